@@ -15,7 +15,6 @@ import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion
 import type { SchemaReport } from './ddl/schema-report.ts'
 import { AshlarError } from './errors.ts'
 import { type IndexRecord, listIndexRecords, readIndexRecord } from './indexes/index-record.ts'
-import type { CreateObject } from './objects/commands.ts'
 import { type Condition, checkCondition } from './objects/condition.ts'
 import { createObject } from './objects/create.ts'
 import { deleteObject } from './objects/delete.ts'
@@ -47,7 +46,7 @@ import {
 } from './schema/representation.ts'
 import { mapAwaitable } from './store/awaitable.ts'
 import type { Awaitable, Snapshot, SnapshotWatch } from './store/store.ts'
-import { inTurnsIfLong, type SliceWatch } from './store/time-slice.ts'
+import { inTurnsIfLong, openTimeSlice, type SliceWatch } from './store/time-slice.ts'
 import { type BetweenSteps, betweenSteps, type TransactionClient } from './transaction/between-steps.ts'
 import { checkedOid, malformedOid, type Oid, parseOid } from './types/oid.ts'
 import type { ClassNumber } from './types/type-spec.ts'
@@ -341,12 +340,10 @@ export type TransactionBody<T> = (step: TransactionStep, isRehearsal: boolean, b
 
 /** At once where nothing has to be waited for. `position`: of several. */
 function createFrom(unit: UnitOfWork, creation: ObjectCreation, position?: number): Awaitable<Oid> {
+  const slice = openTimeSlice()
   const command = readCreateObject(unit.commandCatalog, creation.class, creation.attributes ?? {})
-  return command instanceof Promise ? createRead(unit, command, position) : createObject(unit, command, position)
-}
-
-async function createRead(unit: UnitOfWork, command: Promise<CreateObject>, position?: number): Promise<Oid> {
-  return createObject(unit, await command, position)
+  // To read values from a large body and to write them may each take as long as several slices.
+  return mapAwaitable(slice.yieldIfDue(), () => createObject(unit, command, position))
 }
 
 const packedObjectsMax = 10_000

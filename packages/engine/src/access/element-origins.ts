@@ -1,7 +1,5 @@
 /** Which elements of a list those of the list that replaces it are, by how they look to whoever replaces it. */
 import type { ElementOrigins } from '../records/attribute-change.ts'
-import type { Pieces } from '../types/logical-type.ts'
-import { stepsAtOnce } from './value-references.ts'
 
 /**
  * Where something of the elements is hidden, each has to be known exactly: what is hidden must not come to another element. They are known
@@ -11,20 +9,21 @@ import { stepsAtOnce } from './value-references.ts'
  *   was changed at its place.
  * Undefined for all others.
  */
-export function* exactOrigins(before: readonly string[], after: readonly string[]): Pieces<ElementOrigins | undefined> {
+export function exactOrigins(before: readonly string[], after: readonly string[]): ElementOrigins | undefined {
   const least = Math.min(before.length, after.length)
-  const start = yield* sameFromStart(before, after)
+  let start = 0
+  while (start < least && before[start] === after[start]) start++
   if (start === least) return after.map((_look, i) => (i < start ? i : undefined))
   if (before.length === after.length) {
     let end = least - 1
-    while (before[end] === after[end]) if (--end % stepsAtOnce === 0) yield
+    while (before[end] === after[end]) end--
     if (end === start) return after.map((_look, i) => i)
   }
-  return yield* originsByLook(before, after)
+  return originsByLook(before, after)
 }
 
-function* originsByLook(before: readonly string[], after: readonly string[]): Pieces<ElementOrigins | undefined> {
-  const [were, are] = [yield* placesByLook(before), yield* placesByLook(after)]
+function originsByLook(before: readonly string[], after: readonly string[]): ElementOrigins | undefined {
+  const [were, are] = [placesByLook(before), placesByLook(after)]
   const origins: (number | undefined)[] = after.map(() => undefined)
   const left: number[] = []
   for (const [look, places] of were) {
@@ -36,7 +35,6 @@ function* originsByLook(before: readonly string[], after: readonly string[]): Pi
     if (found.length !== places.length) return undefined
     for (const [i, place] of found.entries()) origins[place] = places[i]
     are.delete(look)
-    yield
   }
   const others = [...are.values()].flat()
   if (left.length === 0 || others.length === 0) return origins
@@ -46,22 +44,14 @@ function* originsByLook(before: readonly string[], after: readonly string[]): Pi
   return origins
 }
 
-function* placesByLook(looks: readonly string[]): Pieces<Map<string, number[]>> {
+function placesByLook(looks: readonly string[]): Map<string, number[]> {
   const places = new Map<string, number[]>()
   for (const [i, look] of looks.entries()) {
-    if (i % stepsAtOnce === stepsAtOnce - 1) yield
     const known = places.get(look)
     if (known === undefined) places.set(look, [i])
     else known.push(i)
   }
   return places
-}
-
-function* sameFromStart(before: readonly string[], after: readonly string[]): Pieces<number> {
-  const least = Math.min(before.length, after.length)
-  let same = 0
-  while (same < least && before[same] === after[same]) if (++same % stepsAtOnce === 0) yield
-  return same
 }
 
 /**

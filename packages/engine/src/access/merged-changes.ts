@@ -6,10 +6,9 @@ import type { ValueChange } from '../records/attribute-change.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { mayHoldReferences } from '../records/references-in.ts'
-import { isSameInPieces } from '../records/same-value.ts'
-import { mapAwaitable } from '../store/awaitable.ts'
+import { isSameValue } from '../records/same-value.ts'
 import type { Awaitable, Bytes, Entry } from '../store/store.ts'
-import { atOnce, inParts, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
+import { inParts, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
 import type { Pieces } from '../types/logical-type.ts'
 import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid } from '../types/oid.ts'
@@ -20,7 +19,7 @@ import type { ObjectState } from '../write/working-set.ts'
 import type { CatalogAccess } from './catalog-access.ts'
 import { attributeDenied, attributeReadOnly, elementsUnclear } from './denied.ts'
 import { mayHide } from './hidden-within.ts'
-import { areSame, type Element, elementsOf, filtered, type Held, holdsKeyOf, namedBy, setOf } from './link-elements.ts'
+import { areSame, type Element, elementsOf, type Held, holdsKeyOf, namedBy } from './link-elements.ts'
 import { type Origins, type Putting, putElements, SeenValues } from './seen-values.ts'
 import { type IsVisible, targetsIn } from './value-references.ts'
 
@@ -56,12 +55,9 @@ export class MergedChanges {
     const before = state.values[attribute.index]
     if (mayHoldReferences(spec)) return this.mergedChange(changed, before, change)
     const after = applyChange(known, before, change)
-    const same = inTurns(isSameInPieces(attribute.codec, before, after))
-    return mapAwaitable(same, (isSame) => {
-      if (isSame) return undefined
-      this.refuseUnlessWritable(changed)
-      return { kind: 'set', value: after }
-    })
+    if (isSameValue(attribute.codec, before, after)) return undefined
+    this.refuseUnlessWritable(changed)
+    return { kind: 'set', value: after }
   }
 
   /** See `ChangeGuard.seen`. */
@@ -73,15 +69,14 @@ export class MergedChanges {
   }
 
   private async seenIn(spec: TypeSpec, value: unknown): Promise<{ seen: unknown; isVisible: IsVisible }> {
-    const targets = await this.targets(spec, value)
-    const hidden = await this.guard.hiddenAmong(targets)
+    const hidden = await this.guard.hiddenAmong(this.targets(spec, value))
     const isVisible = (oid: Oid): boolean => !hidden.has(oid)
     return { seen: await inTurns(this.values.seen(spec, value, isVisible)), isVisible }
   }
 
-  private async targets(spec: TypeSpec, value: unknown): Promise<Oid[]> {
+  private targets(spec: TypeSpec, value: unknown): Oid[] {
     const targets = new Map<Oid, undefined | Bytes>()
-    await inTurns(targetsIn(spec, value, this.work.objects.formats, targets))
+    targetsIn(spec, value, this.work.objects.formats, targets)
     return [...targets.keys()]
   }
 
@@ -94,9 +89,9 @@ export class MergedChanges {
     if (whole.kind === 'add' && spec.logicalType === 'list') return this.addition(changed, whole)
     const { seen, isVisible } = await this.seenIn(spec, before)
     const after = applyChange(attribute, seen, whole)
-    if (await inTurns(isSameInPieces(attribute.codec, seen, after))) return undefined
+    if (isSameValue(attribute.codec, seen, after)) return undefined
     this.refuseUnlessWritable(changed)
-    await this.refuseHidden(changed, await this.targets(spec, after))
+    await this.refuseHidden(changed, this.targets(spec, after))
     const merging = this.values.putBack(state.format, attribute, before, after, puttingOf(changed, isVisible, origins))
     return { kind: 'set', value: await inTurns(merging) }
   }
@@ -106,7 +101,7 @@ export class MergedChanges {
     if (isEmpty(change)) return undefined
     const { state, attribute } = changed
     this.refuseUnlessWritable(changed)
-    await this.refuseHidden(changed, await this.targets(attribute.attribute.spec, change.elements))
+    await this.refuseHidden(changed, this.targets(attribute.attribute.spec, change.elements))
     const putting = puttingOf(changed, () => true, new Map())
     const elements = await inTurns(this.values.putBack(state.format, attribute, [], change.elements, putting))
     return { kind: 'add', elements: elements as readonly unknown[] }
@@ -123,11 +118,11 @@ export class MergedChanges {
         await this.refuseHidden(changed, change.elements as readonly Oid[])
         return change
       case 'remove': {
-        const hidden = await this.guard.hiddenAmong(await inTurns(namedBy(known, change.elements as readonly Oid[])))
-        return { kind: 'remove', elements: await inTurns(filtered(change.elements, (oid) => !hidden.has(oid as Oid))) }
+        const hidden = await this.guard.hiddenAmong(namedBy(known, change.elements as readonly Oid[]))
+        return { kind: 'remove', elements: change.elements.filter((oid) => !hidden.has(oid as Oid)) }
       }
       case 'putPairs': {
-        await this.refuseHidden(changed, await inTurns(namedBy(known, change.pairs)))
+        await this.refuseHidden(changed, namedBy(known, change.pairs))
         const { hidden } = await this.heldAt(
           changed,
           change.pairs.map(({ key }) => key),
@@ -137,8 +132,8 @@ export class MergedChanges {
       }
       case 'removeKeys': {
         const { hidden } = await this.heldAt(changed, change.keys)
-        const kept = await inTurns(setOf(hidden as readonly MapPair[], ({ key }) => key))
-        return { kind: 'removeKeys', keys: await inTurns(filtered(change.keys, (key) => !kept.has(key))) }
+        const kept = new Set((hidden as readonly MapPair[]).map(({ key }) => key))
+        return { kind: 'removeKeys', keys: change.keys.filter((key) => !kept.has(key)) }
       }
       default:
         return change
@@ -153,21 +148,23 @@ export class MergedChanges {
     const { attribute, known } = changed
     const after = change.value as readonly Element[]
     if (!mayHide(attribute.attribute.spec, this.access.classes, ['reference']) && this.isWritable(changed)) {
-      await this.refuseHidden(changed, await inTurns(namedBy(known, after)))
+      await this.refuseHidden(changed, namedBy(known, after))
       return change
     }
     const held = await this.held(changed, await this.entries(changed))
-    if (await inTurns(areSame(attribute, held.seen, after))) return undefined
+    if (areSame(attribute, held.seen, after)) return undefined
     this.refuseUnlessWritable(changed)
-    await this.refuseHidden(changed, await inTurns(namedBy(known, after)))
+    await this.refuseHidden(changed, namedBy(known, after))
     if (held.hidden.length === 0) return change
     if (attribute.linkStorage !== 'list') {
-      if (await inTurns(holdsKeyOf(after, held.hidden))) this.refuse(changed)
+      if (holdsKeyOf(after, held.hidden)) this.refuse(changed)
       return { kind: 'set', value: [...after, ...held.hidden] }
     }
-    const hidden = await inTurns(setOf(held.hidden as readonly Oid[], (oid) => oid))
-    const merging = putElements(held.all as readonly Oid[], after as readonly Oid[], (oid) => !hidden.has(oid))
-    return { kind: 'set', value: await inTurns(merging) }
+    const hidden = new Set(held.hidden as readonly Oid[])
+    return {
+      kind: 'set',
+      value: putElements(held.all as readonly Oid[], after as readonly Oid[], (oid) => !hidden.has(oid)),
+    }
   }
 
   /** The pairs with these keys. */
@@ -191,9 +188,9 @@ export class MergedChanges {
     const held = { all: [] as Element[], seen: [] as Element[], hidden: [] as Element[] }
     await inParts(entries, entriesAtOnce, async (part) => {
       const elements = elementsOf(attribute, part)
-      const hidden = await this.guard.hiddenAmong(atOnce(namedBy(attribute, elements)))
+      const hidden = await this.guard.hiddenAmong(namedBy(attribute, elements))
       for (const element of elements) {
-        const isHidden = hidden.size > 0 && atOnce(namedBy(attribute, [element])).some((oid) => hidden.has(oid))
+        const isHidden = hidden.size > 0 && namedBy(attribute, [element]).some((oid) => hidden.has(oid))
         held.all.push(element)
         if (isHidden) held.hidden.push(element)
         else held.seen.push(element)
@@ -210,10 +207,10 @@ export class MergedChanges {
 
   /** As if they were not there. */
   private async refuseHidden({ state, attribute }: Changed, targets: readonly Oid[]): Promise<void> {
-    const named = await inTurns(filtered(targets, (oid) => oid !== noOid))
+    const named = targets.filter((oid) => oid !== noOid)
     const hidden = await this.guard.hiddenAmong(named)
     if (hidden.size === 0) return
-    const [first] = await inTurns(filtered(named, (oid) => hidden.has(oid)))
+    const first = named.find((oid) => hidden.has(oid))
     if (first === undefined) return
     // Takes as long as a missing object would.
     await this.guard.isSeen(first)

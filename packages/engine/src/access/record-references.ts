@@ -1,16 +1,9 @@
 /** The references within a record: which objects they name, and the record without some of them. */
 import type { ClassFormat, FormatSource } from '../records/class-format.ts'
-import {
-  decodeRecordInPieces,
-  encodeRecordInPieces,
-  isLongRecord,
-  recordHeaderBytes,
-  shapeNumberOf,
-} from '../records/record-format.ts'
+import { decodeRecord, encodeRecord, recordHeaderBytes, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Bytes } from '../store/store.ts'
 import { commitIdBytes } from '../transaction/store-session.ts'
-import type { Pieces } from '../types/logical-type.ts'
 import { noOid, type Oid, oidFromBytes, oidLength } from '../types/oid.ts'
 import type { TypeSpec } from '../types/type-spec.ts'
 import type { ClassAccess } from './class-access.ts'
@@ -50,20 +43,21 @@ export class RecordReferences {
     return this.single.length === 0 && this.within.length === 0
   }
 
-  /** The objects that the record names and that may be hidden; yields now and then. */
-  *targets(record: Bytes, into: Map<Oid, undefined | Bytes>): Pieces<void> {
+  /** The objects that the record names and that may be hidden. */
+  targets(record: Bytes, into: Map<Oid, undefined | Bytes>): void {
     const shape = shapeNumberOf(record)
     for (const index of this.single) {
       const at = this.format.locateReference(record, recordHeaderBytes, shape, index)
       const oid = at < 0 ? this.format.readValue(record, recordHeaderBytes, shape, index) : oidFromBytes(record, at)
       if (oid !== null && oid !== noOid) into.set(oid as Oid, undefined)
     }
-    const valueAt = yield* this.valuesWithin(record)
-    for (const { index, spec } of this.within) yield* targetsIn(spec, valueAt(index), this.formats, into)
+    for (const { index, spec } of this.within) {
+      targetsIn(spec, this.format.readValue(record, recordHeaderBytes, shape, index), this.formats, into)
+    }
   }
 
   /** The same record with null in the place of references to objects that are not visible, and without elements that are such. */
-  *without(record: Bytes, isVisible: IsVisible): Pieces<Bytes> {
+  without(record: Bytes, isVisible: IsVisible): Bytes {
     const shape = shapeNumberOf(record)
     const changed = Buffer.from(record)
     let mustRewrite = false
@@ -76,33 +70,21 @@ export class RecordReferences {
       const oid = this.format.readValue(record, recordHeaderBytes, shape, index)
       if (oid !== null && oid !== noOid && !isVisible(oid as Oid)) mustRewrite = true
     }
-    const valueAt = yield* this.valuesWithin(record)
     for (const { index, spec } of this.within) {
-      const value = valueAt(index)
-      if ((yield* visibleOf(spec, value, this.formats, isVisible)) !== value) mustRewrite = true
+      const value = this.format.readValue(record, recordHeaderBytes, shape, index)
+      if (visibleOf(spec, value, this.formats, isVisible) !== value) mustRewrite = true
     }
-    return mustRewrite ? yield* this.rewritten(record, isVisible) : changed
+    return mustRewrite ? this.rewritten(record, isVisible) : changed
   }
 
   /** In the present shape, at the revision that it has. */
-  private *rewritten(record: Bytes, isVisible: IsVisible): Pieces<Bytes> {
-    const content = yield* decodeRecordInPieces(this.format, record)
+  private rewritten(record: Bytes, isVisible: IsVisible): Bytes {
+    const content = decodeRecord(this.format, record)
     const { values } = content
     for (const index of this.single) if (!isReferenceVisible(values[index], isVisible)) values[index] = noOid
-    for (const { index, spec } of this.within)
-      values[index] = yield* visibleOf(spec, values[index], this.formats, isVisible)
+    for (const { index, spec } of this.within) values[index] = visibleOf(spec, values[index], this.formats, isVisible)
     const revision = Buffer.from(record.subarray(recordHeaderBytes - commitIdBytes, recordHeaderBytes))
-    return yield* encodeRecordInPieces(this.format, revision, content)
-  }
-
-  /** Of a long record they are read in pieces. */
-  private *valuesWithin(record: Bytes): Pieces<(index: number) => unknown> {
-    if (this.within.length > 0 && isLongRecord(record)) {
-      const { values } = yield* decodeRecordInPieces(this.format, record)
-      return (index) => values[index]
-    }
-    const shape = shapeNumberOf(record)
-    return (index) => this.format.readValue(record, recordHeaderBytes, shape, index)
+    return encodeRecord(this.format, revision, content)
   }
 }
 

@@ -6,8 +6,6 @@ import { oidOfObjectKey } from '../records/object-key.ts'
 import { shapeNumberOf } from '../records/record-format.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot } from '../store/store.ts'
-import { inTurns } from '../store/time-slice.ts'
-import type { Pieces } from '../types/logical-type.ts'
 import { noOid, type Oid, oidFromBytes, oidLength } from '../types/oid.ts'
 import type { CatalogAccess, ShapeAccess } from './catalog-access.ts'
 import type { RecordReferences } from './record-references.ts'
@@ -322,21 +320,10 @@ function viewScreened<T>(
 /** A record whose object is seen, with null where the caller does not see what is referred to; at once where that can be told at once. */
 function shownRecord(record: Bytes, references: RecordReferences, visibility: Visibility): Awaitable<Bytes> {
   const targets: Candidates = new Map()
-  return mapAwaitable(inSlicesOf(references.targets(record, targets), visibility), () =>
-    mapAwaitable(visibility.refusedAmong(targets), (hidden) =>
-      hidden.size === 0
-        ? record
-        : inSlicesOf(
-            references.without(record, (oid) => !hidden.has(oid)),
-            visibility,
-          ),
-    ),
+  references.targets(record, targets)
+  return mapAwaitable(visibility.refusedAmong(targets), (hidden) =>
+    hidden.size === 0 ? record : references.without(record, (oid) => !hidden.has(oid)),
   )
-}
-
-function inSlicesOf<T>(pieces: Pieces<T>, visibility: Visibility): Awaitable<T> {
-  const first = pieces.next()
-  return first.done === true ? first.value : inTurns(pieces, visibility.slice)
 }
 
 /** The entries' values as the caller sees them, undefined for those that it does not see. Without a promise where nothing has to be found out. */
@@ -404,8 +391,9 @@ async function withoutHiddenReferences(
   for (const [i, value] of values.entries()) {
     const references = shapes[i]?.references
     if (value === undefined || references === undefined) continue
-    const looked = inSlicesOf(references.targets(value, targets), visibility)
-    if (looked instanceof Promise) await looked
+    references.targets(value, targets)
+    const pause = visibility.slice.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   const hidden = await visibility.refusedAmong(targets)
   if (hidden.size === 0) return values
@@ -413,8 +401,9 @@ async function withoutHiddenReferences(
   for (const [i, value] of values.entries()) {
     const references = shapes[i]?.references
     if (value === undefined || references === undefined || references.areNone) continue
-    const changed = inSlicesOf(references.without(value, isVisible), visibility)
-    values[i] = changed instanceof Promise ? await changed : changed
+    values[i] = references.without(value, isVisible)
+    const pause = visibility.slice.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   return values
 }

@@ -7,7 +7,7 @@ import type { AttributeChange, ElementOrigins, ValueChange } from '../records/at
 import { type AttributeFormat, type ClassFormat, embeddedClassOf } from '../records/class-format.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
 import { mayHoldReferences } from '../records/references-in.ts'
-import { encodeValue, isSameInPieces } from '../records/same-value.ts'
+import { encodeValue, isSameValue } from '../records/same-value.ts'
 import type { Pieces } from '../types/logical-type.ts'
 import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid } from '../types/oid.ts'
@@ -15,10 +15,13 @@ import type { ClassNumber, TypeSpec } from '../types/type-spec.ts'
 import type { ClassAccess } from './class-access.ts'
 import { exactOrigins, likelyOrigins } from './element-origins.ts'
 import { mayHide } from './hidden-within.ts'
-import { filtered, holdsKeyOf } from './link-elements.ts'
-import { type IsVisible, isReferenceVisible, stepsAtOnce, visibleOf } from './value-references.ts'
+import { holdsKeyOf } from './link-elements.ts'
+import { type IsVisible, isReferenceVisible, visibleOf } from './value-references.ts'
 
-/** Embedded objects that are looked at between two turns for others. */
+/**
+ * Embedded objects that are looked at between two turns for others. Each takes some microseconds for what may be hidden in it: of the 60,000 that a
+ * list may be given in one request, too long for one step.
+ */
 const elementsAtOnce = 100
 
 /** Of lists of embedded objects that are edited one by one, by the list that comes of it. */
@@ -51,7 +54,7 @@ export class SeenValues {
   }
 
   *seen(spec: TypeSpec, value: unknown, isVisible: IsVisible): Pieces<unknown> {
-    return yield* this.blanked(spec, yield* visibleOf(spec, value, this.formats, isVisible))
+    return yield* this.blanked(spec, visibleOf(spec, value, this.formats, isVisible))
   }
 
   /** Embedded objects as the catalog that the caller knows lays them out. */
@@ -110,18 +113,17 @@ export class SeenValues {
       case 'object':
         return yield* this.putObject(spec.class, before as readonly unknown[], after as readonly unknown[], putting)
       case 'list':
-        if (spec.element.logicalType === 'reference')
-          return yield* putElements(before as Oid[], after as Oid[], isVisible)
+        if (spec.element.logicalType === 'reference') return putElements(before as Oid[], after as Oid[], isVisible)
         return yield* this.putObjects(spec.element, before as unknown[], after as unknown[], putting)
       case 'set': {
-        const hidden = yield* filtered(before as readonly Oid[], (oid) => !isReferenceVisible(oid, isVisible))
+        const hidden = (before as readonly Oid[]).filter((oid) => !isReferenceVisible(oid, isVisible))
         return hidden.length === 0 ? after : attribute.codec.accept([...(after as readonly Oid[]), ...hidden])
       }
       case 'map': {
-        const hidden = yield* filtered(before as readonly MapPair[], (pair) => isPairHidden(spec, pair, isVisible))
+        const hidden = (before as readonly MapPair[]).filter((pair) => isPairHidden(spec, pair, isVisible))
         const pairs = after as readonly MapPair[]
         if (hidden.length === 0) return after
-        if (yield* holdsKeyOf(pairs, hidden)) return putting.refuse(attribute, format)
+        if (holdsKeyOf(pairs, hidden)) return putting.refuse(attribute, format)
         return attribute.codec.accept([...pairs, ...hidden])
       }
       default:
@@ -147,7 +149,7 @@ export class SeenValues {
       if (writable.has(own)) values[index] = yield* this.putBack(format, attribute, old, after[index], putting)
       else {
         const seen = yield* this.seen(spec, old, putting.isVisible)
-        if (!(yield* isSameInPieces(codec, seen, after[index]))) putting.refuseReadOnly(attribute, format)
+        if (!isSameValue(codec, seen, after[index])) putting.refuseReadOnly(attribute, format)
       }
     }
     return values
@@ -188,8 +190,7 @@ export class SeenValues {
       if (i % elementsAtOnce === elementsAtOnce - 1) yield
       given.push(encodeValue(codec, element).toString('latin1'))
     }
-    if (mayHide(spec, this.access, ['reference', 'attribute']))
-      return (yield* exactOrigins(old, given)) ?? refuseUnclear()
+    if (mayHide(spec, this.access, ['reference', 'attribute'])) return exactOrigins(old, given) ?? refuseUnclear()
     return before.length === after.length ? after.map((_element, i) => i) : likelyOrigins(old, given)
   }
 
@@ -222,19 +223,14 @@ export class SeenValues {
 }
 
 /** The elements of `before` that are hidden stay at their places; the others are replaced in their order, and what is over follows. */
-export function* putElements(before: readonly Oid[], after: readonly Oid[], isVisible: IsVisible): Pieces<Oid[]> {
+export function putElements(before: readonly Oid[], after: readonly Oid[], isVisible: IsVisible): Oid[] {
   const merged: Oid[] = []
   let next = 0
-  let steps = 0
   for (const element of before) {
-    if (++steps % stepsAtOnce === 0) yield
     if (!isReferenceVisible(element, isVisible)) merged.push(element)
     else if (next < after.length) merged.push(after[next++] as Oid)
   }
-  for (; next < after.length; next++) {
-    if (++steps % stepsAtOnce === 0) yield
-    merged.push(after[next] as Oid)
-  }
+  for (; next < after.length; next++) merged.push(after[next] as Oid)
   return merged
 }
 

@@ -3,23 +3,19 @@
 import type { FormatSource } from '../records/class-format.ts'
 import { mayHoldReferences } from '../records/references-in.ts'
 import type { Bytes } from '../store/store.ts'
-import type { Pieces } from '../types/logical-type.ts'
 import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { MapSpec, TypeSpec } from '../types/type-spec.ts'
 
 export type IsVisible = (oid: Oid) => boolean
 
-/** Steps of which each looks at a reference, between two turns for others. */
-export const stepsAtOnce = 1_000
-
-/** The objects that a value names; yields now and then. */
-export function* targetsIn(
+/** The objects that a value names. */
+export function targetsIn(
   spec: TypeSpec,
   value: unknown,
   formats: FormatSource,
   into: Map<Oid, undefined | Bytes>,
-): Pieces<void> {
+): void {
   switch (spec.logicalType) {
     case 'reference':
       if (value !== null && value !== noOid) into.set(value as Oid, undefined)
@@ -27,25 +23,21 @@ export function* targetsIn(
     case 'object': {
       const values = value as readonly unknown[]
       for (const { attribute, index } of formats.byNumber(spec.class).attributes) {
-        yield* targetsIn(attribute.spec, values[index], formats, into)
+        targetsIn(attribute.spec, values[index], formats, into)
       }
       return
     }
     case 'list':
     case 'set': {
       if (!mayHoldReferences(spec)) return
-      let steps = 0
       for (const element of value as readonly unknown[]) {
-        if (++steps % stepsAtOnce === 0) yield
-        if (spec.element.logicalType !== 'reference') yield* targetsIn(spec.element, element, formats, into)
+        if (spec.element.logicalType !== 'reference') targetsIn(spec.element, element, formats, into)
         else if (element !== noOid) into.set(element as Oid, undefined)
       }
       return
     }
     case 'map': {
-      let steps = 0
       for (const { key, value: target } of value as readonly MapPair[]) {
-        if (++steps % stepsAtOnce === 0) yield
         if (spec.key.logicalType === 'reference') into.set(key as Oid, undefined)
         if (target !== noOid) into.set(target as Oid, undefined)
       }
@@ -56,12 +48,7 @@ export function* targetsIn(
 }
 
 /** A value with null in the place of references to objects that are not visible, and without elements that are such: the same value where there are none. */
-export function* visibleOf(
-  spec: TypeSpec,
-  value: unknown,
-  formats: FormatSource,
-  isVisible: IsVisible,
-): Pieces<unknown> {
+export function visibleOf(spec: TypeSpec, value: unknown, formats: FormatSource, isVisible: IsVisible): unknown {
   switch (spec.logicalType) {
     case 'reference':
       return isReferenceVisible(value, isVisible) ? value : noOid
@@ -69,7 +56,7 @@ export function* visibleOf(
       const values = value as readonly unknown[]
       const kept: unknown[] = []
       for (const { attribute, index } of formats.byNumber(spec.class).attributes) {
-        kept[index] = yield* visibleOf(attribute.spec, values[index], formats, isVisible)
+        kept[index] = visibleOf(attribute.spec, values[index], formats, isVisible)
       }
       return kept.every((one, i) => one === values[i]) ? value : kept
     }
@@ -77,40 +64,34 @@ export function* visibleOf(
     case 'set': {
       if (!mayHoldReferences(spec)) return value
       const elements = value as readonly unknown[]
-      if (spec.element.logicalType === 'reference') return yield* visibleElements(elements, isVisible)
+      if (spec.element.logicalType === 'reference') return visibleElements(elements, isVisible)
       const kept: unknown[] = []
       let isSame = true
-      let steps = 0
       for (const element of elements) {
-        if (++steps % stepsAtOnce === 0) yield
-        const visible = yield* visibleOf(spec.element, element, formats, isVisible)
+        const visible = visibleOf(spec.element, element, formats, isVisible)
         if (visible !== element) isSame = false
         kept.push(visible)
       }
       return isSame ? value : kept
     }
     case 'map':
-      return yield* visiblePairs(spec, value as readonly MapPair[], isVisible)
+      return visiblePairs(spec, value as readonly MapPair[], isVisible)
     default:
       return value
   }
 }
 
-function* visibleElements(elements: readonly unknown[], isVisible: IsVisible): Pieces<unknown> {
+function visibleElements(elements: readonly unknown[], isVisible: IsVisible): unknown {
   const kept: unknown[] = []
-  let steps = 0
   for (const element of elements) {
-    if (++steps % stepsAtOnce === 0) yield
     if (isReferenceVisible(element, isVisible)) kept.push(element)
   }
   return kept.length === elements.length ? elements : kept
 }
 
-function* visiblePairs(spec: MapSpec, pairs: readonly MapPair[], isVisible: IsVisible): Pieces<unknown> {
+function visiblePairs(spec: MapSpec, pairs: readonly MapPair[], isVisible: IsVisible): unknown {
   const kept: MapPair[] = []
-  let steps = 0
   for (const pair of pairs) {
-    if (++steps % stepsAtOnce === 0) yield
     const isKeyVisible = spec.key.logicalType !== 'reference' || isReferenceVisible(pair.key, isVisible)
     if (isKeyVisible && isReferenceVisible(pair.value, isVisible)) kept.push(pair)
   }

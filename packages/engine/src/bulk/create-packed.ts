@@ -10,7 +10,7 @@ import { indexFormatsOf } from '../indexes/maintain.ts'
 import { keyBytesMax, recordBytesMax } from '../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { objectKey, objectKeyBytes, objectKeyHeaderBytes } from '../records/object-key.ts'
-import { isReadAtOnce } from '../records/read-change.ts'
+import { isCollection } from '../records/read-change.ts'
 import { writeRecord } from '../records/record-format.ts'
 import { mayHoldReferences } from '../records/references-in.ts'
 import type { Attributes } from '../requests/read-object-command.ts'
@@ -311,7 +311,7 @@ class PackedCreations {
 
   /** Whether `values` are those of the next object. */
   private isRead(rows: ClassRows, json: Attributes): boolean {
-    const { values, defaults, format } = rows
+    const { values, defaults } = rows
     for (let i = 0; i < defaults.length; i++) values[i] = defaults[i]
     const names = Object.keys(json)
     for (let i = 0; i < names.length; i++) {
@@ -321,11 +321,12 @@ class PackedCreations {
       const { codec, index } = attribute
       const given = json[name]
       const value = given === null && codec.isNullable ? null : codec.parse(given)
+      if (typeof value === 'string' && value.length > packedTextMax) return false
       values[index] = value
       const { spec } = attribute.attribute
       if (spec.logicalType === 'reference' && !this.mayRefer(value as Oid, spec)) return false
     }
-    return !format.isLong(values)
+    return true
   }
 
   /** Undefined also for a name with its class: another may mean the same attribute. */
@@ -419,6 +420,9 @@ function hasRoom({ length, bytes }: RowPacker): boolean {
   return length < packerRowsMax && bytes < packerBytesMax
 }
 
+/** Longer texts would be copied again and again as the rows grow. */
+const packedTextMax = 65_536
+
 const noAttributes: Attributes = {}
 const plainClasses = new WeakMap<ClassFormat, boolean>()
 
@@ -431,10 +435,10 @@ function isPlainClass(format: ClassFormat): boolean {
   return isPlain
 }
 
-/** Its value is in the record of the object alone, and is read and written in one piece. */
+/** Its value is one scalar in the record of the object alone. */
 function isPlainAttribute(attribute: AttributeFormat): boolean {
   const { spec } = attribute.attribute
-  if (attribute.linkStorage !== undefined || !isReadAtOnce(attribute)) return false
+  if (attribute.linkStorage !== undefined || attribute.embedded !== undefined || isCollection(spec)) return false
   if (spec.logicalType === 'reference') return spec.inverseAttribute === null && spec.edgeClass === undefined
   return !mayHoldReferences(spec)
 }

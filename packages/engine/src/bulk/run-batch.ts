@@ -5,6 +5,7 @@ import { beginObject } from '../objects/create.ts'
 import { deleteObject } from '../objects/delete.ts'
 import { updateObject } from '../objects/update.ts'
 import { type Attributes, readCreateObject, readUpdateObject } from '../requests/read-object-command.ts'
+import { mapAwaitable } from '../store/awaitable.ts'
 import { inSlices } from '../store/time-slice.ts'
 import type { BetweenSteps } from '../transaction/between-steps.ts'
 import { checkedOid, type Oid } from '../types/oid.ts'
@@ -119,7 +120,7 @@ class Batch {
   }
 
   private async createAhead(command: BulkCreate, position: number): Promise<ObjectState> {
-    const { cls } = await readCreateObject(this.unit.commandCatalog, command.class, {})
+    const { cls } = readCreateObject(this.unit.commandCatalog, command.class, {})
     const created = await beginObject(this.unit, cls, position)
     this.resolved[position] = { target: undefined, created }
     if (command.id !== undefined) this.names.set(command.id, created.oid)
@@ -170,7 +171,7 @@ class Batch {
     assert(upsertOn !== undefined, 'creations are looked up where that is asked for')
     const index = keys.index(upsertOn)
     const attributes = this.given(command.attributes, command.refersTo)
-    const { cls, changes } = await readCreateObject(this.unit.commandCatalog, command.class, attributes)
+    const { cls, changes } = readCreateObject(this.unit.commandCatalog, command.class, attributes)
     return keys.keyOf(index, cls, changes)
   }
 
@@ -218,24 +219,10 @@ class Batch {
 
   private create(command: BulkCreate, ahead: ObjectState | undefined, position: number): BulkDone | Promise<BulkDone> {
     const { unit } = this
-    const read = readCreateObject(unit.commandCatalog, command.class, this.attributesOf(command))
-    if (read instanceof Promise) return this.createLater(read, ahead, position)
-    const state = ahead ?? beginObject(unit, read.cls, position)
-    if (state instanceof Promise) return this.createLater(Promise.resolve(read), state, position)
-    const applied = applyChanges(unit, state, read.changes)
-    const done: BulkDone = { oid: state.oid, change: 'created' }
-    return applied === undefined ? done : applied.then(() => done)
-  }
-
-  private async createLater(
-    reading: Promise<Awaited<ReturnType<typeof readCreateObject>>>,
-    ahead: ObjectState | Promise<ObjectState> | undefined,
-    position: number,
-  ): Promise<BulkDone> {
-    const { cls, changes } = await reading
-    const state = await (ahead ?? beginObject(this.unit, cls, position))
-    await applyChanges(this.unit, state, changes)
-    return { oid: state.oid, change: 'created' }
+    const { cls, changes } = readCreateObject(unit.commandCatalog, command.class, this.attributesOf(command))
+    return mapAwaitable(ahead ?? beginObject(unit, cls, position), (state) =>
+      mapAwaitable(applyChanges(unit, state, changes), (): BulkDone => ({ oid: state.oid, change: 'created' })),
+    )
   }
 
   private async update(command: BulkUpdate | BulkCreate, oid: Oid, position: number): Promise<BulkDone> {

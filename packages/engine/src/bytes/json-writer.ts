@@ -12,10 +12,26 @@ const asciiMax = 0x7f
 /** Below it, a division can be one of integers. */
 const intMax = 0x8000_0000
 
+/** Longer texts are escaped part by part: with its escapes a text may be six times as long. */
 const longCharacters = 65_536
+/** UTF-8 that is escaped into room for the longest escapes. */
+const escapedBytes = 8_192
+const longestEscape = 6
 
-/** Where a piece of a long text ends that begins at `at`: a pair of surrogates stays together. */
-export function pieceEnd(text: string, at: number): number {
+const hexEscape = 0x75
+const hexDigits = Buffer.from('0123456789abcdef')
+
+/** What follows the backslash where a byte is escaped: itself, a letter, or `u` and four hexadecimal digits; 0 where the byte is written as it is. */
+const escapes = escapesOfBytes()
+
+function escapesOfBytes(): Uint8Array {
+  const all = new Uint8Array(256).fill(hexEscape, 0, space)
+  for (const character of '"\\\b\t\n\f\r') all[character.charCodeAt(0)] = JSON.stringify(character).charCodeAt(2)
+  return all
+}
+
+/** Where a part of a long text ends that begins at `at`: a pair of surrogates stays together. */
+function partEnd(text: string, at: number): number {
   const end = Math.min(at + longCharacters, text.length)
   return end < text.length && isLead(text.charCodeAt(end - 1)) ? end + 1 : end
 }
@@ -97,28 +113,45 @@ export class JsonWriter {
     this.to.bytes.write(text, at)
   }
 
-  /** In pieces: with its escapes the text may be six times as long. */
   private longString(text: string): void {
     this.to.writeByte(quote)
-    for (let at = 0; at < text.length; ) at = this.escaped(text, at)
-    this.to.writeByte(quote)
-  }
-
-  /** The same of a long text; yields after each piece. */
-  *stringInPieces(text: string): Generator<undefined, void> {
-    this.to.writeByte(quote)
     for (let at = 0; at < text.length; ) {
-      at = this.escaped(text, at)
-      yield
+      const end = partEnd(text, at)
+      this.quoted(JSON.stringify(text.slice(at, end)).slice(1, -1))
+      at = end
     }
     this.to.writeByte(quote)
   }
 
-  /** A piece of a text from `at` on, escaped and without quotes; returns where the next one begins. */
-  escaped(text: string, at: number): number {
-    const end = pieceEnd(text, at)
-    this.quoted(JSON.stringify(text.slice(at, end)).slice(1, -1))
-    return end
+  /** UTF-8 text, quoted and escaped, which takes a fraction of the time of decoding it first. */
+  escapedUtf8(source: Uint8Array, start: number, end: number): void {
+    this.to.writeByte(quote)
+    for (let from = start; from < end; from += escapedBytes) {
+      this.escapePart(source, from, Math.min(from + escapedBytes, end))
+    }
+    this.to.writeByte(quote)
+  }
+
+  private escapePart(source: Uint8Array, start: number, end: number): void {
+    const { to } = this
+    let at = to.reserve((end - start) * longestEscape)
+    const { bytes } = to
+    for (let i = start; i < end; i++) {
+      const byte = source[i] as number
+      const second = escapes[byte] as number
+      if (second === 0) {
+        bytes[at++] = byte
+        continue
+      }
+      bytes[at++] = backslash
+      bytes[at++] = second
+      if (second !== hexEscape) continue
+      bytes[at++] = zero
+      bytes[at++] = zero
+      bytes[at++] = zero + (byte >> 4)
+      bytes[at++] = hexDigits[byte & 0xf] as number
+    }
+    to.length = at
   }
 
   /** UTF-8 text of which it is known that JSON needs no escapes in it. */

@@ -1,7 +1,6 @@
 /** Writes index key parts so that byte order is value order, and cuts texts that would make a key too long. */
 import { unreachable } from '../errors.ts'
 import { ByteWriter } from './byte-writer.ts'
-import { pieceEnd } from './json-writer.ts'
 
 const valueMarker = 0x01
 const nullMarker = 0xfe
@@ -190,52 +189,31 @@ export class KeyWriter {
     return true
   }
 
-  /** As `text` writes a whole text that is long; yields after each piece. */
-  *textInPieces(value: string): Generator<undefined, void> {
-    const { to } = this
-    to.writeByte(valueMarker)
-    let bytes = 0
-    for (let at = 0; at < value.length; ) {
-      const end = pieceEnd(value, at)
-      bytes += Buffer.byteLength(value.slice(at, end))
-      at = end
-      yield
-    }
-    // Room for all of it: a buffer that doubles would be copied. Where nothing is written yet, it takes no time.
-    to.makeRoom(bytes + terminatorBytes)
-    for (let at = 0; at < value.length; ) {
-      const end = pieceEnd(value, at)
-      this.wholePiece(value.slice(at, end))
-      at = end
-      yield
-    }
-    this.endText(wholeEnd)
-  }
-
   private wholeText(value: string): void {
-    this.wholePiece(value)
-    this.endText(wholeEnd)
-  }
-
-  /** In runs between NULs: byte by byte, a digest of 1 MiB would hold the event loop for 100 ms. */
-  private wholePiece(value: string): void {
     const { to } = this
-    if (!value.includes('\0')) {
+    if (value.includes('\0')) this.withNulEscapes(Buffer.from(value, 'utf8'))
+    else {
       const bytes = Buffer.byteLength(value)
       // With room for its end, for which a buffer that is full would double.
       const at = to.reserve(bytes + terminatorBytes)
       to.bytes.write(value, at)
       to.length = at + bytes
-      return
     }
-    const source = Buffer.from(value, 'utf8')
-    let from = 0
-    for (let nul = source.indexOf(0); nul >= 0; nul = source.indexOf(0, from)) {
-      to.writeBytes(source.subarray(from, nul + 1))
-      to.writeByte(nulEscape)
-      from = nul + 1
+    this.endText(wholeEnd)
+  }
+
+  /** In one loop: with a call for each NUL, a text of 16 MiB would hold the event loop for more than a second. */
+  private withNulEscapes(source: Uint8Array): void {
+    let length = source.length
+    for (let i = 0; i < source.length; i++) if (source[i] === 0) length++
+    let at = this.to.reserve(length + terminatorBytes)
+    const { bytes } = this.to
+    for (let i = 0; i < source.length; i++) {
+      const byte = source[i] as number
+      bytes[at++] = byte
+      if (byte === 0) bytes[at++] = nulEscape
     }
-    to.writeBytes(source.subarray(from))
+    this.to.length = at
   }
 
   /** Short ASCII without NUL, which is most keys. False, and nothing written, for any other text. */

@@ -13,7 +13,6 @@ import { shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Bytes, Snapshot } from '../store/store.ts'
-import { inTurnsIfLong } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
@@ -117,10 +116,10 @@ export class SeenChanges {
     if (objects !== 'all' && !(await this.visibility.isSeenWith(oid, record, objects))) return undefined
     if (references.areNone) return record
     const targets = new Map<Oid, Bytes | undefined>()
-    await inTurnsIfLong(references.targets(record, targets))
+    references.targets(record, targets)
     const hidden = new Set<Oid>()
     for (const target of targets.keys()) if (!(await this.isClassSeen(target))) hidden.add(target)
-    return hidden.size === 0 ? record : inTurnsIfLong(references.without(record, (target) => !hidden.has(target)))
+    return hidden.size === 0 ? record : references.without(record, (target) => !hidden.has(target))
   }
 
   /** By `check` no rule decides about single objects of its class. */

@@ -9,7 +9,7 @@ import type { QueryWatch, RowChunk, RowChunks } from '../query/query-request.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import { listContainers } from '../records/container-registry.ts'
 import { containerExtent, objectKey, oidOfObjectKey } from '../records/object-key.ts'
-import { isLongRecord, shapeNumberOf } from '../records/record-format.ts'
+import { shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
@@ -155,15 +155,15 @@ class ObjectReading {
       json.byte(newline)
       starts.push(json.to.length)
       const own = links[i]
-      if (own === undefined && !isLongRecord(record)) writeRecordJson(json, format, key, record)
+      if (own === undefined) writeRecordJson(json, format, key, record)
       else json.to.writeBytes(await this.objectOf(format, oidOfObjectKey(key), record, own))
     }
     return { bytes: json.to.written(), starts }
   }
 
-  private async objectOf(format: ClassFormat, oid: Oid, record: Buffer, own: Links | undefined): Promise<Buffer> {
+  private async objectOf(format: ClassFormat, oid: Oid, record: Buffer, own: Links): Promise<Buffer> {
     if (own === 'many') return readObject(this.snapshot, this.catalog, oid, this.source)
-    return objectJson(format, oid, record, own ?? new Map())
+    return objectJson(format, oid, record, own)
   }
 
   /** By the positions of the objects; undefined of those whose class has none. Read in few trips. */

@@ -6,12 +6,10 @@ import { assert, unreachable } from '../errors.ts'
 import { keyBytesMax, keyDigestBytes } from '../limits.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { linkHeaderBytes, nameKey } from '../records/link-keys.ts'
-import { sortInPieces } from '../store/sort-in-pieces.ts'
 import type { Entry } from '../store/store.ts'
-import { atOnce } from '../store/time-slice.ts'
-import { PieceCount } from '../types/element-bytes.ts'
 import { codecFor } from '../types/index.ts'
-import type { Codec, CodecContext, Pieces } from '../types/logical-type.ts'
+import { inTextOrder } from '../types/key-order.ts'
+import type { Codec, CodecContext } from '../types/logical-type.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
 
 const oidLength = 8
@@ -64,41 +62,18 @@ export interface MapEntry {
 
 /** The pairs in key order. */
 export function readMapEntries(attribute: AttributeFormat, entries: readonly Entry[]): MapEntry[] {
-  return atOnce(readMapEntriesInPieces(attribute, entries))
-}
-
-/** The same in pieces. */
-export function* readMapEntriesInPieces(attribute: AttributeFormat, entries: readonly Entry[]): Pieces<MapEntry[]> {
   const codec = mapKeyCodec(attribute)
-  const pairs: MapEntry[] = []
-  const pieces = new PieceCount()
-  let mayBeTruncated = false
-  let bytes = 0
-  for (const entry of entries) {
-    pairs.push({ target: oidFromBytes(entry.value, 0), key: keyOfMapEntry(codec, entry) })
-    mayBeTruncated ||= entry.key.length >= keyBytesMax - keyDigestBytes
-    bytes += entry.value.length
-    if (pieces.isOverAt(bytes)) yield
-  }
-  if (!mayBeTruncated) return pairs
-  return yield* sortInPieces(pairs, (one, other) => compareKeys(codec, one.key, other.key), orderBytes)
+  return inKeyOrder(codec, entries).map((entry) => readMapEntry(codec, entry))
 }
 
-/** Both keys are written anew for each comparison, which takes longer than to compare them. */
-const bytesPerCharacter = 16
-
-function orderBytes({ key }: MapEntry): number {
-  return typeof key === 'string' ? key.length * bytesPerCharacter : 0
+export function readMapEntry(codec: Codec, entry: Entry): MapEntry {
+  return { target: oidFromBytes(entry.value, 0), key: keyOfMapEntry(codec, entry) }
 }
 
-function compareKeys(codec: Codec, one: unknown, other: unknown): number {
-  return Buffer.compare(orderOf(codec, one), orderOf(codec, other))
-}
-
-function orderOf(codec: Codec, key: unknown): Buffer {
-  const writer = new KeyWriter()
-  writeOrdered(codec, key, writer)
-  return writer.to.copy()
+/** The order of entries is that of their keys, up to where these are cut. */
+export function inKeyOrder(codec: Codec, entries: readonly Entry[]): readonly Entry[] {
+  const mayBeCut = entries.some(({ key }) => key.length >= keyBytesMax - keyDigestBytes)
+  return mayBeCut ? inTextOrder(entries, (entry) => keyOfMapEntry(codec, entry) as string) : entries
 }
 
 function writeOrdered(codec: Codec, key: unknown, to: KeyWriter): void {

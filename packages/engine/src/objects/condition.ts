@@ -4,8 +4,7 @@ import { AshlarError, assert } from '../errors.ts'
 import { readAndRequireLinkEntries } from '../links/attribute-links.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
 import type { Awaitable, Entry } from '../store/store.ts'
-import { inTurns, laterTurn } from '../store/time-slice.ts'
-import type { Pieces } from '../types/logical-type.ts'
+import { laterTurn, openTimeSlice } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { objectJson, shownLinks } from './read.ts'
@@ -19,7 +18,7 @@ const hashedAtOnce = 1_048_576
 
 /**
  * The same for the same representation: attributes, links, and the schema that shows them. In double quotes. That of some megabytes is made with turns
- * for others in between.
+ * for others in between: with its links, an object may take a hundred.
  */
 export function entityTagOf(representation: Uint8Array): Awaitable<string> {
   if (representation.length > hashedAtOnce) return largeEntityTag(representation)
@@ -29,14 +28,12 @@ export function entityTagOf(representation: Uint8Array): Awaitable<string> {
 async function largeEntityTag(representation: Uint8Array): Promise<string> {
   // To make the representation has taken what is left of this turn.
   await laterTurn()
-  return inTurns(hashed(representation))
-}
-
-function* hashed(representation: Uint8Array): Pieces<string> {
+  const slice = openTimeSlice()
   const digest = createHash('sha1')
   for (let at = 0; at < representation.length; at += hashedAtOnce) {
     digest.update(representation.subarray(at, at + hashedAtOnce))
-    yield
+    const pause = slice.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   return `"${digest.digest('base64url')}"`
 }
@@ -58,7 +55,7 @@ export async function checkCondition(
     const entries = await readAndRequireLinkEntries(transaction, oid, attribute)
     if (guard === undefined) links.set(attribute.index, await shownLinks(attribute, entries))
   }
-  const shown = guard === undefined ? await objectJson(format, oid, stored, links) : await guard.representationOf(oid)
+  const shown = guard === undefined ? objectJson(format, oid, stored, links) : await guard.representationOf(oid)
   const entityTag = await entityTagOf(shown)
   if (condition(entityTag)) return
   throw new AshlarError(

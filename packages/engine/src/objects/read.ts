@@ -8,17 +8,10 @@ import { isLongRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, Snapshot, Store } from '../store/store.ts'
-import { inTurns, laterTurn, openTimeSlice, type SliceWatch, type TimeSlice } from '../store/time-slice.ts'
-import type { Pieces } from '../types/logical-type.ts'
+import { laterTurn, openTimeSlice, type SliceWatch, type TimeSlice } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import { isKnownToBeLarge, noteLongRecord, readAlone, writeFew } from './long-records.ts'
-import {
-  type LinkEntries,
-  LinksJson,
-  manyLinksJson,
-  writeObjectJson,
-  writeObjectJsonInPieces,
-} from './representation.ts'
+import { type LinkEntries, LinksJson, manyLinksJson, writeObjectJson } from './representation.ts'
 import { objectNotFound } from './update.ts'
 
 /** Links of one attribute read in the first trip; longer collections are scanned, letting other requests in between. */
@@ -98,7 +91,7 @@ function readAtOnce(object: ObjectRead): Awaitable<Buffer> {
     const format = formats.ofShape(shapeNumberOf(record))
     const hasLinks = format.linkAttributes.length > 0
     const isLong = isLongRecord(record)
-    if (!hasLinks && !isLong) return shortObjectJson(format, oid, record, noLinks)
+    if (!hasLinks && !isLong) return objectJson(format, oid, record, noLinks)
     if (isLong && noteLongRecord(catalog, oid, record.length)) return large
     return { format, record: Buffer.from(record), hasLinks }
   })
@@ -141,23 +134,17 @@ async function readWithLinks(
   })
 }
 
-/** The representation, from a record under the format of its class; of a long record, with turns for others in between. */
-export function objectJson(format: ClassFormat, oid: Oid, record: Bytes, links: LinkEntries): Awaitable<Buffer> {
-  const isLong = isLongRecord(record)
-  return isLong ? inTurns(longObjectJson(format, oid, record, links)) : shortObjectJson(format, oid, record, links)
-}
-
-function shortObjectJson(format: ClassFormat, oid: Oid, record: Bytes, links: LinkEntries): Buffer {
+/** The representation, from a record under the format of its class. */
+export function objectJson(format: ClassFormat, oid: Oid, record: Bytes, links: LinkEntries): Buffer {
+  if (isLongRecord(record)) {
+    // Room for all that takes no more than in its record: a buffer that doubles would be copied over and over.
+    const own = new JsonWriter(undefined, record.length + roomForNames)
+    writeObjectJson(own, format, oid, record, links)
+    return own.to.written()
+  }
   writer.to.reset()
   writeObjectJson(writer, format, oid, record, links)
   return writer.to.copy()
-}
-
-function* longObjectJson(format: ClassFormat, oid: Oid, record: Bytes, links: LinkEntries): Pieces<Buffer> {
-  // Room for all that takes no more than in its record: a buffer that doubles would be copied over and over.
-  const own = new JsonWriter(undefined, record.length + roomForNames)
-  yield* writeObjectJsonInPieces(own, format, oid, record, links)
-  return own.to.written()
 }
 
 interface FirstLinks {

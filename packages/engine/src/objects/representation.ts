@@ -4,14 +4,14 @@ import { ByteWriter } from '../bytes/byte-writer.ts'
 import { JsonWriter } from '../bytes/json-writer.ts'
 import { PreparedText } from '../bytes/prepared-text.ts'
 import { unreachable } from '../errors.ts'
-import { type MapEntry, mapKeyCodec, readMapEntries, readMapEntriesInPieces } from '../links/map-entries.ts'
+import { inKeyOrder, type MapEntry, mapKeyCodec, readMapEntries, readMapEntry } from '../links/map-entries.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { linkHeaderBytes } from '../records/link-keys.ts'
 import { objectKeyHeaderBytes } from '../records/object-key.ts'
 import { recordHeaderBytes, shapeNumberOf } from '../records/record-format.ts'
 import type { Bytes, Entry } from '../store/store.ts'
-import { inSlices, inTurns } from '../store/time-slice.ts'
-import type { Codec, Pieces } from '../types/logical-type.ts'
+import { inSlices } from '../store/time-slice.ts'
+import type { Codec } from '../types/logical-type.ts'
 import { writeOidJson, writeOidText } from '../types/oid.ts'
 
 /** The link entries of each link attribute, in order, by the attribute's position in the class; of very many, their JSON text. */
@@ -48,21 +48,6 @@ const closing = 0x7d
 
 function noLinks({ attribute }: AttributeFormat): never {
   return unreachable(`the class of attribute ${attribute.outputName} has no links`)
-}
-
-/** The same in pieces. */
-export function* writeObjectJsonInPieces(
-  json: JsonWriter,
-  format: ClassFormat,
-  oid: string,
-  record: Bytes,
-  links: LinkEntries,
-): Pieces<void> {
-  writeOpening(json, format, oid)
-  yield* format.writeAttributesJsonInPieces(json, record, recordHeaderBytes, shapeNumberOf(record), (attribute) => {
-    writeLinksJson(json, attribute, links.get(attribute.index) ?? [])
-  })
-  json.ascii('}')
 }
 
 function writeOpening(json: JsonWriter, format: ClassFormat, oid: string): void {
@@ -106,8 +91,10 @@ export async function manyLinksJson(attribute: AttributeFormat, entries: readonl
   if (attribute.linkStorage === 'map') {
     const keyCodec = mapKeyCodec(attribute)
     json.ascii('{')
-    const pairs = await inTurns(readMapEntriesInPieces(attribute, entries))
-    await inSlices(pairs.entries(), ([position, pair]) => writePairJson(json, keyCodec, position, pair))
+    const inOrder = inKeyOrder(keyCodec, entries)
+    await inSlices(inOrder.entries(), ([position, entry]) => {
+      writePairJson(json, keyCodec, position, readMapEntry(keyCodec, entry))
+    })
     json.ascii('}')
   } else {
     json.ascii('[')

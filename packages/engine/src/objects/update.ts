@@ -2,6 +2,7 @@
 import { AshlarError } from '../errors.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable } from '../store/store.ts'
+import { openTimeSlice } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ChangeGuard } from '../write/change-guard.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
@@ -11,13 +12,15 @@ import type { UpdateObject } from './commands.ts'
 
 /** At once where nothing has to be waited for. Throws ObjectNotFound, Forbidden, and what `changesOf` and `applyChanges` throw. */
 export function updateObject(unit: UnitOfWork, { oid, changesOf }: UpdateObject): Awaitable<void> {
-  const applied = mapAwaitable(loadExisting(unit, oid, 'update'), (state) =>
-    mapAwaitable(changesOf(unit.commandFormatOf(state), oid), (changes) =>
-      mapAwaitable(applyChanges(unit, state, changes), () => state),
-    ),
-  )
-  return mapAwaitable(applied, (state) => {
-    if (!isChanged(state)) unit.requireObject(oid)
+  const slice = openTimeSlice()
+  return mapAwaitable(loadExisting(unit, oid, 'update'), (state) => {
+    const changes = changesOf(unit.commandFormatOf(state), oid)
+    // To read values from a large body, to change those of a large record and to write that may each take as long as several slices.
+    const applied = mapAwaitable(slice.yieldIfDue(), () => applyChanges(unit, state, changes))
+    return mapAwaitable(applied, () => {
+      if (!isChanged(state)) unit.requireObject(oid)
+      return slice.yieldIfDue()
+    })
   })
 }
 

@@ -10,13 +10,7 @@ import type { Bytes } from '../store/store.ts'
 import { type Conversion, conversionFor } from '../types/conversion.ts'
 import { codecFor } from '../types/index.ts'
 import { type LinkStorage, linkStorageOf } from '../types/link-storage.ts'
-import {
-  type Codec,
-  type CodecContext,
-  type CodecInPieces,
-  longValueBytes,
-  type Pieces,
-} from '../types/logical-type.ts'
+import type { Codec, CodecContext } from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
 import { RecordLayout, type Slice } from './record-layout.ts'
 import type { RecordValues } from './record-values.ts'
@@ -87,8 +81,6 @@ export class ClassFormat {
   /** Those that are changing their type, or that embed objects of which an attribute is. */
   readonly changingAttributes: readonly AttributeFormat[]
   readonly hasPendingType: boolean
-  /** Those that are kept in records, and whose values may be long. */
-  private readonly longAttributes: readonly AttributeFormat[]
   private readonly formats: FormatSource
   private readonly views = new Map<ShapeNumber, ShapeDecoder>()
   /** The one that was used last. */
@@ -109,9 +101,6 @@ export class ClassFormat {
     for (const attribute of this.attributes) this.byNumber.set(attribute.attribute.number, attribute)
     this.linkAttributes = this.attributes.filter((attribute) => attribute.linkStorage !== undefined)
     this.linkedReferences = this.attributes.filter(({ attribute: { spec } }) => hasPosition(spec))
-    this.longAttributes = this.attributes.filter(({ codec, linkStorage }) => {
-      return linkStorage === undefined && codec.inPieces !== undefined
-    })
     this.changingAttributes = this.attributes.filter(({ attribute, pendingType }) => {
       const embedded = embeddedClassOf(attribute.spec)
       return pendingType !== undefined || (embedded !== undefined && formats.byNumber(embedded).hasPendingType)
@@ -169,22 +158,8 @@ export class ClassFormat {
     }
   }
 
-  /** The same as `readValues`, in pieces. */
-  *readValuesInPieces(bytes: Bytes, start: number, end: number, shapeNumber: ShapeNumber): Pieces<RecordValues> {
-    const long: LongValue[] = []
-    const result = this.readValues(bytes, start, end, shapeNumber, long)
-    for (const { index, inPieces, ...at } of long) {
-      yield
-      result.values[index] = yield* inPieces.read(bytes, at.start, at.end)
-    }
-    return result
-  }
-
-  /**
-   * Values in the order of the class's attributes, defaults for those that the stored shape does not have. `long`: takes those that are left
-   * to be read in pieces.
-   */
-  readValues(bytes: Bytes, start: number, end: number, shapeNumber: ShapeNumber, long?: LongValue[]): RecordValues {
+  /** Values in the order of the class's attributes, defaults for those that the stored shape does not have. */
+  readValues(bytes: Bytes, start: number, end: number, shapeNumber: ShapeNumber): RecordValues {
     const view = this.view(shapeNumber)
     const result = this.defaultValues()
     assert(end <= bytes.length, 'a body lies within its bytes')
@@ -197,25 +172,12 @@ export class ClassFormat {
         continue
       }
       view.layout.locate(bytes, start, source, slice)
-      const inPieces = long === undefined ? undefined : piecesAt(view, i, codec)
-      if (inPieces === undefined) {
-        result.values[i] = slice.start < 0 ? null : (view.readers[i] ?? codec.read)(bytes, slice.start, slice.end)
-      } else long?.push({ index: i, inPieces, ...slice })
+      result.values[i] = slice.start < 0 ? null : (view.readers[i] ?? codec.read)(bytes, slice.start, slice.end)
       if (this.hasPositions) {
         result.positions[i] = view.layout.positionOf(bytes, start, view.positionSources[i] as number)
       }
     }
     return result
-  }
-
-  /** Whether to write these values of the class takes long. */
-  isLong(values: readonly unknown[]): boolean {
-    for (let i = 0; i < this.longAttributes.length; i++) {
-      const { codec, index } = this.longAttributes[i] as AttributeFormat
-      const value = values[index]
-      if (value !== null && codec.inPieces?.isLong(value) === true) return true
-    }
-    return false
   }
 
   /** The value of one attribute, without reading the others. */
@@ -237,19 +199,6 @@ export class ClassFormat {
     return slice.start < 0 ? undefined : slice
   }
 
-  /** The same in pieces, from a copy of its bytes; undefined where it is read at once sooner. */
-  readInPieces(bytes: Bytes, start: number, shapeNumber: ShapeNumber, index: number): Pieces<unknown> | undefined {
-    const view = this.view(shapeNumber)
-    const source = view.sources[index] as number
-    if (source < 0) return undefined
-    view.layout.locate(bytes, start, source, slice)
-    const { codec } = this.attributes[index] as AttributeFormat
-    const inPieces = piecesAt(view, index, codec)
-    if (inPieces === undefined || inPieces.isReadAtOnce?.(bytes, slice.start, slice.end) === true) return undefined
-    const value = Buffer.from(bytes.subarray(slice.start, slice.end))
-    return inPieces.read(value, 0, value.length)
-  }
-
   /** Where the eight bytes of a reference are; -1 where they are not stored so: it is null, or of another type then, or the shape lacks it. */
   locateReference(bytes: Bytes, start: number, shapeNumber: ShapeNumber, index: number): number {
     const view = this.view(shapeNumber)
@@ -257,19 +206,6 @@ export class ClassFormat {
     if (source < 0 || view.readers[index] !== undefined) return -1
     view.layout.locate(bytes, start, source, slice)
     return slice.start
-  }
-
-  /** Writes the value of one attribute; false, and nothing written, for a long one. */
-  writeShortJson(json: JsonWriter, bytes: Bytes, start: number, shapeNumber: ShapeNumber, index: number): boolean {
-    const view = this.view(shapeNumber)
-    const source = view.sources[index] as number
-    if (source < 0) json.raw((view.absent[index] as AbsentValue).json)
-    else {
-      view.layout.locate(bytes, start, source, slice)
-      if (slice.end - slice.start > longValueBytes) return false
-      this.writeLocated(view, index, bytes, json)
-    }
-    return true
   }
 
   /** Writes the value of one attribute, which is no link. */
@@ -297,28 +233,6 @@ export class ClassFormat {
     }
   }
 
-  /** The same in pieces. */
-  *writeAttributesJsonInPieces(
-    json: JsonWriter,
-    bytes: Bytes,
-    start: number,
-    shapeNumber: ShapeNumber,
-    writeLinks: (attribute: AttributeFormat) => void,
-  ): Pieces<void> {
-    const view = this.view(shapeNumber)
-    for (const attribute of this.attributes) {
-      const { codec, index, jsonName, linkStorage } = attribute
-      json.prepared(jsonName)
-      const source = view.sources[index] as number
-      const isStored = linkStorage === undefined && source >= 0
-      if (isStored) view.layout.locate(bytes, start, source, slice)
-      const inPieces = isStored ? piecesAt(view, index, codec) : undefined
-      if (linkStorage !== undefined) writeLinks(attribute)
-      else if (inPieces === undefined) this.writeValueAt(view, index, bytes, start, json)
-      else yield* inPieces.writeJson(bytes, slice.start, slice.end, json)
-    }
-  }
-
   private writeValueAt(view: ShapeDecoder, index: number, bytes: Bytes, start: number, json: JsonWriter): void {
     const source = view.sources[index] as number
     if (source < 0) {
@@ -326,11 +240,6 @@ export class ClassFormat {
       return
     }
     view.layout.locate(bytes, start, source, slice)
-    this.writeLocated(view, index, bytes, json)
-  }
-
-  /** The value at `slice`. */
-  private writeLocated(view: ShapeDecoder, index: number, bytes: Bytes, json: JsonWriter): void {
     const { codec } = this.attributes[index] as AttributeFormat
     const reader = view.readers[index]
     if (slice.start < 0) json.ascii('null')
@@ -414,18 +323,6 @@ export class ClassFormat {
     }
     return types
   }
-}
-
-/** A value that is read in pieces, and where it is. */
-interface LongValue extends Slice {
-  readonly index: number
-  readonly inPieces: CodecInPieces
-}
-
-/** Where `slice` is that of a long value, and its bytes are read as they are. */
-function piecesAt(view: ShapeDecoder, index: number, codec: Codec): CodecInPieces | undefined {
-  const isLong = slice.start >= 0 && slice.end - slice.start > longValueBytes
-  return isLong && view.readers[index] === undefined ? codec.inPieces : undefined
 }
 
 /** Undefined where the bytes are read as they are: one type, or one class of references after another. */

@@ -71,12 +71,7 @@ export function parseGiven<T>(change: CollectionForm, parse: (given: unknown) =>
   try {
     return parse(change.given)
   } catch (error) {
-    throw placedIn(change, error)
+    if (error instanceof ValueError) error.path.unshift(...change.path)
+    throw error
   }
-}
-
-/** The same error. */
-export function placedIn({ path }: CollectionForm, error: unknown): unknown {
-  if (error instanceof ValueError) error.path.unshift(...path)
-  return error
 }

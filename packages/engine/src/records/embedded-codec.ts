@@ -5,8 +5,7 @@ import type { JsonWriter } from '../bytes/json-writer.ts'
 import { readUint32 } from '../bytes/read-number.ts'
 import { unreachable } from '../errors.ts'
 import type { Bytes } from '../store/store.ts'
-import { atOnce } from '../store/time-slice.ts'
-import { type Codec, type Pieces, ValueError } from '../types/logical-type.ts'
+import { type Codec, ValueError } from '../types/logical-type.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
 import { mergeFields } from './apply-change.ts'
 import type { ClassFormat } from './class-format.ts'
@@ -23,39 +22,17 @@ export function embeddedCodec(format: ClassFormat): Codec<readonly unknown[]> {
     get defaultValue() {
       return format.defaultValues().values
     },
-    parse: (json) => atOnce(parseInPieces(format, json)),
+    parse: (json) => parseEmbedded(format, json),
     accept: (given) => acceptEmbedded(format, given as readonly unknown[]),
     write: (value, to) => writeEmbedded(format, value, to),
     read: (bytes, start, end) => format.readValues(bytes, start + shapeBytes, end, shapeAt(bytes, start)).values,
     writeJson: (bytes, start, _end, json) => writeEmbeddedJson(format, bytes, start, json),
     toJson: (value) => embeddedToJson(format, value),
-    inPieces: {
-      isLong: (values) => format.isLong(values),
-      parse: (json) => parseInPieces(format, json),
-      *write(values, to) {
-        to.writeUint32(format.cls.shape.number)
-        yield* format.layout.encodeInPieces(to, format.inShapeOrder(values), noPositions)
-      },
-      *read(bytes, start, end) {
-        return (yield* format.readValuesInPieces(bytes, start + shapeBytes, end, shapeAt(bytes, start))).values
-      },
-      *writeJson(bytes, start, _end, json) {
-        const from = json.to.length
-        yield* format.writeAttributesJsonInPieces(
-          json,
-          bytes,
-          start + shapeBytes,
-          shapeAt(bytes, start),
-          unreachableLinks,
-        )
-        closeObject(json, from)
-      },
-    },
   }
 }
 
-function* parseInPieces(format: ClassFormat, json: unknown): Pieces<readonly unknown[]> {
-  const change = yield* readEmbeddedChange(format, json)
+function parseEmbedded(format: ClassFormat, json: unknown): readonly unknown[] {
+  const change = readEmbeddedChange(format, json)
   return change.kind === 'merge'
     ? mergeFields(format.defaultValues().values, change.fields)
     : ((change as { value: unknown }).value as readonly unknown[])

@@ -5,7 +5,6 @@ import { AshlarError } from '../errors.ts'
 import { recordBytesMax } from '../limits.ts'
 import type { Bytes } from '../store/store.ts'
 import { commitIdBytes } from '../transaction/store-session.ts'
-import { longValueBytes, type Pieces } from '../types/logical-type.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
 import type { ClassFormat } from './class-format.ts'
 import type { RecordValues } from './record-values.ts'
@@ -27,14 +26,22 @@ export function commitIdOf(record: Bytes): Bytes {
   return record.subarray(shapeBytes, recordHeaderBytes)
 }
 
-const writer = new ByteWriter(4_096)
+const roomToBeginWith = 4_096
+/** A larger buffer is not kept for the next record. */
+const roomKeptMax = 1_048_576
+
+let writer = new ByteWriter(roomToBeginWith)
 
 /** A record in the class's present shape. `commitId` is the revision: the ID of the commit that writes it. Throws LimitExceeded. */
 export function encodeRecord(format: ClassFormat, commitId: Bytes, content: RecordValues): Buffer {
   writer.reset()
-  writeRecord(format, commitId, content, writer)
-  if (writer.length > recordBytesMax) throw tooLarge(format, writer.length)
-  return writer.copy()
+  try {
+    writeRecord(format, commitId, content, writer)
+    if (writer.length > recordBytesMax) throw tooLarge(format, writer.length)
+    return writer.length > longRecordBytes ? writer.taken() : writer.copy()
+  } finally {
+    if (writer.bytes.length > roomKeptMax) writer = new ByteWriter(roomToBeginWith)
+  }
 }
 
 /** Appends the same, of whatever length. */
@@ -42,24 +49,6 @@ export function writeRecord(format: ClassFormat, commitId: Bytes, content: Recor
   to.writeUint32(format.cls.shape.number)
   to.writeBytes(commitId)
   format.layout.encode(to, content.values, content.positions)
-}
-
-/** The same of values that may be long (`ClassFormat.isLong`), in pieces. */
-export function* encodeRecordInPieces(format: ClassFormat, commitId: Bytes, content: RecordValues): Pieces<Buffer> {
-  // A buffer that doubles would be copied over and over, and half of it be of no use.
-  const own = new ByteWriter(longValueBytes + textLengths(content.values))
-  own.writeUint32(format.cls.shape.number)
-  own.writeBytes(commitId)
-  yield* format.layout.encodeInPieces(own, content.values, content.positions)
-  if (own.length > recordBytesMax) throw tooLarge(format, own.length)
-  return own.taken()
-}
-
-/** Of texts, in characters, which most texts have as many of as bytes. */
-function textLengths(values: readonly unknown[]): number {
-  let characters = 0
-  for (const value of values) if (typeof value === 'string') characters += value.length
-  return characters
 }
 
 function tooLarge({ cls: { name } }: ClassFormat, bytes: number): AshlarError {
@@ -71,12 +60,9 @@ export function decodeRecord(format: ClassFormat, record: Bytes): RecordValues {
   return format.readValues(record, recordHeaderBytes, record.length, shapeNumberOf(record))
 }
 
-/** The same in pieces; of a record that is not `isLongRecord`, there is one. */
-export function decodeRecordInPieces(format: ClassFormat, record: Bytes): Pieces<RecordValues> {
-  return format.readValuesInPieces(record, recordHeaderBytes, record.length, shapeNumberOf(record))
-}
+const longRecordBytes = 65_536
 
-/** Whether a record may hold a value that takes long to read. */
+/** Whether work on a record may take milliseconds, and what is written of it goes to a buffer that is not kept. */
 export function isLongRecord(record: Bytes): boolean {
-  return record.length > longValueBytes
+  return record.length > longRecordBytes
 }

@@ -8,7 +8,7 @@ import { writeUint32At } from '../bytes/write-number.ts'
 import { assert } from '../errors.ts'
 import type { Bytes } from '../store/store.ts'
 import { positionBytes } from '../transaction/store-session.ts'
-import type { Codec, Pieces } from '../types/logical-type.ts'
+import type { Codec } from '../types/logical-type.ts'
 
 export interface LayoutField {
   readonly codec: Codec
@@ -82,20 +82,6 @@ export class RecordLayout {
     }
   }
 
-  /** The same in pieces. */
-  *encodeInPieces(to: ByteWriter, values: readonly unknown[], positions: readonly (Bytes | undefined)[]): Pieces<void> {
-    const start = this.encodeFixedFields(to, values, positions)
-    const ends = to.reserve(endBytes * this.variableFields.length)
-    const variableStart = to.length
-    for (const { codec, ...field } of this.variableFields) {
-      const value = values[field.valueIndex]
-      if (value === null) setNull(to, start, field)
-      else if (codec.inPieces?.isLong(value) === true) yield* codec.inPieces.write(value, to)
-      else codec.write(value, to)
-      writeUint32At(to.bytes, to.length - variableStart, ends + endBytes * field.variableIndex)
-    }
-  }
-
   /** Sets `slice` to the value of the shape's `index`th attribute in the body that begins at `start`. */
   locate(bytes: Bytes, start: number, index: number, slice: Slice): void {
     const field = this.placed[index]
@@ -154,6 +140,6 @@ export class RecordLayout {
 
 const noPosition = Buffer.alloc(positionBytes)
 
-function setNull(to: ByteWriter, start: number, field: Pick<PlacedField, 'nullByte' | 'nullMask'>): void {
+function setNull(to: ByteWriter, start: number, field: PlacedField): void {
   to.bytes[start + field.nullByte] = (to.bytes[start + field.nullByte] as number) | field.nullMask
 }

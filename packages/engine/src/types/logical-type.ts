@@ -61,27 +61,10 @@ export interface Codec<V = unknown> {
   toJson(value: V): unknown
   /** Present where the type can be a key attribute. */
   readonly key?: KeyCodec<V>
-  /** Present where values may be so large that the work on one takes long. */
-  readonly inPieces?: CodecInPieces<V>
 }
 
 /** Work that yields after each millisecond or so, where others may have their turn. */
 export type Pieces<T> = Generator<undefined, T, undefined>
-
-/** Stored values of more bytes, and texts of more characters, are worked on in pieces. */
-export const longValueBytes = 65_536
-
-/** What a codec does, in pieces. */
-export interface CodecInPieces<V = unknown> {
-  /** Whether `write` is worth while for the value. */
-  isLong(value: V): boolean
-  parse(json: unknown): Pieces<V>
-  write(value: V, to: ByteWriter): Pieces<void>
-  read(bytes: Uint8Array, start: number, end: number): Pieces<V>
-  /** True for long values that have one piece. */
-  isReadAtOnce?(bytes: Uint8Array, start: number, end: number): boolean
-  writeJson(bytes: Uint8Array, start: number, end: number, to: JsonWriter): Pieces<void>
-}
 
 /** A value within an index key: how it is written, and so that its end is found again without its type. */
 export interface KeyCodec<V = unknown> {

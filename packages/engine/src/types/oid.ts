@@ -1,6 +1,7 @@
 /** Object identifiers: `<database>-<container>-<page>-<slot>` as text, eight bytes where they are stored. */
 import type { ByteWriter } from '../bytes/byte-writer.ts'
 import type { JsonWriter } from '../bytes/json-writer.ts'
+import { readUint32 } from '../bytes/read-number.ts'
 import { AshlarError } from '../errors.ts'
 import { containerMax } from '../limits.ts'
 
@@ -98,6 +99,21 @@ export function oidBytes(oid: Oid): Buffer {
   const bytes = Buffer.allocUnsafe(oidLength)
   writeOidBytes(oid, bytes, 0)
   return bytes
+}
+
+/** The first two numbers of each OID as one of 32 bits, and the last two likewise. */
+export function oidHalves<T>(
+  all: readonly T[],
+  oidOf: (one: T) => Oid,
+): { readonly upper: Uint32Array; readonly lower: Uint32Array } {
+  const [upper, lower] = [new Uint32Array(all.length), new Uint32Array(all.length)]
+  const bytes = Buffer.alloc(oidLength)
+  for (let i = 0; i < all.length; i++) {
+    writeOidBytes(oidOf(all[i] as T), bytes, 0)
+    upper[i] = readUint32(bytes, 0)
+    lower[i] = readUint32(bytes, oidLength / 2)
+  }
+  return { upper, lower }
 }
 
 /** By number, part after part: the order of their bytes. */

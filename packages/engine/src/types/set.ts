@@ -1,11 +1,10 @@
 /** set: references, each once, in OID order. */
-import { sortInPieces } from '../store/sort-in-pieces.ts'
 import { defineReferences, describeReferences } from './collection-definition.ts'
 import { enumField } from './definition-fields.ts'
-import { PieceCount } from './element-bytes.ts'
+import { inOidOrder } from './key-order.ts'
 import { givenArray, listCodec } from './list.ts'
-import { type Codec, type LogicalType, type Pieces, ValueError } from './logical-type.ts'
-import { compareOids, noOid, type Oid } from './oid.ts'
+import { type Codec, type LogicalType, ValueError } from './logical-type.ts'
+import { noOid, type Oid } from './oid.ts'
 import { reference } from './reference.ts'
 import type { SetSpec } from './type-spec.ts'
 
@@ -33,43 +32,26 @@ function setCodec(element: Codec<Oid>): Codec<readonly Oid[]> {
   const list = listCodec(element as Codec, true) as ReturnType<typeof listCodec> & Codec<readonly Oid[]>
   return {
     ...list,
-    parse(json) {
-      return ordered(givenArray(json).map((value, position) => elementAt(position, () => element.parse(value))))
-    },
-    accept: (given) => {
-      return ordered((given as readonly unknown[]).map((value, i) => elementAt(i, () => element.accept(value))))
-    },
+    parse: (json) => ordered(givenArray(json), (value) => element.parse(value)),
+    accept: (given) => ordered(given as readonly unknown[], (value) => element.accept(value)),
     toJson: (elements) => elements,
-    inPieces: { ...list.inPieces, parse: (json) => parseInPieces(element, givenArray(json)) },
   }
 }
 
-function* parseInPieces(element: Codec<Oid>, given: readonly unknown[]): Pieces<Oid[]> {
-  const elements: Oid[] = []
-  const pieces = new PieceCount()
-  for (const [position, value] of given.entries()) {
-    elements.push(elementAt(position, () => element.parse(value)))
-    if (pieces.isOverAt(0)) yield
-  }
-  const distinct: Oid[] = []
-  for (const oid of yield* sortInPieces(elements, compareOids)) {
-    if (oid !== distinct.at(-1)) distinct.push(oid)
-    if (pieces.isOverAt(0)) yield
-  }
-  return distinct
-}
-
-function ordered(elements: readonly Oid[]): Oid[] {
-  return [...new Set(elements)].sort(compareOids)
-}
-
-function elementAt(position: number, take: () => Oid): Oid {
+/** `take`: how the codec of elements takes one. */
+function ordered(given: readonly unknown[], take: (value: unknown) => Oid): Oid[] {
+  const taken: Oid[] = []
   try {
-    const oid = take()
-    if (oid === noOid) throw new ValueError('ValueNotAllowed', 'a set does not hold the reference to nothing')
-    return oid
+    for (const value of given) {
+      const oid = take(value)
+      if (oid === noOid) throw new ValueError('ValueNotAllowed', 'a set does not hold the reference to nothing')
+      taken.push(oid)
+    }
   } catch (error) {
-    if (error instanceof ValueError) error.path.unshift(position)
+    if (error instanceof ValueError) error.path.unshift(taken.length)
     throw error
   }
+  const distinct: Oid[] = []
+  for (const oid of inOidOrder(taken, (one) => one)) if (oid !== distinct.at(-1)) distinct.push(oid)
+  return distinct
 }

@@ -1,23 +1,19 @@
 /** string: four encodings that say which characters it may hold; stored as UTF-8 whatever they are. */
 
-import { isAscii as isAsciiBytes } from 'node:buffer'
-import { pieceEnd } from '../bytes/json-writer.ts'
+import { isAscii, isUtf8, transcode } from 'node:buffer'
+import type { ByteWriter } from '../bytes/byte-writer.ts'
 import { readKeyText } from '../bytes/key-reader.ts'
 import { shortText } from '../bytes/short-texts.ts'
 import { countField, enumField, wrongField } from './definition-fields.ts'
-import {
-  type Codec,
-  type CodecInPieces,
-  formatForMessage,
-  type LogicalType,
-  longValueBytes,
-  ValueError,
-} from './logical-type.ts'
+import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { StringSpec } from './type-spec.ts'
 
 /** The first byte of a stored text; bit 0: JSON needs no escapes in it. */
 const plainFlag = 0x01
 const shortCharacters = 64
+const longBytes = 65_536
+/** Of UTF-8, in which a unit of UTF-16 is one to three bytes, and a pair of surrogates four. */
+const bytesPerUnitMax = 3
 const quote = 0x22
 const backslash = 0x5c
 
@@ -40,65 +36,7 @@ export const string: LogicalType<StringSpec> = {
   codec: (spec) => codecOf(spec),
 }
 
-function codecOf(spec: StringSpec): Codec<string> {
-  const codec = shortCodec(spec)
-  return { ...codec, inPieces: inPieces(codec) }
-}
-
-function inPieces(codec: Codec<string>): CodecInPieces<string> {
-  return {
-    isLong: (value) => value.length > longValueBytes,
-    // biome-ignore lint/correctness/useYield: the runtime checks the text of a body faster than others would get their turns
-    *parse(json) {
-      return codec.parse(json)
-    },
-    *write(value, to) {
-      const flag = to.reserve(1)
-      let isAllPlain = true
-      for (let at = 0; at < value.length; ) {
-        const end = pieceEnd(value, at)
-        const piece = value.slice(at, end)
-        isAllPlain &&= isPlain(piece)
-        writeUtf8(piece, to)
-        at = end
-        yield
-      }
-      to.bytes[flag] = isAllPlain ? plainFlag : 0
-    },
-    *read(bytes, start, end) {
-      if (isReadAtOnce(bytes, start, end)) return codec.read(bytes, start, end)
-      const texts: string[] = []
-      for (let at = start + 1; at < end; ) {
-        const to = utf8PieceEnd(bytes, at, end)
-        texts.push(decoded(bytes, at, to))
-        at = to
-        yield
-      }
-      return texts.join('')
-    },
-    isReadAtOnce,
-    *writeJson(bytes, start, end, json) {
-      json.byte(quote)
-      if (((bytes[start] as number) & plainFlag) !== 0) {
-        for (let at = start + 1; at < end; at += longValueBytes) {
-          json.raw(bytes.subarray(at, Math.min(at + longValueBytes, end)))
-          yield
-        }
-      } else {
-        for (let at = start + 1; at < end; ) {
-          const to = utf8PieceEnd(bytes, at, end)
-          // No more characters than bytes: one piece of the writer's as well.
-          json.escaped(decoded(bytes, at, to), 0)
-          at = to
-          yield
-        }
-      }
-      json.byte(quote)
-    },
-  }
-}
-
-function shortCodec({ encoding, storage, fixedLength }: StringSpec): Codec<string> {
+function codecOf({ encoding, storage, fixedLength }: StringSpec): Codec<string> {
   const charactersMax = storage === 'fixed' ? (fixedLength as number) : Number.POSITIVE_INFINITY
   const isByte = encoding === 'byte'
   return {
@@ -121,7 +59,7 @@ function shortCodec({ encoding, storage, fixedLength }: StringSpec): Codec<strin
     read,
     writeJson(bytes, start, end, json) {
       if (((bytes[start] as number) & plainFlag) !== 0) json.plainUtf8(bytes, start + 1, end)
-      else json.string(read(bytes, start, end))
+      else json.escapedUtf8(bytes, start + 1, end)
     },
     toJson: (value) => value,
     key: {
@@ -133,27 +71,16 @@ function shortCodec({ encoding, storage, fixedLength }: StringSpec): Codec<strin
   }
 }
 
-/** To decode UTF-8 takes the runtime fifty times as long as to copy ASCII. */
-function isReadAtOnce(bytes: Uint8Array, start: number, end: number): boolean {
-  return end - start <= longValueBytes || isAsciiBytes(bytes.subarray(start + 1, end))
-}
-
 function read(bytes: Uint8Array, start: number, end: number): string {
   return shortText(bytes, start + 1, end) ?? decoded(bytes, start + 1, end)
 }
 
 function decoded(bytes: Uint8Array, start: number, end: number): string {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start)
-  // To look for anything but ASCII takes next to nothing beside decoding.
-  return text.length > longValueBytes && isAsciiBytes(text) ? text.toString('latin1') : text.toString('utf8')
-}
-
-/** Where a piece of UTF-8 ends that begins at `at`: not within a character. */
-function utf8PieceEnd(bytes: Uint8Array, at: number, end: number): number {
-  let to = at + longValueBytes
-  if (to >= end) return end
-  while (((bytes[to] as number) & 0xc0) === 0x80) to--
-  return to
+  if (text.length < longBytes) return text.toString('utf8')
+  if (isAscii(text)) return text.toString('latin1')
+  // The usual way takes the runtime ten times as long: of 16 MiB, too long for one step.
+  return isUtf8(text) ? transcode(text, 'utf8', 'utf16le').toString('utf16le') : text.toString('utf8')
 }
 
 function check(text: string, isByte: boolean, charactersMax: number): void {
@@ -193,7 +120,7 @@ function isPlain(text: string): boolean {
 }
 
 /** False, and nothing written, where the text is not plain, or not in ASCII. Short texts are looked through and written at once. */
-function writePlain(text: string, to: { reserve(count: number): number; bytes: Buffer; length: number }): boolean {
+function writePlain(text: string, to: Target): boolean {
   const at = to.reserve(1 + text.length)
   const { bytes } = to
   bytes[at] = plainFlag
@@ -208,17 +135,37 @@ function writePlain(text: string, to: { reserve(count: number): number; bytes: B
   return true
 }
 
-function writeUtf8(text: string, to: { reserve(count: number): number; bytes: Buffer; length: number }): void {
-  if (text.length <= shortCharacters && isAscii(text)) {
-    const at = to.reserve(text.length)
-    for (let i = 0; i < text.length; i++) to.bytes[at + i] = text.charCodeAt(i)
+type Target = Pick<ByteWriter, 'reserve' | 'bytes' | 'length'>
+
+function writeUtf8(text: string, to: Target): void {
+  if (text.length <= shortCharacters) {
+    writeShortUtf8(text, to)
     return
   }
   const at = to.reserve(Buffer.byteLength(text))
   to.bytes.write(text, at)
 }
 
-function isAscii(text: string): boolean {
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return false
-  return true
+/** Two calls into the runtime would take several times as long. */
+function writeShortUtf8(text: string, to: Target): void {
+  let at = to.reserve(text.length * bytesPerUnitMax)
+  const { bytes } = to
+  for (let i = 0; i < text.length; i++) {
+    let code = text.charCodeAt(i)
+    if (code < 0x80) {
+      bytes[at++] = code
+      continue
+    }
+    if (code < 0x800) bytes[at++] = 0xc0 | (code >> 6)
+    else {
+      if (isLeading(code)) {
+        code = text.codePointAt(i++) as number
+        bytes[at++] = 0xf0 | (code >> 18)
+        bytes[at++] = 0x80 | ((code >> 12) & 0x3f)
+      } else bytes[at++] = 0xe0 | (code >> 12)
+      bytes[at++] = 0x80 | ((code >> 6) & 0x3f)
+    }
+    bytes[at++] = 0x80 | (code & 0x3f)
+  }
+  to.length = at
 }

@@ -5,29 +5,19 @@ import { indexFormatsOf } from '../indexes/maintain.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { positionKey, targetKey } from '../records/link-keys.ts'
 import { containerKey, objectKey, oidOfObjectKey } from '../records/object-key.ts'
-import { decodeRecord, decodeRecordInPieces, isLongRecord, shapeNumberOf } from '../records/record-format.ts'
+import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { RecordValues } from '../records/record-values.ts'
 import { isPairing } from '../schema/pairing.ts'
 import type { Bytes } from '../store/store.ts'
-import type { Pieces } from '../types/logical-type.ts'
 import { noOid, type Oid, oidBytes } from '../types/oid.ts'
 import { mustExist, mustHold, type Probe, type VerifyContext } from './probe.ts'
 import { verdictOn } from './verdict-on.ts'
 
-/** In pieces where the record is long. */
-export function probeObject(context: VerifyContext, key: Bytes, record: Bytes): Probe[] | Pieces<Probe[]> {
+export function probeObject(context: VerifyContext, key: Bytes, record: Bytes): Probe[] {
   const oid = oidOfObjectKey(key)
   const format = recordFormats(context.catalog).ofShape(shapeNumberOf(record))
-  if (!isLongRecord(record)) return probesOfValues(context, oid, format, decodeRecord(format, record))
-  return probeLongObject(context, oid, format, record)
-}
-
-function* probeLongObject(context: VerifyContext, oid: Oid, format: ClassFormat, record: Bytes): Pieces<Probe[]> {
-  return probesOfValues(context, oid, format, yield* decodeRecordInPieces(format, record))
-}
-
-function probesOfValues(context: VerifyContext, oid: Oid, format: ClassFormat, content: RecordValues): Probe[] {
+  const content = decodeRecord(format, record)
   const [database, container] = oid.split('-').map(Number) as [number, number]
   const probes: Probe[] = [
     {

@@ -1,7 +1,6 @@
 /** A question that one entry of the store asks of another. */
 import type { Catalog } from '../schema/catalog.ts'
 import type { Bytes } from '../store/store.ts'
-import type { Pieces } from '../types/logical-type.ts'
 
 export interface VerifyContext {
   readonly catalog: Catalog
@@ -15,7 +14,7 @@ export interface VerifyContext {
 export interface Probe {
   readonly key: Buffer
   /** A sentence for what is wrong with the value found (undefined where the key is not there), or undefined. */
-  readonly evaluate: (value: Bytes | undefined) => Verdict | Pieces<Verdict>
+  readonly evaluate: (value: Bytes | undefined) => Verdict
 }
 
 export type Verdict = string | undefined

@@ -9,12 +9,12 @@ import { type CatalogPart, catalogPartRange, numberOfCatalogKey } from '../catal
 import type { AshlarError } from '../errors.ts'
 import { receiptRange } from '../receipts/receipt-entry.ts'
 import { PartSizes } from '../records/part-sizes.ts'
+import { isLongRecord } from '../records/record-format.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { DamagedEntry } from '../store/damaged-entry.ts'
 import { ReadSkew } from '../store/read-skew.ts'
-import type { Awaitable, Bytes, Entry, KeyRange, Snapshot } from '../store/store.ts'
-import { inTurns, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
-import type { Pieces } from '../types/logical-type.ts'
+import type { Bytes, Entry, KeyRange, Snapshot } from '../store/store.ts'
+import { openTimeSlice } from '../store/time-slice.ts'
 import { probeIndexEntry } from './index-probes.ts'
 import { probeLinkEntry } from './link-probes.ts'
 import { probeObject } from './object-probes.ts'
@@ -91,7 +91,7 @@ function spaceRange(space: number): { from: Buffer; to: Buffer } {
   return { from, to: prefixEnd(from) }
 }
 
-type ProbeEntry = (context: VerifyContext, key: Bytes, value: Bytes) => Probe[] | Pieces<Probe[]>
+type ProbeEntry = (context: VerifyContext, key: Bytes, value: Bytes) => Probe[]
 
 /** Gathers what each entry of the range asks of other keys, and reads those batch by batch. Returns how many there are. */
 async function probeRange(
@@ -118,17 +118,19 @@ async function probeRange(
     for (const part of sizes.parts(batch)) {
       const byEntry: Probe[][] = []
       for (const entry of part) {
-        const probes = probesOf(context, probe, entry, slice)
-        byEntry.push(probes instanceof Promise ? await probes : probes)
+        byEntry.push(probesOf(context, probe, entry))
+        const pause = isLongRecord(entry.value) ? slice.yieldIfDue() : undefined
+        if (pause !== undefined) await pause
       }
       const probes = byEntry.flat()
       const values = await reader.read(byEntry)
       sizes.note(recordsIn(values), part.length)
       for (const [position, value] of values.entries()) {
         if (value === damaged) continue
-        const verdict = verdictOf(probes[position]!, value, slice)
-        const problem = verdict instanceof Promise ? await verdict : verdict
+        const problem = verdictOf(probes[position]!, value)
         if (problem !== undefined) tell(context, problem)
+        const pause = value !== undefined && isLongRecord(value) ? slice.yieldIfDue() : undefined
+        if (pause !== undefined) await pause
       }
       const pause = slice.yieldIfDue()
       if (pause !== undefined) await pause
@@ -147,43 +149,21 @@ function tell(context: VerifyContext, problem: string): void {
 }
 
 /** Bytes that cannot be understood are a problem of their entry, and no reason to stop. */
-function probesOf(
-  context: VerifyContext,
-  probe: ProbeEntry,
-  { key, value }: Entry,
-  slice: TimeSlice,
-): Awaitable<Probe[]> {
-  const onError = (error: unknown): Probe[] => {
+function probesOf(context: VerifyContext, probe: ProbeEntry, { key, value }: Entry): Probe[] {
+  try {
+    return probe(context, key, value)
+  } catch (error) {
     tell(context, notUnderstood(key, error))
     return []
   }
-  return inTurnsIfPieces(() => probe(context, key, value), slice, onError)
 }
 
-function verdictOf(probe: Probe, value: Bytes | undefined, slice: TimeSlice): Awaitable<Verdict> {
-  return inTurnsIfPieces(
-    () => probe.evaluate(value),
-    slice,
-    (error) => notUnderstood(probe.key, error),
-  )
-}
-
-/** What the work gives, or what is made of its error: at once, unless it is in pieces. */
-function inTurnsIfPieces<T extends Probe[] | Verdict>(
-  work: () => T | Pieces<T>,
-  slice: TimeSlice,
-  onError: (error: unknown) => T,
-): Awaitable<T> {
+function verdictOf(probe: Probe, value: Bytes | undefined): Verdict {
   try {
-    const made = work()
-    return isInPieces(made) ? inTurns(made, slice).catch(onError) : made
+    return probe.evaluate(value)
   } catch (error) {
-    return onError(error)
+    return notUnderstood(probe.key, error)
   }
-}
-
-function isInPieces<T extends Probe[] | Verdict>(made: T | Pieces<T>): made is Pieces<T> {
-  return typeof made === 'object' && !Array.isArray(made)
 }
 
 function notUnderstood(key: Bytes, error: unknown): string {

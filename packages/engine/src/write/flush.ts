@@ -2,11 +2,10 @@
 import { AshlarError } from '../errors.ts'
 import { hasEntriesToCheck, maintainIndexes, maintainIndexesOf, putNewEntries } from '../indexes/maintain.ts'
 import { checkPendingTypes } from '../records/check-pending-types.ts'
-import { encodeRecord, encodeRecordInPieces, revisionPrefixOf } from '../records/record-format.ts'
+import { encodeRecord, revisionPrefixOf } from '../records/record-format.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
-import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes } from '../store/store.ts'
-import { inTurns, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
+import { openTimeSlice } from '../store/time-slice.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
@@ -36,10 +35,10 @@ function writeOne(unit: UnitOfWork, state: ObjectState): Awaitable<void> {
   unit.recorder?.object(state)
 }
 
-/** Deletes the record, or puts it. `slice`: begun before, if at all. */
-function write(unit: UnitOfWork, state: ObjectState, commitId: Bytes, slice?: TimeSlice): Awaitable<void> {
+/** Deletes the record, or puts it. */
+function write(unit: UnitOfWork, state: ObjectState, commitId: Bytes): Awaitable<void> {
   if (state.isDeleted) return unit.transaction.delete(state.key, state.stored)
-  return mapAwaitable(encoded(state, commitId, slice), (record) => put(unit, state, record))
+  put(unit, state, encoded(state, commitId))
 }
 
 /** Between two objects, of which each may be large, others have their turn where it is time. */
@@ -63,7 +62,7 @@ async function flushAll(unit: UnitOfWork): Promise<void> {
   const commitId = unit.session.nextCommitId()
   for (const state of objects.all()) {
     if (state.isDeleted || isChanged(state)) {
-      const writing = write(unit, state, commitId, slice)
+      const writing = write(unit, state, commitId)
       if (writing !== undefined) await writing
       unit.recorder?.object(state)
     }
@@ -108,16 +107,11 @@ function checkTypes(state: ObjectState, formats: RecordFormats): void {
 }
 
 /** The record. Throws LimitExceeded. */
-function encoded(state: ObjectState, commitId: Bytes, slice: TimeSlice | undefined): Awaitable<Buffer> {
-  const { format, values } = state
-  const refuse = (error: unknown): never => {
-    throw ofState(state, error)
-  }
-  if (format.isLong(values)) return inTurns(encodeRecordInPieces(format, commitId, state), slice).catch(refuse)
+function encoded(state: ObjectState, commitId: Bytes): Buffer {
   try {
-    return encodeRecord(format, commitId, state)
+    return encodeRecord(state.format, commitId, state)
   } catch (error) {
-    return refuse(error)
+    throw ofState(state, error)
   }
 }
 

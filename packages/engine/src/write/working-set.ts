@@ -3,12 +3,12 @@
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { objectKey } from '../records/object-key.ts'
 import { PartSizes } from '../records/part-sizes.ts'
-import { decodeRecord, decodeRecordInPieces, isLongRecord, shapeNumberOf } from '../records/record-format.ts'
+import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
 import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
 import type { RecordValues } from '../records/record-values.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Awaitable, Bytes } from '../store/store.ts'
-import { inTurns, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
+import { openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 
@@ -117,11 +117,9 @@ export class WorkingSet {
       : this.loaded(oid, key, found)
   }
 
-  private loaded(oid: Oid, key: Buffer, stored: Bytes | undefined): Awaitable<ObjectState | undefined> {
-    if (stored === undefined) return this.known(oid)
-    const state = this.decode(oid, key, stored)
-    if (state instanceof Promise) return state.then((loaded) => this.keepLoaded(loaded))
-    return this.keepLoaded(state)
+  private loaded(oid: Oid, key: Buffer, stored: Bytes | undefined): ObjectState | undefined {
+    if (stored === undefined || this.find(oid) !== undefined) return this.known(oid)
+    return this.keepLoaded(oid, key, stored)
   }
 
   /** Reads those not yet known; those that do not exist stay unknown. Many, and large ones, are read in parts, with others in between. */
@@ -165,18 +163,16 @@ export class WorkingSet {
       for (const [position, oid] of part.entries()) {
         const stored = values[position]
         if (stored === undefined || this.find(oid) !== undefined) continue
-        const state = this.decode(oid, keys[position] as Buffer, stored)
-        this.keepLoaded(state instanceof Promise ? await state : state)
+        this.keepLoaded(oid, keys[position] as Buffer, stored)
       }
       const pause = slice.yieldIfDue()
       if (pause !== undefined) await pause
     }
   }
 
-  /** One that was not known when its record was read; it may have been loaded while that was decoded in turns. */
-  private keepLoaded(state: ObjectState): ObjectState | undefined {
-    const other = this.find(state.oid)
-    if (other !== undefined) return this.known(state.oid)
+  private keepLoaded(oid: Oid, key: Buffer, stored: Bytes): ObjectState {
+    this.transaction.memory?.chargeLoaded(stateBytes + 2 * stored.length)
+    const state = new LoadedObject(oid, key, this.formats.ofShape(shapeNumberOf(stored)), stored)
     this.keep(state)
     return state
   }
@@ -197,18 +193,9 @@ export class WorkingSet {
     for (const state of this.states) if (state.oid === oid) return state
     return undefined
   }
-
-  private decode(oid: Oid, key: Buffer, stored: Bytes): Awaitable<ObjectState> {
-    this.transaction.memory?.chargeLoaded(stateBytes + 2 * stored.length)
-    const format = this.formats.ofShape(shapeNumberOf(stored))
-    if (!isLongRecord(stored)) return new LoadedObject(oid, key, format, stored)
-    return inTurns(decodeRecordInPieces(format, stored)).then(
-      (content) => new LoadedObject(oid, key, format, stored, content),
-    )
-  }
 }
 
-/** Of a short record, values are decoded once they are asked for: a deletion mostly needs those of index keys alone. */
+/** Values are decoded once they are asked for: a deletion mostly needs those of index keys alone. */
 class LoadedObject implements ObjectState {
   readonly oid: Oid
   readonly key: Buffer
@@ -221,13 +208,11 @@ class LoadedObject implements ObjectState {
   private content: RecordValues | undefined
   private read: readonly unknown[] | undefined
 
-  constructor(oid: Oid, key: Buffer, format: ClassFormat, stored: Bytes, content?: RecordValues) {
+  constructor(oid: Oid, key: Buffer, format: ClassFormat, stored: Bytes) {
     this.oid = oid
     this.key = key
     this.format = format
     this.stored = stored
-    this.content = content
-    this.read = content && [...content.values]
   }
 
   get undecoded(): Bytes | undefined {

@@ -108,7 +108,7 @@ class BorrowedEntry extends ObjectView {
     return new ValuesView(this.partOf.map((part, index) => (part === undefined ? undefined : this.value(index))))
   }
 
-  override writeShortJson(): boolean {
+  override writeStoredJson(): boolean {
     return false
   }
 }

@@ -376,10 +376,8 @@ function compileFollow(bound: Extract<Bound, { kind: 'follow' }>, compiler: Expr
   }
 }
 
-/** A value of a record that may take long to read: the work to read it in pieces then. `isFollowed`: of an object that others may refer to as well. */
+/** A value of a record that may be long. `isFollowed`: of an object that others may refer to as well. */
 function longValue(view: ObjectView, index: number, work: Work, isFollowed: boolean): unknown {
-  const pieces = view.longValue(index)
-  if (pieces !== undefined) return work.run(pieces)
   const value = isFollowed ? view.knownValue(index) : view.value(index)
   work.spend(valueSteps(value))
   return value

@@ -58,7 +58,7 @@ export function compileStoredJson(bound: Bound, compiler: ExpressionCompiler): W
   const owner = compileOwner(bound, compiler)
   return (json, evaluation) => {
     const view = owner(evaluation)
-    if (view !== undefined) return view.writeShortJson(json, index)
+    if (view !== undefined) return view.writeStoredJson(json, index)
     json.ascii('null')
     return true
   }

@@ -1,9 +1,8 @@
 /** An object as a query sees it: its record, read one attribute at a time. */
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import type { ClassFormat } from '../../records/class-format.ts'
-import { isLongRecord, recordHeaderBytes, shapeNumberOf } from '../../records/record-format.ts'
+import { recordHeaderBytes, shapeNumberOf } from '../../records/record-format.ts'
 import type { Bytes, Entry } from '../../store/store.ts'
-import type { Pieces } from '../../types/logical-type.ts'
 import { type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { ShapeNumber } from '../../types/type-spec.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
@@ -56,16 +55,6 @@ export class ObjectView {
     return value
   }
 
-  /**
-   * The work to read a value of the record that takes long; undefined for any other. It has bytes of its own: those of the record may be borrowed,
-   * and the work go on when they are not.
-   */
-  longValue(index: number): Pieces<unknown> | undefined {
-    const { format, record } = this
-    if (format === undefined || !isLongRecord(record)) return undefined
-    return format.readInPieces(record, recordHeaderBytes, this.shape, index)
-  }
-
   /** Where in the record the eight bytes of a reference are; -1 where they are not stored so, or it is null. */
   locateReference(index: number): number {
     const { format } = this
@@ -80,11 +69,11 @@ export class ObjectView {
     return isNothing(oid) ? undefined : reader.object(oid as Oid)
   }
 
-  /** Writes the value of an attribute that is kept in the record; false, and nothing written, for a long one. */
-  writeShortJson(json: JsonWriter, index: number): boolean {
+  /** Writes the value of an attribute that is kept in the record; false, and nothing written, where there is no record. */
+  writeStoredJson(json: JsonWriter, index: number): boolean {
     const { format, record, shape } = this
-    if (format !== undefined) return format.writeShortJson(json, record, recordHeaderBytes, shape, index)
-    json.ascii('null')
+    if (format === undefined) json.ascii('null')
+    else format.writeValueJson(json, record, recordHeaderBytes, shape, index)
     return true
   }
 
@@ -115,7 +104,6 @@ export interface ObjectReader {
   prefetch(oids: readonly unknown[]): void
   /** Elements of a list or set, or pairs of a map, that are kept as link entries. */
   links(view: ObjectView, attribute: BoundAttribute): readonly unknown[]
-  /** The same; of very many the work to make them, for an expression `inParts`. */
   /** Of a list or set, no more of them than are wanted: the others are not read. */
   endLinks(view: ObjectView, attribute: BoundAttribute, end: LinkEnd): readonly unknown[]
   /** How many there are, or at least `max` where there are as many: none is held. */

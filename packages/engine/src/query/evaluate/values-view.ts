@@ -26,7 +26,7 @@ export class ValuesView extends ObjectView {
     return this
   }
 
-  override writeShortJson(): boolean {
+  override writeStoredJson(): boolean {
     return false
   }
 }

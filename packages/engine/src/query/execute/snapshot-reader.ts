@@ -4,7 +4,7 @@ import { keySpace } from '../../bytes/key-space.ts'
 import { readInt32 } from '../../bytes/read-number.ts'
 import { assert } from '../../errors.ts'
 import type { EngineLimits } from '../../limits.ts'
-import { readMapEntriesInPieces } from '../../links/map-entries.ts'
+import { inKeyOrder, mapKeyCodec, readMapEntry } from '../../links/map-entries.ts'
 import type { AttributeFormat } from '../../records/class-format.ts'
 import { linkHeaderBytes, linkKind, linkRange } from '../../records/link-keys.ts'
 import { objectKey, objectKeyBytes, objectKeyHeaderBytes, oidOfObjectKey } from '../../records/object-key.ts'
@@ -23,7 +23,6 @@ import type {
   ReadAnswer,
   Snapshot,
 } from '../../store/store.ts'
-import type { Pieces } from '../../types/logical-type.ts'
 import type { MapPair } from '../../types/map.ts'
 import { type Oid, oidFromBytes, oidLength, writeOidBytes } from '../../types/oid.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
@@ -42,6 +41,8 @@ const entryBytes = 250
 const linkBytes = 64
 /** Entries that are read at once, and between two charges; longer lists come with turns for others in between. */
 const entriesAtOnce = 1_000
+/** To make an element of a link entry. */
+const elementSteps = 20
 /** Of what statements may hold, entries of earlier batches take so much at most. */
 const keptShare = 1 / 8
 /** Of the records of those objects. */
@@ -354,7 +355,14 @@ export class SnapshotReader implements ObjectReader {
 
   private elements(attribute: AttributeFormat, entries: readonly Entry[]): readonly unknown[] {
     this.memory.chargeRow(entries.length * linkBytes)
-    return this.work.run(elementsInPieces(attribute, entries))
+    const isMap = attribute.linkStorage === 'map'
+    const inOrder = isMap ? inKeyOrder(mapKeyCodec(attribute), entries) : entries
+    const elements: unknown[] = []
+    for (let at = 0; at < inOrder.length; at += entriesAtOnce) {
+      for (const entry of inOrder.slice(at, at + entriesAtOnce)) elements.push(elementOf(attribute, entry))
+      this.work.spend(entriesAtOnce * elementSteps)
+    }
+    return elements
   }
 
   /** Fetches all that was asked for in vain since the last time. */
@@ -480,24 +488,12 @@ export class SnapshotReader implements ObjectReader {
   }
 }
 
-/** Elements of a list or set, or pairs of a map. */
-function* elementsInPieces(attribute: AttributeFormat, entries: readonly Entry[]): Pieces<readonly unknown[]> {
-  if (attribute.linkStorage === 'map') {
-    const pairs: MapPair[] = []
-    for (const [i, { key, target }] of (yield* readMapEntriesInPieces(attribute, entries)).entries()) {
-      pairs.push({ key, value: target })
-      if ((i + 1) % entriesAtOnce === 0) yield
-    }
-    return pairs
-  }
-  const isSet = attribute.linkStorage === 'set'
-  const elements: Oid[] = []
-  for (let i = 0; i < entries.length; i++) {
-    const { key, value } = entries[i] as Entry
-    elements.push(isSet ? oidFromBytes(key, linkHeaderBytes) : oidFromBytes(value, 0))
-    if ((i + 1) % entriesAtOnce === 0) yield
-  }
-  return elements
+/** Of a list or set; or a pair of a map. */
+function elementOf(attribute: AttributeFormat, entry: Entry): Oid | MapPair {
+  if (attribute.linkStorage === 'set') return oidFromBytes(entry.key, linkHeaderBytes)
+  if (attribute.linkStorage === 'list') return oidFromBytes(entry.value, 0)
+  const { key, target } = readMapEntry(mapKeyCodec(attribute), entry)
+  return { key, value: target }
 }
 
 function nearPlace(high: number, low: number): number {
