@@ -283,18 +283,24 @@ export type StatementForm = NonNullable<OperationEntry['statement']>
 
 const ofArrays: StatementForm = {
   kind: 'transaction',
-  text: (body) =>
-    body instanceof UnparsedBody
-      ? `objects in ${body.bytes.length} bytes`
-      : `${(body as readonly unknown[]).length} objects`,
+  text: (body) => `${(body as readonly unknown[]).length} objects`,
+}
+
+const ofLargeBodies: StatementForm = {
+  kind: 'transaction',
+  text: (body) => `objects in ${(body as UnparsedBody).bytes.length} bytes`,
 }
 
 const ofLines: StatementForm = { kind: 'transaction', text: () => 'lines of NDJSON' }
 
 /** How a request with that body is admitted, listed and stopped; undefined where its work is short. */
-export function statementOf({ statement, takesArray }: Operation, body: unknown): StatementForm | undefined {
+export function statementOf(
+  { statement, takesArray, bodyIsObject }: Operation,
+  body: unknown,
+): StatementForm | undefined {
   if (body instanceof BodyLines) return ofLines
-  return takesArray === true && (Array.isArray(body) || body instanceof UnparsedBody) ? ofArrays : statement
+  if (bodyIsObject === true && body instanceof UnparsedBody) return ofLargeBodies
+  return takesArray === true && Array.isArray(body) ? ofArrays : statement
 }
 
 /** Text parameters of the path, by name. */

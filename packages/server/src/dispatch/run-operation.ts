@@ -19,8 +19,11 @@ import { onceOf } from './stored-reply.ts'
 /** More operations or objects start in a thread: a slice has time for fewer. */
 const partsOfSliceMax = 1_000
 
-/** A request as plain data. */
-export interface OperationData extends Pick<WholeFdRequest, 'params' | 'query' | 'replyType'> {
+/** Headers on which the operation depends. */
+const conditionHeaders = ['if-match', 'if-none-match'] as const
+
+/** A request as plain data. `headers`: those of conditions. */
+export interface OperationData extends Pick<WholeFdRequest, 'params' | 'query' | 'replyType' | 'headers'> {
   readonly method: string
   readonly path: string
   /** JSON in UTF-8. */
@@ -84,7 +87,7 @@ function runHere(operation: FdOperation, request: WholeFdRequest): OperationRepl
 
 function dataOf(
   { method, path }: FdOperation,
-  { params, query, replyType, caller, client, service, requestId, beforeChange }: WholeFdRequest,
+  { params, query, headers, replyType, caller, client, service, requestId, beforeChange }: WholeFdRequest,
   body: Uint8Array,
 ): OperationData {
   const { limits } = service
@@ -95,6 +98,7 @@ function dataOf(
     path,
     params: { ...params },
     query: { ...query },
+    headers: Object.fromEntries(conditionHeaders.map((name) => [name, headers[name]])),
     replyType,
     body,
     caller: facts,
@@ -125,6 +129,8 @@ function factsOf({
 function received(result: unknown): OperationReply {
   const sent = result as OperationResult
   if ('failure' in sent) throw receivedFailure(sent.failure)
-  const { buffer, byteOffset, length } = sent.reply.body as Uint8Array
-  return { ...sent.reply, body: Buffer.from(buffer, byteOffset, length) }
+  const body = sent.reply.body as Uint8Array | undefined
+  return body === undefined
+    ? sent.reply
+    : { ...sent.reply, body: Buffer.from(body.buffer, body.byteOffset, body.length) }
 }

@@ -78,8 +78,10 @@ function parsedText(body: Buffer, { queryCharactersMax }: Limits): { readonly qu
   throw new AshlarError('LimitExceeded', message)
 }
 
-/** Larger bodies of operations that may run in a thread are parsed there. */
+/** Larger bodies of transactions and arrays are parsed in a thread. */
 const parsedHereBytesMax = 65_536
+/** The same of bodies that create or change one object. */
+const objectParsedHereBytesMax = 1_048_576
 
 const noRoute: Partial<Route> = {}
 
@@ -90,10 +92,11 @@ function takeBody(
   handle: Handle,
   request: HttpRequest,
 ): void {
-  const { isOfParts, takesArray } = request.route ?? noRoute
-  if (isOfParts === true || (takesArray === true && body[0] === openBracket)) {
+  const { isOfParts, takesArray, bodyIsObject } = request.route ?? noRoute
+  const hasParts = isOfParts === true || (takesArray === true && body[0] === openBracket)
+  if (hasParts || (bodyIsObject === true && body.length > objectParsedHereBytesMax)) {
     request.bodyBytes = body
-    if (body.length > parsedHereBytesMax) {
+    if (!hasParts || body.length > parsedHereBytesMax) {
       request.body = new UnparsedBody(body, () => parse(body, request), admissionOf(request))
       run(handle, request)
       return

@@ -19,7 +19,7 @@ export async function runOperationInThread(data: OperationData, context: ThreadC
     const bounds = jsonLimitsOf(data.limits, operation, data.body)
     const body = await parseJson(data.body, bounds, (values) => context.admitValues(values))
     const reply = await runChecked(operation, requestOf(data, body, context))
-    return { reply: { ...reply, body: bytesOf(reply.body) } }
+    return { reply: reply.body === undefined ? reply : { ...reply, body: bytesOf(reply.body) } }
   } catch (error) {
     const failure = sentFailure(error)
     if (failure === undefined) throw error
@@ -28,7 +28,7 @@ export async function runOperationInThread(data: OperationData, context: ThreadC
 }
 
 function requestOf(
-  { params, query, replyType, caller, client, limits, requestId, isAudited }: OperationData,
+  { params, query, headers, replyType, caller, client, limits, requestId, isAudited }: OperationData,
   body: unknown,
   { fd, database, slice, signal, watch, beforeChange }: ThreadContext,
 ): WholeFdRequest {
@@ -37,7 +37,7 @@ function requestOf(
     client,
     params,
     query,
-    headers: {},
+    headers,
     body,
     replyType,
     service: serviceOf({ limits, router }),

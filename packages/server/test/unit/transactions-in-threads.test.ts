@@ -314,3 +314,46 @@ it('what a thread cannot answer, such as the statistics of the store, is answere
   expect(sent.status).toBe(200)
   expect(await gadgets(app)).toBe(1)
 })
+
+describe('a body of more than 1 MiB that creates or updates one object', () => {
+  const text = (character: string): string => character.repeat(1_100_000)
+
+  it('1.5.15 is a statement, whose conditions and Idempotency-Key hold in a thread, too', async () => {
+    const { app, federatedDatabases } = await openInThreads()
+    const threadsBefore = federatedDatabases[0]?.counts().statementThreads
+    const create = (name: string, headers = {}) =>
+      app.inject({
+        method: 'POST',
+        url: '/v1/object',
+        headers,
+        payload: { class: 'Shop.Gadget', attributes: { name } },
+      })
+    const once = { 'idempotency-key': 'k' }
+    const [first, again] = [await create(text('é'), once), await create(text('é'), once)]
+    expect([first.statusCode, first.headers['statement-id']]).toEqual([201, expect.any(String)])
+    expect([again.statusCode, again.json()]).toEqual([201, first.json()])
+    expect(federatedDatabases[0]?.counts().statementThreads).toBeGreaterThan(threadsBefore ?? 0)
+    const { uri } = first.json() as { uri: string }
+    const { etag } = (await app.inject({ method: 'GET', url: uri })).headers
+    const update = (name: string, headers: Readonly<Record<string, string>>) =>
+      app.inject({ method: 'PUT', url: uri, headers, payload: { attributes: { name } } })
+    expect((await update(text('b'), { 'if-match': '"other"' })).json()).toMatchObject({ type: 'PreconditionFailed' })
+    const updated = await update(text('b'), { 'if-match': etag as string })
+    expect([updated.statusCode, updated.body]).toEqual([204, ''])
+    expect((await app.inject({ method: 'GET', url: uri })).json()).toMatchObject({ name: text('b') })
+    expect(await gadgets(app)).toBe(1)
+  })
+
+  it.each([
+    ['{"class":"Shop.Gadget","attributes":{"name":', 'MalformedRequest'],
+    ['{"class":"Shop.Gadget","attributes":{"nme":', 'UnknownAttribute'],
+    ['{"class":"Shop.Gadget","attributes":{"size":', 'MalformedValue'],
+  ])('is refused as a small one is: %s', async (start, type) => {
+    const { app } = await openInThreads()
+    const payload = `${start}${JSON.stringify(text('x'))}${type === 'MalformedRequest' ? '}' : '}}'}`
+    const headers = { 'content-type': 'application/json' }
+    const refused = await app.inject({ method: 'POST', url: '/v1/object', headers, payload })
+    expect(refused.json()).toMatchObject({ type })
+    expect(await gadgets(app)).toBe(0)
+  })
+})
