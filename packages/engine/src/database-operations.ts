@@ -15,7 +15,6 @@ import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion
 import type { SchemaReport } from './ddl/schema-report.ts'
 import { AshlarError } from './errors.ts'
 import { type IndexRecord, listIndexRecords, readIndexRecord } from './indexes/index-record.ts'
-import type { CreateObject } from './objects/commands.ts'
 import { type Condition, checkCondition } from './objects/condition.ts'
 import { createObject } from './objects/create.ts'
 import { deleteObject } from './objects/delete.ts'
@@ -45,7 +44,6 @@ import {
   readClass,
   readNamespace,
 } from './schema/representation.ts'
-import { mapAwaitable } from './store/awaitable.ts'
 import type { Awaitable, Snapshot, SnapshotWatch } from './store/store.ts'
 import { inTurnsIfLong, type SliceWatch } from './store/time-slice.ts'
 import { type BetweenSteps, betweenSteps, type TransactionClient } from './transaction/between-steps.ts'
@@ -67,7 +65,7 @@ export interface OperationScope {
     oid?: Oid,
     watch?: SnapshotWatch,
   ): Awaitable<T>
-  change<T>(body: (unit: UnitOfWork) => Awaitable<T>, options?: ChangeOptions): Promise<T>
+  change<T>(body: (unit: UnitOfWork) => Promise<T>, options?: ChangeOptions): Promise<T>
   /** Of the transaction, where there is one; else released when `use` is done. */
   withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T>
   /** Statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
@@ -275,10 +273,10 @@ export class DatabaseOperations {
     const parsed = parseOid(oid)
     if (parsed === undefined) return Promise.reject(malformedOid(oid))
     return this.scope.change(
-      (unit) =>
-        mapAwaitable(condition && checkCondition(unit, parsed, condition, 'update'), () =>
-          updateObject(unit, readUpdateObject(unit.commandCatalog, parsed, attributes, className)),
-        ),
+      async (unit) => {
+        if (condition !== undefined) await checkCondition(unit, parsed, condition, 'update')
+        await updateObject(unit, readUpdateObject(unit.commandCatalog, parsed, attributes, className))
+      },
       this.optionsFor(client, parsed),
     )
   }
@@ -287,11 +285,11 @@ export class DatabaseOperations {
   deleteObject(oid: string, condition?: Condition, client?: TransactionClient): Promise<void> {
     const parsed = parseOid(oid)
     if (parsed === undefined) return Promise.reject(malformedOid(oid))
-    const command = { oid: parsed }
     return this.scope.change(
-      condition === undefined
-        ? (unit) => deleteObject(unit, command)
-        : (unit) => mapAwaitable(checkCondition(unit, parsed, condition, 'delete'), () => deleteObject(unit, command)),
+      async (unit) => {
+        if (condition !== undefined) await checkCondition(unit, parsed, condition, 'delete')
+        await deleteObject(unit, { oid: parsed })
+      },
       this.optionsFor(client, parsed),
     )
   }
@@ -339,14 +337,10 @@ export type TransactionStep = (number: number) => Database
 
 export type TransactionBody<T> = (step: TransactionStep, isRehearsal: boolean, between: BetweenSteps) => Promise<T>
 
-/** At once where nothing has to be waited for. `position`: of several. */
-function createFrom(unit: UnitOfWork, creation: ObjectCreation, position?: number): Awaitable<Oid> {
-  const command = readCreateObject(unit.commandCatalog, creation.class, creation.attributes ?? {})
-  return command instanceof Promise ? createRead(unit, command, position) : createObject(unit, command, position)
-}
-
-async function createRead(unit: UnitOfWork, command: Promise<CreateObject>, position?: number): Promise<Oid> {
-  return createObject(unit, await command, position)
+/** `position`: of several. */
+async function createFrom(unit: UnitOfWork, creation: ObjectCreation, position?: number): Promise<Oid> {
+  const command = await readCreateObject(unit.commandCatalog, creation.class, creation.attributes ?? {})
+  return createObject(unit, command, position)
 }
 
 const packedObjectsMax = 10_000
@@ -376,8 +370,7 @@ async function createEach(
     const pause = position % 4 === 0 ? between() : undefined
     if (pause !== undefined) await pause
     try {
-      const created = createFrom(unit, creations[position] as ObjectCreation, position)
-      oids.push(created instanceof Promise ? await created : created)
+      oids.push(await createFrom(unit, creations[position] as ObjectCreation, position))
     } catch (error) {
       throw error instanceof AshlarError ? error.within(position) : error
     }

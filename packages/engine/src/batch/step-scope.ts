@@ -74,7 +74,7 @@ export class StepScope implements OperationScope {
     return memory
   }
 
-  async change<T>(body: (unit: UnitOfWork) => Awaitable<T>, { objects = 1 }: ChangeOptions = {}): Promise<T> {
+  async change<T>(body: (unit: UnitOfWork) => Promise<T>, { objects = 1 }: ChangeOptions = {}): Promise<T> {
     const { schema } = this
     schema.count(objects)
     const { memory } = schema.transaction

@@ -89,8 +89,7 @@ class Batch {
       const pause = position % 4 === 0 ? settings.between() : undefined
       if (pause !== undefined) await pause
       try {
-        const one = this.carryOut(position)
-        done.push(one instanceof Promise ? await one : one)
+        done.push(await this.carryOut(position))
       } catch (error) {
         throw within(position, error)
       }
@@ -207,7 +206,7 @@ class Batch {
     if (oids.length > 0) await this.unit.objects.loadAll(oids)
   }
 
-  private carryOut(position: number): BulkDone | Promise<BulkDone> {
+  private carryOut(position: number): Promise<BulkDone> {
     const command = this.commands[position] as BulkCommand
     if (command.kind === 'update') return this.update(command, this.targetOf(command.target, position), position)
     if (command.kind === 'delete') return this.delete(command, position)
@@ -216,25 +215,11 @@ class Batch {
     return this.create(command, resolved?.created, position)
   }
 
-  private create(command: BulkCreate, ahead: ObjectState | undefined, position: number): BulkDone | Promise<BulkDone> {
+  private async create(command: BulkCreate, ahead: ObjectState | undefined, position: number): Promise<BulkDone> {
     const { unit } = this
-    const read = readCreateObject(unit.commandCatalog, command.class, this.attributesOf(command))
-    if (read instanceof Promise) return this.createLater(read, ahead, position)
-    const state = ahead ?? beginObject(unit, read.cls, position)
-    if (state instanceof Promise) return this.createLater(Promise.resolve(read), state, position)
-    const applied = applyChanges(unit, state, read.changes)
-    const done: BulkDone = { oid: state.oid, change: 'created' }
-    return applied === undefined ? done : applied.then(() => done)
-  }
-
-  private async createLater(
-    reading: Promise<Awaited<ReturnType<typeof readCreateObject>>>,
-    ahead: ObjectState | Promise<ObjectState> | undefined,
-    position: number,
-  ): Promise<BulkDone> {
-    const { cls, changes } = await reading
-    const state = await (ahead ?? beginObject(this.unit, cls, position))
-    await applyChanges(this.unit, state, changes)
+    const { cls, changes } = await readCreateObject(unit.commandCatalog, command.class, this.attributesOf(command))
+    const state = ahead ?? (await beginObject(unit, cls, position))
+    await applyChanges(unit, state, changes)
     return { oid: state.oid, change: 'created' }
   }
 

@@ -61,8 +61,7 @@ function anyOids(commands: readonly BulkCommand[], names: ReadonlyMap<string, Oi
 async function read(unit: UnitOfWork, command: BulkCommand, oidOf: OidOf, creates: boolean): Promise<void> {
   if (command.kind === 'create') {
     const attributes = command.refersTo === undefined ? command.attributes : withOids(command.attributes, oidOf)
-    const reading = readCreateObject(unit.commandCatalog, command.class, attributes)
-    const { cls } = reading instanceof Promise ? await reading : reading
+    const { cls } = await readCreateObject(unit.commandCatalog, command.class, attributes)
     if (creates) creatableClass(unit, cls)
     return
   }

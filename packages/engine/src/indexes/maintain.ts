@@ -3,7 +3,7 @@ import { AshlarError, type ErrorDetail } from '../errors.ts'
 import { violationsToldMax } from '../limits.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
-import type { Awaitable, Bytes } from '../store/store.ts'
+import type { Bytes } from '../store/store.ts'
 import { openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { formatForMessage } from '../types/logical-type.ts'
@@ -93,20 +93,6 @@ export async function maintainIndexes(
     if (entry.isUniqueKey) transaction.putNew(entry.key, entryValueOf(change))
     else transaction.put(entry.key, entryValueOf(change))
     if (isLook(position++)) await slice.yieldIfDue()
-  }
-}
-
-/** `maintainIndexes` of one object: at once, unless something has to be read for it. */
-export function maintainIndexesOf(transaction: Transaction, change: IndexedChange): Awaitable<void> {
-  const { all, unique, isAnyBuilding } = indexFormatsOf(change.format)
-  if (isAnyBuilding || transaction.isRetry) return maintainIndexes(transaction, [change])
-  for (const format of change.stored === undefined ? unique : all) {
-    const { old, entry } = entriesOf(change, format)
-    // Of one object, no key moves from one entry to another.
-    if (old !== undefined) transaction.delete(old.key)
-    if (entry === undefined) continue
-    if (entry.isUniqueKey) transaction.putNew(entry.key, entryValueOf(change))
-    else transaction.put(entry.key, entryValueOf(change))
   }
 }
 

@@ -2,7 +2,6 @@
 import type { AttributeChange } from '../records/attribute-change.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import type { SchemaClass } from '../schema/catalog.ts'
-import type { Awaitable } from '../store/store.ts'
 import type { Oid } from '../types/oid.ts'
 
 export interface CreateObject {
@@ -19,7 +18,7 @@ export interface UpdateObject {
  * The changes of an object of that class. Which class an object has is known when it has been read, so its attributes are resolved
  * then. Throws what reading the command throws.
  */
-export type ChangesOf = (format: ClassFormat, oid: Oid) => Awaitable<readonly AttributeChange[]>
+export type ChangesOf = (format: ClassFormat, oid: Oid) => Promise<readonly AttributeChange[]>
 
 export interface DeleteObject {
   readonly oid: Oid

@@ -6,11 +6,10 @@ import type { AttributeChange } from '../records/attribute-change.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { isReadAtOnce, readValueChange, readValueChangeInPieces } from '../records/read-change.ts'
 import { recordFormats } from '../records/record-formats.ts'
-import type { Catalog, SchemaClass } from '../schema/catalog.ts'
+import type { Catalog } from '../schema/catalog.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
 import { didYouMean } from '../schema/names.ts'
 import { rootClassName, rootClassRefusal } from '../schema/root-class.ts'
-import type { Awaitable } from '../store/store.ts'
 import { inTurnsIfLong, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 
@@ -18,7 +17,11 @@ import type { Oid } from '../types/oid.ts'
 export type Attributes = { readonly [name: string]: unknown }
 
 /** `className`: full name or class number. Throws UnknownClass, ClassIsInternal, and what attributes can throw. */
-export function readCreateObject(catalog: Catalog, className: string, attributes: Attributes): Awaitable<CreateObject> {
+export async function readCreateObject(
+  catalog: Catalog,
+  className: string,
+  attributes: Attributes,
+): Promise<CreateObject> {
   const cls = catalog.findClass(className)
   if (cls === undefined && className === rootClassName) {
     throw rootClassRefusal(['class'], 'an object is created in one of the classes below it')
@@ -34,12 +37,7 @@ export function readCreateObject(catalog: Catalog, className: string, attributes
   }
   // Values of an embeddable class would be read only to be refused.
   if (!cls.isReferenceable) return { cls, changes: [] }
-  const changes = readAttributes(recordFormats(catalog).of(cls), undefined, attributes)
-  return changes instanceof Promise ? whenRead(cls, changes) : { cls, changes }
-}
-
-async function whenRead(cls: SchemaClass, changes: Promise<readonly AttributeChange[]>): Promise<CreateObject> {
-  return { cls, changes: await changes }
+  return { cls, changes: await readAttributes(recordFormats(catalog).of(cls), undefined, attributes) }
 }
 
 /** `className`, where given, must be the object's. */
@@ -49,7 +47,7 @@ export function readUpdateObject(
   attributes: Attributes,
   className: string | undefined,
 ): UpdateObject {
-  const changesOf: ChangesOf = (format) => {
+  const changesOf: ChangesOf = async (format) => {
     if (className !== undefined && catalog.findClass(className) !== format.cls) {
       throw new AshlarError(
         'ValueNotAllowed',
@@ -62,50 +60,43 @@ export function readUpdateObject(
   return { oid, changesOf }
 }
 
-/** What is known of the attributes of an object while they are read. */
-interface Reading {
-  readonly format: ClassFormat
-  /** Of an object that there is already. */
-  readonly oid: Oid | undefined
-  readonly attributes: Attributes
-  /** Those that were given, where two names may mean the same one. */
-  readonly given: Set<AttributeFormat> | undefined
-  /** Of all values that take long together. */
-  slice: TimeSlice | undefined
-}
-
 /**
- * At once, unless a value takes long to read. `oid`: of an object that there is already. Throws UnknownAttribute, MalformedValue, UnknownField,
- * ValueNotAllowed; also where an attribute is given twice, under its bare name and with its class: which value is meant cannot be known.
+ * `oid`: of an object that there is already. Throws UnknownAttribute, MalformedValue, UnknownField, ValueNotAllowed; also where an attribute is given
+ * twice, under its bare name and with its class: which value is meant cannot be known.
  */
-function readAttributes(
+async function readAttributes(
   format: ClassFormat,
   oid: Oid | undefined,
   attributes: Attributes,
-): Awaitable<readonly AttributeChange[]> {
-  const names = Object.keys(attributes)
-  const reading: Reading = { format, oid, attributes, given: givenSet(names), slice: undefined }
-  const changes: AttributeChange[] = []
-  for (let at = 0; at < names.length; at++) {
-    const read = readAttribute(reading, names[at] as string)
-    if (read instanceof Promise) return readRest(reading, names, at, read, changes)
-    if (read !== undefined) changes.push(read)
-  }
-  return changes
-}
-
-async function readRest(
-  reading: Reading,
-  names: readonly string[],
-  from: number,
-  first: Promise<AttributeChange>,
-  changes: AttributeChange[],
 ): Promise<readonly AttributeChange[]> {
-  changes.push(await first)
-  for (let at = from + 1; at < names.length; at++) {
-    const read = readAttribute(reading, names[at] as string)
-    const change = read instanceof Promise ? await read : read
-    if (change !== undefined) changes.push(change)
+  const names = Object.keys(attributes)
+  const given = givenSet(names)
+  const changes: AttributeChange[] = []
+  // Of all values that take long together.
+  let slice: TimeSlice | undefined
+  for (const name of names) {
+    const json = attributes[name]
+    const attribute = format.attributeNamed(name)
+    if (attribute === undefined) {
+      refuseOther(format, oid, name, json)
+      continue
+    }
+    if (given?.has(attribute) === true) {
+      const message = `Class ${format.cls.name}: attribute ${truncateForMessage(name)} is given twice.`
+      throw new AshlarError('ValueNotAllowed', message, [{ place: attributePlace(name), message: 'is given twice' }])
+    }
+    given?.add(attribute)
+    try {
+      if (isReadAtOnce(attribute)) {
+        changes.push({ attribute, name, change: readValueChange(attribute, json) })
+        continue
+      }
+      slice ??= openTimeSlice()
+      const change = await inTurnsIfLong(readValueChangeInPieces(attribute, json), slice)
+      changes.push({ attribute, name, change })
+    } catch (error) {
+      throw attributeError(error, format.cls.name, name)
+    }
   }
   return changes
 }
@@ -114,46 +105,6 @@ async function readRest(
 function givenSet(names: readonly string[]): Set<AttributeFormat> | undefined {
   for (const name of names) if (name.includes('::')) return new Set()
   return undefined
-}
-
-/** Undefined for what a read representation has beside attributes. */
-function readAttribute(reading: Reading, name: string): Awaitable<AttributeChange> | undefined {
-  const { format, oid, attributes, given } = reading
-  const json = attributes[name]
-  const attribute = format.attributeNamed(name)
-  if (attribute === undefined) {
-    refuseOther(format, oid, name, json)
-    return undefined
-  }
-  if (given?.has(attribute) === true) {
-    const message = `Class ${format.cls.name}: attribute ${truncateForMessage(name)} is given twice.`
-    throw new AshlarError('ValueNotAllowed', message, [{ place: attributePlace(name), message: 'is given twice' }])
-  }
-  given?.add(attribute)
-  try {
-    if (isReadAtOnce(attribute)) return { attribute, name, change: readValueChange(attribute, json) }
-    return readLongAttribute(reading, attribute, name, json)
-  } catch (error) {
-    throw attributeError(error, format.cls.name, name)
-  }
-}
-
-function readLongAttribute(
-  reading: Reading,
-  attribute: AttributeFormat,
-  name: string,
-  json: unknown,
-): Awaitable<AttributeChange> {
-  reading.slice ??= openTimeSlice()
-  const change = inTurnsIfLong(readValueChangeInPieces(attribute, json), reading.slice)
-  if (!(change instanceof Promise)) return { attribute, name, change }
-  const { cls } = reading.format
-  return change.then(
-    (read) => ({ attribute, name, change: read }),
-    (error) => {
-      throw attributeError(error, cls.name, name)
-    },
-  )
 }
 
 /** Throws for every name but those that a read representation carries beside its attributes, if they match the object. */

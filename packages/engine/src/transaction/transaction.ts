@@ -163,11 +163,10 @@ export class Transaction {
   }
 
   /** `read` of one key. */
-  readOne(key: Bytes): Awaitable<Bytes | undefined> {
+  async readOne(key: Bytes): Promise<Bytes | undefined> {
     this.unpack()
     if (this.changes.length === 0) return this.snapshot.view(key, copied)
-    const answer = this.read([key])
-    return answer instanceof Promise ? answer.then(({ values: [value] }) => value) : answer.values[0]
+    return (await this.read([key])).values[0]
   }
 
   /** What the transaction sees now: later writes do not show in it. */
@@ -458,15 +457,11 @@ export class Transaction {
   }
 
   /** What the commit appends to the change log. In turns with others where that is much. */
-  append(): Awaitable<Append | undefined> {
+  async append(): Promise<Append | undefined> {
     if (this.logEpoch === 0) return undefined
     const changes = this.packed === undefined ? this.changes : new PackedChanges(this.packed.filter(areObjects))
     const now = Date.now()
-    const values = logValuesOfFew(changes, now) ?? inTurnsIfLong(logValues(changes, now))
-    return values instanceof Promise ? values.then((all) => this.appending(all)) : this.appending(values)
-  }
-
-  private appending(values: readonly Bytes[]): Append | undefined {
+    const values = logValuesOfFew(changes, now) ?? (await inTurnsIfLong(logValues(changes, now)))
     if (values.length === 0) return undefined
     for (const { length } of values) this.memory?.chargeChange(changeBytes + length)
     return { prefix: epochPrefix(this.logEpoch), values }

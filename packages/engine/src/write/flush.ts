@@ -1,49 +1,17 @@
 /** Turns the changed objects of an operation into writes of its transaction: records and index entries. */
 import { AshlarError } from '../errors.ts'
-import { hasEntriesToCheck, maintainIndexes, maintainIndexesOf, putNewEntries } from '../indexes/maintain.ts'
+import { hasEntriesToCheck, maintainIndexes, putNewEntries } from '../indexes/maintain.ts'
 import { checkPendingTypes } from '../records/check-pending-types.ts'
 import { encodeRecord, encodeRecordInPieces, revisionPrefixOf } from '../records/record-format.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
-import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes } from '../store/store.ts'
 import { inTurns, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
 
-/** At once where nothing has to be waited for, as mostly with one object. Throws UniqueViolation, Forbidden. */
-export function flushObjects(unit: UnitOfWork): Awaitable<void> {
-  const only = unit.guard === undefined ? unit.objects.only : undefined
-  return only === undefined ? flushAll(unit) : flushOne(unit, only)
-}
-
-/** What `flushAll` does, without its passes over all objects. */
-function flushOne(unit: UnitOfWork, state: ObjectState): Awaitable<void> {
-  const { transaction, objects } = unit
-  const { key, format, stored, isDeleted } = state
-  if (!isChanged(state) && !isDeleted) return undefined
-  if (format.hasPendingType && !isDeleted) checkTypes(state, objects.formats)
-  if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
-  const maintained = maintainIndexesOf(transaction, state)
-  return maintained === undefined ? writeOne(unit, state) : maintained.then(() => writeOne(unit, state))
-}
-
-function writeOne(unit: UnitOfWork, state: ObjectState): Awaitable<void> {
-  // Deletions are counted, too: the same changes then have the same IDs in each version.
-  const commitId = unit.session.nextCommitId()
-  const writing = state.isDeleted ? unit.transaction.delete(state.key, state.stored) : write(unit, state, commitId)
-  if (writing !== undefined) return writing.then(() => unit.recorder?.object(state))
-  unit.recorder?.object(state)
-}
-
-/** Deletes the record, or puts it. `slice`: begun before, if at all. */
-function write(unit: UnitOfWork, state: ObjectState, commitId: Bytes, slice?: TimeSlice): Awaitable<void> {
-  if (state.isDeleted) return unit.transaction.delete(state.key, state.stored)
-  return mapAwaitable(encoded(state, commitId, slice), (record) => put(unit, state, record))
-}
-
-/** Between two objects, of which each may be large, others have their turn where it is time. */
-async function flushAll(unit: UnitOfWork): Promise<void> {
+/** Between two objects, of which each may be large, others have their turn where it is time. Throws UniqueViolation, Forbidden. */
+export async function flushObjects(unit: UnitOfWork): Promise<void> {
   const { transaction, objects, guard } = unit
   const slice = openTimeSlice()
   const indexed: ObjectState[] = []
@@ -63,8 +31,8 @@ async function flushAll(unit: UnitOfWork): Promise<void> {
   const commitId = unit.session.nextCommitId()
   for (const state of objects.all()) {
     if (state.isDeleted || isChanged(state)) {
-      const writing = write(unit, state, commitId, slice)
-      if (writing !== undefined) await writing
+      if (state.isDeleted) transaction.delete(state.key, state.stored)
+      else put(unit, state, await encoded(state, commitId, slice))
       unit.recorder?.object(state)
     }
     const pause = ++written === 1 ? undefined : slice.yieldIfDue()

@@ -108,20 +108,11 @@ export class WorkingSet {
   }
 
   /** Undefined where there is no such object. */
-  load(oid: Oid): Awaitable<ObjectState | undefined> {
+  async load(oid: Oid): Promise<ObjectState | undefined> {
     if (this.find(oid) !== undefined) return this.known(oid)
     const key = objectKey(oid)
-    const found = this.transaction.readOne(key)
-    return found instanceof Promise
-      ? found.then((stored) => this.loaded(oid, key, stored))
-      : this.loaded(oid, key, found)
-  }
-
-  private loaded(oid: Oid, key: Buffer, stored: Bytes | undefined): Awaitable<ObjectState | undefined> {
-    if (stored === undefined) return this.known(oid)
-    const state = this.decode(oid, key, stored)
-    if (state instanceof Promise) return state.then((loaded) => this.keepLoaded(loaded))
-    return this.keepLoaded(state)
+    const stored = await this.transaction.readOne(key)
+    return stored === undefined ? this.known(oid) : this.keepLoaded(await this.decode(oid, key, stored))
   }
 
   /** Reads those not yet known; those that do not exist stay unknown. Many, and large ones, are read in parts, with others in between. */
