@@ -340,7 +340,7 @@ export type TransactionBody<T> = (step: TransactionStep, isRehearsal: boolean, b
 /** `position`: of several. */
 async function createFrom(unit: UnitOfWork, creation: ObjectCreation, position?: number): Promise<Oid> {
   const command = await readCreateObject(unit.commandCatalog, creation.class, creation.attributes ?? {})
-  return createObject(unit, command, position)
+  return await createObject(unit, command, position)
 }
 
 const packedObjectsMax = 10_000

@@ -96,6 +96,21 @@ export async function maintainIndexes(
   }
 }
 
+/** `maintainIndexes` of one object: at once, unless something has to be read for it. */
+export function maintainIndexesOf(transaction: Transaction, change: IndexedChange): Promise<void> | undefined {
+  const { all, unique, isAnyBuilding } = indexFormatsOf(change.format)
+  if (isAnyBuilding || transaction.isRetry) return maintainIndexes(transaction, [change])
+  for (const format of change.stored === undefined ? unique : all) {
+    const { old, entry } = entriesOf(change, format)
+    // Of one object, no key moves from one entry to another.
+    if (old !== undefined) transaction.delete(old.key)
+    if (entry === undefined) continue
+    if (entry.isUniqueKey) transaction.putNew(entry.key, entryValueOf(change))
+    else transaction.put(entry.key, entryValueOf(change))
+  }
+  return undefined
+}
+
 /** Puts the entries of a new object in the indexes that are not unique: their keys have its OID, and need no look at what else there is. */
 export function putNewEntries(transaction: Transaction, change: IndexedChange): void {
   const { oid, format, values } = change

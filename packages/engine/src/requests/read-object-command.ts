@@ -47,7 +47,7 @@ export function readUpdateObject(
   attributes: Attributes,
   className: string | undefined,
 ): UpdateObject {
-  const changesOf: ChangesOf = async (format) => {
+  const changesOf: ChangesOf = (format) => {
     if (className !== undefined && catalog.findClass(className) !== format.cls) {
       throw new AshlarError(
         'ValueNotAllowed',

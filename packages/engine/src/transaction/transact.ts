@@ -51,7 +51,8 @@ export async function transact<T>(
   let runs = 0
   try {
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
-      await turns.take()
+      const turn = turns.take()
+      if (turn !== undefined) await turn
       if (attempt > 1 && store.counts !== undefined) store.counts.retries++
       // A retry reads more than the first attempt.
       const snapshot = await store.snapshot(attempt > 1 ? undefined : snapshotOptions(prefetchKeys, mayShare))
@@ -80,7 +81,8 @@ export async function transact<T>(
         if (await preconditionsHold(store, transaction.requirements)) return result
         continue
       }
-      const outcome = await store.commit(transaction.commit(await transaction.append(), turns.lock))
+      const append = transaction.logEpoch === 0 ? undefined : await transaction.append()
+      const outcome = await store.commit(transaction.commit(append, turns.lock))
       if (outcome.isCommitted) {
         onCommitted?.()
         return result

@@ -12,7 +12,7 @@ import { PartSizes } from '../records/part-sizes.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { DamagedEntry } from '../store/damaged-entry.ts'
 import { ReadSkew } from '../store/read-skew.ts'
-import type { Awaitable, Bytes, Entry, KeyRange, Snapshot } from '../store/store.ts'
+import type { Bytes, Entry, KeyRange, Snapshot } from '../store/store.ts'
 import { inTurns, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { Pieces } from '../types/logical-type.ts'
 import { probeIndexEntry } from './index-probes.ts'
@@ -118,16 +118,14 @@ async function probeRange(
     for (const part of sizes.parts(batch)) {
       const byEntry: Probe[][] = []
       for (const entry of part) {
-        const probes = probesOf(context, probe, entry, slice)
-        byEntry.push(probes instanceof Promise ? await probes : probes)
+        byEntry.push(await probesOf(context, probe, entry, slice))
       }
       const probes = byEntry.flat()
       const values = await reader.read(byEntry)
       sizes.note(recordsIn(values), part.length)
       for (const [position, value] of values.entries()) {
         if (value === damaged) continue
-        const verdict = verdictOf(probes[position]!, value, slice)
-        const problem = verdict instanceof Promise ? await verdict : verdict
+        const problem = await verdictOf(probes[position]!, value, slice)
         if (problem !== undefined) tell(context, problem)
       }
       const pause = slice.yieldIfDue()
@@ -147,38 +145,27 @@ function tell(context: VerifyContext, problem: string): void {
 }
 
 /** Bytes that cannot be understood are a problem of their entry, and no reason to stop. */
-function probesOf(
+async function probesOf(
   context: VerifyContext,
   probe: ProbeEntry,
   { key, value }: Entry,
   slice: TimeSlice,
-): Awaitable<Probe[]> {
-  const onError = (error: unknown): Probe[] => {
+): Promise<Probe[]> {
+  try {
+    const probes = probe(context, key, value)
+    return isInPieces(probes) ? await inTurns(probes, slice) : probes
+  } catch (error) {
     tell(context, notUnderstood(key, error))
     return []
   }
-  return inTurnsIfPieces(() => probe(context, key, value), slice, onError)
 }
 
-function verdictOf(probe: Probe, value: Bytes | undefined, slice: TimeSlice): Awaitable<Verdict> {
-  return inTurnsIfPieces(
-    () => probe.evaluate(value),
-    slice,
-    (error) => notUnderstood(probe.key, error),
-  )
-}
-
-/** What the work gives, or what is made of its error: at once, unless it is in pieces. */
-function inTurnsIfPieces<T extends Probe[] | Verdict>(
-  work: () => T | Pieces<T>,
-  slice: TimeSlice,
-  onError: (error: unknown) => T,
-): Awaitable<T> {
+async function verdictOf(probe: Probe, value: Bytes | undefined, slice: TimeSlice): Promise<Verdict> {
   try {
-    const made = work()
-    return isInPieces(made) ? inTurns(made, slice).catch(onError) : made
+    const verdict = probe.evaluate(value)
+    return isInPieces(verdict) ? await inTurns(verdict, slice) : verdict
   } catch (error) {
-    return onError(error)
+    return notUnderstood(probe.key, error)
   }
 }
 

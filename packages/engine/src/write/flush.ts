@@ -1,6 +1,6 @@
 /** Turns the changed objects of an operation into writes of its transaction: records and index entries. */
 import { AshlarError } from '../errors.ts'
-import { hasEntriesToCheck, maintainIndexes, putNewEntries } from '../indexes/maintain.ts'
+import { hasEntriesToCheck, maintainIndexes, maintainIndexesOf, putNewEntries } from '../indexes/maintain.ts'
 import { checkPendingTypes } from '../records/check-pending-types.ts'
 import { encodeRecord, encodeRecordInPieces, revisionPrefixOf } from '../records/record-format.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
@@ -10,8 +10,34 @@ import type { ChangeGuard } from './change-guard.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
 
-/** Between two objects, of which each may be large, others have their turn where it is time. Throws UniqueViolation, Forbidden. */
-export async function flushObjects(unit: UnitOfWork): Promise<void> {
+/** Throws UniqueViolation, Forbidden. */
+export function flushObjects(unit: UnitOfWork): Promise<void> {
+  const only = unit.guard === undefined ? unit.objects.only : undefined
+  return only === undefined ? flushAll(unit) : flushOne(unit, only)
+}
+
+/** What `flushAll` does, without its passes over all objects: most requests change one. */
+async function flushOne(unit: UnitOfWork, state: ObjectState): Promise<void> {
+  const { transaction, objects } = unit
+  const { key, format, stored, isDeleted } = state
+  if (!isChanged(state) && !isDeleted) return
+  if (format.hasPendingType && !isDeleted) checkTypes(state, objects.formats)
+  if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
+  const maintained = maintainIndexesOf(transaction, state)
+  if (maintained !== undefined) await maintained
+  // Deletions are counted, too: the same changes then have the same IDs in each version.
+  await write(unit, state, unit.session.nextCommitId())
+}
+
+/** Deletes the record, or puts it. `slice`: begun before, if at all. */
+async function write(unit: UnitOfWork, state: ObjectState, commitId: Bytes, slice?: TimeSlice): Promise<void> {
+  if (state.isDeleted) unit.transaction.delete(state.key, state.stored)
+  else put(unit, state, await encoded(state, commitId, slice))
+  unit.recorder?.object(state)
+}
+
+/** Between two objects, of which each may be large, others have their turn where it is time. */
+async function flushAll(unit: UnitOfWork): Promise<void> {
   const { transaction, objects, guard } = unit
   const slice = openTimeSlice()
   const indexed: ObjectState[] = []
@@ -30,11 +56,7 @@ export async function flushObjects(unit: UnitOfWork): Promise<void> {
   else if (indexed.length > 0) await maintainIndexes(transaction, indexed)
   const commitId = unit.session.nextCommitId()
   for (const state of objects.all()) {
-    if (state.isDeleted || isChanged(state)) {
-      if (state.isDeleted) transaction.delete(state.key, state.stored)
-      else put(unit, state, await encoded(state, commitId, slice))
-      unit.recorder?.object(state)
-    }
+    if (state.isDeleted || isChanged(state)) await write(unit, state, commitId, slice)
     const pause = ++written === 1 ? undefined : slice.yieldIfDue()
     if (pause !== undefined) await pause
   }

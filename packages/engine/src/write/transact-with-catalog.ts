@@ -52,7 +52,8 @@ export function transactWithCatalog<T>(
       transaction.logEpoch = store.capabilities.canAppend ? (catalog.state.counters.changeLog ?? 0) : 0
       return body(transaction, catalog, own)
     }
-    return isPlain ? run(await catalogs.at(transaction.snapshot)) : attemptAssuming(database, transaction, run, options)
+    if (!isPlain) return attemptAssuming(database, transaction, run, options)
+    return await run(await catalogs.at(transaction.snapshot))
   }
   const onCommitted = (): void => {
     const changes = recorder?.changes
