@@ -154,11 +154,10 @@ export class Transaction {
   }
 
   /** Reads through the transaction's own writes. The bytes belong to the caller. */
-  read(keys: readonly Bytes[], ranges?: readonly RangeRead[]): Awaitable<ReadAnswer> {
+  async read(keys: readonly Bytes[], ranges?: readonly RangeRead[]): Promise<ReadAnswer> {
     this.unpack()
     if (this.changes.length === 0) return this.snapshot.read(keys, ranges)
-    const sorting = this.sortMany()
-    if (sorting !== undefined) return sorting.then(() => this.overlay().read(keys, ranges))
+    await this.sortMany()
     return this.overlay().read(keys, ranges)
   }
 

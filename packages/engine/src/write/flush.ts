@@ -4,7 +4,7 @@ import { hasEntriesToCheck, maintainIndexes, maintainIndexesOf, putNewEntries } 
 import { checkPendingTypes } from '../records/check-pending-types.ts'
 import { encodeRecord, encodeRecordInPieces, revisionPrefixOf } from '../records/record-format.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
-import type { Awaitable, Bytes } from '../store/store.ts'
+import type { Bytes } from '../store/store.ts'
 import { inTurns, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
@@ -98,16 +98,13 @@ function checkTypes(state: ObjectState, formats: RecordFormats): void {
 }
 
 /** The record. Throws LimitExceeded. */
-function encoded(state: ObjectState, commitId: Bytes, slice: TimeSlice | undefined): Awaitable<Buffer> {
+async function encoded(state: ObjectState, commitId: Bytes, slice: TimeSlice | undefined): Promise<Buffer> {
   const { format, values } = state
-  const refuse = (error: unknown): never => {
-    throw ofState(state, error)
-  }
-  if (format.isLong(values)) return inTurns(encodeRecordInPieces(format, commitId, state), slice).catch(refuse)
   try {
-    return encodeRecord(format, commitId, state)
+    if (!format.isLong(values)) return encodeRecord(format, commitId, state)
+    return await inTurns(encodeRecordInPieces(format, commitId, state), slice)
   } catch (error) {
-    return refuse(error)
+    throw ofState(state, error)
   }
 }
 

@@ -7,7 +7,7 @@ import { decodeRecord, decodeRecordInPieces, isLongRecord, shapeNumberOf } from 
 import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
 import type { RecordValues } from '../records/record-values.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { Awaitable, Bytes } from '../store/store.ts'
+import type { Bytes } from '../store/store.ts'
 import { inTurns, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
@@ -156,8 +156,8 @@ export class WorkingSet {
       for (const [position, oid] of part.entries()) {
         const stored = values[position]
         if (stored === undefined || this.find(oid) !== undefined) continue
-        const state = this.decode(oid, keys[position] as Buffer, stored)
-        this.keepLoaded(state instanceof Promise ? await state : state)
+        const state = await this.decode(oid, keys[position] as Buffer, stored)
+        this.keepLoaded(state)
       }
       const pause = slice.yieldIfDue()
       if (pause !== undefined) await pause
@@ -189,13 +189,11 @@ export class WorkingSet {
     return undefined
   }
 
-  private decode(oid: Oid, key: Buffer, stored: Bytes): Awaitable<ObjectState> {
+  private async decode(oid: Oid, key: Buffer, stored: Bytes): Promise<ObjectState> {
     this.transaction.memory?.chargeLoaded(stateBytes + 2 * stored.length)
     const format = this.formats.ofShape(shapeNumberOf(stored))
     if (!isLongRecord(stored)) return new LoadedObject(oid, key, format, stored)
-    return inTurns(decodeRecordInPieces(format, stored)).then(
-      (content) => new LoadedObject(oid, key, format, stored, content),
-    )
+    return new LoadedObject(oid, key, format, stored, await inTurns(decodeRecordInPieces(format, stored)))
   }
 }
 
