@@ -272,11 +272,12 @@ export class DatabaseOperations {
   ): Promise<void> {
     const parsed = parseOid(oid)
     if (parsed === undefined) return Promise.reject(malformedOid(oid))
+    const update = (unit: UnitOfWork): Promise<void> =>
+      updateObject(unit, readUpdateObject(unit.commandCatalog, parsed, attributes, className))
     return this.scope.change(
-      async (unit) => {
-        if (condition !== undefined) await checkCondition(unit, parsed, condition, 'update')
-        await updateObject(unit, readUpdateObject(unit.commandCatalog, parsed, attributes, className))
-      },
+      condition === undefined
+        ? update
+        : (unit) => checkCondition(unit, parsed, condition, 'update').then(() => update(unit)),
       this.optionsFor(client, parsed),
     )
   }
@@ -285,11 +286,11 @@ export class DatabaseOperations {
   deleteObject(oid: string, condition?: Condition, client?: TransactionClient): Promise<void> {
     const parsed = parseOid(oid)
     if (parsed === undefined) return Promise.reject(malformedOid(oid))
+    const remove = (unit: UnitOfWork): Promise<void> => deleteObject(unit, { oid: parsed })
     return this.scope.change(
-      async (unit) => {
-        if (condition !== undefined) await checkCondition(unit, parsed, condition, 'delete')
-        await deleteObject(unit, { oid: parsed })
-      },
+      condition === undefined
+        ? remove
+        : (unit) => checkCondition(unit, parsed, condition, 'delete').then(() => remove(unit)),
       this.optionsFor(client, parsed),
     )
   }

@@ -162,10 +162,10 @@ export class Transaction {
   }
 
   /** `read` of one key. */
-  async readOne(key: Bytes): Promise<Bytes | undefined> {
+  readOne(key: Bytes): Awaitable<Bytes | undefined> {
     this.unpack()
     if (this.changes.length === 0) return this.snapshot.view(key, copied)
-    return (await this.read([key])).values[0]
+    return this.read([key]).then(({ values: [value] }) => value)
   }
 
   /** What the transaction sees now: later writes do not show in it. */

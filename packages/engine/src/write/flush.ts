@@ -29,10 +29,21 @@ async function flushOne(unit: UnitOfWork, state: ObjectState): Promise<void> {
   await write(unit, state, unit.session.nextCommitId())
 }
 
-/** Deletes the record, or puts it. `slice`: begun before, if at all. */
+/** Deletes the record, or puts it. `slice`: begun before, if at all. Throws LimitExceeded. */
 async function write(unit: UnitOfWork, state: ObjectState, commitId: Bytes, slice?: TimeSlice): Promise<void> {
   if (state.isDeleted) unit.transaction.delete(state.key, state.stored)
-  else put(unit, state, await encoded(state, commitId, slice))
+  else {
+    let record: Buffer
+    try {
+      const { format } = state
+      record = format.isLong(state.values)
+        ? await inTurns(encodeRecordInPieces(format, commitId, state), slice)
+        : encodeRecord(format, commitId, state)
+    } catch (error) {
+      throw ofState(state, error)
+    }
+    put(unit, state, record)
+  }
   unit.recorder?.object(state)
 }
 
@@ -92,17 +103,6 @@ function put({ transaction }: UnitOfWork, state: ObjectState, record: Buffer): v
 function checkTypes(state: ObjectState, formats: RecordFormats): void {
   try {
     checkPendingTypes(state.format, state.before, state.values, formats)
-  } catch (error) {
-    throw ofState(state, error)
-  }
-}
-
-/** The record. Throws LimitExceeded. */
-async function encoded(state: ObjectState, commitId: Bytes, slice: TimeSlice | undefined): Promise<Buffer> {
-  const { format, values } = state
-  try {
-    if (!format.isLong(values)) return encodeRecord(format, commitId, state)
-    return await inTurns(encodeRecordInPieces(format, commitId, state), slice)
   } catch (error) {
     throw ofState(state, error)
   }

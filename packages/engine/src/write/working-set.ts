@@ -112,7 +112,10 @@ export class WorkingSet {
     if (this.find(oid) !== undefined) return this.known(oid)
     const key = objectKey(oid)
     const stored = await this.transaction.readOne(key)
-    return stored === undefined ? this.known(oid) : this.keepLoaded(await this.decode(oid, key, stored))
+    if (stored === undefined) return this.known(oid)
+    const state = this.loaded(oid, key, stored)
+    if (isLongRecord(stored)) await state.decodeInTurns()
+    return this.keepLoaded(state)
   }
 
   /** Reads those not yet known; those that do not exist stay unknown. Many, and large ones, are read in parts, with others in between. */
@@ -156,7 +159,8 @@ export class WorkingSet {
       for (const [position, oid] of part.entries()) {
         const stored = values[position]
         if (stored === undefined || this.find(oid) !== undefined) continue
-        const state = await this.decode(oid, keys[position] as Buffer, stored)
+        const state = this.loaded(oid, keys[position] as Buffer, stored)
+        if (isLongRecord(stored)) await state.decodeInTurns()
         this.keepLoaded(state)
       }
       const pause = slice.yieldIfDue()
@@ -189,15 +193,13 @@ export class WorkingSet {
     return undefined
   }
 
-  private async decode(oid: Oid, key: Buffer, stored: Bytes): Promise<ObjectState> {
+  private loaded(oid: Oid, key: Buffer, stored: Bytes): LoadedObject {
     this.transaction.memory?.chargeLoaded(stateBytes + 2 * stored.length)
-    const format = this.formats.ofShape(shapeNumberOf(stored))
-    if (!isLongRecord(stored)) return new LoadedObject(oid, key, format, stored)
-    return new LoadedObject(oid, key, format, stored, await inTurns(decodeRecordInPieces(format, stored)))
+    return new LoadedObject(oid, key, this.formats.ofShape(shapeNumberOf(stored)), stored)
   }
 }
 
-/** Of a short record, values are decoded once they are asked for: a deletion mostly needs those of index keys alone. */
+/** Values are decoded once they are asked for: a deletion mostly needs those of index keys alone. */
 class LoadedObject implements ObjectState {
   readonly oid: Oid
   readonly key: Buffer
@@ -210,13 +212,16 @@ class LoadedObject implements ObjectState {
   private content: RecordValues | undefined
   private read: readonly unknown[] | undefined
 
-  constructor(oid: Oid, key: Buffer, format: ClassFormat, stored: Bytes, content?: RecordValues) {
+  constructor(oid: Oid, key: Buffer, format: ClassFormat, stored: Bytes) {
     this.oid = oid
     this.key = key
     this.format = format
     this.stored = stored
-    this.content = content
-    this.read = content && [...content.values]
+  }
+
+  /** Of a long record, before anybody asks for its values: others have turns in between. */
+  async decodeInTurns(): Promise<void> {
+    this.keep(await inTurns(decodeRecordInPieces(this.format, this.stored)))
   }
 
   get undecoded(): Bytes | undefined {
@@ -237,8 +242,10 @@ class LoadedObject implements ObjectState {
   }
 
   private decoded(): RecordValues {
-    if (this.content !== undefined) return this.content
-    const content = decodeRecord(this.format, this.stored)
+    return this.content ?? this.keep(decodeRecord(this.format, this.stored))
+  }
+
+  private keep(content: RecordValues): RecordValues {
     this.content = content
     this.read = [...content.values]
     return content
