@@ -7,7 +7,6 @@ import type { QueryRequest } from './query/query-request.ts'
 import type { QueryResources, SlicedWork } from './query/query-resources.ts'
 import type { Effect } from './query/statements/statement-kind.ts'
 import type { Once } from './receipts/receipt.ts'
-import type { Awaitable } from './store/store.ts'
 import { withSnapshot } from './store/with-snapshot.ts'
 import { runWorkInSlice } from './threads/run-in-slice.ts'
 import type { TransactionClient } from './transaction/between-steps.ts'
@@ -30,13 +29,13 @@ export class CallerOperations extends DatabaseOperations {
     this.scopeOf = scopeOf
   }
 
-  /** Whether the query would read, change objects or change the schema; it is not run. Of a long text, later. Throws QuerySyntaxError, LimitExceeded, the signal's reason. */
-  classify(request: QueryRequest): Awaitable<Effect> {
+  /** Whether the query would read, change objects or change the schema; it is not run. Throws QuerySyntaxError, LimitExceeded, the signal's reason. */
+  async classify(request: QueryRequest): Promise<Effect> {
     return effectOfQuery(request, this.resources)
   }
 
   /** All that it would do, `read` always. Throws what `classify` does. */
-  effects(request: QueryRequest): Awaitable<ReadonlySet<Effect>> {
+  async effects(request: QueryRequest): Promise<ReadonlySet<Effect>> {
     return effectsOfQuery(request, this.resources)
   }
 

@@ -44,7 +44,6 @@ import {
   readClass,
   readNamespace,
 } from './schema/representation.ts'
-import { mapAwaitable } from './store/awaitable.ts'
 import type { Awaitable, Snapshot, SnapshotWatch } from './store/store.ts'
 import { inTurnsIfLong, openTimeSlice, type SliceWatch } from './store/time-slice.ts'
 import { type BetweenSteps, betweenSteps, type TransactionClient } from './transaction/between-steps.ts'
@@ -66,7 +65,7 @@ export interface OperationScope {
     oid?: Oid,
     watch?: SnapshotWatch,
   ): Awaitable<T>
-  change<T>(body: (unit: UnitOfWork) => Awaitable<T>, options?: ChangeOptions): Promise<T>
+  change<T>(body: (unit: UnitOfWork) => Promise<T>, options?: ChangeOptions): Promise<T>
   /** Of the transaction, where there is one; else released when `use` is done. */
   withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T>
   /** Statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
@@ -273,11 +272,12 @@ export class DatabaseOperations {
   ): Promise<void> {
     const parsed = parseOid(oid)
     if (parsed === undefined) return Promise.reject(malformedOid(oid))
+    const update = (unit: UnitOfWork): Promise<void> =>
+      updateObject(unit, readUpdateObject(unit.commandCatalog, parsed, attributes, className))
     return this.scope.change(
-      (unit) =>
-        mapAwaitable(condition && checkCondition(unit, parsed, condition, 'update'), () =>
-          updateObject(unit, readUpdateObject(unit.commandCatalog, parsed, attributes, className)),
-        ),
+      condition === undefined
+        ? update
+        : (unit) => checkCondition(unit, parsed, condition, 'update').then(() => update(unit)),
       this.optionsFor(client, parsed),
     )
   }
@@ -286,11 +286,11 @@ export class DatabaseOperations {
   deleteObject(oid: string, condition?: Condition, client?: TransactionClient): Promise<void> {
     const parsed = parseOid(oid)
     if (parsed === undefined) return Promise.reject(malformedOid(oid))
-    const command = { oid: parsed }
+    const remove = (unit: UnitOfWork): Promise<void> => deleteObject(unit, { oid: parsed })
     return this.scope.change(
       condition === undefined
-        ? (unit) => deleteObject(unit, command)
-        : (unit) => mapAwaitable(checkCondition(unit, parsed, condition, 'delete'), () => deleteObject(unit, command)),
+        ? remove
+        : (unit) => checkCondition(unit, parsed, condition, 'delete').then(() => remove(unit)),
       this.optionsFor(client, parsed),
     )
   }
@@ -338,12 +338,14 @@ export type TransactionStep = (number: number) => Database
 
 export type TransactionBody<T> = (step: TransactionStep, isRehearsal: boolean, between: BetweenSteps) => Promise<T>
 
-/** At once where nothing has to be waited for. `position`: of several. */
-function createFrom(unit: UnitOfWork, creation: ObjectCreation, position?: number): Awaitable<Oid> {
+/** `position`: of several. */
+async function createFrom(unit: UnitOfWork, creation: ObjectCreation, position?: number): Promise<Oid> {
   const slice = openTimeSlice()
   const command = readCreateObject(unit.commandCatalog, creation.class, creation.attributes ?? {})
   // To read values from a large body and to write them may each take as long as several slices.
-  return mapAwaitable(slice.yieldIfDue(), () => createObject(unit, command, position))
+  const pause = slice.yieldIfDue()
+  if (pause !== undefined) await pause
+  return await createObject(unit, command, position)
 }
 
 const packedObjectsMax = 10_000
@@ -373,8 +375,7 @@ async function createEach(
     const pause = position % 4 === 0 ? between() : undefined
     if (pause !== undefined) await pause
     try {
-      const created = createFrom(unit, creations[position] as ObjectCreation, position)
-      oids.push(created instanceof Promise ? await created : created)
+      oids.push(await createFrom(unit, creations[position] as ObjectCreation, position))
     } catch (error) {
       throw error instanceof AshlarError ? error.within(position) : error
     }

@@ -165,7 +165,7 @@ class RequestScope implements OperationScope {
     )
   }
 
-  change<T>(body: (unit: UnitOfWork) => Awaitable<T>, options: ChangeOptions = {}): Promise<T> {
+  change<T>(body: (unit: UnitOfWork) => Promise<T>, options: ChangeOptions = {}): Promise<T> {
     return changeObjects(this.database, body, options)
   }
 

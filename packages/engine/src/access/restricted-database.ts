@@ -116,7 +116,7 @@ class CallerScope implements OperationScope {
     })
   }
 
-  change<T>(body: (unit: UnitOfWork) => Awaitable<T>, options: ChangeOptions = {}): Promise<T> {
+  change<T>(body: (unit: UnitOfWork) => Promise<T>, options: ChangeOptions = {}): Promise<T> {
     return changeObjects(this.resources.database, body, options)
   }
 

@@ -41,12 +41,19 @@ export class StepScope implements OperationScope {
     return runQueryWithin(request, this.resources, this.schema)
   }
 
-  readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>): Awaitable<T> {
+  async readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>): Promise<T> {
     const { transaction, catalog } = this.schema
     const { restriction } = this.database
     if (restriction === undefined) return read(transaction.observed(), catalog)
-    const shown = restriction.shown(transaction.observed(), catalog, { signal: this.signal, memory: this.memory })
-    return this.letGoAfter(() => read(shown, restriction.catalogOf(catalog)))
+    const { memory } = this
+    const held = memory.statementBytes
+    try {
+      const shown = restriction.shown(transaction.observed(), catalog, { signal: this.signal, memory })
+      return await read(shown, restriction.catalogOf(catalog))
+    } finally {
+      // Of what rules have read, nothing is held for the other steps.
+      memory.resetStatement(held)
+    }
   }
 
   async withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T> {
@@ -57,24 +64,13 @@ export class StepScope implements OperationScope {
     return result
   }
 
-  /** Of what rules have read, nothing is held for the other steps. */
-  private async letGoAfter<T>(use: () => Awaitable<T>): Promise<T> {
-    const { memory } = this
-    const held = memory.statementBytes
-    try {
-      return await use()
-    } finally {
-      memory.resetStatement(held)
-    }
-  }
-
   private get memory(): RequestMemory {
     const { memory } = this.schema.transaction
     assert(memory !== undefined, 'a transaction of several steps has a budget')
     return memory
   }
 
-  async change<T>(body: (unit: UnitOfWork) => Awaitable<T>, { objects = 1 }: ChangeOptions = {}): Promise<T> {
+  async change<T>(body: (unit: UnitOfWork) => Promise<T>, { objects = 1 }: ChangeOptions = {}): Promise<T> {
     const { schema } = this
     schema.count(objects)
     const { memory } = schema.transaction

@@ -209,8 +209,7 @@ class PackedCreations {
     if (dangling !== undefined) return { positions: [dangling] }
     const all: PackedRows[] = []
     for (const packer of this.packers) {
-      const packed = inTurnsIfLong(packer.packed())
-      const rows = packed instanceof Promise ? await packed : packed
+      const rows = await inTurnsIfLong(packer.packed())
       if ('twice' in rows) return { positions: positionsOf(rows.twice, oids) }
       const taken = unit.transaction.isRetry && rows.areNew ? await this.takenKeys(rows) : noneTaken
       if (taken.length > 0) return { positions: positionsOf(taken, oids) }

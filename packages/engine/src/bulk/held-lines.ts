@@ -9,7 +9,6 @@ import type { EngineLimits } from '../limits.ts'
 import { RequestSpace } from '../spill/request-space.ts'
 import type { TemporaryFile } from '../spill/temporary-file.ts'
 import type { TemporarySpace } from '../spill/temporary-space.ts'
-import type { Awaitable } from '../store/store.ts'
 import type { BulkCommand, BulkCreate } from './bulk-command.ts'
 import { isPlainJson } from './is-plain-json.ts'
 
@@ -148,12 +147,10 @@ export class HeldLines {
     return last === undefined ? 0 : last.first + last.count
   }
 
-  private read({ kept }: Part): Awaitable<readonly BulkCommand[]> {
+  private async read({ kept }: Part): Promise<readonly BulkCommand[]> {
     if (Buffer.isBuffer(kept)) return JSON.parse(kept.toString())
-    return 'start' in kept ? this.readFile(kept.start, kept.length) : kept
-  }
-
-  private async readFile(start: number, length: number): Promise<readonly BulkCommand[]> {
+    if (!('start' in kept)) return kept
+    const { start, length } = kept
     const { file } = this
     assert(file !== undefined, 'the lines are held until they are carried out')
     const text = Buffer.allocUnsafe(length)

@@ -5,7 +5,6 @@ import { beginObject } from '../objects/create.ts'
 import { deleteObject } from '../objects/delete.ts'
 import { updateObject } from '../objects/update.ts'
 import { type Attributes, readCreateObject, readUpdateObject } from '../requests/read-object-command.ts'
-import { mapAwaitable } from '../store/awaitable.ts'
 import { inSlices } from '../store/time-slice.ts'
 import type { BetweenSteps } from '../transaction/between-steps.ts'
 import { checkedOid, type Oid } from '../types/oid.ts'
@@ -90,8 +89,7 @@ class Batch {
       const pause = position % 4 === 0 ? settings.between() : undefined
       if (pause !== undefined) await pause
       try {
-        const one = this.carryOut(position)
-        done.push(one instanceof Promise ? await one : one)
+        done.push(await this.carryOut(position))
       } catch (error) {
         throw within(position, error)
       }
@@ -208,7 +206,7 @@ class Batch {
     if (oids.length > 0) await this.unit.objects.loadAll(oids)
   }
 
-  private carryOut(position: number): BulkDone | Promise<BulkDone> {
+  private carryOut(position: number): Promise<BulkDone> {
     const command = this.commands[position] as BulkCommand
     if (command.kind === 'update') return this.update(command, this.targetOf(command.target, position), position)
     if (command.kind === 'delete') return this.delete(command, position)
@@ -217,12 +215,12 @@ class Batch {
     return this.create(command, resolved?.created, position)
   }
 
-  private create(command: BulkCreate, ahead: ObjectState | undefined, position: number): BulkDone | Promise<BulkDone> {
+  private async create(command: BulkCreate, ahead: ObjectState | undefined, position: number): Promise<BulkDone> {
     const { unit } = this
     const { cls, changes } = readCreateObject(unit.commandCatalog, command.class, this.attributesOf(command))
-    return mapAwaitable(ahead ?? beginObject(unit, cls, position), (state) =>
-      mapAwaitable(applyChanges(unit, state, changes), (): BulkDone => ({ oid: state.oid, change: 'created' })),
-    )
+    const state = ahead ?? (await beginObject(unit, cls, position))
+    await applyChanges(unit, state, changes)
+    return { oid: state.oid, change: 'created' }
   }
 
   private async update(command: BulkUpdate | BulkCreate, oid: Oid, position: number): Promise<BulkDone> {

@@ -11,7 +11,7 @@ import { ticksNow } from '../query/prepare-text.ts'
 import { newQueryCounts } from '../query/query-counts.ts'
 import { type User, userValue } from '../query/values/user.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { Awaitable, SettledNumbers, Snapshot } from '../store/store.ts'
+import type { SettledNumbers, Snapshot } from '../store/store.ts'
 import { openSliceOfWork } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
@@ -119,7 +119,7 @@ export class ChangeFeed {
     const asking = { signal: request.signal, memory }
     const seen = follower && (await SeenChanges.on(snapshot, catalog, this.database, follower, asking))
     const shown = seen?.catalog ?? catalog
-    const decoder = new ChangeDecoder(shown, (oid) => containers.classOf(oid, snapshot))
+    const decoder = new ChangeDecoder(shown, async (oid) => containers.classOf(oid, snapshot))
     const filter = new ChangeFilter(request, script, snapshot, shown)
     seen?.check(filter, !filter.hasPredicate)
     const page = new Page({ request, filter, decoder, seen, script, since })
@@ -220,14 +220,14 @@ class Page {
 
   /** False where the page is full. */
   async add(part: LogPart): Promise<boolean> {
-    const { since, filter, script } = this.parts
+    const { since, filter, script, decoder, seen } = this.parts
     const { within, number } = since
     const told = number === part.number && within?.part === part.part ? within.index : 0
     const logged = [...part.changes()]
     const { schema } = this
     for (let index = told; index < logged.length; index++) {
-      const found = this.decoded(logged[index] as LoggedChange)
-      const decoded = found instanceof Promise ? await found : found
+      const change = logged[index] as LoggedChange
+      const decoded = await (seen === undefined ? decoder.decode(change) : seenOf(change, decoder, seen))
       if (decoded?.of === 'catalog') {
         if (!filter.hasPredicate) schema.push(...decoded.changes)
       } else if (decoded !== undefined) {
@@ -252,12 +252,6 @@ class Page {
     if (part.isLast || !mayGoOn) this.addSchema(part, end)
     if (schema.length === 0) this.position = end
     return mayGoOn && !this.isFull
-  }
-
-  /** As the follower is told of it. */
-  private decoded(logged: LoggedChange): Awaitable<DecodedChange | undefined> {
-    const { decoder, seen } = this.parts
-    return seen === undefined ? decoder.decode(logged) : seenOf(logged, decoder, seen)
   }
 
   private get isFull(): boolean {
@@ -285,8 +279,7 @@ class Page {
       if (!filter.hasPredicate && filter.isTold(decoded.attribute)) this.push(told, linkChangeJson(head, decoded))
       return
     }
-    const found = filter.matched(decoded)
-    const matched = found instanceof Promise ? await found : found
+    const matched = await filter.matched(decoded)
     if (matched === undefined) return
     const change = filter.told(decoded, matched)
     if (change !== undefined) this.push(told, recordChangeJson(head, change, matched, request.include))

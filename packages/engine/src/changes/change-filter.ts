@@ -11,8 +11,7 @@ import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
 import { didYouMean } from '../schema/names.ts'
-import { mapAwaitable } from '../store/awaitable.ts'
-import type { Awaitable, Bytes, Snapshot } from '../store/store.ts'
+import type { Bytes, Snapshot } from '../store/store.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { RecordChange } from './decode-change.ts'
 
@@ -75,7 +74,7 @@ export class ChangeFilter {
   }
 
   /** Undefined where the change is not told; without a predicate, all are. */
-  matched({ oid, format, before, after }: RecordChange): Awaitable<Matched | 'all' | undefined> {
+  async matched({ oid, format, before, after }: RecordChange): Promise<Matched | 'all' | undefined> {
     const { where } = this
     if (where === undefined) return 'all'
     const { bound, context } = where
@@ -89,12 +88,13 @@ export class ChangeFilter {
     const views = [before, after].map((record: Bytes | undefined) => {
       return record === undefined ? undefined : new ObjectView(oid, undefined, format, record)
     })
-    const holds = evaluateRows(context, views, (view) => {
+    const [old, now] = await evaluateRows(context, views, (view) => {
       if (view === undefined) return false
       evaluation.slots[bound.slot] = view
       return bound.evaluate(evaluation) === true
     })
-    return mapAwaitable(holds, ([old, now]) => (old ? (now ? 'both' : 'before') : now ? 'after' : undefined))
+    if (old) return now ? 'both' : 'before'
+    return now ? 'after' : undefined
   }
 }
 

@@ -15,8 +15,7 @@ import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { decodeClass, decodeIndex } from '../schema/catalog-codec.ts'
 import type { ClassDefinition, IndexDefinition } from '../schema/class-definition.ts'
-import { mapAwaitable } from '../store/awaitable.ts'
-import type { Awaitable, Bytes } from '../store/store.ts'
+import type { Bytes } from '../store/store.ts'
 import { type Oid, oidFromBytes } from '../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 
@@ -76,17 +75,17 @@ export type DecodedChange = RecordChange | LinkEntryChange | CatalogChanges
 /** Changes as they show under one catalog, which may be later than they are: attributes and classes have the names that they have there. */
 export class ChangeDecoder {
   private readonly formats: RecordFormats
-  private readonly classOf: (oid: Oid) => Awaitable<ClassNumber | undefined>
+  private readonly classOf: (oid: Oid) => Promise<ClassNumber | undefined>
   private ofAll: RecordFormats | undefined
 
   /** `classOf`: of objects that are or have been. */
-  constructor(catalog: Catalog, classOf: (oid: Oid) => Awaitable<ClassNumber | undefined>) {
+  constructor(catalog: Catalog, classOf: (oid: Oid) => Promise<ClassNumber | undefined>) {
     this.formats = recordFormats(catalog)
     this.classOf = classOf
   }
 
   /** Undefined where nobody is told: such an entry follows from another, or shows the same as before. */
-  decode({ key, before, after }: LoggedChange): Awaitable<DecodedChange | undefined> {
+  async decode({ key, before, after }: LoggedChange): Promise<DecodedChange | undefined> {
     switch (key[0]) {
       case keySpace.object:
         return this.decodeRecordChange(key, before, after)
@@ -136,22 +135,21 @@ export class ChangeDecoder {
     return this.ofAll
   }
 
-  private decodeLink(
+  private async decodeLink(
     key: Bytes,
     before: Bytes | undefined,
     after: Bytes | undefined,
-  ): Awaitable<DecodedChange | undefined> {
+  ): Promise<DecodedChange | undefined> {
     // It goes with its object.
     if (after === undefined && before === undefined) return undefined
     const owner = ownerOfKey(key)
-    return mapAwaitable(this.classOf(owner), (number): DecodedChange | undefined => {
-      if (number === undefined) return undefined
-      const format = this.formatOfClass(number)
-      const attribute = format.attributes.find((one) => one.attribute.number === attributeOfKey(key))
-      if (attribute === undefined) return undefined
-      const change = linkChange(owner, attribute, key, after ?? before ?? nothing, after !== undefined)
-      return change === undefined ? undefined : { of: 'link', change, attribute, format }
-    })
+    const number = await this.classOf(owner)
+    if (number === undefined) return undefined
+    const format = this.formatOfClass(number)
+    const attribute = format.attributes.find((one) => one.attribute.number === attributeOfKey(key))
+    if (attribute === undefined) return undefined
+    const change = linkChange(owner, attribute, key, after ?? before ?? nothing, after !== undefined)
+    return change === undefined ? undefined : { of: 'link', change, attribute, format }
   }
 }
 

@@ -36,7 +36,7 @@ export function isLogWanted(
 
 /** What is logged from there on is of an epoch of its own. */
 export function switchChangeLog(writer: CatalogWriter, isOn: boolean, now: number): Promise<void> {
-  return writer.change((catalog) => {
+  return writer.change(async (catalog) => {
     const { state } = catalog
     const epoch = epochOf(catalog)
     if (epoch > 0 === isOn) return { state, result: undefined }

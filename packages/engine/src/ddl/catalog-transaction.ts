@@ -22,7 +22,7 @@ import { truncateForMessage } from '../schema/command-error.ts'
 import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from '../schema/commands.ts'
 import { deleteClass } from '../schema/delete-class.ts'
 import { defineIndex, withoutIndex, withReadyIndex } from '../schema/index-definition.ts'
-import type { Awaitable, Bytes } from '../store/store.ts'
+import type { Bytes } from '../store/store.ts'
 import { inTurnsIfLong } from '../store/time-slice.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
@@ -171,15 +171,15 @@ export class CatalogTransaction {
 
   /** Plans the change on the catalog as it is; `isStep`: of a larger transaction. Throws what `planAlter` throws. */
   planAlter(command: AlterClass, isStep: boolean): Promise<AlterPlan> {
-    return this.plan((given) => planAlter(given, command, this.alterContext(isStep)))
+    return this.plan(async (given) => planAlter(given, command, this.alterContext(isStep)))
   }
 
   /** The same for a batch of descriptions. */
   planDefinitions(command: DefineClasses, isStep: boolean): Promise<AlterPlan> {
-    return this.plan((given) => inTurnsIfLong(planDefinitions(given, command, this.alterContext(isStep))))
+    return this.plan(async (given) => inTurnsIfLong(planDefinitions(given, command, this.alterContext(isStep))))
   }
 
-  private plan(plan: (catalog: Catalog) => Awaitable<AlterPlan>): Promise<AlterPlan> {
+  private plan(plan: (catalog: Catalog) => Promise<AlterPlan>): Promise<AlterPlan> {
     this.continueNumbers()
     return this.planAllowed(plan, ({ next }) => next)
   }
@@ -199,7 +199,7 @@ export class CatalogTransaction {
     this.continueNumbers()
     if (this.restriction !== undefined) {
       // Whether there are objects is not looked at before.
-      const plan = (given: Catalog) => deleteClass(given, changedClass(given, className), false).state
+      const plan = async (given: Catalog) => deleteClass(given, changedClass(given, className), false).state
       await this.planAllowed(plan, (state) => state)
     }
     const cls = changedClass(this.catalog, className)
@@ -212,7 +212,7 @@ export class CatalogTransaction {
   async createIndex(command: CreateIndex): Promise<IndexDefinition> {
     this.continueNumbers()
     const builder = { sessionNumber: this.session.number, isBackground: false }
-    const plan = (given: Catalog) => defineIndex(given, command, this.limits.indexKeyAttributesMax, builder)
+    const plan = async (given: Catalog) => defineIndex(given, command, this.limits.indexKeyAttributesMax, builder)
     const { definition, state } = await this.planAllowed(plan, (planned) => planned.state)
     await this.putCatalog(withReadyIndex(state, definition.number))
     await this.buildIndex(definition.number)
@@ -229,7 +229,7 @@ export class CatalogTransaction {
 
   /** Throws IndexNotFound. */
   async deleteIndex({ name }: DeleteIndex): Promise<void> {
-    const plan = ({ state, indexByName }: Catalog): CatalogState => {
+    const plan = async ({ state, indexByName }: Catalog): Promise<CatalogState> => {
       const index = indexByName(name)
       if (index !== undefined) return withoutIndex(state, index.number)
       throw new AshlarError('IndexNotFound', `There is no index '${truncateForMessage(name)}'.`)
@@ -255,7 +255,7 @@ export class CatalogTransaction {
     await this.restriction?.prepared(this.catalog)
   }
 
-  private planAllowed<P>(plan: (catalog: Catalog) => Awaitable<P>, next: (planned: P) => CatalogState): Promise<P> {
+  private planAllowed<P>(plan: (catalog: Catalog) => Promise<P>, next: (planned: P) => CatalogState): Promise<P> {
     return planAllowed(this.restriction, this.catalog, plan, next)
   }
 

@@ -7,7 +7,6 @@ import { purgeDroppedAttributeLinks } from '../links/purge-dropped-attribute-lin
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState } from '../schema/class-definition.ts'
-import type { Awaitable } from '../store/store.ts'
 import { anySize } from '../transaction/commit-size.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ChangeRecorder } from '../write/change-set.ts'
@@ -36,7 +35,7 @@ export class CatalogWriter {
    * is called again with theirs. Throws Forbidden where the caller may not make that change; one that takes back what it has begun is made in any case.
    */
   change<T>(
-    decide: (catalog: Catalog, transaction: Transaction) => Awaitable<{ state: CatalogState; result: T }>,
+    decide: (catalog: Catalog, transaction: Transaction) => Promise<{ state: CatalogState; result: T }>,
     isTakenBack = false,
   ): Promise<T> {
     const { catalogs, session, restriction } = this.database

@@ -121,7 +121,7 @@ export class DdlExecutor {
     const builder = { sessionNumber: session.number, isBackground }
     try {
       return await this.writer.change(async (catalog, transaction) => {
-        const plan = (given: Catalog) => defineIndex(given, command, limits.indexKeyAttributesMax, builder)
+        const plan = async (given: Catalog) => defineIndex(given, command, limits.indexKeyAttributesMax, builder)
         const { state, definition } = await planAllowed(
           this.database.restriction,
           catalog,
@@ -183,7 +183,7 @@ export class DdlExecutor {
    */
   private async dropUnlessReady({ number, name }: IndexDefinition): Promise<IndexDefinition['state'] | undefined> {
     try {
-      const state = await this.writer.change((catalog) => {
+      const state = await this.writer.change(async (catalog) => {
         const found = catalog.indexByNumber(number)?.state
         const isDropped = found !== undefined && found !== 'ready'
         return { state: isDropped ? withoutIndex(catalog.state, number) : catalog.state, result: found }

@@ -140,7 +140,7 @@ export class IndexBuilds {
       error instanceof AshlarError
         ? { type: error.type, message: error.message }
         : { type: 'SystemError', message: 'The server failed while it built the index.' }
-    await this.writer.change((catalog) => {
+    await this.writer.change(async (catalog) => {
       const isThere = catalog.indexByNumber(number) !== undefined
       return { state: isThere ? withFailedIndex(catalog.state, number, failure) : catalog.state, result: undefined }
     })
@@ -154,7 +154,7 @@ export function buildContext({ store, limits, catalogs }: OpenDatabase): BuildCo
     store,
     batchObjects: limits.indexBuildBatchObjects,
     attemptsMax: limits.transactionAttemptsMax,
-    catalogAt: (snapshot) => catalogs.at(snapshot),
+    catalogAt: async (snapshot) => catalogs.at(snapshot),
   }
 }
 

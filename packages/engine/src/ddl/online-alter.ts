@@ -115,7 +115,7 @@ async function rolledBack(writer: CatalogWriter, plan: OnlineAlter, error: unkno
 /** True if the change was still being prepared, and so was certainly not made. */
 async function rollback(writer: CatalogWriter, { typeChanges, replacements }: OnlineAlter): Promise<boolean> {
   const attributes = typeChanges.map(({ attribute }) => attribute)
-  return writer.change((catalog) => {
+  return writer.change(async (catalog) => {
     const isPending = attributes.every((attribute) => catalog.attribute(attribute)?.becoming !== undefined)
     return { state: withoutPendingTypes(catalog.state, attributes, replacements), result: isPending }
   }, true)

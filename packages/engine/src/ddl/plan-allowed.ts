@@ -2,7 +2,6 @@
 import { AshlarError, type ErrorType } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState } from '../schema/class-definition.ts'
-import type { Awaitable } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import type { Restriction } from '../write/change-guard.ts'
 
@@ -16,7 +15,7 @@ const namesTaken: ReadonlySet<ErrorType> = new Set(['ClassExists', 'IndexExists'
 export async function planAllowed<P>(
   restriction: Restriction | undefined,
   catalog: Catalog,
-  plan: (catalog: Catalog) => Awaitable<P>,
+  plan: (catalog: Catalog) => Promise<P>,
   next: (planned: P) => CatalogState,
 ): Promise<P> {
   if (restriction === undefined) return plan(catalog)

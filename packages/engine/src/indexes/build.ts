@@ -16,7 +16,7 @@ import { presentRanges } from '../records/scan-objects.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
 import { readPart } from '../store/read-range.ts'
-import type { Awaitable, Bytes, Change, KeyRange, Precondition, Snapshot, Store } from '../store/store.ts'
+import type { Bytes, Change, KeyRange, Precondition, Snapshot, Store } from '../store/store.ts'
 import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
@@ -29,7 +29,7 @@ export interface BuildContext {
   readonly store: Store
   readonly batchObjects: number
   readonly attemptsMax: number
-  catalogAt(snapshot: Snapshot): Awaitable<Catalog>
+  catalogAt(snapshot: Snapshot): Promise<Catalog>
   /** Where the build notes how far it has come, and whence it goes on. */
   readonly progress?: BuildProgress
 }

@@ -3,7 +3,7 @@ import { AshlarError, type ErrorDetail } from '../errors.ts'
 import { violationsToldMax } from '../limits.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
-import type { Awaitable, Bytes } from '../store/store.ts'
+import type { Bytes } from '../store/store.ts'
 import { openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { formatForMessage } from '../types/logical-type.ts'
@@ -97,7 +97,7 @@ export async function maintainIndexes(
 }
 
 /** `maintainIndexes` of one object: at once, unless something has to be read for it. */
-export function maintainIndexesOf(transaction: Transaction, change: IndexedChange): Awaitable<void> {
+export function maintainIndexesOf(transaction: Transaction, change: IndexedChange): Promise<void> | undefined {
   const { all, unique, isAnyBuilding } = indexFormatsOf(change.format)
   if (isAnyBuilding || transaction.isRetry) return maintainIndexes(transaction, [change])
   for (const format of change.stored === undefined ? unique : all) {
@@ -108,6 +108,7 @@ export function maintainIndexesOf(transaction: Transaction, change: IndexedChang
     if (entry.isUniqueKey) transaction.putNew(entry.key, entryValueOf(change))
     else transaction.put(entry.key, entryValueOf(change))
   }
+  return undefined
 }
 
 /** Puts the entries of a new object in the indexes that are not unique: their keys have its OID, and need no look at what else there is. */

@@ -1,9 +1,9 @@
 /** What a deleted object leaves behind: its link entries, and what its partners hold of it. */
 import type { AttributeFormat } from '../records/class-format.ts'
 import { attributeOfKey, kindOfKey, linkKind, objectLinksRange, targetOfKey } from '../records/link-keys.ts'
-import type { Awaitable, Entry } from '../store/store.ts'
+import type { Entry } from '../store/store.ts'
 import { inSlices } from '../store/time-slice.ts'
-import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
+import { type Oid, oidFromBytes } from '../types/oid.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { ObjectState } from '../write/working-set.ts'
@@ -22,17 +22,7 @@ import {
  * The commit requires its entries, and what its partners hold of it or do not, as they were read: a concurrent link to it makes the
  * deletion run again.
  */
-export function deleteObjectLinks(unit: UnitOfWork, state: ObjectState): Awaitable<void> {
-  return hasLinks(state) ? takeOutOfLinks(unit, state) : undefined
-}
-
-/** Whether there may be any; most objects refer to others that do not list them, and can be deleted without a wait. */
-function hasLinks(state: ObjectState): boolean {
-  const { linkAttributes, linkedReferences } = state.format
-  return linkAttributes.length > 0 || linkedReferences.some(({ index }) => state.values[index] !== noOid)
-}
-
-async function takeOutOfLinks(unit: UnitOfWork, state: ObjectState): Promise<void> {
+export async function deleteObjectLinks(unit: UnitOfWork, state: ObjectState): Promise<void> {
   for (const attribute of state.format.linkedReferences) await clearReference(unit, state, attribute)
   if (state.format.linkAttributes.length === 0) return
   const entries = await unit.transaction.readAndRequireRange(objectLinksRange(state.oid), state.key)

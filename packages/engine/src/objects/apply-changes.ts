@@ -14,52 +14,19 @@ import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { type ObjectState, setValue } from '../write/working-set.ts'
 import { attributeError } from './attribute-error.ts'
 
-/**
- * In their order, from a position on; attributes without a change stay as they are. At once where nothing has to be read, as for most
- * objects. Throws InvalidReference, ValueNotAllowed, Forbidden.
- */
-export function applyChanges(
+/** In their order; attributes without a change stay as they are. Throws InvalidReference, ValueNotAllowed, Forbidden. */
+export async function applyChanges(
   unit: UnitOfWork,
   state: ObjectState,
   changes: readonly AttributeChange[],
-  from = 0,
-): Promise<void> | undefined {
-  for (let at = from; at < changes.length; at++) {
-    const applied = applyChangeTo(unit, state, changes[at] as AttributeChange)
-    if (applied !== undefined) return applyRest(applied, unit, state, changes, at + 1)
-  }
-  return undefined
-}
-
-async function applyRest(
-  before: Promise<void>,
-  unit: UnitOfWork,
-  state: ObjectState,
-  changes: readonly AttributeChange[],
-  from: number,
 ): Promise<void> {
-  await before
-  await applyChanges(unit, state, changes, from)
-}
-
-function applyChangeTo(
-  unit: UnitOfWork,
-  state: ObjectState,
-  { attribute, name, change }: AttributeChange,
-): Promise<void> | undefined {
-  try {
-    const applied = applyTo(unit, state, attribute, change)
-    return applied === undefined ? undefined : withErrors(applied, unit, state, name)
-  } catch (error) {
-    throw refusal(error, unit, state, name)
-  }
-}
-
-async function withErrors(applied: Promise<void>, unit: UnitOfWork, state: ObjectState, name: string): Promise<void> {
-  try {
-    await applied
-  } catch (error) {
-    throw refusal(error, unit, state, name)
+  for (const { attribute, name, change } of changes) {
+    try {
+      const applied = applyTo(unit, state, attribute, change)
+      if (applied !== undefined) await applied
+    } catch (error) {
+      throw refusal(error, unit, state, name)
+    }
   }
 }
 
@@ -117,31 +84,19 @@ function applyWhole(
 }
 
 /** Of a reference without an inverse. */
-function setTarget(
+async function setTarget(
   unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
   before: Oid,
   after: Oid,
-): Promise<void> | undefined {
+): Promise<void> {
   const { spec, name } = attribute.attribute
   if (after !== before && after !== noOid && spec.logicalType === 'reference') {
     const place = { className: state.format.cls.name, attributeName: name }
-    const checked = unit.checkReference(after, spec.referencedClass, place)
-    if (checked instanceof Promise) return setAfter(checked, state, attribute, after)
+    await unit.checkReference(after, spec.referencedClass, place)
   }
   setValue(state, attribute, after)
-  return undefined
-}
-
-async function setAfter(
-  checked: Promise<unknown>,
-  state: ObjectState,
-  attribute: AttributeFormat,
-  value: unknown,
-): Promise<void> {
-  await checked
-  setValue(state, attribute, value)
 }
 
 function applyLinks(

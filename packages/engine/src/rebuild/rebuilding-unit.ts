@@ -1,8 +1,6 @@
 /** A unit of work that writes objects as they were elsewhere: that what they refer to is there was seen to there. */
 import { AshlarError } from '../errors.ts'
 import type { ClassFormat } from '../records/class-format.ts'
-import { mapAwaitable } from '../store/awaitable.ts'
-import type { Awaitable } from '../store/store.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { ReferenceLocation } from '../write/reference-error.ts'
@@ -10,13 +8,16 @@ import { UnitOfWork } from '../write/unit-of-work.ts'
 
 export class RebuildingUnit extends UnitOfWork {
   /** References without an inverse may have outlived what they refer to, and stay. Throws InvalidReference. */
-  override checkReference(target: Oid, referencedClass: ClassNumber, place: ReferenceLocation): Awaitable<ClassFormat> {
-    return mapAwaitable(this.classOf(target), (cls) => {
-      const asked = this.catalog.classByNumber(referencedClass) ?? this.catalog.root
-      if (cls === undefined) return this.objects.formats.of(asked)
-      if (cls.isOrInherits(referencedClass)) return this.objects.formats.of(cls)
-      const message = `${place.className}.${place.attributeName} refers to ${target}, which is of class ${cls.name}, not ${asked.name}.`
-      throw new AshlarError('InvalidReference', message)
-    })
+  override async checkReference(
+    target: Oid,
+    referencedClass: ClassNumber,
+    place: ReferenceLocation,
+  ): Promise<ClassFormat> {
+    const cls = await this.classOf(target)
+    const asked = this.catalog.classByNumber(referencedClass) ?? this.catalog.root
+    if (cls === undefined) return this.objects.formats.of(asked)
+    if (cls.isOrInherits(referencedClass)) return this.objects.formats.of(cls)
+    const message = `${place.className}.${place.attributeName} refers to ${target}, which is of class ${cls.name}, not ${asked.name}.`
+    throw new AshlarError('InvalidReference', message)
   }
 }

@@ -1,6 +1,6 @@
 /** A request that is carried out once, however often it is sent: its receipt is put into the commit that it makes. */
 import { AshlarError } from '../errors.ts'
-import type { Awaitable, Bytes, Snapshot } from '../store/store.ts'
+import type { Bytes, Snapshot } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import {
   decodeReceipt,
@@ -18,7 +18,7 @@ import { ReplyBudget } from './reply-budget.ts'
 export interface Once<T> {
   readonly request: RequestId
   /** The reply to be kept, from what the request has done; asked in each attempt, before the commit. */
-  replyOf(result: T): Awaitable<Bytes>
+  replyOf(result: T): Bytes
   /** Plain data, from which the program of a thread makes `replyOf`; without it, the main thread runs the request. */
   readonly form?: object | undefined
 }
@@ -106,7 +106,7 @@ export class Receipt<T> {
 
   /** After `check` or `assumeAbsent`, for the same transaction. */
   async put(transaction: Transaction, result: T): Promise<void> {
-    const reply = await this.once.replyOf(result)
+    const reply = this.once.replyOf(result)
     if (this.isKept(reply.length)) this.write(transaction, 'done', reply)
     else this.write(transaction, 'doneUnkept', Buffer.alloc(0))
   }

@@ -4,7 +4,7 @@ import type { RequestMemory } from '../budget/request-memory.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
 import { SnapshotLost } from '../store/snapshot-lost.ts'
-import type { Awaitable, Bytes, SnapshotOptions, Store } from '../store/store.ts'
+import type { Bytes, SnapshotOptions, Store } from '../store/store.ts'
 import { FailedReads, preconditionsHold } from '../store/with-snapshot.ts'
 import { AllocationLog } from './allocation-log.ts'
 import type { CommitSize } from './commit-size.ts'
@@ -40,7 +40,7 @@ export interface TransactOptions {
 export async function transact<T>(
   store: Store,
   attemptsMax: number,
-  body: (transaction: Transaction) => Awaitable<T>,
+  body: (transaction: Transaction) => Promise<T>,
   options: TransactOptions = {},
 ): Promise<T> {
   const { prefetchKeys, mayShare = false, signal, size, memory, releasesMemory, onCommitted } = options
@@ -55,15 +55,13 @@ export async function transact<T>(
       if (turn !== undefined) await turn
       if (attempt > 1 && store.counts !== undefined) store.counts.retries++
       // A retry reads more than the first attempt.
-      const opened = store.snapshot(attempt > 1 ? undefined : snapshotOptions(prefetchKeys, mayShare))
-      const snapshot = opened instanceof Promise ? await opened : opened
+      const snapshot = await store.snapshot(attempt > 1 ? undefined : snapshotOptions(prefetchKeys, mayShare))
       if (runs++ > 0 || releasesMemory !== true) memory?.releaseAllBut(heldBefore)
       const reads = options.isSerializable === true ? new ReadSet(memory) : undefined
       const transaction = new Transaction(snapshot, attempt > 1, allocations, size, memory, signal, reads)
       let result: T
       try {
-        const made = body(transaction)
-        result = made instanceof Promise ? await made : made
+        result = await body(transaction)
       } catch (thrown) {
         snapshot.release()
         const error = errorWithin(thrown)
@@ -83,9 +81,8 @@ export async function transact<T>(
         if (await preconditionsHold(store, transaction.requirements)) return result
         continue
       }
-      const append = transaction.append()
-      const commit = transaction.commit(append instanceof Promise ? await append : append, turns.lock)
-      const outcome = await store.commit(commit)
+      const append = transaction.logEpoch === 0 ? undefined : await transaction.append()
+      const outcome = await store.commit(transaction.commit(append, turns.lock))
       if (outcome.isCommitted) {
         onCommitted?.()
         return result

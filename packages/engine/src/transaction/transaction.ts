@@ -154,11 +154,10 @@ export class Transaction {
   }
 
   /** Reads through the transaction's own writes. The bytes belong to the caller. */
-  read(keys: readonly Bytes[], ranges?: readonly RangeRead[]): Awaitable<ReadAnswer> {
+  async read(keys: readonly Bytes[], ranges?: readonly RangeRead[]): Promise<ReadAnswer> {
     this.unpack()
     if (this.changes.length === 0) return this.snapshot.read(keys, ranges)
-    const sorting = this.sortMany()
-    if (sorting !== undefined) return sorting.then(() => this.overlay().read(keys, ranges))
+    await this.sortMany()
     return this.overlay().read(keys, ranges)
   }
 
@@ -166,8 +165,7 @@ export class Transaction {
   readOne(key: Bytes): Awaitable<Bytes | undefined> {
     this.unpack()
     if (this.changes.length === 0) return this.snapshot.view(key, copied)
-    const answer = this.read([key])
-    return answer instanceof Promise ? answer.then(({ values: [value] }) => value) : answer.values[0]
+    return this.read([key]).then(({ values: [value] }) => value)
   }
 
   /** What the transaction sees now: later writes do not show in it. */
@@ -458,15 +456,11 @@ export class Transaction {
   }
 
   /** What the commit appends to the change log. In turns with others where that is much. */
-  append(): Awaitable<Append | undefined> {
+  async append(): Promise<Append | undefined> {
     if (this.logEpoch === 0) return undefined
     const changes = this.packed === undefined ? this.changes : new PackedChanges(this.packed.filter(areObjects))
     const now = Date.now()
-    const values = logValuesOfFew(changes, now) ?? inTurnsIfLong(logValues(changes, now))
-    return values instanceof Promise ? values.then((all) => this.appending(all)) : this.appending(values)
-  }
-
-  private appending(values: readonly Bytes[]): Append | undefined {
+    const values = logValuesOfFew(changes, now) ?? (await inTurnsIfLong(logValues(changes, now)))
     if (values.length === 0) return undefined
     for (const { length } of values) this.memory?.chargeChange(changeBytes + length)
     return { prefix: epochPrefix(this.logEpoch), values }

@@ -6,7 +6,7 @@ import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
 import { objectKey } from '../records/object-key.ts'
-import type { Awaitable, Bytes } from '../store/store.ts'
+import type { Bytes } from '../store/store.ts'
 import type { CommitSize } from '../transaction/commit-size.ts'
 import type { Oid } from '../types/oid.ts'
 import { flushObjects } from './flush.ts'
@@ -30,19 +30,20 @@ export interface ChangeOptions {
 /** Throws what `body` does, UniqueViolation, TransactionContention, LimitExceeded, and the signal's reason. */
 export function changeObjects<T>(
   database: OpenDatabase,
-  body: (unit: UnitOfWork) => Awaitable<T>,
+  body: (unit: UnitOfWork) => Promise<T>,
   { oid, objects = 1, size, signal, memoryHolder }: ChangeOptions,
 ): Promise<T> {
   const { limits, store } = database
   return transactWithCatalog(
     database,
-    (transaction, catalog, recorder) => {
+    async (transaction, catalog, recorder) => {
       if (size === undefined) checkChangedObjects(objects, limits)
       transaction.requireRevision(catalogVersionKey, catalog.version)
       const { containers, session, restriction } = database
       const unit = new UnitOfWork(transaction, catalog, containers, session, recorder, restriction)
-      const result = body(unit)
-      return result instanceof Promise ? result.then((made) => flushed(unit, made)) : flushed(unit, result)
+      const result = await body(unit)
+      await flushObjects(unit)
+      return result
     },
     {
       prefetchKeys: store.capabilities.hasSynchronousReads ? undefined : keysReadFirst(oid),
@@ -54,11 +55,6 @@ export function changeObjects<T>(
       mayAssumeLatestCatalog: oid === undefined,
     },
   )
-}
-
-function flushed<T>(unit: UnitOfWork, result: T): Awaitable<T> {
-  const flushing = flushObjects(unit)
-  return flushing === undefined ? result : flushing.then(() => result)
 }
 
 function keysReadFirst(oid: Oid | undefined): readonly Bytes[] {

@@ -4,41 +4,36 @@ import { hasEntriesToCheck, maintainIndexes, maintainIndexesOf, putNewEntries } 
 import { checkPendingTypes } from '../records/check-pending-types.ts'
 import { encodeRecord, revisionPrefixOf } from '../records/record-format.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
-import type { Awaitable, Bytes } from '../store/store.ts'
+import type { Bytes } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
 
-/** At once where nothing has to be waited for, as mostly with one object. Throws UniqueViolation, Forbidden. */
-export function flushObjects(unit: UnitOfWork): Awaitable<void> {
+/** Throws UniqueViolation, Forbidden. */
+export function flushObjects(unit: UnitOfWork): Promise<void> {
   const only = unit.guard === undefined ? unit.objects.only : undefined
   return only === undefined ? flushAll(unit) : flushOne(unit, only)
 }
 
-/** What `flushAll` does, without its passes over all objects. */
-function flushOne(unit: UnitOfWork, state: ObjectState): Awaitable<void> {
+/** What `flushAll` does, without its passes over all objects: most requests change one. */
+async function flushOne(unit: UnitOfWork, state: ObjectState): Promise<void> {
   const { transaction, objects } = unit
   const { key, format, stored, isDeleted } = state
-  if (!isChanged(state) && !isDeleted) return undefined
+  if (!isChanged(state) && !isDeleted) return
   if (format.hasPendingType && !isDeleted) checkTypes(state, objects.formats)
   if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
   const maintained = maintainIndexesOf(transaction, state)
-  return maintained === undefined ? writeOne(unit, state) : maintained.then(() => writeOne(unit, state))
-}
-
-function writeOne(unit: UnitOfWork, state: ObjectState): Awaitable<void> {
+  if (maintained !== undefined) await maintained
   // Deletions are counted, too: the same changes then have the same IDs in each version.
-  const commitId = unit.session.nextCommitId()
-  const writing = state.isDeleted ? unit.transaction.delete(state.key, state.stored) : write(unit, state, commitId)
-  if (writing !== undefined) return writing.then(() => unit.recorder?.object(state))
-  unit.recorder?.object(state)
+  write(unit, state, unit.session.nextCommitId())
 }
 
-/** Deletes the record, or puts it. */
-function write(unit: UnitOfWork, state: ObjectState, commitId: Bytes): Awaitable<void> {
-  if (state.isDeleted) return unit.transaction.delete(state.key, state.stored)
-  put(unit, state, encoded(state, commitId))
+/** Deletes the record, or puts it. Throws LimitExceeded. */
+function write(unit: UnitOfWork, state: ObjectState, commitId: Bytes): void {
+  if (state.isDeleted) unit.transaction.delete(state.key, state.stored)
+  else put(unit, state, encoded(state, commitId))
+  unit.recorder?.object(state)
 }
 
 /** Between two objects, of which each may be large, others have their turn where it is time. */
@@ -61,11 +56,7 @@ async function flushAll(unit: UnitOfWork): Promise<void> {
   else if (indexed.length > 0) await maintainIndexes(transaction, indexed)
   const commitId = unit.session.nextCommitId()
   for (const state of objects.all()) {
-    if (state.isDeleted || isChanged(state)) {
-      const writing = write(unit, state, commitId)
-      if (writing !== undefined) await writing
-      unit.recorder?.object(state)
-    }
+    if (state.isDeleted || isChanged(state)) write(unit, state, commitId)
     const pause = ++written === 1 ? undefined : slice.yieldIfDue()
     if (pause !== undefined) await pause
   }

@@ -2,7 +2,6 @@
 import type { Receipt } from '../receipts/receipt.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { SnapshotInvalidated } from '../store/snapshot-invalidated.ts'
-import type { Awaitable } from '../store/store.ts'
 import { type TransactOptions, transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { ChangeRecorder } from './change-set.ts'
@@ -20,7 +19,7 @@ export interface CatalogTransactOptions<T> extends Omit<TransactOptions, 'onComm
 }
 
 /** `recorder`: of the attempt; undefined where nobody listens. */
-type Body<T> = (transaction: Transaction, catalog: Catalog, recorder: ChangeRecorder | undefined) => Awaitable<T>
+type Body<T> = (transaction: Transaction, catalog: Catalog, recorder: ChangeRecorder | undefined) => Promise<T>
 
 /**
  * `body` requires the catalog's version if it changes anything by it, and records what it changes; of several attempts, that of the one which
@@ -45,19 +44,16 @@ export function transactWithCatalog<T>(
   } = options
   const isPlain = receipt === undefined && (!mayAssumeLatestCatalog || store.capabilities.hasSynchronousReads)
   let recorder: ChangeRecorder | undefined
-  const attempt = (transaction: Transaction): Awaitable<T> => {
+  const attempt = async (transaction: Transaction): Promise<T> => {
     const own = onChanges === undefined ? undefined : new ChangeRecorder()
     recorder = own
     if (mainThread !== undefined) transaction.summarize = () => own?.changes
-    const run = (catalog: Catalog): Awaitable<T> => {
+    const run = (catalog: Catalog): Promise<T> => {
       transaction.logEpoch = store.capabilities.canAppend ? (catalog.state.counters.changeLog ?? 0) : 0
       return body(transaction, catalog, own)
     }
     if (!isPlain) return attemptAssuming(database, transaction, run, options)
-    const catalog = catalogs.at(transaction.snapshot)
-    // Without a wait where the catalog is known.
-    if (catalog instanceof Promise) return catalog.then(run)
-    return run(catalog)
+    return await run(await catalogs.at(transaction.snapshot))
   }
   const onCommitted = (): void => {
     const changes = recorder?.changes
@@ -82,7 +78,7 @@ export function transactWithCatalog<T>(
 async function attemptAssuming<T>(
   { store, catalogs }: OpenDatabase,
   transaction: Transaction,
-  body: (catalog: Catalog) => Awaitable<T>,
+  body: (catalog: Catalog) => Promise<T>,
   { mayAssumeLatestCatalog, receipt }: CatalogTransactOptions<T>,
 ): Promise<T> {
   const isAssuming = mayAssumeLatestCatalog === true && !store.capabilities.hasSynchronousReads && !transaction.isRetry

@@ -81,7 +81,7 @@ export class UnitOfWork {
   }
 
   /** What the caller sees of an attribute that is kept in the record; `attribute`: of `commandFormats`. */
-  seen(state: ObjectState, attribute: AttributeFormat): Awaitable<unknown> {
+  async seen(state: ObjectState, attribute: AttributeFormat): Promise<unknown> {
     if (this.guard !== undefined) return this.guard.seen(state, attribute)
     return state.values[this.kept(state, attribute).index]
   }
@@ -100,14 +100,6 @@ export class UnitOfWork {
   /** How the unit keeps objects of a class. */
   formatOf(cls: SchemaClass): ClassFormat {
     return this.isWhole ? this.objects.formats.of(cls) : this.objects.formats.byNumber(cls.number)
-  }
-
-  /** An object of that class; its OID is taken over by each further attempt of the transaction. `position`: see `ObjectState`. */
-  create(format: ClassFormat, position?: number): Awaitable<ObjectState> {
-    const oid = this.allocate(format)
-    return oid instanceof Promise
-      ? oid.then((made) => this.objects.create(made, format, position))
-      : this.objects.create(oid, format, position)
   }
 
   /** An OID for an object of that class; it is taken over by each further attempt of the transaction. */
@@ -195,45 +187,18 @@ export class UnitOfWork {
    * The format of the object that a newly set reference names. It must exist and be of the referenced class or a
    * subclass (contract 4.4.1). Throws InvalidReference.
    */
-  checkReference(target: Oid, referencedClass: ClassNumber, place: ReferenceLocation): Awaitable<ClassFormat> {
+  async checkReference(target: Oid, referencedClass: ClassNumber, place: ReferenceLocation): Promise<ClassFormat> {
     const known = this.objects.known(target)
-    const cls = known === undefined ? this.classOf(target) : known.format.cls
-    if (cls instanceof Promise || (known === undefined && this.transaction.isRetry)) {
-      return this.lookUpReference(target, cls, referencedClass, place)
-    }
-    const format = this.formatOfTarget(target, cls, referencedClass, place)
-    // Also where it is loaded: it may be deleted between the reading and the commit.
-    this.requireObject(target)
-    return format
-  }
-
-  /** Where something has to be read for it. */
-  private async lookUpReference(
-    target: Oid,
-    cls: Awaitable<SchemaClass | undefined>,
-    referencedClass: ClassNumber,
-    place: ReferenceLocation,
-  ): Promise<ClassFormat> {
-    const format = this.formatOfTarget(target, await cls, referencedClass, place)
-    if (this.transaction.isRetry) {
-      const { values } = await this.transaction.read([objectKey(target)])
-      if (values[0] === undefined) throw this.noSuchObject(target, place)
-    }
-    this.requireObject(target)
-    return format
-  }
-
-  /** `cls`: of the object, if there may be one. */
-  private formatOfTarget(
-    target: Oid,
-    cls: SchemaClass | undefined,
-    referencedClass: ClassNumber,
-    place: ReferenceLocation,
-  ): ClassFormat {
+    const cls = known === undefined ? await this.classOf(target) : known.format.cls
     if (cls === undefined || target === noOid || this.objects.isDeleted(target)) throw this.noSuchObject(target, place)
     if (!cls.isOrInherits(referencedClass)) {
       throw targetOfOtherClass(target, cls.name, this.commandCatalog.classByNumber(referencedClass)?.name, place)
     }
+    if (known === undefined && this.transaction.isRetry) {
+      if ((await this.transaction.readOne(objectKey(target))) === undefined) throw this.noSuchObject(target, place)
+    }
+    // Also where it is loaded: it may be deleted between the reading and the commit.
+    this.requireObject(target)
     return this.objects.formats.of(cls)
   }
 

@@ -7,7 +7,7 @@ import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
 import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
 import type { RecordValues } from '../records/record-values.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { Awaitable, Bytes } from '../store/store.ts'
+import type { Bytes } from '../store/store.ts'
 import { openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
@@ -108,16 +108,10 @@ export class WorkingSet {
   }
 
   /** Undefined where there is no such object. */
-  load(oid: Oid): Awaitable<ObjectState | undefined> {
+  async load(oid: Oid): Promise<ObjectState | undefined> {
     if (this.find(oid) !== undefined) return this.known(oid)
     const key = objectKey(oid)
-    const found = this.transaction.readOne(key)
-    return found instanceof Promise
-      ? found.then((stored) => this.loaded(oid, key, stored))
-      : this.loaded(oid, key, found)
-  }
-
-  private loaded(oid: Oid, key: Buffer, stored: Bytes | undefined): ObjectState | undefined {
+    const stored = await this.transaction.readOne(key)
     if (stored === undefined || this.find(oid) !== undefined) return this.known(oid)
     return this.keepLoaded(oid, key, stored)
   }
@@ -233,8 +227,10 @@ class LoadedObject implements ObjectState {
   }
 
   private decoded(): RecordValues {
-    if (this.content !== undefined) return this.content
-    const content = decodeRecord(this.format, this.stored)
+    return this.content ?? this.keep(decodeRecord(this.format, this.stored))
+  }
+
+  private keep(content: RecordValues): RecordValues {
     this.content = content
     this.read = [...content.values]
     return content

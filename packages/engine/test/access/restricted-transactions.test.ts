@@ -107,8 +107,8 @@ describe('a transaction of a restricted caller', () => {
   it('is told what a text would do', () =>
     withNotes(async (fd) => {
       const database = fd.as(bob)
-      expect(database.classify({ text: 'DELETE D.Note' })).toBe('write')
-      expect(database.classify({ text: 'EXPLAIN DELETE D.Note' })).toBe('read')
+      expect(await database.classify({ text: 'DELETE D.Note' })).toBe('write')
+      expect(await database.classify({ text: 'EXPLAIN DELETE D.Note' })).toBe('read')
     }))
 
   it('tells a listener of the request what it has committed', () =>

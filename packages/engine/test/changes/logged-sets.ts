@@ -47,7 +47,7 @@ export async function loggedSets(store: Store, after = 0): Promise<LoggedSet[]> 
   const containers = new ContainerRegistry(store, 1)
   return withSnapshot(store, async (snapshot) => {
     const catalog = await new CatalogCache(() => undefined).at(snapshot)
-    const decoder = new ChangeDecoder(catalog, (oid) => containers.classOf(oid, snapshot))
+    const decoder = new ChangeDecoder(catalog, async (oid) => containers.classOf(oid, snapshot))
     const sets = new Map<number, LoggedSet>()
     const from = { epoch: epochOf(catalog), number: after, within: undefined }
     for await (const part of logParts(snapshot, from, lastNumber)) {

@@ -51,8 +51,8 @@ async function withDatabase(test: (fd: FederatedDatabase) => void | Promise<void
 describe('classify', () => {
   for (const [effect, all] of Object.entries(texts)) {
     it(`tells which texts ${effect}, without the classes that they name`, async () => {
-      await withDatabase((fd) => {
-        const found = all.map((text) => [text, fd.classify({ text })])
+      await withDatabase(async (fd) => {
+        const found = await Promise.all(all.map(async (text) => [text, await fd.classify({ text })]))
         expect(found).toEqual(all.map((text) => [text, effect]))
       })
     })
@@ -61,8 +61,8 @@ describe('classify', () => {
   it('takes what is explained for reading, and what is analyzed for what it is', async () => {
     const classified = async (text: string, isAnalyzed: boolean): Promise<unknown> => {
       let effect: unknown
-      await withDatabase((fd) => {
-        effect = fd.classify({ text, explain: { isAnalyzed, format: 'json' } })
+      await withDatabase(async (fd) => {
+        effect = await fd.classify({ text, explain: { isAnalyzed, format: 'json' } })
       })
       return effect
     }
@@ -73,8 +73,8 @@ describe('classify', () => {
     expect(await classified('EXPLAIN ANALYZE DELETE Car', false)).toBe('read')
     expect(await classified('EXPLAIN EXPLAIN DELETE Car', true)).toBe('read')
     await withDatabase(async (fd) => {
-      expect(fd.classify({ text: 'EXPLAIN DELETE Car' })).toBe('read')
-      expect(fd.classify({ text: 'EXPLAIN ANALYZE DELETE Car' })).toBe('write')
+      expect(await fd.classify({ text: 'EXPLAIN DELETE Car' })).toBe('read')
+      expect(await fd.classify({ text: 'EXPLAIN ANALYZE DELETE Car' })).toBe('write')
       const explain = { isAnalyzed: true, format: 'json' } as const
       const effects = await fd.effects({ text: 'EXPLAIN DELETE Car; DROP INDEX byKm', explain })
       expect([...effects].sort()).toEqual(['define', 'read', 'write'])
@@ -82,10 +82,10 @@ describe('classify', () => {
   })
 
   it('refuses what the query would be refused for before it runs', async () => {
-    await withDatabase((fd) => {
-      expect(() => fd.classify({ text: 'DELETE' })).toThrow(expect.objectContaining({ type: 'QuerySyntaxError' }))
+    await withDatabase(async (fd) => {
+      await expect(fd.classify({ text: 'DELETE' })).rejects.toMatchObject({ type: 'QuerySyntaxError' })
       const text = `SHOW '${'x'.repeat(fd.limits.queryCharactersMax)}'`
-      expect(() => fd.classify({ text })).toThrow(expect.objectContaining({ type: 'LimitExceeded' }))
+      await expect(fd.classify({ text })).rejects.toMatchObject({ type: 'LimitExceeded' })
     })
   })
 

@@ -114,7 +114,7 @@ describe('limits', () => {
       expect(error.message).toContain('Line 2, column ')
       const within = await db.failure(`IF true THEN (${list(1)}; ${list(1)}; ${list(1)})`)
       expect(within.type).toBe('LimitExceeded')
-      expect(() => db.fd.classify({ text: list(9) })).toThrow(expect.objectContaining({ type: 'LimitExceeded' }))
+      await expect(db.fd.classify({ text: list(9) })).rejects.toMatchObject({ type: 'LimitExceeded' })
     },
     { limits: { statementTokensMax: 20 } },
   )

@@ -54,7 +54,7 @@ function contradict(): never {
 describe('a failed assertion', () => {
   it.each([true, false])('is never tried again (snapshots are consistent: %s)', async (isWhole) => {
     const { store, asked } = await openStore(isWhole)
-    await expect(transact(store, 50, () => assert(false, oneIsTwo))).rejects.toThrow(AssertionFailed)
+    await expect(transact(store, 50, async () => assert(false, oneIsTwo))).rejects.toThrow(AssertionFailed)
     await expect(transact(store, 50, () => unreachable(oneIsTwo))).rejects.toThrow('assertion failed: one is two')
     const read = withSnapshot(store, async () => unreachable(oneIsTwo), { isolation: 'readOnly' })
     await expect(read).rejects.toThrow(AssertionFailed)
@@ -95,7 +95,7 @@ describe('a change whose reads contradict each other', () => {
     const { store } = await openStore(false)
     let left = readSkewRetriesMax
     const key = Buffer.from('a')
-    await transact(store, 50, (transaction) => {
+    await transact(store, 50, async (transaction) => {
       if (left-- > 0) contradict()
       transaction.put(key, key)
     })

@@ -1,5 +1,5 @@
 /** Dispatches a request to its operation, alone or in a transaction: parameters, body, federated database, authorization, execution. */
-import { type AccessPolicy, endWithKnown, type FederatedDatabase, mapAwaitable } from '@ashlar/engine'
+import { type AccessPolicy, endWithKnown, type FederatedDatabase } from '@ashlar/engine'
 import { missingBody, quoteNames } from '../errors/problem.ts'
 import { BodyValidationError } from '../errors/request-errors.ts'
 import { ServerError } from '../errors/server-errors.ts'
@@ -80,7 +80,7 @@ function dispatchChecked(
   if (caller === everyone && beforeChange === undefined) return execution.run(operation, fd, undefined)
   // Before the text is looked at.
   if (caller !== everyone) requireAnything(caller, fd)
-  return mapAwaitable(needs(request, fd), (all) => {
+  return needs(request, fd).then((all) => {
     const demand = { needs: all, isOfWhole: operation.isOfWhole }
     const byText = caller === everyone ? undefined : authorize(caller, demand, fd)
     if (beforeChange !== undefined && all.some((need) => isChange(operation, need))) request.beforeChange?.()

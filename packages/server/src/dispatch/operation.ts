@@ -1,7 +1,6 @@
 /** What an operation of the interface is: one entry gives route, validation, documentation and the `Allow` header. */
 import {
   AshlarError,
-  type Awaitable,
   type CallerDatabase,
   type CancelSignal,
   type Database,
@@ -240,7 +239,7 @@ interface OperationEntry {
 interface FdOperationEntry extends OperationEntry {
   readonly scope: 'fd'
   /** A function if the need depends on the request. */
-  readonly needs: Need | ((request: OperationRequest, fd: FederatedDatabase) => Awaitable<readonly Need[]>)
+  readonly needs: Need | ((request: OperationRequest, fd: FederatedDatabase) => Promise<readonly Need[]>)
   /** The operation handles Idempotency-Keys itself, because its changes may need several transactions. */
   readonly keepsReply?: true
   /** Selects the federated database by more than `fdAlias`. */

@@ -6,7 +6,7 @@ import { type Caller, nobody } from '../security/caller.ts'
 import type { Handle, HttpRequest } from './http-request.ts'
 import type { WithBody } from './read-body.ts'
 
-/** Calls back with the caller, at once if it is cached, or with Unauthenticated if authentication is required. */
+/** Calls back when the caller is known, or with Unauthenticated if authentication is required. */
 export function identify(request: HttpRequest, authenticator: Authenticator, done: (error?: Error) => void): void {
   const { needsCaller, mayHaveCaller } = request.route ?? {}
   // The reference and paths that do not exist show nothing of the data.
@@ -29,9 +29,7 @@ export function identify(request: HttpRequest, authenticator: Authenticator, don
   }
   try {
     checkCredentials(request)
-    const caller = authenticator.authenticate(request.raw)
-    if (caller instanceof Promise) caller.then(take, refuse)
-    else take(caller)
+    authenticator.authenticate(request.raw).then(take, refuse)
   } catch (error) {
     refuse(error)
   }

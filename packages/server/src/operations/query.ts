@@ -33,7 +33,7 @@ export const queryOperations: readonly FdOperation[] = [
     scope: 'fd',
     method: 'POST',
     path: '/v1/query',
-    needs: (request, fd) => {
+    needs: async (request, fd) => {
       const asked: QueryRequest = {
         text: textOf(request),
         explain: explainOf(request),
@@ -43,7 +43,8 @@ export const queryOperations: readonly FdOperation[] = [
         },
       }
       // The highest first, which is reported if several are refused.
-      return mapAwaitable(fd.effects(asked), (effects) => byRank.filter((effect) => effects.has(effect)))
+      const effects = await fd.effects(asked)
+      return byRank.filter((effect) => effects.has(effect))
     },
     summary: 'Run statements of the query language',
     description:

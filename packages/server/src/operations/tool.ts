@@ -61,7 +61,7 @@ export const toolOperations: readonly FdOperation[] = [
     scope: 'fd',
     method: 'POST',
     path: '/v1/tool',
-    needs: ({ body }) => toolNamed((body as ToolRequest).tool).needs,
+    needs: async ({ body }) => toolNamed((body as ToolRequest).tool).needs,
     isOfWhole: true,
     summary: 'Run an administrative tool',
     description:

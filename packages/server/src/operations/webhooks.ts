@@ -121,7 +121,7 @@ export const webhookOperations: readonly FdOperation[] = [
     method: 'GET',
     path: '/v1/webhook/:name/dead-letter/:number',
     // Its content is what GET /v1/changes shows.
-    needs: () => ['operate', 'read'],
+    needs: async () => ['operate', 'read'],
     summary: 'Show a dead letter and its content',
     params: letterParams,
     status: 200,

@@ -1,6 +1,5 @@
 /** From what a request shows to who sends it (contract 9.1). */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Awaitable } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import type { ArrivedMessage } from '../shares/client-address.ts'
 import { type Caller, nobody } from './caller.ts'
@@ -11,10 +10,9 @@ export type ArrivedRequest = ArrivedMessage
 /** One way to be known: token, password, session, JWT or client certificate. */
 export interface AuthenticationScheme {
   /**
-   * Returns undefined if the request has no credential of this kind; cached callers are returned at once. Throws, or rejects with, Unauthenticated
-   * for an invalid credential.
+   * Returns undefined if the request has no credential of this kind. Throws Unauthenticated for an invalid credential.
    */
-  authenticate(request: ArrivedRequest): Awaitable<Caller> | undefined
+  authenticate(request: ArrivedRequest): Promise<Caller | undefined>
 }
 
 export class Authenticator {
@@ -35,10 +33,10 @@ export class Authenticator {
     return this.epochOf()
   }
 
-  /** Throws, or rejects with, Unauthenticated. */
-  authenticate(request: ArrivedRequest): Awaitable<Caller> {
+  /** Throws Unauthenticated. */
+  async authenticate(request: ArrivedRequest): Promise<Caller> {
     for (const scheme of this.schemes) {
-      const caller = scheme.authenticate(request)
+      const caller = await scheme.authenticate(request)
       if (caller !== undefined) return caller
     }
     if (request.headers.authorization === undefined) return nobody

@@ -1,7 +1,6 @@
 /** Callers who are known by the certificate of their connection (contract 9.1.10). */
 import type { X509Certificate } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
-import type { Awaitable } from '@ashlar/engine'
 import { isSameHost } from '../browsers/origins.ts'
 import type { CertificateName } from '../tls/certificate-files.ts'
 import { type ArrivedRequest, type AuthenticationScheme, unauthenticated } from './authenticator.ts'
@@ -41,7 +40,7 @@ export class CertificateScheme implements AuthenticationScheme {
     this.callers = callers
   }
 
-  authenticate(request: ArrivedRequest): Awaitable<Caller> | undefined {
+  async authenticate(request: ArrivedRequest): Promise<Caller | undefined> {
     const { headers, socket } = request
     if (headers.authorization !== undefined) return undefined
     const shown = this.shownOn(socket as TLSSocket)
@@ -53,8 +52,9 @@ export class CertificateScheme implements AuthenticationScheme {
     const { id, expiresAtMs, name = '' } = shown
     const grants = own(this.mapping.roles, name)
     if (grants !== undefined) return this.holder(shown, name, grants)
-    const user = this.callers.certificate(own(this.mapping.users, name) ?? name, id, expiresAtMs)
-    return user instanceof Promise ? user.then((later) => known(later, request)) : known(user, request)
+    const user = await this.callers.certificate(own(this.mapping.users, name) ?? name, id, expiresAtMs)
+    if (user !== undefined) return user
+    throw unauthenticated(request, 'The client certificate does not belong to a user of this server.')
   }
 
   private shownOn(socket: TLSSocket): Shown | null {
@@ -66,16 +66,11 @@ export class CertificateScheme implements AuthenticationScheme {
     return shown
   }
 
-  private holder(shown: Shown, name: string, grants: readonly Grant[]): Awaitable<Caller> {
+  private async holder(shown: Shown, name: string, grants: readonly Grant[]): Promise<Caller> {
     this.callers.checkReadable()
     const before = this.holders.get(shown)
-    return before !== undefined && before.epoch === this.callers.epoch
-      ? before.caller
-      : this.makeHolder(shown, name, grants)
-  }
-
-  private async makeHolder(shown: Shown, name: string, grants: readonly Grant[]): Promise<Caller> {
     const { epoch } = this.callers
+    if (before?.epoch === epoch) return before.caller
     const customRoles = await this.callers.roles()
     const caller = makeCaller({
       kind: 'certificate',
@@ -100,11 +95,6 @@ function problemOf({ isVerified, expiresAtMs, name }: Shown, wanted: Certificate
   if (!isVerified) return 'is not signed by an accepted authority, or has expired'
   if (Date.now() >= expiresAtMs) return 'has expired'
   return name === undefined ? `does not have exactly one name of the kind ${wanted}` : undefined
-}
-
-function known(caller: Caller | undefined, request: ArrivedRequest): Caller {
-  if (caller !== undefined) return caller
-  throw unauthenticated(request, 'The client certificate does not belong to a user of this server.')
 }
 
 /** Characters of the digest that names a certificate. */

@@ -1,6 +1,5 @@
 /** `Authorization: Bearer` with a JWT of an issuer that the configuration names (contract 9.1). */
 import { hash } from 'node:crypto'
-import type { Awaitable } from '@ashlar/engine'
 import { errors, type JWTPayload, jwtVerify } from 'jose'
 import { ServerError } from '../errors/server-errors.ts'
 import { jwtCachedMax, jwtCachedMsMax, jwtCharactersMax, jwtClaimCharactersMax } from '../limits.ts'
@@ -55,7 +54,7 @@ export class JwtScheme implements AuthenticationScheme {
     this.callers = callers
   }
 
-  authenticate(request: ArrivedRequest): Awaitable<Caller> | undefined {
+  async authenticate(request: ArrivedRequest): Promise<Caller | undefined> {
     const { authorization } = request.headers
     if (authorization === undefined || authorization.length > jwtCharactersMax) return undefined
     const token = form.exec(authorization)?.[1]

@@ -1,5 +1,5 @@
 /** The callers cached by a process, and their removal as soon as anyone may have lost a permission (contract 9.1). */
-import { AshlarError, type Awaitable } from '@ashlar/engine'
+import { AshlarError } from '@ashlar/engine'
 import { rememberedCallersMax, revisionIntervalMs } from '../limits.ts'
 import type { Caller } from './caller.ts'
 import { customRolesOf } from './custom-roles.ts'
@@ -77,32 +77,32 @@ export class KnownCallers {
     return this.watch.refresh()
   }
 
-  /** Returns undefined for an unknown token or a disabled owner; cached tokens are returned at once. Throws StoreUnavailable. */
-  token(id: string): Awaitable<KnownSecret | undefined> {
+  /** Returns undefined for an unknown token or a disabled owner. Throws StoreUnavailable. */
+  async token(id: string): Promise<KnownSecret | undefined> {
     this.checkReadable()
     return this.tokens.byKey.get(id) ?? this.load(this.tokens, id, () => this.reader.token(id))
   }
 
   /** Like `token`. */
-  session(id: string): Awaitable<KnownSecret | undefined> {
+  async session(id: string): Promise<KnownSecret | undefined> {
     this.checkReadable()
     return this.sessions.byKey.get(id) ?? this.load(this.sessions, id, () => this.reader.session(id))
   }
 
   /** Reads a session again that has ended by its cached state: another process may know of a later use. Removes it from the cache if it has ended. */
-  sessionAgain(known: KnownSecret): Awaitable<KnownSecret | undefined> {
+  sessionAgain(known: KnownSecret): Promise<KnownSecret | undefined> {
     if (this.sessions.byKey.get(known.id) === known) this.sessions.byKey.delete(known.id)
     return this.session(known.id)
   }
 
   /** Undefined for one who is not there, is disabled, or has no password. Throws StoreUnavailable. */
-  user(name: string): Awaitable<KnownUser | undefined> {
+  async user(name: string): Promise<KnownUser | undefined> {
     this.checkReadable()
     return this.users.byKey.get(name) ?? this.load(this.users, name, () => this.reader.user(name))
   }
 
   /** The user whose certificate it is; undefined for one who is not there, or is disabled. `id`: of the certificate. Throws StoreUnavailable. */
-  certificate(name: string, id: string, expiresAtMs: number): Awaitable<Caller | undefined> {
+  async certificate(name: string, id: string, expiresAtMs: number): Promise<Caller | undefined> {
     this.checkReadable()
     const key = `${id} ${name}`
     return this.holders.byKey.get(key) ?? this.load(this.holders, key, () => this.reader.holder(name, id, expiresAtMs))

@@ -1,5 +1,4 @@
 /** The ways to be known that the security database knows of: tokens, passwords and sessions (contract 9.1). */
-import type { Awaitable } from '@ashlar/engine'
 import { credentialCharactersMax, sessionIdleMsMax, unknownTokenMsMax, unknownTokensMax } from '../limits.ts'
 import { clientAddressOf } from '../shares/client-address.ts'
 import { type ArrivedRequest, type AuthenticationScheme, unauthenticated } from './authenticator.ts'
@@ -37,7 +36,7 @@ export class TokenScheme implements AuthenticationScheme {
     this.callers = callers
   }
 
-  authenticate(request: ArrivedRequest): Awaitable<Caller> | undefined {
+  async authenticate(request: ArrivedRequest): Promise<Caller | undefined> {
     const text = after(bearer, request.headers.authorization)
     if (text === undefined || !text.startsWith('ash_')) return undefined
     const secret = readToken(text)
@@ -46,17 +45,8 @@ export class TokenScheme implements AuthenticationScheme {
       this.callers.checkReadable()
       throw unauthenticated(request, notValid)
     }
-    const known = this.callers.token(secret.id)
-    return known instanceof Promise ? this.checkRead(known, secret, request) : this.check(known, secret, request)
-  }
-
-  private async checkRead(
-    reading: Promise<KnownSecret | undefined>,
-    secret: Secret,
-    request: ArrivedRequest,
-  ): Promise<Caller> {
     const { epoch } = this.callers
-    const known = await reading
+    const known = await this.callers.token(secret.id)
     if (known === undefined && epoch === this.callers.epoch) this.noteUnknown(secret.id)
     return this.check(known, secret, request)
   }
@@ -93,13 +83,9 @@ export class PasswordScheme implements AuthenticationScheme {
     this.checks = checks
   }
 
-  authenticate(request: ArrivedRequest): Promise<Caller> | undefined {
+  async authenticate(request: ArrivedRequest): Promise<Caller | undefined> {
     const text = after(basic, request.headers.authorization)
     if (text === undefined) return undefined
-    return this.check(text, request)
-  }
-
-  private async check(text: string, request: ArrivedRequest): Promise<Caller> {
     const decoded = text.length > credentialCharactersMax ? '' : Buffer.from(text, 'base64').toString()
     const colon = decoded.indexOf(':')
     if (colon < 0) throw unauthenticated(request, 'The Authorization header is no Basic credential.')
@@ -121,34 +107,20 @@ export class SessionScheme implements AuthenticationScheme {
     this.callers = callers
   }
 
-  authenticate(request: ArrivedRequest): Awaitable<Caller> | undefined {
+  async authenticate(request: ArrivedRequest): Promise<Caller | undefined> {
     const { headers, socket } = request
     if (headers.authorization !== undefined || headers.cookie === undefined) return undefined
     const text = cookieOf(headers.cookie, cookieName('encrypted' in socket && socket.encrypted === true))
     if (text === undefined) return undefined
     const secret = readSession(text)
     if (secret === undefined) throw unauthenticated(request, sessionOver)
-    const known = this.callers.session(secret.id)
-    return known instanceof Promise
-      ? known.then((later) => this.check(later, secret, request))
-      : this.check(known, secret, request)
-  }
-
-  private check(known: KnownSecret | undefined, secret: Secret, request: ArrivedRequest): Awaitable<Caller> {
-    if (known === undefined || !isIdle(known) || !isSecretOf(known.digest, secret.secret)) {
-      return this.admit(known, secret, request)
-    }
+    const remembered = await this.callers.session(secret.id)
+    const mayGoOn = remembered !== undefined && isIdle(remembered) && isSecretOf(remembered.digest, secret.secret)
     // Other processes may have had later requests, whose time is in the database.
-    const again = this.callers.sessionAgain(known)
-    return again instanceof Promise
-      ? again.then((later) => this.admit(later, secret, request))
-      : this.admit(again, secret, request)
-  }
-
-  private admit(known: KnownSecret | undefined, { secret }: Secret, request: ArrivedRequest): Caller {
+    const known = mayGoOn ? await this.callers.sessionAgain(remembered) : remembered
     const nowMs = Date.now()
     const isOver = known === undefined || nowMs >= known.caller.expiresAtMs || isIdle(known)
-    if (isOver || !isSecretOf(known.digest, secret)) throw unauthenticated(request, sessionOver)
+    if (isOver || !isSecretOf(known.digest, secret.secret)) throw unauthenticated(request, sessionOver)
     this.callers.noteSessionUse(known, nowMs)
     return known.caller
   }

@@ -17,7 +17,7 @@ const admin = callerWith('admin', everywhere('admin'))
 /** `authorization` is the name of a caller. */
 async function openFor(callers: readonly Caller[], aliases = ['fleet', 'sales']): Promise<TestServer> {
   const byName = new Map(callers.map((caller) => [caller.name, caller]))
-  const authenticate = ({ headers: { authorization } }: Parameters<Authenticator['authenticate']>[0]) => {
+  const authenticate = async ({ headers: { authorization } }: Parameters<Authenticator['authenticate']>[0]) => {
     if (authorization === 'broken') throw new ServerError('Unauthenticated', 'It is not valid.')
     return byName.get(authorization ?? '')
   }

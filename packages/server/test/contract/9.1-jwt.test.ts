@@ -157,7 +157,7 @@ rule('9.1.8', 'a token that was found valid is not checked again, but not taken 
   const token = await sign(key)
   const first = await scheme.authenticate(arrived(token))
   // At once, without a promise.
-  expect(scheme.authenticate(arrived(token))).toBe(first)
+  expect(await scheme.authenticate(arrived(token))).toBe(first)
   expect(looked).toBe(1)
   const brief = await sign(key, {}, secondsFromNow(1))
   await scheme.authenticate(arrived(brief))
@@ -230,7 +230,7 @@ rule('9.1.9', 'replies to requests with a session are not kept by the browser', 
     credential: { kind: 'session', id: 's1' },
     expiresAtMs: Number.POSITIVE_INFINITY,
   })
-  const { app } = await openServer({ authenticator: new Authenticator([{ authenticate: () => caller }]) })
+  const { app } = await openServer({ authenticator: new Authenticator([{ authenticate: async () => caller }]) })
   for (const url of ['/v1/schema/namespace', '/v1/object/1-1-1-1']) {
     expect((await app.inject({ method: 'GET', url })).headers['cache-control'], url).toBe('no-store')
   }

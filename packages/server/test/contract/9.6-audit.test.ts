@@ -162,7 +162,7 @@ rule('9.6.2', 'what is refused has a line; what was shown is not in it', async (
   })
   const authenticator = new Authenticator([
     {
-      authenticate({ headers: { authorization } }) {
+      async authenticate({ headers: { authorization } }) {
         if (authorization === 'Bearer right') return reader
         if (authorization !== undefined) throw new ServerError('Unauthenticated', 'not valid')
         return undefined

@@ -171,7 +171,7 @@ const clerk = makeCaller({
 
 const authenticator = new Authenticator([
   {
-    authenticate(asked) {
+    async authenticate(asked) {
       if (asked.headers.authorization === 'Bearer right') return admin
       if (asked.headers.authorization === 'Bearer some') return clerk
       if (asked.headers.authorization === undefined) return undefined

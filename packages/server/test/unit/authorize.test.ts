@@ -27,7 +27,7 @@ async function openAsking(refused: Set<Need> = new Set()): Promise<Asked> {
     mayAnything: () => true,
     userOn: () => null,
   }
-  const { app } = await openServer({ authenticator: new Authenticator([{ authenticate: () => caller }]) })
+  const { app } = await openServer({ authenticator: new Authenticator([{ authenticate: async () => caller }]) })
   return { app, asked: () => all.splice(0) }
 }
 

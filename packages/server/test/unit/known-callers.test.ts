@@ -31,7 +31,7 @@ it('go on for a bound, then nobody is let in, until it can be read again', async
   expect((await callers.user('bob'))?.caller.name).toBe('bob')
   expect(failures.length).toBeGreaterThan(10)
   await vi.advanceTimersByTimeAsync(2 * revisionIntervalMs)
-  expect(() => callers.user('bob')).toThrow(expect.objectContaining({ type: 'StoreUnavailable' }))
+  await expect(callers.user('bob')).rejects.toMatchObject({ type: 'StoreUnavailable' })
   isReachable = true
   await vi.advanceTimersByTimeAsync(revisionIntervalMs)
   expect((await callers.user('bob'))?.caller.name).toBe('bob')
@@ -63,7 +63,7 @@ it('are read once for all who ask at once, and again after something has changed
   const found = await Promise.all([...asked, ...later])
   expect(found.map((known) => known?.caller.name)).toEqual(Array.from({ length: 5 }, () => 'bob'))
   // Of the two the later one is remembered.
-  expect(callers.user('bob')).toBe(found[3])
+  expect(await callers.user('bob')).toBe(found[3])
 })
 
 it('are looked for again where reading them has failed', async () => {

@@ -1,9 +1,7 @@
 /** Sessions that several processes are asked with: none of them is told of what the others see. */
-import type { Awaitable } from '@ashlar/engine'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { sessionIdleMsMax } from '../../src/limits.ts'
 import type { ArrivedRequest } from '../../src/security/authenticator.ts'
-import type { Caller } from '../../src/security/caller.ts'
 import { KnownCallers } from '../../src/security/known-callers.ts'
 import { cookieName, SessionScheme } from '../../src/security/schemes.ts'
 import { readSession } from '../../src/security/secrets.ts'
@@ -28,7 +26,7 @@ it('go on where another process was asked within the hour, and are over and forg
   const processes = [0, 1].map(() => new KnownCallers(database, (error) => expect.unreachable(String(error))))
   const ask = async (at: number): Promise<string | null | undefined> => {
     const scheme = new SessionScheme(processes[at] as KnownCallers)
-    return (await (scheme.authenticate(request) as Awaitable<Caller>)).name
+    return (await scheme.authenticate(request))?.name
   }
   const over = expect.objectContaining({ type: 'Unauthenticated' })
   expect([await ask(0), await ask(1)]).toEqual(['bob', 'bob'])
