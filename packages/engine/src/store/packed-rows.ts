@@ -23,13 +23,13 @@ export interface PackedRows {
 const nothing = Buffer.alloc(0)
 
 /** Must be called once the rows are written, or the commit has failed for good: very many rows take much memory. */
-export function letGoOf(rows: PackedRows): void {
+export function releaseRows(rows: PackedRows): void {
   detachBytes(rows.keys)
   rows.keys = nothing
-  letGoOfValues(rows)
+  releaseValues(rows)
 }
 
-export function letGoOfValues(rows: PackedRows): void {
+export function releaseValues(rows: PackedRows): void {
   detachBytes(rows.values)
   rows.values = nothing
 }

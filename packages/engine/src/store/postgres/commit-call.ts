@@ -4,7 +4,7 @@
  */
 import { unreachable } from '../../errors.ts'
 import type { KeyPlacement, Segment } from '../key-placement.ts'
-import { letGoOf, letGoOfValues, packedKeys } from '../packed-rows.ts'
+import { packedKeys, releaseRows, releaseValues } from '../packed-rows.ts'
 import { sortInPieces } from '../sort-in-pieces.ts'
 import type { Bytes, CommitOutcome, Precondition, UnchangedRange } from '../store.ts'
 import {
@@ -416,8 +416,8 @@ function* packedArrays(all: readonly PlacedRows[]): Generator<undefined, RowArra
     keyAt = yield* copied(rows.keys, keys, keyAt)
     valueAt = yield* copied(rows.values, values, valueAt)
     if (!isLarge) continue
-    if (rows.areNew) letGoOfValues(rows)
-    else letGoOf(rows)
+    if (rows.areNew) releaseValues(rows)
+    else releaseRows(rows)
   }
   return { placements, keys, values }
 }
