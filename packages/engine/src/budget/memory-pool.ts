@@ -1,12 +1,12 @@
-/** What all requests of a process hold in memory together for their statements and transactions. */
+/** Memory held by all requests of a process together for their statements and transactions. */
 import { AshlarError } from '../errors.ts'
 
 /** More than the statements of ordinary clients hold together. */
 const muchBytes = 64 * 2 ** 20
 
-/** Who asks for a request: what all requests of the same one hold may have bounds of its own. */
+/** A client whose requests together may have memory bounds. */
 export interface MemoryHolder {
-  /** Throws what refuses it, and takes nothing. */
+  /** Throws if the client's bound is exceeded, and then counts nothing. */
   take(bytes: number): void
   giveBack(bytes: number): void
 }
@@ -15,17 +15,16 @@ export class MemoryPool {
   private takenBytes = 0
   private readonly onMuch: ((isMuch: boolean) => void) | undefined
 
-  /** `onMuch`: told with true when requests begin to hold much (64 MiB), and with false when they no longer do. */
+  /** `onMuch`: called with true when requests begin to hold much (64 MiB), with false when they no longer do. */
   constructor(onMuch?: (isMuch: boolean) => void) {
     this.onMuch = onMuch
   }
 
-  /** What requests have taken and not yet given back. */
   get bytes(): number {
     return this.takenBytes
   }
 
-  /** Throws ServerBusy where it would be more than `bytesMax` together, and what `holder` throws, and takes nothing. */
+  /** Throws ServerBusy above `bytesMax`, and whatever `holder` throws; nothing is counted then. */
   take(bytes: number, bytesMax: number, holder?: MemoryHolder): void {
     holder?.take(bytes)
     if (this.takenBytes + bytes > bytesMax) {

@@ -1,21 +1,21 @@
-/** What one request holds in memory, counted before it is made, and the bounds of that. */
+/** Memory of one request, counted before it is allocated, and its limits. */
 import { AshlarError } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { MemoryHolder, MemoryPool } from './memory-pool.ts'
 
 export type MemoryLimits = Pick<EngineLimits, 'statementBytesMax' | 'transactionBytesMax' | 'statementsBytesMax'>
 
-/** What a request may hold without asking the pool: so small statements get through beside those that have used it up. */
+/** A request may hold this much without the pool, so that small statements run while the pool is exhausted. */
 export const ownBytes = 2 ** 20
-/** What is taken from the pool at a time. */
+/** Bytes reserved from the pool per step. */
 const stepBytes = 4 * 2 ** 20
 
 type LimitName = 'statementBytesMax' | 'transactionBytesMax'
 
-/** What does not go on to disk, so that whoever asks for more of it is told what to do instead: rows that are values, and those of OVER. */
+/** Uses that cannot spill to disk and need an error text of their kind: rows that are values, and those of OVER. */
 export type MemoryUse = 'values' | 'windows'
 
-/** `limit`: what is exceeded, such as `5 rows (sortedRowsMax)`. */
+/** `limit`: the exceeded limit, such as `5 rows (sortedRowsMax)`. */
 export function refusalOfRows(use: MemoryUse, limit: string): string {
   return use === 'values'
     ? `The rows of a statement that is used as a value (of LET, WITH, UNION, FOR EACH or within another statement) stay in memory, and what the request holds would be more than ${limit}. Make it a source where it can be one (FROM (FROM …), WITH, or a join instead of IN, which go on on disk), return fewer columns, restrict or aggregate the rows within that statement, or ask for parts of them in several requests.`
@@ -27,7 +27,7 @@ const refusalOfUse: Readonly<Record<MemoryUse, (max: number) => string>> = {
   windows: (max) => refusalOfRows('windows', `${max} bytes (statementBytesMax)`),
 }
 
-/** Whether memory was refused, to the request or to all of them: whoever can do without it goes on. */
+/** Whether memory was refused, to this request or to all of them. */
 export function isMemoryRefused(error: unknown): boolean {
   return error instanceof AshlarError && (error.type === 'LimitExceeded' || error.type === 'ServerBusy')
 }
@@ -39,13 +39,13 @@ const refusalOf: Readonly<Record<LimitName, (max: number) => string>> = {
     `What is changed together would take more than ${max} bytes in memory until the commit (transactionBytesMax): objects, records and index entries. Several transactions, or COMMIT EVERY, may help.`,
 }
 
-/** What counts against one limit, and what was taken of the pool for it. */
+/** Bytes counted against one limit, and their reservation in the pool. */
 class Account {
   private bytes = 0
   private taken = 0
-  /** Up to where the pool has not to be asked. */
+  /** The pool is not asked below this number of bytes. */
   private granted: number
-  /** The same; while the peak is watched, the peak so far: more than that is noted. */
+  /** Like `granted`, but no more than the peak so far while the peak is watched. */
   private allowed: number
   private peak: number | undefined
   private readonly pool: MemoryPool
@@ -64,7 +64,7 @@ class Account {
     this.allowed = this.granted
   }
 
-  /** Fewer than 0 for what is let go of; `use`: what for. Throws LimitExceeded, ServerBusy, and what the holder throws. */
+  /** Negative to release; `use`: the purpose. Throws LimitExceeded, ServerBusy, and what the holder throws. */
   add(bytes: number, use?: MemoryUse): void {
     this.bytes += bytes
     if (bytes > 0 && this.bytes > this.allowed) this.grow(use)
@@ -82,13 +82,13 @@ class Account {
     return this.bytes
   }
 
-  /** It has used up half of its limit, or others the most of what all share. */
+  /** Half of its limit is used, or the pool is exhausted. */
   get isShort(): boolean {
     const { bytes, bytesMax, pool, poolBytesMax } = this
     return bytes * 2 > bytesMax || (bytes > ownBytes && pool.bytes * 4 > poolBytesMax * 3)
   }
 
-  /** From now on: accounts that nobody watches have no cost of it. */
+  /** Unwatched accounts do not pay for tracking a peak. */
   watchPeak(): void {
     this.peak = this.bytes
     this.allowed = Math.min(this.bytes, this.granted)
@@ -122,12 +122,10 @@ class Account {
  * written out: whatever goes through such a value comes by each part as often as it occurs.
  */
 export class RequestMemory {
-  /** Made for requests that have statements. */
   private statements: Account | undefined
   private readonly pool: MemoryPool
   private readonly limits: MemoryLimits
   private readonly holder: MemoryHolder | undefined
-  /** Made for requests that change something. */
   private transaction: Account | undefined
   private ofRow = 0
   private ofStatement = 0
@@ -136,14 +134,13 @@ export class RequestMemory {
   private loaded = 0
   private changed = 0
 
-  /** `holder`: who asks; without one, nobody in particular. */
   constructor(pool: MemoryPool, limits: MemoryLimits, holder?: MemoryHolder) {
     this.pool = pool
     this.limits = limits
     this.holder = holder
   }
 
-  /** Until the row ends; fewer than 0 for what is not made after all. Throws LimitExceeded and ServerBusy. */
+  /** Until the row ends; negative for an overestimate. Throws LimitExceeded and ServerBusy. */
   chargeRow(bytes: number): void {
     this.ofRow += bytes
     this.ofStatements().add(bytes)
@@ -155,33 +152,35 @@ export class RequestMemory {
     this.ofRow = 0
   }
 
-  /** Until the statement ends; fewer than 0 for what is let go of before. `use`: what for. Throws LimitExceeded and ServerBusy. */
+  /**
+   * Until the statement ends; negative to release earlier. `use`: the purpose. Throws LimitExceeded and ServerBusy.
+   */
   chargeStatement(bytes: number, use?: MemoryUse): void {
     this.ofStatement += bytes
     this.ofStatements().add(bytes, use)
   }
 
-  /** What can go to disk is to go there. */
+  /** Operators should spill to disk. */
   get isShort(): boolean {
     return this.statements?.isShort === true
   }
 
-  /** What statements hold at the moment, for `resetStatement`. */
+  /** Bytes of statements now, for `resetStatement`. */
   get statementBytes(): number {
     return this.ofStatement
   }
 
-  /** So much of what is charged for the statement is held until it ends, also where a part of it that asked for it ends before. */
+  /** Keeps bytes charged to the statement until it ends, even if the operator that charged them ends earlier. */
   keepForStatement(bytes: number): void {
     this.kept += bytes
   }
 
-  /** All that was kept so far: only differences mean something. */
+  /** Sum of all calls of `keepForStatement`; only differences are meaningful. */
   get keptBytes(): number {
     return this.kept
   }
 
-  /** At the end of a statement that began when so much was held, or of an operation. */
+  /** At the end of an operation, or of a statement; `bytes`: `statementBytes` at its start. */
   resetStatement(bytes: number): void {
     this.statements?.add(bytes - this.ofStatement - this.ofRow)
     this.transaction?.add(-this.loaded)
@@ -190,7 +189,7 @@ export class RequestMemory {
     this.loaded = 0
   }
 
-  /** Until `releaseAllBut`; fewer than 0 for what is let go of. Throws LimitExceeded and ServerBusy. */
+  /** Until `releaseAllBut`; negative to release. Throws LimitExceeded and ServerBusy. */
   chargeRequest(bytes: number): void {
     this.ofRequest += bytes
     this.ofStatements().add(bytes)
@@ -201,8 +200,8 @@ export class RequestMemory {
   }
 
   /**
-   * Lets go of all that statements and the transaction hold, and of what the request holds but for so many bytes: at the beginning of another
-   * attempt what the one before has made is gone, but not what was there before the first; after the last only the reply is left.
+   * Releases everything but `bytes` of the request: before a further attempt, the bytes from before the first one;
+   * after the last attempt, those of the reply.
    */
   releaseAllBut(bytes: number): void {
     this.resetStatement(0)
@@ -212,7 +211,7 @@ export class RequestMemory {
     this.changed = 0
   }
 
-  /** An object that a transaction has read to change it, or makes. Throws LimitExceeded and ServerBusy. */
+  /** An object that a transaction read in order to change it, or creates. Throws LimitExceeded and ServerBusy. */
   chargeLoaded(bytes: number): void {
     this.loaded += bytes
     this.ofTransaction().add(bytes)
@@ -224,23 +223,22 @@ export class RequestMemory {
     this.ofTransaction().add(bytes)
   }
 
-  /** What the request is charged with at the moment, its transaction included. */
+  /** Bytes charged to the request now, including its transaction. */
   get bytes(): number {
     return (this.statements?.bytesNow ?? 0) + (this.transaction?.bytesNow ?? 0)
   }
 
-  /** From now on, `peaks` tells what was held at most. */
   watchPeaks(): void {
     this.ofStatements().watchPeak()
     this.ofTransaction().watchPeak()
   }
 
-  /** In bytes: by statements, and by the transaction until its commit; each at its own peak. */
+  /** Peak bytes of statements, and of the transaction until its commit. */
   get peaks(): { readonly held: number; readonly changed: number } {
     return { held: this.statements?.peakBytes ?? 0, changed: this.transaction?.peakBytes ?? 0 }
   }
 
-  /** When the request has ended. May be called again. */
+  /** At the end of the request. Idempotent. */
   release(): void {
     this.ofRow = 0
     this.ofStatement = 0

@@ -1,10 +1,13 @@
-/** Maps and sets of texts of any length: of very long ones V8 has no hash, and a `Map` would compare all of one length with each other. */
+/**
+ * Maps and sets of texts of any length: V8 does not hash very long ones, so a `Map` would compare all texts of one
+ * length.
+ */
 
 import { isLongText, textDigest } from '../bytes/text-digest.ts'
 
 export class TextMap<V> {
   private readonly short = new Map<string, V>()
-  /** By their digests. */
+  /** Long texts, by their digests. */
   private long: Map<string, { readonly key: string; readonly value: V }> | undefined
 
   get size(): number {

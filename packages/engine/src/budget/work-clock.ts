@@ -1,4 +1,4 @@
-/** How long the server has worked for a request: time in which the reply waits for its reader, or the work for its turn, does not count. */
+/** Time that the server has worked for a request, without waits for the reader of the reply or for the next slice. */
 import type { TimeSlice } from '../store/time-slice.ts'
 
 export class WorkClock {
@@ -6,7 +6,6 @@ export class WorkClock {
   private endsAtMs: number
   private stoppedAtMs: number | undefined
 
-  /** Starts it. */
   constructor(msMax: number) {
     this.msMax = msMax
     this.endsAtMs = performance.now() + msMax
@@ -16,12 +15,11 @@ export class WorkClock {
     return (this.stoppedAtMs ?? performance.now()) > this.endsAtMs
   }
 
-  /** For so long the server has worked. */
   get workedMs(): number {
     return (this.stoppedAtMs ?? performance.now()) - this.endsAtMs + this.msMax
   }
 
-  /** The same time once more, from now on. */
+  /** A clock with the same limit, starting now. */
   restarted(): WorkClock {
     return new WorkClock(this.msMax)
   }
@@ -36,7 +34,7 @@ export class WorkClock {
     this.stoppedAtMs = undefined
   }
 
-  /** The same slice, whose turns of others stop the clock. */
+  /** The same slice; the clock stops while it yields. */
   stoppedBetween(slice: TimeSlice): TimeSlice {
     return new ClockedSlice(slice, this)
   }

@@ -19,14 +19,14 @@ import type { Retype } from './retype-attribute.ts'
 /** What a plan depends on besides catalog and command. */
 export interface AlterContext {
   readonly attributesMax: number
-  /** Of the store session of this process: pending types name it. */
+  /** Number of this process's store session, which pending types contain. */
   readonly sessionNumber: number
   /** The change is a step of a larger transaction, so it must be complete when the step ends. */
   readonly isStep: boolean
 }
 
 interface AlterEffect {
-  /** Those that the command defines or changes, in its order. */
+  /** Classes that the command defines or changes, in its order. */
   readonly classNumbers: readonly ClassNumber[]
   /** The catalog after the change; the state the plan was made for if nothing changes. */
   readonly next: CatalogState
@@ -35,7 +35,7 @@ interface AlterEffect {
   readonly rebuiltIndexes: readonly IndexDefinition[]
 }
 
-/** No stored value and no index entry has to be looked at: one commit of the catalog. */
+/** No stored value or index entry is affected: one commit of the catalog. */
 export interface ImmediateAlter extends AlterEffect {
   readonly kind: 'immediate'
 }
@@ -47,14 +47,14 @@ interface PreparedAlter extends AlterEffect {
   readonly pending: CatalogState
   readonly replacements: readonly IndexNumber[]
   readonly isLossAllowed: boolean
-  /** Of `typeChanges`: references that are given inverses. */
+  /** References among `typeChanges` that gain inverses. */
   readonly pairings: readonly Pairing[]
 }
 
 /** Publish `pending`, check the stored values, build links and replacements, then publish `next`; writers continue meanwhile. */
 export interface OnlineAlter extends PreparedAlter {
   readonly kind: 'online'
-  /** The catalog that completes the change, computed anew from one in which it is prepared. */
+  /** Recomputes the catalog that completes the change from one in which it is prepared. */
   readonly complete: (prepared: Catalog) => CatalogState | Generator<undefined, CatalogState>
 }
 
@@ -68,8 +68,8 @@ export interface TransactionalAlter extends PreparedAlter {
 export type AlterPlan = ImmediateAlter | OnlineAlter | TransactionalAlter
 
 /**
- * The plan is valid as long as the catalog is unchanged; whoever carries it out makes the commit require the catalog's version.
- * Throws ClassNotFound, ClassIsInternal, and what `alterClass` throws.
+ * The plan is valid as long as the catalog is unchanged; its commit must require the catalog's version. Throws
+ * ClassNotFound, ClassIsInternal, and the errors of `alterClass`.
  */
 export function planAlter(catalog: Catalog, command: AlterClass, context: AlterContext): AlterPlan {
   const { attributesMax } = context
@@ -82,7 +82,10 @@ export function planAlter(catalog: Catalog, command: AlterClass, context: AlterC
   return planOf(catalog, alter(catalog, false), { classNumbers: [number], isLossAllowed, complete }, context)
 }
 
-/** The same for a batch of descriptions, by which references may be given inverses. Throws what `defineClasses` throws. */
+/**
+ * Like `planAlter`, for a batch of descriptions, which may give references inverses. Throws the errors of
+ * `defineClasses`.
+ */
 export function* planDefinitions(
   catalog: Catalog,
   command: DefineClasses,
@@ -129,7 +132,7 @@ function planOf(
  * if the pending types are gone, and what `alterClass` throws.
  */
 export function* completedState(plan: OnlineAlter, catalog: Catalog): Generator<undefined, CatalogState> {
-  // The shapes that come with pairings have taken the numbers of those of the planned catalog.
+  // The shapes of pairings have taken the numbers of those of the planned catalog.
   if (catalog.state === plan.pending && plan.pairings.length === 0) return plan.next
   for (const { attribute, name } of plan.typeChanges) {
     if (catalog.attribute(attribute)?.becoming === undefined) throw concurrentAlter(name)

@@ -1,4 +1,4 @@
-/** Which names classes, attributes and indexes may have, and which known ones a misspelt one may mean. */
+/** Rules for names of classes, attributes and indexes, and suggestions for misspelt ones. */
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import { classNameCharactersMax } from '../limits.ts'
 import { truncateForMessage } from './command-error.ts'
@@ -66,7 +66,9 @@ export function simpleNameOf(className: string): string {
 const nearNamesMax = 3
 const editsMax = 3
 
-/** Up to three known names that a misspelt one may mean: ignoring case, without the namespace, or a few edits away. */
+/**
+ * Up to three existing names similar to a misspelt one: ignoring case, without the namespace, or a few edits away.
+ */
 export function similarNames(wanted: string, known: readonly string[]): string[] {
   if (wanted.length > classNameCharactersMax) return []
   const lower = wanted.toLowerCase()
@@ -96,8 +98,8 @@ export function listOfNames(names: readonly string[]): string {
 }
 
 /**
- * The end of a sentence that refuses a name: `. Did you mean a?` where one is near or begins alike, else `; its fields are a, b and c.` with all that there are.
- * `noun`: what the names are of, such as `field`.
+ * The end of a sentence that refuses a name: `. Did you mean a?` if one is similar, else `; its fields are a, b and
+ * c.` with all names. `noun`: the kind of names, such as `field`.
  */
 export function endWithKnown(wanted: string, known: readonly string[], noun: string): string {
   const lower = wanted.toLowerCase()
@@ -109,8 +111,8 @@ export function endWithKnown(wanted: string, known: readonly string[], noun: str
 }
 
 /**
- * Edits between the two, a swap of neighbours being one; anything beyond `max` is told as max + 1. Only the cells
- * within `max` of the diagonal are worked out, so that thousands of long names cost little.
+ * Edit distance, with a swap of neighbours as one edit; max + 1 beyond `max`. Only cells within `max` of the diagonal
+ * are computed, so that thousands of long names cost little.
  */
 function editDistance(one: string, other: string, max: number): number {
   if (Math.abs(one.length - other.length) > max) return max + 1

@@ -1,19 +1,19 @@
-/** The records of several runs in one order: by their keys, and equal keys by their numbers. */
+/** Merges the records of several runs in order of key, then number. */
 import { assert } from '../errors.ts'
 import { RunReader } from './run-reader.ts'
 import type { Run } from './run-writer.ts'
 
 export class MergedRuns {
-  /** What is held of the runs at once, at most. */
+  /** Upper bound of the memory for blocks of the runs. */
   readonly bytesMax: number
-  /** A heap: each stands before the two below it. */
+  /** A binary heap with the smallest record first. */
   private readonly heap: RunReader[] = []
 
   private constructor(bytesMax: number) {
     this.bytesMax = bytesMax
   }
 
-  /** Reads the first block of each. */
+  /** Reads the first block of each run. */
   static async of(runs: readonly Run[], blockBytes: number): Promise<MergedRuns> {
     const merged = new MergedRuns(runs.reduce((sum, run) => sum + RunReader.bytesMax(run, blockBytes), 0))
     for (const reader of runs.map((run) => new RunReader(run, blockBytes)))
@@ -22,12 +22,12 @@ export class MergedRuns {
     return merged
   }
 
-  /** The record at hand; undefined after the last. */
+  /** The reader of the current record; undefined after the last. */
   get current(): RunReader | undefined {
     return this.heap[0]
   }
 
-  /** To the next record. A promise where a block has to be read. */
+  /** Advances to the next record. A promise if a block has to be read. */
   advance(): Promise<void> | undefined {
     const [first] = this.heap
     assert(first !== undefined, 'there is a record to go on from')
@@ -61,7 +61,7 @@ export class MergedRuns {
   }
 }
 
-/** Most keys differ in a byte that is found sooner than a call into native code is made. */
+/** Most keys differ in an early byte, which is found faster than native code is called. */
 const comparedHereMax = 24
 
 function isBefore(one: RunReader, other: RunReader): boolean {

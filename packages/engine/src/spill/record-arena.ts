@@ -1,21 +1,23 @@
 /**
- * Records that are going to be a run: one after the other in one buffer, as they will be in the file, so that none of them is an object that the
- * garbage collector follows until it is written.
+ * Records of a future run in one buffer, laid out as in the file, so that the garbage collector follows no object per
+ * record.
  */
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { sortInPieces } from '../store/sort-in-pieces.ts'
 import { headerBytes, type RunWriter, readOrder, writeOrder } from './run-writer.ts'
 
-/** What the place of a record takes beside it: where it begins, and where its value ends. */
+/** Bytes per record for its start and the end of its value. */
 const placeBytes = 8
 const firstPlaces = 64
 const firstBytesMax = 4_096
-/** Most keys differ in a byte that is found sooner than a call into native code is made. */
+/** Most keys differ in an early byte, which is found faster than native code is called. */
 const comparedHereMax = 24
-/** How often records are written before others are asked for their turn, less one; all its bits are ones. */
+/** Mask of records between two clock checks. */
 const recordsBetweenLooks = 63
 
-/** Of records with equal keys: all are written whole, or the first alone, or the others with a short value instead of their own. */
+/**
+ * For records with equal keys: write all, or only the first, or the rest with a short value in place of their own.
+ */
 type OfEqualKeys = 'all' | 'first' | { readonly others: Uint8Array }
 
 export class RecordArena {
@@ -27,7 +29,7 @@ export class RecordArena {
   private isInOrder = true
   private added = 0
 
-  /** `onGrow` is told by how many bytes more it is going to take; what it throws keeps it from that. */
+  /** `onGrow` is called with the bytes to be added; growth stops if it throws. */
   constructor(bytesMax: number, onGrow: (bytes: number) => void) {
     this.bytesMax = bytesMax
     this.onGrow = onGrow
@@ -38,23 +40,25 @@ export class RecordArena {
     return this.added
   }
 
-  /** It is to be written before more is added. */
+  /** The arena has to be written before more is added. */
   get isFull(): boolean {
-    // What is a little more than the buffer would have it grow to twice its size.
+    // A little more would make the buffer double its size.
     return this.to.length >= this.bytesMax - (this.bytesMax >> 4)
   }
 
-  /** What its records take; it has room for more. */
   get bytes(): number {
     return this.to.length + placeBytes * this.added
   }
 
-  /** What was told to `onGrow`, and not let go of. */
+  /** Bytes reported to `onGrow` and not released. */
   private get heldBytes(): number {
     return this.to.bytes.length + placeBytes * this.starts.length
   }
 
-  /** Key, of so many bytes, and number; what is written to the result is the content, with a call of `endValue` behind its first part, until `end`. */
+  /**
+   * Writes a key of `length` bytes and its number. The content follows in the result: its first part, `endValue`, the
+   * rest, and `end`.
+   */
   begin(key: Buffer, length: number, order: number): ByteWriter {
     const { to, added } = this
     if (added === this.starts.length) this.growPlaces()
@@ -82,7 +86,7 @@ export class RecordArena {
     this.added++
   }
 
-  /** In the order of keys, and of numbers where these are equal. `turn`: lets others have their turn where it is time. */
+  /** In order of key, then number. `turn` yields the event loop when due. */
   async write(writer: RunWriter, ofEqualKeys: OfEqualKeys, turn: () => Promise<void> | undefined): Promise<void> {
     const places = await this.inOrder(turn)
     let last: number | undefined
@@ -99,16 +103,16 @@ export class RecordArena {
     }
   }
 
-  /** Empty, with the room that it has. */
+  /** Empties the arena but keeps its buffer. */
   clear(): void {
     this.added = 0
     this.isInOrder = true
-    // What a long record has made of it is let go of again.
+    // A buffer that a long record has enlarged is released.
     if (this.to.bytes.length > 2 * this.bytesMax) this.release()
     else this.to.reset()
   }
 
-  /** Empty, without any room. */
+  /** Empties the arena and frees its buffer. */
   release(): void {
     this.onGrow(-this.heldBytes)
     this.to = new ByteWriter(Buffer.alloc(0), this.onGrow)
@@ -134,7 +138,7 @@ export class RecordArena {
     this.valueEnds = valueEnds
   }
 
-  /** Undefined where they are in their order already. */
+  /** Undefined if the records are already in order. */
   private async inOrder(turn: () => Promise<void> | undefined): Promise<readonly number[] | undefined> {
     if (this.isInOrder) return undefined
     const places: number[] = []

@@ -1,4 +1,4 @@
-/** What the temporary files of one request take, and the bound of that. */
+/** Disk space of the temporary files of one request, and its limit. */
 import { AshlarError } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
 import { TemporaryFile } from './temporary-file.ts'
@@ -20,7 +20,7 @@ export class RequestSpace {
     return this.takenBytes
   }
 
-  /** Throws LimitExceeded and ServerBusy, and takes nothing then. */
+  /** Throws LimitExceeded and ServerBusy, and then reserves nothing. */
   take(bytes: number): void {
     const { statementDiskBytesMax, statementsDiskBytesMax } = this.limits
     if (this.takenBytes + bytes > statementDiskBytesMax) {
@@ -38,7 +38,7 @@ export class RequestSpace {
     this.space.giveBack(bytes)
   }
 
-  /** Whoever opens it closes it. Throws ServerBusy. */
+  /** The caller closes the file. Throws ServerBusy. */
   async open(): Promise<TemporaryFile> {
     const { file, remove } = await this.space.create()
     return new TemporaryFile(file, remove, this)

@@ -4,14 +4,14 @@ import { headerBytes, type Run, readOrder } from './run-writer.ts'
 
 export class RunReader {
   bytes: Buffer
-  /** Of the record at hand, in `bytes`; they stay until the next one is asked for. */
+  /** Offsets of the current record in `bytes`, valid until the next record. */
   keyStart = 0
   keyEnd = 0
   end = 0
   order = 0
   private readonly run: Run
   private readonly blockBytes: number
-  /** Where the next record begins in `bytes`, and where these end there and in the file. */
+  /** Start of the next record in `bytes`, and the end of the data in it and in the file. */
   private at = 0
   private filled = 0
   private position: number
@@ -23,12 +23,12 @@ export class RunReader {
     this.bytes = Buffer.allocUnsafe(Math.min(blockBytes, run.end - run.start))
   }
 
-  /** What it holds of the run at most. */
+  /** Upper bound of its buffer. */
   static bytesMax({ start, end, longest }: Run, blockBytes: number): number {
     return Math.max(longest, Math.min(blockBytes, end - start))
   }
 
-  /** The next record, where it is in the block at hand; else `fill` is asked for it. */
+  /** Moves to the next record; false if it is not entirely in the block, and `fill` is needed. */
   next(): boolean {
     const { bytes, at, filled } = this
     if (filled - at < headerBytes) return false
@@ -44,7 +44,7 @@ export class RunReader {
     return true
   }
 
-  /** The next record after a block was read; false at the end of the run. */
+  /** Reads a block and moves to the next record; false at the end of the run. */
   async fill(): Promise<boolean> {
     const { run, blockBytes } = this
     const rest = this.filled - this.at
@@ -66,7 +66,7 @@ export class RunReader {
     return this.next() || this.fill()
   }
 
-  /** Of the record that begins at `at`, as far as that is known. */
+  /** Bytes of the record at `at`, as far as its header has been read. */
   private neededBytes(): number {
     const { bytes, at, filled } = this
     if (filled - at < headerBytes) return headerBytes

@@ -1,4 +1,4 @@
-/** Writes records one after the other: a key, a number that tells equal keys apart, and what belongs to them. */
+/** Writes records in sequence: a key, a number that distinguishes equal keys, and content. */
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import type { TemporaryFile } from './temporary-file.ts'
 
@@ -7,7 +7,7 @@ export const headerBytes = 16
 
 const word = 2 ** 32
 
-/** The number of a record that begins at `start`: whole, and not negative. */
+/** The number of the record at `start`: a non-negative integer. */
 export function readOrder(bytes: Buffer, start: number): number {
   return bytes.readUInt32BE(start + 8) * word + bytes.readUInt32BE(start + 12)
 }
@@ -17,12 +17,11 @@ export function writeOrder(order: number, bytes: Buffer, start: number): void {
   bytes.writeUInt32BE(order % word, start + 12)
 }
 
-/** Where the records of a run are. */
+/** Location of a run's records. */
 export interface Run {
   readonly file: TemporaryFile
   readonly start: number
   readonly end: number
-  /** Its longest record, in bytes. */
   readonly longest: number
 }
 
@@ -42,7 +41,7 @@ export class RunWriter {
     this.to = new ByteWriter(blockBytes + headerBytes)
   }
 
-  /** Key and number; what is written to the result until `end` is the content. */
+  /** Writes key and number; the content follows in the result, until `end`. */
   begin(key: Uint8Array, order: number): ByteWriter {
     const { to } = this
     this.recordStart = to.reserve(headerBytes)
@@ -59,7 +58,7 @@ export class RunWriter {
     this.longest = Math.max(this.longest, to.length - recordStart)
   }
 
-  /** A whole record, as it stands in another file or is going to stand there. */
+  /** A complete record, copied in its file format. */
   copy(from: Buffer, start: number, end: number): void {
     const { to } = this
     const length = end - start
@@ -68,7 +67,7 @@ export class RunWriter {
     if (length > this.longest) this.longest = length
   }
 
-  /** A block is to be written before more follows. */
+  /** A block has to be flushed before more is written. */
   get isFull(): boolean {
     return this.to.length >= this.blockBytes
   }
@@ -77,7 +76,7 @@ export class RunWriter {
   async flush(): Promise<void> {
     const { to, file, blockBytes } = this
     if (to.length > 0) await file.append(to.bytes, to.length)
-    // What a long record has made of it is let go of again.
+    // A buffer that a long record has enlarged is released.
     if (to.bytes.length > 4 * blockBytes) this.to = new ByteWriter(blockBytes + headerBytes)
     else to.reset()
   }

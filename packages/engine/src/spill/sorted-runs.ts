@@ -1,6 +1,6 @@
 /**
- * Sorted records on disk, in runs. So many runs of one level are merged to one of the next, so that few are merged at the end, and each
- * record is written once a level.
+ * Sorted records on disk, in runs: `fanIn` runs of one level are merged to one of the next, so each record is written
+ * once per level.
  */
 import { MergedRuns } from './merged-runs.ts'
 import type { RequestSpace } from './request-space.ts'
@@ -9,9 +9,9 @@ import { headerBytes, type Run, RunWriter } from './run-writer.ts'
 import type { TemporaryFile } from './temporary-file.ts'
 
 export interface RunSizes {
-  /** What is read or written at once. */
+  /** Bytes per read or write. */
   readonly blockBytes: number
-  /** How many runs are merged at once. */
+  /** Number of runs merged together. */
   readonly fanIn: number
 }
 
@@ -20,7 +20,7 @@ const blockBytesMax = 262_144
 const fanInMin = 4
 const fanInMax = 32
 
-/** For what a statement may hold in memory: an eighth of it holds the blocks that one operator merges, where it is not very little. */
+/** Sizes for the memory limit of a statement: one operator's blocks use an eighth of it, unless it is very small. */
 export function runSizes(bytesMax: number): RunSizes {
   const blockBytes = Math.max(blockBytesMin, Math.min(blockBytesMax, 2 ** Math.floor(Math.log2(bytesMax / 256))))
   return { blockBytes, fanIn: Math.max(fanInMin, Math.min(fanInMax, Math.floor(bytesMax / 8 / blockBytes))) }
@@ -31,20 +31,20 @@ interface Level {
   runs: Run[]
 }
 
-/** How often records are gone through before others are asked for their turn, less one; all its bits are ones. */
+/** Mask of records between two clock checks. */
 const recordsBetweenLooks = 15
 
 export class SortedRuns {
   readonly sizes: RunSizes
-  /** Runs that were written first, without those that were merged of them. */
+  /** Runs written, without results of merging. */
   count = 0
-  /** What was written, also what was merged and let go of. */
+  /** Bytes written, including runs since merged. */
   bytesWritten = 0
   private readonly space: RequestSpace
-  /** Throws where the statement is to end. */
+  /** Yields when due; throws if the statement is to end. */
   private readonly turn: () => Promise<void> | undefined
   private readonly levels: Level[] = []
-  /** So many as are read at once. */
+  /** At most `fanIn` runs. */
   private few: Promise<readonly Run[]> | undefined
 
   constructor(space: RequestSpace, sizes: RunSizes, turn: () => Promise<void> | undefined) {
@@ -53,7 +53,7 @@ export class SortedRuns {
     this.turn = turn
   }
 
-  /** `write`: writes the records in their order, and waits for `flush` where the writer is full. */
+  /** `write` writes the records in order, and awaits `flush` when the writer is full. */
   async add(write: (writer: RunWriter) => Promise<void>): Promise<void> {
     await this.addTo(0, write)
     this.count++
@@ -65,7 +65,7 @@ export class SortedRuns {
     }
   }
 
-  /** All records; no more of them are added. Several may read them at the same time. */
+  /** All records; none may be added afterwards. Can be read several times concurrently. */
   async merged(): Promise<MergedRuns> {
     this.few ??= this.mergedToFew()
     return this.open(await this.few)
@@ -77,7 +77,7 @@ export class SortedRuns {
       const runs = this.levels.flatMap((level) => level.runs)
       const first = this.mergeable(runs)
       if (first.length === runs.length) return runs
-      // Of short records no more than have to be: `fanIn` runs are left.
+      // Merges the shortest possible number of runs, so that `fanIn` remain.
       const merged = first.length < fanIn ? first : first.slice(0, Math.max(2, runs.length - fanIn + 1))
       await this.mergeInto(this.levels.length, merged)
     }

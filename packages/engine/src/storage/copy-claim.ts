@@ -1,4 +1,4 @@
-/** The mark of an unfinished copy, or restore of a backup, in its target: of which source it is, who makes it, and how far it has come. */
+/** The mark of an unfinished copy, or restore of a backup, in its target: its source, its owner, and its progress. */
 import { randomUUID } from 'node:crypto'
 import { soleKey } from '../bytes/key-layout.ts'
 import { PlaceRefused } from '../store/place-refused.ts'
@@ -10,11 +10,11 @@ const unfinishedKey = soleKey('unfinishedCopy')
 
 /** The value, as JSON. Earlier builds wrote the last key copied alone. */
 interface CopyMark {
-  /** `StoreCapabilities.location`, which names no user; of a backup that is restored, its name. */
+  /** `StoreCapabilities.location`, which names no user; for a restore, the name of the backup. */
   readonly source?: string
-  /** Absent of a copy. */
+  /** Absent for a copy. */
   readonly work?: 'restore'
-  /** Of the process that goes on with the copy. */
+  /** The process that is making the copy. */
   readonly owner?: string
   /** The last key copied, in hexadecimal digits; empty before the first. */
   readonly reached: string
@@ -22,18 +22,18 @@ interface CopyMark {
 
 type ClaimedMark = CopyMark & Required<Pick<CopyMark, 'source' | 'owner'>>
 
-/** Refuses a store into which a copy is not finished. Throws an `Error` for the operator. */
+/** Refuses a store with an unfinished copy. Throws an `Error` for the operator. */
 export function refuseUnfinishedCopy(store: Store): Promise<void> {
   return onSnapshot(store, (snapshot) => refuseUnfinishedIn(snapshot, store.capabilities.location))
 }
 
-/** The same of what a snapshot of the store shows. */
+/** Like `refuseUnfinishedCopy`, for a snapshot of the store. */
 export async function refuseUnfinishedIn(snapshot: Snapshot, location: string): Promise<void> {
   const problem = await unfinishedCopyProblem(snapshot, location)
   if (problem !== undefined) throw new PlaceRefused('conflict', problem)
 }
 
-/** A sentence for the operator where the snapshot is of a store into which a copy is not finished. */
+/** A sentence for the operator if the snapshot contains an unfinished copy. */
 export async function unfinishedCopyProblem(snapshot: Snapshot, location: string): Promise<string | undefined> {
   const stored = await snapshot.view(unfinishedKey, (value) => Buffer.from(value))
   if (stored === undefined) return undefined
@@ -42,10 +42,10 @@ export async function unfinishedCopyProblem(snapshot: Snapshot, location: string
   return `${what} into the store ${location} is not finished; start that ${work} again.`
 }
 
-/** All that a copy writes, it writes by its claim: each commit expects that no other copy has taken over the target since. */
+/** All writes of a copy: each commit expects that no other copy has taken over the target. */
 export class CopyClaim {
   readonly isResumed: boolean
-  /** The last key that an earlier run has copied. */
+  /** The last key copied by an earlier run. */
   readonly resumedFrom: Bytes | undefined
   private readonly target: Store
   private mark: ClaimedMark
@@ -82,7 +82,7 @@ export class CopyClaim {
     const changes: Change[] = [{ kind: 'put', key: unfinishedKey, value: claim.stored }]
     if (stored === undefined && format !== undefined)
       changes.push({ kind: 'put', key: formatVersionKey, value: format })
-    // A server may open the empty store at the same moment, and another copy may begin.
+    // A server may open the empty store at the same moment, and another copy may start.
     const preconditions: Precondition[] =
       stored === undefined
         ? [unfinishedKey, formatVersionKey].map((key) => ({ kind: 'absent', key }))
@@ -91,7 +91,9 @@ export class CopyClaim {
     throw stored === undefined ? holdsSomething(target) : takenOver(target)
   }
 
-  /** `reached`: the key up to which the copy has come with these changes. Throws an `Error` where another copy goes on with the target. */
+  /**
+   * `reached`: the last key copied with these changes. Throws an `Error` if another copy has taken over the target.
+   */
   async commit(changes: readonly Change[], reached?: Bytes): Promise<void> {
     if (reached === undefined) return this.commitAs(changes)
     const mark = { ...this.mark, reached: Buffer.from(reached).toString('hex') }
@@ -101,7 +103,7 @@ export class CopyClaim {
     this.stored = value
   }
 
-  /** The copy is whole: the store may be used, with these last changes, of which one that goes on must not find a part. */
+  /** Completes the copy with these last changes, in one commit, since a resumed copy must not find a part of them. */
   finish(changes: readonly Change[] = []): Promise<void> {
     return this.commitAs([...changes, { kind: 'delete', key: unfinishedKey }])
   }

@@ -1,4 +1,4 @@
-/** Copies a store into another one, of whatever kind: resumable, and compared entry by entry before it counts as done. */
+/** Copies a store into another one of any kind: resumable, and compared entry by entry at the end. */
 import { createHash, type Hash } from 'node:crypto'
 import { isCopied } from '../bytes/key-layout.ts'
 import { PlaceRefused } from '../store/place-refused.ts'
@@ -9,15 +9,15 @@ import { encodeFormatVersion, formatOfCopy, formatVersionKey, holdsNothing } fro
 
 const commitEntriesMax = 2_000
 const commitBytesMax = 1_048_576
-/** A source whose snapshots are not consistent, and that is written to meanwhile, is caught up with so often. */
+/** Most rounds of catching up with a source that is written meanwhile and has no consistent snapshots. */
 const roundsMax = 5
 
 export interface CopyOptions {
-  /** Stops the copy, which goes on where it was when it is started again. */
+  /** Stops the copy, which can be resumed later. */
   readonly signal?: AbortSignal
   /** `total` is an estimate. */
   readonly onProgress?: (step: 'copying' | 'comparing', done: number, total: number) => void
-  /** What the target is told to be a copy of, until it is whole: by default the location of the source. */
+  /** The name of the source in the mark of the unfinished target: by default the location of the source. */
   readonly sourceName?: string
 }
 
@@ -25,7 +25,7 @@ export interface CopyReport {
   readonly entries: number
   /** Of keys and values. */
   readonly bytes: number
-  /** SHA-256 over all keys and values with their lengths, in hexadecimal digits: the same for both stores. */
+  /** SHA-256 over all keys and values with their lengths, in hexadecimal digits; equal for both stores. */
   readonly checksum: string
   readonly isResumed: boolean
 }
@@ -46,7 +46,7 @@ export async function copyStore(source: Store, target: Store, options: CopyOptio
   if (!source.capabilities.hasConsistentSnapshots)
     return copyUntilSame({ source, target, version }, await claimed(), options)
   return onSnapshot(source, async (fixedSnapshot) => {
-    // The point in time of a snapshot is fixed at the latest by its first read.
+    // The first read fixes the point in time of a snapshot at the latest.
     await fixedSnapshot.view(formatVersionKey, () => undefined)
     return copyUntilSame({ source, target, version, fixedSnapshot }, await claimed(), options)
   })
@@ -108,7 +108,7 @@ async function copyEntries(
   await writer.flush()
 }
 
-/** Commits changes in batches, each with the key up to which the copy has come. */
+/** Commits changes in batches, each with the last key copied. */
 class BatchWriter {
   private readonly claim: CopyClaim
   private changes: Change[] = []
@@ -139,11 +139,11 @@ interface Copied {
   readonly source: Store
   readonly target: Store
   readonly version: number
-  /** What is copied; absent where the snapshots of the source are not whole, so that it has to be caught up with. */
+  /** The content to copy; absent if the source has no consistent snapshots, and has to be caught up with. */
   readonly fixedSnapshot?: Snapshot
 }
 
-/** Goes over both stores in key order, and makes the target what the source is where they differ. */
+/** Iterates both stores in key order, and changes the target to match the source. */
 async function repairDifferences(
   { source, target, version, fixedSnapshot }: Copied,
   claim: CopyClaim,
@@ -178,7 +178,7 @@ async function repairDifferences(
   return { differences, entries, bytes, checksum: hash.digest('hex') }
 }
 
-/** What either has under one key; undefined where it has nothing. */
+/** The entries of both stores under each key; undefined if absent. */
 async function* paired(
   ones: AsyncIterator<Entry>,
   others: AsyncIterator<Entry>,
@@ -193,7 +193,7 @@ async function* paired(
   }
 }
 
-/** The entries with that of the format's version, the first of all, where a store from before there was one lacks it. */
+/** The entries, preceded by one for the format's version, the first of all, if an old store lacks it. */
 async function* marked(entries: AsyncGenerator<Entry>, version: number): AsyncGenerator<Entry> {
   const first = await entries.next()
   const isMarked = first.done !== true && Buffer.compare(first.value.key, formatVersionKey) === 0

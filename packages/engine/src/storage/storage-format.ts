@@ -1,4 +1,4 @@
-/** The version of the storage format: what every store says of itself, and what is done with a store of another version. */
+/** The version of the storage format: its entry in every store, and the handling of stores of other versions. */
 import { soleKey } from '../bytes/key-layout.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { type AshlarError, assert, fatalFailure } from '../errors.ts'
@@ -14,12 +14,12 @@ import { addressOfDirectory } from './store-address.ts'
  */
 export interface StorageFormat {
   readonly version: number
-  /** By the version that they lead to, without gaps, up to `version`; a store from before the first of them has to be copied. */
+  /** By their resulting versions, without gaps, up to `version`; a store older than the first has to be copied. */
   readonly migrations: readonly Migration[]
 }
 
 export interface Migration {
-  /** It takes a store of the version just below. */
+  /** The version it produces from the one just below. */
   readonly to: number
   /**
    * What one commit is to do, of bounded size; nobody else writes meanwhile but processes that run the same migration. `last`:
@@ -33,29 +33,34 @@ export interface MigrationStep {
   readonly reached?: string
 }
 
-/** What a store of format 1 holds means the same in format 2, in which references may lead to edge objects, and to objects of any class. */
+/**
+ * Format 2 adds references to edge objects, and to objects of any class; the content of format 1 keeps its meaning.
+ */
 const toEdges: Migration = { to: 2, step: async () => ({ changes: [] }) }
 
-/** What a store of format 2 holds means the same in format 3, in which commits may be logged: who does not know that must not commit. */
+/**
+ * Format 3 adds a log of commits, so programs that do not know it must not commit; the content of format 2 keeps its
+ * meaning.
+ */
 const toChangeLog: Migration = { to: 3, step: async () => ({ changes: [] }) }
 
-/** What a store of format 3 holds means the same in format 4, in which the log of several commits may be one entry. */
+/** Format 4 allows one log entry for several commits; the content of format 3 keeps its meaning. */
 const toLogBlocks: Migration = { to: 4, step: async () => ({ changes: [] }) }
 
 /** The format that this program reads and writes. */
 export const storageFormat: StorageFormat = { version: 4, migrations: [toEdges, toChangeLog, toLogBlocks] }
 
-/** What stores of this and of later formats, up to the present one, hold means the same: it is checked as it is. */
+/** Content has the same meaning from this format up to the present one: stores are checked without migration. */
 export const earliestAlike = 1
 
-/** Stores made before there was a version hold what version 1 holds; they lack the entry that says so. */
+/** Stores made before formats had versions have the content of version 1, but no version entry. */
 const versionOfUnmarked = 1
 
 export const formatVersionKey = soleKey('formatVersion')
 const migrationKey = soleKey('migration')
 const unfinishedCopyKey = soleKey('unfinishedCopy')
 
-/** While a migration is under way: what it leads to, and how far it has come. */
+/** State of a migration in progress: its resulting version and its position. */
 interface MigrationState {
   readonly to: number
   readonly reached?: string
@@ -72,7 +77,7 @@ export function decodeFormatVersion(value: Bytes): number {
   return Buffer.from(value.buffer, value.byteOffset, value.length).readUInt32BE(0)
 }
 
-/** The format of a store; undefined if it has none, as an empty one. */
+/** The format of a store; undefined without one, as for an empty store. */
 export async function formatOf(store: Store): Promise<number | undefined> {
   return (await storedVersion(store)).stored
 }
@@ -93,7 +98,7 @@ export async function claimFormat(store: Store, { version, migrations }: Storage
     if (!isEmpty) throw new Error(copySentence(store, 'was made before stores had a format version'))
     await store.commit({
       changes: [{ kind: 'put', key: formatVersionKey, value: encodeFormatVersion(version) }],
-      // A copy that begins at the same moment may be first.
+      // A copy that starts at the same moment may be first.
       preconditions: [
         { kind: 'absent', key: formatVersionKey },
         { kind: 'absent', key: unfinishedCopyKey },
@@ -103,8 +108,7 @@ export async function claimFormat(store: Store, { version, migrations }: Storage
 }
 
 /**
- * The version that a copy of the store has. Throws an `Error` for the operator when this program cannot know what is to be
- * copied.
+ * The version for a copy of the store. Throws an `Error` for the operator if this program does not know the format.
  */
 export async function formatOfCopy(source: Store): Promise<number> {
   const { stored } = await storedVersion(source)
@@ -124,8 +128,8 @@ export async function migrateStore(store: Store, format: StorageFormat, nextComm
 }
 
 /**
- * A plain snapshot tells, so that a server starts while a node is away: the entries lie beside each other, and the first commit of a
- * migration changes nothing else.
+ * Reads a plain snapshot, so that a server starts while a node is down: the entries are adjacent, and the first
+ * commit of a migration changes nothing else.
  */
 async function isMigrated(store: Store, { version }: StorageFormat): Promise<boolean> {
   const { values } = await onSnapshot(store, (snapshot) => snapshot.read([formatVersionKey, migrationKey]))
@@ -133,13 +137,13 @@ async function isMigrated(store: Store, { version }: StorageFormat): Promise<boo
   return stored !== undefined && decodeFormatVersion(stored) === version && migration === undefined
 }
 
-/** One commit; where another process was first, it is made by what that one has left. */
+/** Makes one commit, continuing from the state left by this or another process. */
 async function migrateFurther(
   store: Store,
   format: StorageFormat,
   nextCommitId: () => Bytes,
 ): Promise<'done' | 'more'> {
-  // The snapshot keeps commits out, and has ended when there is a commit.
+  // The snapshot blocks commits, and has to end before the commit.
   const commit = await onSnapshot(store, (snapshot) => nextOfMigration(snapshot, store, format, nextCommitId), {
     isolation: 'consistent',
   })
@@ -169,7 +173,7 @@ async function nextOfMigration(
     reached === undefined
       ? { kind: 'delete', key: migrationKey }
       : { kind: 'put', key: migrationKey, value: encodeState({ to: state.to, reached }) }
-  // Each state differs from the one before, so that of several processes one makes the step.
+  // Each state differs from the previous one, so only one of several processes makes the step.
   const preconditions: Precondition[] = [{ kind: 'revision', key: migrationKey, prefix: stored }]
   return { changes: [...changes, left], preconditions }
 }
@@ -204,7 +208,7 @@ function migrationTo({ migrations }: StorageFormat, to: number): Migration {
   return migration
 }
 
-/** A process that has opened the store meets another version than its own: thrown to its clients, and told to its operator. */
+/** The error, for clients and the operator, of a process whose open store has changed its version. */
 export function formatChanged(found: number | undefined, version: number): AshlarError {
   const now = found === undefined ? 'has no storage format any more' : `has storage format ${found} now`
   return fatalFailure(`The database ${now}, and this server reads format ${version}: it no longer serves the database.`)
@@ -256,7 +260,7 @@ function newerSentence({ capabilities }: Store, found: number, version: number):
   return `The store ${capabilities.location} has storage format ${found}, and this program reads formats up to ${version}: use the version of Ashlar that wrote it, or a newer one.`
 }
 
-/** `what`: what is the matter with the store. */
+/** `what`: the problem of the store. */
 function copySentence({ capabilities }: Store, what: string): string {
   const address = capabilities.kind === 'lmdb' ? addressOfDirectory(capabilities.location) : capabilities.location
   return `The store ${capabilities.location} ${what}; bring it over to this version with: ${copyCommand(address)}`

@@ -6,12 +6,12 @@ export const appendSpace = 0x07
 export const appendPart = 0x00
 export const appendPrefixBytes = 6
 export const appendNumberBytes = 8
-/** Where in a key the place of the value in its commit begins. */
+/** Offset of the value's position within its commit. */
 export const appendSuffixAt = appendPrefixBytes + appendNumberBytes
 const suffixBytes = 8
 export const appendedKeyBytes = appendSuffixAt + suffixBytes
 
-/** Whether it may be a key of what is appended. */
+/** Whether it may be the key of an appended value. */
 export function isOfAppended(key: Bytes): boolean {
   return key[0] === appendSpace && key[1] === appendPart
 }
@@ -21,7 +21,7 @@ export function firstAppendedKey(prefix: Bytes, number: number): Buffer {
   return writeKey(Buffer.allocUnsafe(appendSuffixAt), prefix, number)
 }
 
-/** `part`: of the commit, from 0. `bytes`: of the value, so that keys alone tell how much is there. */
+/** `part`: position within the commit, from 0. `bytes`: length of the value, so that keys alone show the size. */
 export function appendedKey(prefix: Bytes, number: number, part: number, bytes: number): Buffer {
   const key = writeKey(Buffer.allocUnsafe(appendedKeyBytes), prefix, number)
   writeSuffix(key, part, bytes)
@@ -40,7 +40,7 @@ export function writeSuffix(key: Buffer, part: number, bytes: number): void {
   key.writeUInt32BE(bytes, appendSuffixAt + 4)
 }
 
-/** Of a key with a number: of a block, that of its last commit. */
+/** The number in a key; for a block, that of its last commit. */
 export function appendedNumber(key: Bytes): number {
   return uint32At(key, appendPrefixBytes) * 2 ** 32 + uint32At(key, appendPrefixBytes + 4)
 }

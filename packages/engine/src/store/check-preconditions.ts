@@ -1,20 +1,23 @@
-/** Evaluates the preconditions of a commit: one implementation for every driver that checks in this process. */
+/** Evaluates the preconditions of a commit, for every driver that checks in this process. */
 import { RangeContent } from './range-content.ts'
 import type { Bytes, KeyRange, Precondition, UnchangedRange } from './store.ts'
 
-/** The store as it stands just before a commit is applied. */
+/** The store immediately before a commit is applied. */
 export interface CurrentState {
   /** The value of the key, valid until the next call. */
   get(key: Bytes): Bytes | undefined
   /** The first keys of a range in order, at most `limit`. */
   keys(range: KeyRange, limit: number): Iterable<Bytes>
-  /** Nothing was committed since that was read which is required to be unchanged. */
+  /** Nothing was committed since the ranges that are required unchanged were read. */
   readonly isUnchanged?: boolean
-  /** Passes the entries of a range, borrowed, in order, to `use` until it returns false. Returns the last key that it passed then; undefined at the end of the range. */
+  /**
+   * Passes the entries of a range, borrowed, in order, to `use` until it returns false. Returns the last key passed
+   * then; undefined at the end of the range.
+   */
   visit(range: KeyRange, use: (key: Bytes, value: Bytes) => boolean): Bytes | undefined
 }
 
-/** The first precondition that does not hold, as it was walked to; undefined when all hold. */
+/** The first precondition that does not hold, in iteration order; undefined if all hold. */
 export function failedPrecondition(
   preconditions: Iterable<Precondition>,
   state: CurrentState,
@@ -50,12 +53,12 @@ function beginsWith(value: Bytes, prefix: Bytes): boolean {
   return true
 }
 
-/** Up to here a loop beats making a view. */
+/** Up to this length a loop is faster than a view. */
 const loopedBytes = 48
 
 function rangeHolds(range: KeyRange, expected: readonly Bytes[], state: CurrentState): boolean {
   let position = 0
-  // One more than required is asked for, so that a key too many is seen.
+  // Reads one key more than required, to detect a surplus key.
   for (const key of state.keys(range, expected.length + 1)) {
     const wanted = expected[position]
     if (wanted === undefined || Buffer.compare(key, wanted) !== 0) return false
@@ -66,7 +69,7 @@ function rangeHolds(range: KeyRange, expected: readonly Bytes[], state: CurrentS
 
 const afterKey = Buffer.of(0)
 
-/** Compares a range with what was read of it; a long one in steps. */
+/** Compares a range with its content when it was read; a long one in steps. */
 export class UnchangedCheck {
   private readonly required: UnchangedRange
   private readonly state: CurrentState
@@ -80,7 +83,10 @@ export class UnchangedCheck {
     this.rest = required.range
   }
 
-  /** Reads up to `entriesMax` further entries. Returns whether the range is unchanged; undefined as long as it has more entries. */
+  /**
+   * Reads up to `entriesMax` further entries. Returns whether the range is unchanged; undefined while it has more
+   * entries.
+   */
   isDone(entriesMax: number): boolean | undefined {
     const { required, found } = this
     const end = Math.min(found.count + entriesMax, required.count + 1)

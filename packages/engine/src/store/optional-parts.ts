@@ -1,53 +1,53 @@
 /**
- * What a driver may do beside what it must: each part makes something faster or reports more, and the engine does without those that are
- * absent. A store that answers at once has `LocalReads`, one where each read is a round trip has `RemoteReads`.
+ * Optional parts of a driver: each makes something faster or reports more, and the engine works without it. A local
+ * store has `LocalReads`, one with a round trip per read has `RemoteReads`.
  */
 import type { EngineLimits } from '../limits.ts'
 import type { CommitCounts } from './commit-counts.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, RangeRead } from './entries.ts'
 
 /**
- * Entries in order, and those that their values name: see `KeyPlacement.named`. Nothing is made of an entry before it is asked for; the bytes
+ * Entries in order, and the entries that their values name: see `KeyPlacement.named`. Decoded on access; the bytes
  * belong to the caller.
  */
 export interface NamingEntries {
   readonly count: number
-  /** Of all values that are named. */
+  /** Total bytes of the named values. */
   readonly namedBytes: number
   key(at: number): Bytes
   writeNamedKey(at: number, to: Uint8Array): void
-  /** The value that is named; undefined where there is no such entry. */
+  /** The named value; undefined if its entry does not exist. */
   named(at: number): Bytes | undefined
 }
 
 export interface CountedEntries {
   readonly count: number
-  /** Behind which the range may go on; undefined where it is at its end. */
+  /** The range may continue after this key; undefined at its end. */
   readonly last: Bytes | undefined
 }
 
 export interface SettledNumbers {
   /**
-   * Every commit that appended under a number up to this one is seen by snapshots opened from now on, or was given up. Later ones may be seen
-   * already while one before them is not.
+   * Snapshots opened from now on see every commit that appended under a number up to this one, unless it was
+   * abandoned. Later ones may be visible while an earlier one is not.
    */
   readonly settled: number
-  /** No greater number had been given. */
+  /** The greatest number assigned. */
   readonly given: number
 }
 
 export type SnapshotLimits = Pick<EngineLimits, 'snapshotMsMax' | 'longSnapshotMsMax'>
 
-/** Of two-phase commits: prepared, and neither committed nor rolled back. */
+/** Two-phase commits that are prepared, but neither committed nor rolled back. */
 export interface UnresolvedTransactions {
   readonly count: number
   /** Age of the oldest. */
   readonly oldestMs: number
 }
 
-/** Snapshots of stores that answer at once. */
+/** Snapshots of local stores. */
 export interface LocalReads {
-  /** How many entries the store counts, where it keeps count and the snapshot was asked for with `isCounted`. */
+  /** Number of entries, if the store counts them and the snapshot was opened with `isCounted`. */
   readonly entryCount?: number
   /**
    * Passes the entries of the range to `use`, borrowed, in order or from the last to the first, until it returns
@@ -60,13 +60,13 @@ export interface LocalReads {
     use: (key: Bytes, value: Bytes) => boolean,
     max?: number,
   ): Bytes | undefined
-  /** Where the store can count entries sooner than read them: counts those of the range, up to `max`. */
+  /** If the store counts faster than it reads: counts the entries of the range, up to `max`. */
   count?(range: KeyRange, max: number): CountedEntries
-  /** Where the store can tell about how many entries a range has, by far sooner than it counts them; undefined where it cannot now. */
+  /** If the store can estimate the entries of a range much faster than count them; undefined if it cannot now. */
   estimate?(range: KeyRange): number | undefined
 }
 
-/** Snapshots of stores where each read is a trip. */
+/** Snapshots of stores with a round trip per read. */
 export interface RemoteReads {
   /**
    * Of a value that was not read early with others (`SnapshotOptions.prefetchKeys`) because it is large: the least that it has. Undefined where it
@@ -74,60 +74,63 @@ export interface RemoteReads {
    */
   bytesLeftOut?(key: Bytes): Promise<number | undefined> | undefined
   /**
-   * The entries of a short range in order, and those that they name, in one. `isOnly`: nothing else is likely to
-   * be read, so that no transaction need begin; another read throws SnapshotInvalidated then. It counts only where something is expected. The bytes
-   * belong to the caller, also those that such a snapshot passes on.
+   * The entries of a short range in order, and the entries they name, in one trip. `isOnly`: no other read is likely,
+   * so that no transaction is begun; another read then throws SnapshotInvalidated. It only has an effect if something
+   * is expected. The bytes belong to the caller, even those from such a snapshot.
    */
   readonly readNaming?:
     | ((range: RangeRead & { readonly limit: number }, isOnly: boolean) => Promise<NamingEntries>)
     | undefined
   /**
-   * Before any read that is a trip: the work takes the key to hold the value, and `view` answers so at once. The first read that
-   * needs a trip tells whether it does, or `confirm`; where it does not, they throw SnapshotInvalidated.
+   * Before any remote read: assumes that the key has the value, which `view` then returns immediately. The first
+   * remote read, or `confirm`, verifies it, and throws SnapshotInvalidated if it does not hold.
    */
   readonly expect?: ((entry: Entry) => void) | undefined
-  /** That what is expected is what the snapshot holds; undefined where a read has told. Throws SnapshotInvalidated. */
+  /** Verifies the expectation; undefined if a read has done so. Throws SnapshotInvalidated. */
   readonly confirm?: (() => Promise<void> | undefined) | undefined
 }
 
-/** Identities of moments, by which caches recognize what they can share. */
+/** Identities of points in time, by which caches recognize what they can share. */
 export interface SharedMoment {
-  /** Snapshots that have the same are of the same moment of the store, whatever their callers may see of it. */
+  /** Equal for snapshots of the same point in time, regardless of what their callers may see. */
   readonly sharedRead?: object | undefined
-  /** Those that have the same show the same objects, too: whatever hides or changes some, before they are seen, has none. */
+  /**
+   * Equal for snapshots that also show the same objects; absent if objects are hidden or changed before they are
+   * seen.
+   */
   readonly sharedObjects?: object | undefined
-  /** The name of a commit that it shows, if the store names its commits: see `Commit.lastCommit`. */
+  /** The name of a commit that the snapshot shows, if the store names commits: see `Commit.lastCommit`. */
   readonly lastCommit?: string | undefined
 }
 
-/** Of the snapshots that the engine restricts to one caller; no driver has it. */
+/** Snapshots that the engine restricts to one caller; drivers do not have this. */
 export interface CallerView {
-  /** Of a snapshot that is of one caller: whether it may hide some of the range. */
+  /** Whether the snapshot may hide some of the range from its caller. */
   hides?(range: KeyRange): Awaitable<boolean>
 }
 
 /** For stores that worker threads can read. */
 export interface ThreadReads {
   /**
-   * By which a worker thread opens a handle of its own, see `openStoreInThread`: another one after the store has moved to another file. It may hold a
-   * credential. Absent if only this thread can read the store.
+   * The address at which a worker thread opens its handle, see `openStoreInThread`; it changes when the store moves
+   * to another file. It may hold a credential. Absent if only this thread can read the store.
    */
   threadAddress?(): string
 }
 
-/** For stores that apply several commits at once. */
+/** For stores that apply several commits concurrently. */
 export interface ConcurrentAppends {
-  /** Without it, whatever a snapshot shows of what was appended is complete. Throws StoreUnavailable. */
+  /** Without it, appended entries that a snapshot shows are complete. Throws StoreUnavailable. */
   settledNumbers?(): Promise<SettledNumbers>
 }
 
-/** Keeps all other commits waiting, of every process. */
+/** Blocks all other commits, of every process. */
 export interface CommitLock {
-  /** Does nothing once it has ended. */
+  /** Does nothing once the lock has ended. */
   release(): void
 }
 
-/** For stores in which a transaction that has failed again and again can keep others out. */
+/** For stores in which a repeatedly failing transaction can block all others. */
 export interface CommitLocking {
   /**
    * Resolves when no commit is in progress and others wait: a snapshot that is opened then stays up to date. The lock ends with the commit that names it
@@ -139,13 +142,13 @@ export interface CommitLocking {
 
 /** Figures for operators, and what they can request. */
 export interface OperatorParts {
-  /** Of this process; it goes on counting. */
+  /** Cumulative counts of this process. */
   readonly counts?: CommitCounts
-  /** Ends the snapshots of this process that are held for longer than they may be: reading from them throws LimitExceeded. */
+  /** Ends the snapshots of this process that exceed their limits: reading from them throws LimitExceeded. */
   endOldSnapshots?(limits: SnapshotLimits): void
   /** Age of the oldest open snapshot of this process; 0 with none. */
   oldestSnapshotMs?(): number
-  /** For stores in files: what the data takes there, at once. */
+  /** For stores in files: the size of the data, synchronously. */
   fileBytes?(): number
   /**
    * Writes a consistent copy of the store, as of one point in time, into an empty or new directory, which is an LMDB store once it is whole and
@@ -153,17 +156,18 @@ export interface OperatorParts {
    * where the store has no files: `storage/with-backup.ts` copies what it holds.
    */
   backup?(directory: string): Promise<void>
-  /** For stores in files: the error with which every change is refused, as when these are no longer the files that were opened. */
+  /** For stores in files: the error that refuses every change, as when the opened files were replaced. */
   problem?(): Error | undefined
   /**
-   * For stores beyond the process: resolves when reads and changes are served, asking over the connections that serve them. Throws StoreUnavailable,
-   * also when there is no answer for as long as requests wait.
+   * For remote stores: resolves when reads and changes are served, tested over the connections that serve them.
+   * Throws StoreUnavailable, also without an answer for as long as requests wait.
    */
   checkServing?(): Promise<void>
   /**
-   * For stores beyond the process: prepared transactions that keep locks on what is stored; undefined with none. Throws StoreUnavailable.
+   * For remote stores: prepared transactions that hold locks on stored rows; undefined without any. Throws
+   * StoreUnavailable.
    */
   unresolvedTransactions?(): Promise<UnresolvedTransactions | undefined>
-  /** For stores that find damaged entries: what such an entry is to people, which a store does not know. */
+  /** For stores that detect damaged entries: how to name such an entry to humans, which a store does not know. */
   nameEntriesBy?(nameOf: (key: Bytes) => string): void
 }

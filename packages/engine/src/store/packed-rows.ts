@@ -1,38 +1,40 @@
-/** Rows of a commit that lie one behind the other in two buffers: very many of them cost an object and two views each otherwise. */
+/** Rows of a commit packed in two buffers: as objects, very many rows would cost an object and two views each. */
 import { detachBytes } from './detach-bytes.ts'
 import type { Sequence } from './sequence.ts'
 import type { Bytes, Change, Precondition, Put } from './store.ts'
 
-/** Of what each key and value begins with: its length, big-endian. */
+/** Bytes of the big-endian length before each key and value. */
 export const packedLengthBytes = 4
 
 export interface PackedRows {
   readonly count: number
-  /** Each after its length, none twice; in ascending order where they are new. A driver that has written them lets go of them. */
+  /**
+   * Keys, each after its length, without duplicates; in ascending order if they are new. A driver releases them after
+   * writing.
+   */
   keys: Buffer
-  /** Each after its length, in the order of the keys. */
+  /** Values, each after its length, in the order of the keys. */
   values: Buffer
   readonly keyBytesMost: number
   readonly valueBytesMost: number
-  /** The keys are required to be absent. */
   readonly areNew: boolean
 }
 
 const nothing = Buffer.alloc(0)
 
-/** To be called once they are written, and the commit does not fail any more without failing for good: very many take much memory. */
-export function letGoOf(rows: PackedRows): void {
+/** Must be called once the rows are written, or the commit has failed for good: very many rows take much memory. */
+export function releaseRows(rows: PackedRows): void {
   detachBytes(rows.keys)
   rows.keys = nothing
-  letGoOfValues(rows)
+  releaseValues(rows)
 }
 
-export function letGoOfValues(rows: PackedRows): void {
+export function releaseValues(rows: PackedRows): void {
   detachBytes(rows.values)
   rows.values = nothing
 }
 
-/** They are puts. Drivers that have no use for packed rows walk through it. */
+/** Packed puts, iterated as changes by drivers without support for packed rows. */
 export class PackedChanges implements Sequence<Change> {
   readonly all: readonly PackedRows[]
   readonly length: number
@@ -57,7 +59,7 @@ export class PackedChanges implements Sequence<Change> {
   }
 }
 
-/** Those of packed rows that are new, after others. */
+/** The preconditions of new packed rows, after all others. */
 export class PackedPreconditions implements Sequence<Precondition> {
   readonly others: Sequence<Precondition>
   readonly length: number
@@ -77,7 +79,7 @@ export class PackedPreconditions implements Sequence<Precondition> {
   }
 }
 
-/** Of few, whose keys ascend; written whatever is there. */
+/** Packs a few puts with ascending keys, written unconditionally. */
 export function packedPuts(puts: readonly Put[]): PackedRows {
   const keys = puts.map(({ key }) => key)
   const values = puts.map(({ value }) => value)
@@ -115,7 +117,7 @@ export function* packedKeys({ keys }: PackedRows): Generator<Buffer, undefined, 
   return undefined
 }
 
-/** What has its length at that place. */
+/** The key or value whose length is at `at`. */
 export function packedAt(bytes: Buffer, at: number): Buffer {
   const start = at + packedLengthBytes
   return bytes.subarray(start, start + packedLengthAt(bytes, at))

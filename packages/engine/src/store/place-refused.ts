@@ -1,12 +1,12 @@
-/** Why a store or a backup that an operator names is refused, for programs that answer by a code. */
+/** Why a store or a backup named by an operator is refused, for programs that return a code. */
 
 /**
- * `wrongPlace`: there is no such thing, or it is of another kind; `conflict`: what is there does not permit it, such as a target that is not empty;
- * `damaged`: it is not what was written, or cannot be understood.
+ * `wrongPlace`: it does not exist, or is of another kind; `conflict`: its state does not permit the operation, such
+ * as a target that is not empty; `damaged`: its content is corrupt or unreadable.
  */
 export type RefusalCause = 'wrongPlace' | 'conflict' | 'damaged'
 
-/** The message is a sentence for the operator, or the part of one that tells the reason. */
+/** The message is a sentence for the operator, or the part of one that gives the reason. */
 export class PlaceRefused extends Error {
   readonly refusal: RefusalCause
 
@@ -16,7 +16,10 @@ export class PlaceRefused extends Error {
   }
 }
 
-/** Of what `openStore`, `copyStore`, `backUpStore`, `restoreBackup` and the like throw; undefined of anything else, as of a full disk. */
+/**
+ * The cause of an error of `openStore`, `copyStore`, `backUpStore`, `restoreBackup` and the like; undefined for other
+ * errors, such as a full disk.
+ */
 export function refusalCause(error: unknown): RefusalCause | undefined {
   if (error instanceof PlaceRefused) return error.refusal
   return error instanceof Error ? refusalCause(error.cause) : undefined

@@ -2,7 +2,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { Bytes } from './store.ts'
 
-/** Contents of up to so many bytes are not hashed. */
+/** Contents up to this length are not hashed. */
 export const plainContentBytes = 1_024
 
 const keyLengthBytes = 2
@@ -11,9 +11,9 @@ const bufferBytes = 16_384
 const firstBufferBytes = 128
 
 /**
- * Collects entries in the order of their keys. Of each, the content has the length of its key (2 bytes), the key, and unless only keys count, the length of
- * the value (4 bytes) and its first `valueBytes`. Contents of more than `plainContentBytes` are replaced by their SHA-256. The commit function on
- * PostgreSQL computes the same.
+ * Collects entries in key order. The content has, per entry, the length of its key (2 bytes), the key, and unless
+ * only keys count, the length of the value (4 bytes) and its first `valueBytes`. Contents longer than
+ * `plainContentBytes` are replaced by their SHA-256. The commit function on PostgreSQL computes the same.
  */
 export class RangeContent {
   count = 0

@@ -1,6 +1,6 @@
 /**
- * Reads a range of any size: a short one in one round trip, a longer one in pieces between which others have their
- * turn, or only its beginning.
+ * Reads a range of any size: a short one in one round trip, a longer one in pieces, yielding in between, or only its
+ * beginning.
  */
 import type { Bytes, Entry, KeyRange, Snapshot } from './store.ts'
 
@@ -12,7 +12,7 @@ export async function readWholeRange(snapshot: Snapshot, range: KeyRange): Promi
   return withRest(snapshot, range, ranges[0] ?? [], entriesInFirstTrip)
 }
 
-/** `first`: what there is of the range, read up to a limit. */
+/** `first`: the beginning of the range, read up to a limit. */
 async function withRest(
   snapshot: Snapshot,
   { to }: KeyRange,
@@ -30,27 +30,26 @@ async function withRest(
   return all
 }
 
-/** Of how much a part of a range, or of several, may consist. */
+/** Bounds of a part of a range, or of several. */
 export interface PartBounds {
   readonly entriesMax: number
-  /** Of values as they are read, the last batch of the scan aside; what is kept of them is for `use` to say. */
+  /** Bytes of values as read, without the last batch of the scan; `use` decides which of them to retain. */
   readonly bytesMax: number
 }
 
 export interface RangePart<T> {
   readonly results: T[]
-  /** The key of the last entry; undefined where the range has none. */
+  /** The key of the last entry; undefined if the range is empty. */
   readonly last: Buffer | undefined
-  /** How large it is; for bounds that several ranges share. */
+  /** The size of the part, for bounds that several ranges share. */
   readonly entries: number
   readonly bytes: number
-  /** There are no further entries. */
   readonly isWhole: boolean
 }
 
 /**
- * Passes the first entries of a range to `use`, borrowed, up to the bounds. One batch of the scan is in memory at a time, beside what `use` gives; what
- * that is undefined for is left out.
+ * Passes the first entries of a range to `use`, borrowed, up to the bounds. One batch of the scan is in memory at a
+ * time, plus the results of `use`; undefined results are omitted.
  */
 export async function readPart<T>(
   snapshot: Snapshot,

@@ -8,7 +8,7 @@ import { AshlarError } from '../errors.ts'
  * promises that we make ourselves, which `assert` is for.
  */
 export class ReadSkew extends AshlarError {
-  /** What was read, and what does not go with it, as part of a sentence. */
+  /** The contradictory facts, as part of a sentence. */
   readonly contradiction: string
 
   constructor(contradiction: string) {

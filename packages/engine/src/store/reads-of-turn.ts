@@ -1,20 +1,20 @@
-/** Decides which reads share a snapshot: those of requests that arrived within one turn of the event loop. */
+/** Decides which reads share a snapshot: those of requests that arrived within one iteration of the event loop. */
 
-/** While it is the same, reads may share what was begun with it. */
+/** Reads with the same object may share a snapshot. */
 export type SharedTurn = object
 
-/** Of a poll of the event loop: where more sockets are readable, Node asks for further ones within the same turn. */
+/** Limit of one poll of the event loop: if more sockets are readable, Node polls again within the same iteration. */
 const connectionsMax = 1_000
 
 let shared: SharedTurn | undefined
-/** The number of the present turn, of those in which requests have come. */
+/** Number of the current iteration, among those with requests. */
 let turn = 0
-/** Whether any have come in it yet. */
+/** Whether a request has arrived in it. */
 let isBegun = false
 
 const lastTurn = Symbol('the last turn in which a request has come on a connection')
 
-/** Kept with the connection: a set of those of one turn would be made, and grow, in each. */
+/** Stored on the connection, since a set per iteration would be allocated and grown each time. */
 interface Connection {
   [lastTurn]?: number
 }
@@ -32,25 +32,29 @@ export function shareReads(connection: object, connections: number): void {
   else shared ??= {}
 }
 
-/** To be called where the rest of a request has come, maybe in a later turn than its beginning: what follows on its connection is no first one. */
+/**
+ * Must be called when the rest of a request arrives, maybe in a later iteration: the next request on its connection
+ * is not a first one.
+ */
 export function noteRest(connection: object): void {
   noteTurn(connection)
 }
 
 /**
- * To be called before anybody is told of a commit of this process, since what follows from it is to see it; and for each request on an encrypted
- * connection, which may be readable for what is no part of a request, so that the request may have been sent in this very turn.
+ * Must be called before a commit of this process is reported, since reads that follow have to see it; and for each
+ * request on an encrypted connection, which may be readable without a request, so that the request may have been sent
+ * in this iteration.
  */
 export function readAnew(): void {
   shared = undefined
 }
 
-/** Undefined where each read is to begin anew. */
+/** Undefined if each read needs a fresh snapshot. */
 export function sharedTurn(): SharedTurn | undefined {
   return shared
 }
 
-/** Whether it has been noted for this turn before. */
+/** Whether the connection was already noted in this iteration. */
 function noteTurn(connection: Connection): boolean {
   if (!isBegun) {
     isBegun = true

@@ -1,10 +1,10 @@
 /** Scans several ranges: one after the other, or concurrently if each page is a round trip to one of several nodes. */
 import type { Bytes, KeyRange, ScanOptions, Snapshot, StoreCapabilities } from './store.ts'
 
-/** So many at a time; each holds a batch. */
+/** Number of concurrent scans; each buffers a batch. */
 const scansMax = 4
 
-/** How many ranges are worth scanning at a time. */
+/** Number of ranges to scan concurrently. */
 export function scansAtOnce({ isDistributed }: StoreCapabilities): number {
   return isDistributed ? scansMax : 1
 }
@@ -12,8 +12,9 @@ export function scansAtOnce({ isDistributed }: StoreCapabilities): number {
 type CopiedEntry = readonly [Bytes, Bytes]
 
 /**
- * The entries of all ranges in batches, those of each range in its order. With one scan at a time all are in the order of the ranges;
- * with more, batches take turns, the same whenever the same is stored. `use` is called for one batch at a time, just before it is given.
+ * The entries of all ranges in batches, those of each range in order. With one scan at a time the ranges are in order
+ * too; with more, batches alternate, deterministically for the same content. `use` is called for one batch at a time,
+ * just before it is yielded.
  */
 export async function* scanSideBySide<T>(
   snapshot: Snapshot,
@@ -26,7 +27,7 @@ export async function* scanSideBySide<T>(
     for (const range of ranges) yield* snapshot.scan(range, use, options)
     return
   }
-  // Batches come while others are used: until then they are kept, and so copied.
+  // Batches are read ahead, and their borrowed bytes therefore copied.
   const copied = (key: Bytes, value: Bytes): CopiedEntry => [Buffer.from(key), Buffer.from(value)]
   const scans: { readonly batches: AsyncIterator<CopiedEntry[]>; next: Promise<IteratorResult<CopiedEntry[]>> }[] = []
   let begun = 0
@@ -49,7 +50,7 @@ export async function* scanSideBySide<T>(
   }
 }
 
-/** Whoever asks for no more does not hear of a failure. */
+/** A failure of the batch read ahead is not reported if the consumer stops. */
 function ahead(batches: AsyncIterator<CopiedEntry[]>): Promise<IteratorResult<CopiedEntry[]>> {
   const next = batches.next()
   next.catch(() => undefined)

@@ -1,13 +1,15 @@
-/** A merge sort in pieces, between which others have their turn. */
+/** A merge sort in pieces, between which the event loop may be yielded. */
 
 import { detachBytes } from './detach-bytes.ts'
 
 /** Sorted, or merged, in one piece: about a millisecond. */
 const pieceElements = 2_048
-/** The same of elements that take long to compare: a few milliseconds where all are equal, or one element. */
+/** The same for elements that are slow to compare: a few milliseconds if all are equal, or one element. */
 const pieceBytes = 1_048_576
 
-/** Equal elements stay in their order. Of few elements there is one piece alone. `bytesOf`: what comparing an element takes, in bytes, at most. */
+/**
+ * A stable sort; few elements take one piece. `bytesOf`: upper bound of the bytes that comparing an element reads.
+ */
 export function* sortInPieces<T>(
   all: readonly T[],
   compare: (one: T, other: T) => number,
@@ -67,8 +69,8 @@ function* merge<T>(
 }
 
 /**
- * The numbers from 0 to `count`, exclusive, in the order of what they stand for; equal ones stay in theirs. As `sortInPieces`, in two arrays of four bytes
- * a number: arrays that grow anew for each round of merging take ten times as much.
+ * The numbers from 0 to `count`, exclusive, sorted stably by their elements. Like `sortInPieces`, but in two arrays
+ * of four bytes per number: growing arrays in each round of merging takes ten times as long.
  */
 export function* sortNumbersInPieces(
   count: number,

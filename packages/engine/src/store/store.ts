@@ -28,35 +28,35 @@ export type {
 } from './optional-parts.ts'
 
 export interface ReadAnswer {
-  /** One answer a key, in request order; undefined where there is none. The bytes belong to the caller. */
+  /** One answer per key, in request order; undefined if absent. The bytes belong to the caller. */
   readonly values: readonly (Bytes | undefined)[]
-  /** One array a range, in request order. The bytes belong to the caller. */
+  /** One array per range, in request order. The bytes belong to the caller. */
   readonly ranges: readonly (readonly Entry[])[]
 }
 
 export interface ScanOptions {
   readonly reverse?: boolean
   readonly limit?: number
-  /** The value handed to `use` is then empty. */
+  /** The value passed to `use` is then empty. */
   readonly keysOnly?: boolean
-  /** The entries decide only how something else is read: a transaction does not rely on them. */
+  /** The entries only decide how something else is read: a transaction does not rely on them. */
   readonly isEstimate?: boolean
-  /** How many results one batch holds at most; the driver's choice when absent. Fewer where values are large: see `scanBatchBytes`. */
+  /** Most results per batch; by default the driver's choice. Fewer if values are large: see `scanBatchBytes`. */
   readonly batch?: number
-  /** The time slice of the work that the scan is part of: where it is over, others have their turn between batches. One of its own when absent. */
+  /** The time slice of the surrounding work, in which the scan yields between batches. By default a new one. */
   readonly slice?: { readonly isOver: boolean; yieldIfDue(): Awaitable<void> | undefined }
-  /** Told of damaged entries, which are then left out; without it they end the scan with DataCorruption. */
+  /** Called for damaged entries, which are then omitted; without it they end the scan with DataCorruption. */
   readonly onDamage?: (error: AshlarError) => void
 }
 
 /**
- * What the store held at one point in time, not older than the call of `Store.snapshot` and not younger than the first read.
- * Every read of one snapshot sees that same point in time, whatever is committed meanwhile.
+ * The content of the store at one point in time, between the call of `Store.snapshot` and the first read. All reads
+ * see that point in time, whatever is committed meanwhile.
  */
 export interface Snapshot extends LocalReads, RemoteReads, SharedMoment, CallerView {
   /** Passes the value to `use`, synchronously. It is borrowed: the next read may overwrite the bytes. */
   view<T>(key: Bytes, use: (value: Bytes) => T): Awaitable<T | undefined>
-  /** Reads keys and (short) ranges in one trip. */
+  /** Reads keys and (short) ranges in one round trip. */
   read(keys: readonly Bytes[], ranges?: readonly RangeRead[]): Awaitable<ReadAnswer>
   /** Passes each entry to `use`, borrowed, and yields the results in batches; for ranges of any size. */
   scan<T>(range: KeyRange, use: (key: Bytes, value: Bytes) => T, options?: ScanOptions): AsyncIterable<T[]>
@@ -69,32 +69,32 @@ export type Change =
   | { readonly kind: 'delete'; readonly key: Bytes }
 export type Put = Extract<Change, { kind: 'put' }>
 
-/** A condition on the store as it is just before the commit, the commit's own changes not included. */
+/** A condition on the store immediately before the commit, without the commit's own changes. */
 export type Precondition =
   | { readonly kind: 'absent'; readonly key: Bytes }
-  /** The key is there; a change of its value does not disturb it. */
+  /** The key is present; changes of its value do not matter. */
   | { readonly kind: 'present'; readonly key: Bytes }
-  /** The key is there and its value begins with `prefix`. */
+  /** The key is present and its value begins with `prefix`. */
   | { readonly kind: 'revision'; readonly key: Bytes; readonly prefix: Bytes }
   /**
-   * The range holds exactly these keys, in order. Whoever adds or removes keys in the range also requires
-   * `rangeLockKey` present, and whoever requires the range writes or deletes `rangeLockKey`, or requires it at a revision;
-   * a store without range locks locks the range lock key.
+   * The range holds exactly these keys, in order. Commits that add or remove keys in the range also require
+   * `rangeLockKey` present, and commits that require the range write or delete `rangeLockKey`, or require it at a
+   * revision; a store without range locks locks the range lock key.
    */
   | { readonly kind: 'range'; readonly range: KeyRange; readonly keys: readonly Bytes[]; readonly rangeLockKey: Bytes }
   | UnchangedRange
 
 /**
- * The range holds the same entries as when it was read. Other commits need no range lock key for it: a driver that applies commits concurrently keeps
- * those that change the range from being applied at the same time.
+ * The range holds the same entries as when it was read. Other commits need no range lock key for it: a driver that
+ * applies commits concurrently does not apply ones that change the range at the same time.
  */
 export interface UnchangedRange {
   readonly kind: 'unchanged'
   readonly range: KeyRange
   readonly count: number
-  /** How many of the first bytes of each value count, beside its length; 0 if only the keys do. */
+  /** Number of leading bytes of each value that count, along with its length; 0 if only the keys count. */
   readonly valueBytes: number
-  /** What `RangeContent` made of the entries. */
+  /** The digest of the entries by `RangeContent`. */
   readonly content: Bytes
 }
 
@@ -111,24 +111,30 @@ export interface Append {
 }
 
 export interface Commit {
-  /** No key twice: a driver changes them in any order. */
+  /** Each key at most once: a driver changes them in any order. */
   readonly changes: Sequence<Change>
   readonly preconditions: Sequence<Precondition>
-  /** What is required to be unchanged was read from a snapshot that shows this commit: as long as there is no later one, it is unchanged. */
+  /**
+   * The ranges required unchanged were read from a snapshot that shows this commit: without a later one, they are
+   * unchanged.
+   */
   readonly lastCommit?: string | undefined
-  /** Held by the work that commits: the commit is made while others wait, and ends the lock. */
+  /** Held by the committing work: the commit is made while other commits wait, and ends the lock. */
   readonly lock?: CommitLock | undefined
-  /** Written with the changes, under keys that only the commit itself can tell. */
+  /** Written with the changes, under keys that are only determined by the commit. */
   readonly append?: Append | undefined
-  /** The changes ascend, behind all that is stored, as where a store is copied: says how they are best written, and nothing depends on it. */
+  /** The changes ascend, after all stored keys, as when a store is copied. A hint for the write strategy only. */
   readonly isAppended?: boolean
-  /** Plain data about what it changes, for a store that passes commits on to another thread; no driver reads it. */
+  /** Plain data about the changes, for a store that passes commits to another thread; drivers do not read it. */
   readonly summary?: object | undefined
-  /** It reserves something for later commits, such as OIDs: the work that it is for has changed nothing yet. */
+  /** Reserves something for later commits, such as OIDs, for work that has changed nothing yet. */
   readonly isReservation?: boolean
 }
 
-/** `failed`: the first precondition found that did not hold. It is the very object of the commit, unless it is that a key of packed rows is absent. */
+/**
+ * `failed`: the first precondition found violated. It is the very object of the commit, except for an absent key of
+ * packed rows.
+ */
 export type CommitOutcome =
   | { readonly isCommitted: true }
   | { readonly isCommitted: false; readonly failed: Precondition }
@@ -136,19 +142,22 @@ export type CommitOutcome =
 export interface StoreCapabilities {
   /** The name of the driver. */
   readonly kind: string
-  /** Where the data is, for people to read; never holds a credential. */
+  /** The location of the data, for humans; never holds a credential. */
   readonly location: string
   readonly isDurable: boolean
   readonly hasSynchronousReads: boolean
-  /** A snapshot shows one point in time of all keys; else, unless it is locking, only of those that lie together. Commits are exact in any case. */
+  /**
+   * A snapshot shows one point in time of all keys; otherwise, unless it is locking, only of keys in one placement.
+   * Commits are exact in any case.
+   */
   readonly hasConsistentSnapshots: boolean
-  /** Keys lie on several nodes: what is written in different places, and scanned in several at once, makes use of them all. */
+  /** Keys lie on several nodes: concurrent writes and scans in different placements use them all. */
   readonly isDistributed: boolean
-  /** It takes commits with `append`. */
+  /** Accepts commits with `append`. */
   readonly canAppend: boolean
-  /** The store is of an earlier version of its driver, and its entries have no checksums yet. */
+  /** The store has the format of an earlier driver version, whose entries have no checksums. */
   readonly lacksChecksums?: true
-  /** Its snapshots leave out what their reader may not see: how much there is altogether is neither known nor told. */
+  /** Its snapshots hide what their reader may not see, so total counts are neither known nor reported. */
   readonly isPartial?: true
   readonly keyBytesMax: number
   readonly valueBytesMax: number
@@ -157,7 +166,7 @@ export interface StoreCapabilities {
 export interface StoreStats {
   readonly entries: number
   readonly bytes: number
-  /** The part of it that entries take: without free pages, where the store has such. */
+  /** The part used by entries, without free pages. */
   readonly usedBytes: number
 }
 
@@ -165,58 +174,59 @@ export interface SnapshotOptions {
   /** For `Snapshot.entryCount`. */
   readonly isCounted?: boolean
   /**
-   * The work that asks holds another snapshot until it has this one. A store that can open only so many at once keeps
-   * some for such work: else those who hold one could all wait for a second.
+   * The requester holds another snapshot meanwhile. A store with a limit reserves some snapshots for such requests:
+   * otherwise all holders could wait for a second one.
    */
   readonly isNested?: boolean
   /**
-   * Keys that will be read in any case, and often nothing else: a store beyond the process reads them in one statement, and
-   * begins a transaction only for further reads. Should the keys have changed until then, such a read throws SnapshotInvalidated.
+   * Keys that will certainly be read, often alone: a remote store reads them in one statement, and begins a
+   * transaction only for further reads. If the keys have changed until then, such a read throws SnapshotInvalidated.
    */
   readonly prefetchKeys?: readonly Bytes[]
   /**
-   * Nothing is committed by the work until it has released the snapshot. `consistent`: a store whose snapshots are not consistent makes
-   * this one so, by keeping commits out while it is open; `readOnly`: where it is configured to.
+   * The work commits nothing before it releases the snapshot. `consistent`: a store without consistent snapshots
+   * makes this one consistent by blocking commits while it is open; `readOnly`: if it is so configured.
    */
   readonly isolation?: 'readOnly' | 'consistent'
-  /** Where `shareReads` allows it, the snapshot may show what an earlier one does. */
+  /** If `shareReads` allows it, the snapshot may show the state of an earlier one. */
   readonly mayShare?: boolean
-  /** An operator asked for the work: the snapshot may be held for `longSnapshotMsMax`. */
+  /** Requested by an operator: the snapshot may be held for `longSnapshotMsMax`. */
   readonly isLong?: boolean
-  /** Of the work that reads. */
   readonly watch?: SnapshotWatch | undefined
 }
 
 export interface SnapshotWatch {
-  /** Told when the snapshot is ended because it was held for too long: reading from it throws the same error. */
+  /** Called when the snapshot is ended because it was held too long; reads from it throw the same error. */
   onEnded?(error: AshlarError): void
-  /** As of `SliceWatch`, for what the snapshot itself has to find out, as by the rules of a caller. */
+  /** Like those of `SliceWatch`, for the snapshot's own work, such as evaluating access rules of a caller. */
   readonly owner?: string
   mayGoOn?(): Promise<void> | undefined
 }
 
-/** How a store is opened. */
 export interface StoreOptions {
-  /** Is told, in a sentence for the operator, what is not as it should be, at the opening or later; it goes on all the same. */
+  /** Receives warnings for the operator, one sentence each, at opening or later; the store works on. */
   readonly warn?: (message: string) => void
-  /** Called once where the store has failed so that it can be used again only after it was closed and opened anew; until then, every read and commit throws. */
+  /** Called once if the store has failed and has to be reopened; until then, every read and commit throws. */
   readonly onUnusable?: (error: Error) => void
 }
 
-/** An object of functions that do not ask for `this`: whoever wraps one spreads it, and so passes on what the driver can do. */
+/**
+ * An object of functions that do not use `this`: a wrapper spreads it, and so inherits the driver's optional parts.
+ */
 export interface Store extends ThreadReads, ConcurrentAppends, CommitLocking, OperatorParts {
   readonly capabilities: StoreCapabilities
   snapshot(options?: SnapshotOptions): Awaitable<Snapshot>
   /**
-   * Resolves when the changes are durable, or when a precondition failed and nothing was changed. Throws StoreUnavailable when
-   * nothing was changed, and OutcomeUnknown when it cannot be known whether anything was.
+   * Resolves when the changes are durable, or when a precondition failed and nothing was changed. Throws
+   * StoreUnavailable if nothing was changed, and OutcomeUnknown if that is uncertain.
    */
   commit(commit: Commit): Promise<CommitOutcome>
   stats(): Promise<StoreStats>
   /**
-   * Waits for commits under way, then closes; snapshots still open end. Throws StoreUnavailable where a commit waits for another process
-   * without an end (LMDB, `storeClosingMsMax`): it is refused, and the store closed only once that process goes on or ends. Until then this
-   * process does not end by itself; `process.exit` ends it, without its exit code.
+   * Waits for commits in progress, then closes; open snapshots end. Throws StoreUnavailable if a commit waits
+   * indefinitely for another process (LMDB, `storeClosingMsMax`): the commit is refused, and the store closed only
+   * once that process resumes or ends. Until then this process does not exit unless `process.exit` is called, which
+   * replaces its exit code.
    */
   close(): Promise<void>
 }

@@ -4,53 +4,60 @@ import { FairQueues } from './fair-queues.ts'
 import type { Sequence } from './sequence.ts'
 import type { Awaitable } from './store.ts'
 
-/** How long work goes on before it lets others have their turn. */
+/** Length of a slice. */
 const sliceMs = 5
-/** The same, from its second slice on, while requests come: each of them waits for what is left of one. */
+/** Length from the second slice on while requests arrive: each of them waits for the rest of one. */
 const sliceBesideRequestsMs = 2
-/** So long after a request further ones are expected. */
+/** Further requests are expected for this long after one. */
 const requestsExpectedMs = 50
-/** How long what begins in one turn takes together at most, where each piece of it ends within its slice and nothing else waits for a turn. */
+/**
+ * Time for all work that starts in one iteration of the event loop, if each piece ends within its slice and no other
+ * work is queued.
+ */
 const beginningsMs = 20
-/** Steps of a few microseconds between two looks at the clock. */
+/** Steps of a few microseconds between two clock checks. */
 export const stepsBetweenLooks = 32
-/** Bytes that steps copy or sum up between two looks: about a millisecond's worth. */
+/** Bytes copied or summed between two clock checks: about a millisecond. */
 export const bytesBetweenLooks = 1_048_576
-/** How long the next slice waits at most while something arrives now and then: others have twice as much time as slices. */
+/** Longest delay of the next slice while something arrives occasionally, twice the time of a slice. */
 const arrivalsMsMax = 10
-/** The same while something arrives in more than every other turn: a flood of connections passes before much else is done. */
+/**
+ * Longest delay while something arrives in more than every other iteration: a flood of connections is accepted first.
+ */
 const floodMsMax = 200
-/** After a slice of work that has begun, requests that keep coming have so much time: with what a slice takes beyond its end, half of it all. */
+/** Time for arriving requests after a slice of started work; with the overrun of a slice, half of all time. */
 const requestsMs = 2 * sliceBesideRequestsMs
-/** No more come: after so long without one, the next slice begins. A client on another core sends its next request sooner. */
+/** The next slice starts after this long without a request. A client on another core sends its next one sooner. */
 const requestGapMs = 0.3
-/** Turns that pass after each arrival: in one a connection is accepted, in the next served, in the one after that its request is read. */
+/** Iterations per arrival: accept the connection, serve it, read its request. */
 const turnsOfAnArrival = 3
 
 export interface TimeSlice {
   readonly isOver: boolean
-  /** For work that cannot yield. Throws if the work is to be abandoned, and done elsewhere. `isLong`: what comes next may take longer than a slice. */
+  /**
+   * For work that cannot yield: throws if it is to be abandoned and run elsewhere. `isLong`: the next step may exceed
+   * a slice.
+   */
   abandonIfOver?(isLong?: boolean): void
-  /** Undefined while the slice lasts, else a promise that resolves when the work has its next turn. */
+  /** Undefined while the slice lasts, else a promise that resolves at the next slice. */
   yieldIfDue(): Promise<void> | undefined
 }
 
-/** Whoever lets work go on. */
 export interface SliceWatch {
-  /** Whose work it is: turns alternate between owners, however much work one of them has. Without one it is one of those that have none. */
+  /** Slices alternate between owners, however much work each has; all work without an owner counts as one. */
   readonly owner?: string
   mayGoOn?(): Promise<void> | undefined
 }
 
 /**
- * `mayGoOn`: waited for at the end of each slice but the first two, before the work queues for its next turn; it may throw, and so end the
- * work. Two, since something else, such as garbage collection, may use up one slice.
+ * `mayGoOn` is awaited at the end of each slice but the first two, and may throw to end the work. Two, because
+ * something else, such as garbage collection, may use up one.
  */
 export function openTimeSlice(watch?: SliceWatch, ms = sliceMs): TimeSlice {
   return new Slice(watch, ms)
 }
 
-/** The same for work that waits for replies of others, as of a database: that time is not part of the slice. */
+/** For work that waits for replies, such as a database's: the waits do not count. */
 export function openSliceOfWork(watch?: SliceWatch, ms = sliceMs): TimeSlice {
   return new SliceOfWork(watch, ms)
 }
@@ -101,14 +108,14 @@ class SliceOfWork extends Slice {
     return super.yieldIfDue()
   }
 
-  /** It has waited for its turn before the slice, and not within it. */
+  /** The work has waited before the slice, not within it. */
   protected override renew(): void {
     super.renew()
     this.turn = presentTurn()
     this.seen = performance.now()
   }
 
-  /** In another turn of the event loop than at the last look, it has waited. */
+  /** If this is another iteration of the event loop than at the last check, the work has waited. */
   private leaveOutWaits(): void {
     const turn = presentTurn()
     const now = performance.now()
@@ -121,7 +128,7 @@ class SliceOfWork extends Slice {
 let turnsLookedAt = 0
 let isTurnToEnd = false
 
-/** A number that turns of the event loop have in which somebody asks for it, each another. */
+/** A number that identifies the current iteration of the event loop. */
 function presentTurn(): number {
   if (!isTurnToEnd) {
     isTurnToEnd = true
@@ -134,8 +141,8 @@ function presentTurn(): number {
 }
 
 /**
- * Takes a step for one after the other, with turns for others in between, until one returns false. A step takes some microseconds of its own,
- * unless it returns how many bytes it has worked on; where it waits, it is waited for.
+ * Runs `step` for each item, yielding in between, until one returns false. A step takes some microseconds, or returns
+ * the bytes it processed; promises are awaited.
  */
 export async function inSlices<T>(
   all: Iterable<T>,
@@ -144,7 +151,7 @@ export async function inSlices<T>(
 ): Promise<void> {
   let steps = 0
   let bytes = 0
-  // By position in an array: an iterator makes an object a step where loops of many kinds share it.
+  // By index: an iterator would allocate an object per step when many kinds of loops share this code.
   const array = Array.isArray(all) ? (all as readonly T[]) : undefined
   const others = array === undefined ? all[Symbol.iterator]() : undefined
   for (let at = 0; array === undefined || at < array.length; at++) {
@@ -162,7 +169,7 @@ export async function inSlices<T>(
   }
 }
 
-/** Work that yields now and then, where others may have their turn; to its result. */
+/** Runs a generator to its result, yielding when due. */
 export async function inTurns<T>(pieces: Iterator<undefined, T>, slice: TimeSlice = openTimeSlice()): Promise<T> {
   for (;;) {
     const piece = pieces.next()
@@ -172,13 +179,13 @@ export async function inTurns<T>(pieces: Iterator<undefined, T>, slice: TimeSlic
   }
 }
 
-/** The same, with the result itself, and no look at the clock, where the work has one piece only. */
+/** Like `inTurns`, but synchronous and without a clock check if the work has only one piece. */
 export function inTurnsIfLong<T>(pieces: Iterator<undefined, T>, slice?: TimeSlice): Awaitable<T> {
   const first = pieces.next()
   return first.done === true ? first.value : inTurns(pieces, slice)
 }
 
-/** The same where nobody can have a turn in between. */
+/** Runs a generator to its result without yielding. */
 export function atOnce<T>(pieces: Iterator<undefined, T>): T {
   for (;;) {
     const piece = pieces.next()
@@ -186,7 +193,7 @@ export function atOnce<T>(pieces: Iterator<undefined, T>): T {
   }
 }
 
-/** As `inSlices`, in parts of so many, for steps that are of more use for several at once. */
+/** Like `inSlices`, in batches, for steps that handle several items better together. */
 export async function inParts<T>(
   all: Sequence<T>,
   partSize: number,
@@ -232,7 +239,7 @@ let isNewNext = false
 let isFreshNext = false
 let isPumping = false
 
-/** Resolves in a turn of the event loop in which nobody else of those who call this goes on. */
+/** Resolves in an iteration of the event loop in which no other caller resumes. */
 function nextTurn(queue: FairQueues<() => void>, owner = ''): Promise<void> {
   return new Promise((resolve) => {
     queue.add(owner, resolve)
@@ -248,7 +255,7 @@ function pump(): void {
 
 let arrivalTurnsLeft = 0
 
-/** While the next slice waits for what arrives. */
+/** State while the next slice waits for arrivals. */
 interface Waiting {
   readonly sinceMs: number
   turns: number
@@ -278,9 +285,9 @@ function isForArrivals(): boolean {
 }
 
 let lastRequestMs = Number.NEGATIVE_INFINITY
-/** The last turn was one of work that has begun. */
+/** The last slice was one of started work. */
 let wasOfBegun = false
-/** Since the last slice of work that had begun was over, what requests begin has had its time. */
+/** Start of the time for new requests since the last slice of started work. */
 let sinceSlice: { readonly ms: number; readonly slices: number } | undefined
 
 /**
@@ -299,7 +306,7 @@ function giveTurn(): void {
   }
   const now = performance.now()
   sinceSlice ??= { ms: now, slices: slicesUsedUp }
-  // What is longer than a slice, and not only short requests, has had its turn then.
+  // Work longer than a slice has then run, and not only short requests.
   const areRequestsNext = now - sinceSlice.ms < requestsMs && slicesUsedUp === sinceSlice.slices
   const isNothingNew = fresh.length + second.size === 0
   if (areRequestsNext && isNothingNew && begun.size > 0 && now - lastRequestMs < requestGapMs) {
@@ -337,14 +344,14 @@ function nextNew(): (() => void) | undefined {
 
 let slicesUsedUp = 0
 
-/** To be called for work that has used up its slice and is abandoned: what has begun in the same turn of the event loop waits for another one. */
+/** For work that has used up its slice and is abandoned: later work of this iteration waits for another one. */
 export function noteSliceUsedUp(): void {
   slicesUsedUp++
 }
 
 /**
- * The time for what begins in one turn of the event loop. Short work needs no turns: sixty lookups that have arrived together are done one after
- * the other sooner than each after a turn of its own, for which it would have to be kept. It is over as soon as any work has used its slice up.
+ * Time for the work that starts in one iteration of the event loop. Sixty lookups that arrive together finish sooner
+ * one after the other than with an iteration each. Ends when any work uses up its slice.
  */
 class Beginnings {
   private readonly end = performance.now() + (begun.size + second.size > 0 ? sliceMs : beginningsMs)
@@ -355,18 +362,18 @@ class Beginnings {
   }
 }
 
-/** Of the present turn of the event loop; undefined where nothing has begun. */
+/** Of the current iteration; undefined if nothing has started in it. */
 let beginnings: Beginnings | undefined
 
-/** Slices used up when the next slice began to wait for what arrives and something was to begin; undefined where that is not so. */
+/** Slices used up when the next slice began to wait for arrivals while work was to start; else undefined. */
 let slicesBeforeArrivals: number | undefined
 
 /**
- * Whether work that may be long may begin at once: what has begun in the same turn of the event loop has left time for more. While what
- * has begun waits for something to have arrived, no more than one that is long: as much would begin as arrives, and none of it get on.
+ * Whether potentially long work may start now: earlier work of this iteration has left time. While started work waits
+ * for arrivals, only one long piece may start, since otherwise none would progress.
  */
 export function mayBegin(): boolean {
-  // A slice was enough for this turn; the next one is of what is new.
+  // One slice was enough for this iteration; the next one is for new work.
   if (isPumping && wasOfBegun) return false
   if (isPumping && arrivalTurnsLeft > 0) {
     slicesBeforeArrivals ??= slicesUsedUp
@@ -381,7 +388,7 @@ export function mayBegin(): boolean {
   return !beginnings.isOver
 }
 
-/** The turn in which work may begin that may not at once: what is resolved with tells whether there is time for more. */
+/** Resolves when work may start that could not immediately, with whether time is left for more. */
 export async function firstTurn(): Promise<{ readonly isOver: boolean }> {
   await new Promise<void>((resolve) => {
     fresh.push(resolve)
@@ -390,7 +397,7 @@ export async function firstTurn(): Promise<{ readonly isOver: boolean }> {
   return new Beginnings()
 }
 
-/** Resolves among the turns of work that has begun, for a piece that is known to be long: what is new, and may be short, goes on beside it. */
+/** Queues a piece known to be long among started work, so that new and possibly short work proceeds. */
 export function laterTurn(): Promise<void> {
   return nextTurn(begun)
 }

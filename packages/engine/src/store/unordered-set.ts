@@ -1,25 +1,25 @@
 /** A set whose members are added and removed with every request. */
 
 export interface Placed {
-  /** Where it stands in the one set that it is a member of; kept by that. */
+  /** Its index in its one set; maintained by the set. */
   place?: number | undefined
 }
 
 /**
- * A `Set` makes a new table whenever it has grown or shrunk, and the table before keeps a reference to it. As soon as one of them is in the
- * old generation of the heap, all that follow get there, with whatever was in them: requests that have long ended then outlive each
- * collection of the young generation, and make it several times as expensive. Here each member knows its place in one array.
+ * A `Set` allocates a new table when it grows or shrinks, and the old table references the new one. Once one is in
+ * the old generation of the heap, all later ones follow, with their members: ended requests then survive collections
+ * of the young generation, which become several times as expensive. Here each member knows its index in one array.
  */
 export class UnorderedSet<T extends Placed> {
   private readonly members: T[] = []
 
-  /** It is in no set. */
+  /** The member must be in no set. */
   add(member: T): void {
     member.place = this.members.length
     this.members.push(member)
   }
 
-  /** Does nothing where it is no member any more. */
+  /** Does nothing for a non-member. */
   delete(member: T): void {
     const { place } = member
     if (place === undefined) return
@@ -30,7 +30,7 @@ export class UnorderedSet<T extends Placed> {
     last.place = place
   }
 
-  /** Those that are members now, for whoever ends some of them meanwhile. */
+  /** A copy, so that members may be removed during iteration. */
   all(): T[] {
     return this.members.slice()
   }

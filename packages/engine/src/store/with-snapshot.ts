@@ -28,7 +28,10 @@ export function withSnapshot<T>(
   return readOn(opened, store, use, options, lost)
 }
 
-/** Runs `use` on a fresh snapshot, once, whatever it meets: for commits that expect what they have read, and for tools that are started again. */
+/**
+ * Runs `use` on a fresh snapshot without retries: for commits that expect what they read, and for tools that are
+ * simply restarted.
+ */
 export async function onSnapshot<T>(
   store: Pick<Store, 'snapshot'>,
   use: (snapshot: Snapshot) => Awaitable<T>,
@@ -69,9 +72,8 @@ function readOn<T>(
   return result
 }
 
-/** What reads on a snapshot that outlives it; no closure, since each query has one. */
+/** A read whose snapshot outlives its start; an interface, since a closure per query costs more. */
 export interface LastingRead<T> {
-  /** `options`: those of the snapshot. */
   begin(snapshot: Snapshot, options: SnapshotOptions): Awaitable<T>
 }
 
@@ -150,12 +152,12 @@ function beginAgain<T>(
   return withLastingSnapshot(store, read, again, undefined, lost)
 }
 
-/** What to throw for an error that a snapshot with these options has led to when it is too late to read again. */
+/** The error to throw for one that occurred on such a snapshot too late to read again. */
 export function lateReadError(store: Store, options: SnapshotOptions, error: unknown): unknown {
   return mayBeReadSkew(store, options, error) ? inconsistentReply(error) : error
 }
 
-/** What is found, an error included, counts where the snapshot holds what was expected. */
+/** The result, or error, counts only if the snapshot holds the expected content. */
 async function confirmed<T>(snapshot: Snapshot, read: LastingRead<T>, options: SnapshotOptions): Promise<T> {
   let result: T
   try {
@@ -169,7 +171,7 @@ async function confirmed<T>(snapshot: Snapshot, read: LastingRead<T>, options: S
   return result
 }
 
-/** The snapshot on which a read that ended in `error` is to be run again. Throws the error where that would be no help. */
+/** The snapshot for another attempt after `error`. Rethrows the error if another attempt cannot help. */
 function snapshotToReadAgain(
   store: Store,
   { prefetchKeys: _, ...options }: SnapshotOptions = {},
@@ -182,7 +184,7 @@ function snapshotToReadAgain(
   throw error
 }
 
-/** Whether the error may come of read skew: on a whole snapshot, what contradicts itself is damaged. */
+/** Whether read skew may have caused the error: on a consistent snapshot, contradictory data is damaged. */
 function mayBeReadSkew({ capabilities }: Store, { isolation }: SnapshotOptions, error: unknown): error is ReadSkew {
   return error instanceof ReadSkew && !capabilities.hasConsistentSnapshots && isolation !== 'consistent'
 }
@@ -194,14 +196,14 @@ function inconsistentReply({ contradiction }: ReadSkew): AshlarError {
   )
 }
 
-/** The attempts of one change that have ended because of what they read. */
+/** The failed attempts of one change, which ended because of data they read. */
 export class FailedReads {
   private skews = 0
   private lost: LostSnapshots | undefined
 
   /**
-   * Whether the change is worth another attempt after one that ended in `error`: resolves when that may begin. The attempt's snapshot is released by
-   * then: another one is waited for. Throws SnapshotLost once the store has no more patience.
+   * Whether to retry after `error`; resolves when the retry may start. The attempt's snapshot must be released.
+   * Throws SnapshotLost after the store's patience ends.
    */
   async canRetryAfter(store: Store, error: unknown): Promise<boolean> {
     if (error instanceof SnapshotInvalidated) return true
@@ -217,8 +219,8 @@ export class FailedReads {
 }
 
 /**
- * Whether the preconditions of a change that is not committed hold all at one time. Its end is a conclusion from reads as well: an error, or that
- * there is nothing to change. Where snapshots are not consistent, a commit without changes tells.
+ * Whether all preconditions of an uncommitted change hold at one time. An error, or the absence of changes, is a
+ * conclusion from reads too; if snapshots are inconsistent, an empty commit checks it.
  */
 export async function preconditionsHold(store: Store, expected: Sequence<Precondition>): Promise<boolean> {
   if (store.capabilities.hasConsistentSnapshots || expected.length === 0) return true
@@ -226,12 +228,12 @@ export async function preconditionsHold(store: Store, expected: Sequence<Precond
 }
 
 /**
- * Resolves once every commit that was under way is seen whole by all snapshots that begin afterwards. Where snapshots are
- * whole that is always so. For work that relies on having seen all that was written before a change of the catalog.
+ * Resolves once all commits in progress are entirely visible to later snapshots. For work that must see all writes
+ * from before a change of the catalog.
  */
 export async function awaitCommitsUnderWay(store: Store): Promise<void> {
   if (store.capabilities.hasConsistentSnapshots) return
-  // The first read is what waits; which key it reads makes no difference.
+  // Only the first read waits, whichever key it reads.
   await onSnapshot(store, (snapshot) => snapshot.view(anyKey, () => undefined), { isolation: 'consistent' })
 }
 

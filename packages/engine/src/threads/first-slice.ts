@@ -1,9 +1,9 @@
-/** The slice of time in which a statement runs on the event loop; one that takes longer starts again in a statement thread. */
+/** The slice in which a statement runs on the event loop; a longer one starts again in a statement thread. */
 import { type StatementSlice, sliceOver } from '../query/query-request.ts'
 import type { Store } from '../store/store.ts'
 import { openSliceOfWork, openTimeSlice, type SliceWatch, type TimeSlice } from '../store/time-slice.ts'
 
-/** More bytes of rows are not collected on the event loop. */
+/** Most bytes of rows collected on the event loop. */
 const collectedBytesMax = 2 ** 20
 
 export class FirstSlice implements StatementSlice {
@@ -37,7 +37,7 @@ export class FirstSlice implements StatementSlice {
     return undefined
   }
 
-  /** Throws `sliceOver` if the rows are too many to be held. */
+  /** Throws `sliceOver` if the rows are too many to be buffered. */
   collect(bytes: number): void {
     this.collectedBytes += bytes
     if (this.collectedBytes > collectedBytesMax) throw sliceOver

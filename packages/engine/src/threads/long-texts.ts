@@ -1,4 +1,6 @@
-/** Texts of statements that took longer than a slice when they were run last: they begin in a thread, and cost the event loop nothing. */
+/**
+ * Texts of statements whose last run took longer than a slice: they start in a thread, at no cost to the event loop.
+ */
 const textsMax = 2_048
 const charactersMax = 2_048
 
@@ -11,12 +13,11 @@ export class LongTexts {
 
   add(text: string): void {
     if (text.length > charactersMax) return
-    // All of them, since those that are in use are soon known again.
+    // Clears all, since texts in use are soon added again.
     if (this.texts.size === textsMax) this.texts.clear()
     this.texts.add(text)
   }
 
-  /** It took less than a slice. */
   delete(text: string): void {
     this.texts.delete(text)
   }

@@ -1,4 +1,6 @@
-/** The accounts of one statement thread in the main thread: what it has taken is given back when its statement ends, or it does. */
+/**
+ * A statement thread's accounts in the main thread: its bytes are given back when its statement, or the thread, ends.
+ */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { MemoryHolder } from '../budget/memory-pool.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
@@ -8,11 +10,11 @@ import { answerFlag, type SharedCells } from './shared-cells.ts'
 type BudgetsOfProcess = Pick<OpenDatabase, 'memory' | 'temporary' | 'receipts'>
 
 export class MainBudgets {
-  /** For the thread. */
+  /** The thread's end of the channel. */
   readonly port: MessagePort
-  /** Of the statement that is running. */
+  /** The holder of the running statement. */
   holder: MemoryHolder | undefined
-  /** The error with which the statement was last refused something: what the holder throws may be of a class that is not known here. */
+  /** The last error that refused the statement something: the holder's errors may be of a class unknown here. */
   refusal: Error | undefined
   private readonly own: MessagePort
   private readonly cells: SharedCells
@@ -47,7 +49,7 @@ export class MainBudgets {
       return
     }
     if (bytes < 0) {
-      // What was given back with the end of a statement is not given back twice.
+      // Bytes given back at the end of a statement are not given back twice.
       this.giveBack(budget, Math.min(-bytes, this.taken[budget]))
       return
     }

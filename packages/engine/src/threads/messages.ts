@@ -1,4 +1,4 @@
-/** What the main thread and a statement thread send each other: plain data, which `postMessage` copies. */
+/** Messages between the main thread and a statement thread: plain data, which `postMessage` copies. */
 import { AshlarError } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Dialect } from '../query/language/dialect.ts'
@@ -22,15 +22,15 @@ export interface ThreadStart {
   readonly cells: SharedCells
 }
 
-/** A policy of a caller, see `AccessPolicy`: plain data, which nothing here looks at. */
+/** A policy of a caller, see `AccessPolicy`: plain data, opaque here. */
 export type PolicyData = object
 
-/** What is taken from a budget of the process, or given back where `bytes` is negative. */
+/** Bytes taken from a budget of the process, or given back if negative. */
 export interface Taking {
   readonly kind: 'take'
   readonly budget: 'memory' | 'disk' | 'replies'
   readonly bytes: number
-  /** Of `replies`: bytes that are paid for already. */
+  /** Of `replies`: bytes already charged. */
   readonly bytesMax: number
 }
 
@@ -43,27 +43,25 @@ export type ToThread =
       /** The main thread has a listener for what its commits change. */
       readonly isObserved: boolean
     }
-  /** The reader has consumed so many bytes of rows. */
+  /** The reader has consumed this many bytes of rows. */
   | { readonly kind: 'consumed'; readonly bytes: number }
-  /** The rest of the rows is not needed. */
+  /** The remaining rows are not needed. */
   | { readonly kind: 'cancel' }
-  /** `failed`: the position of the precondition that did not hold. */
+  /** `failed`: the position of the violated precondition. */
   | { readonly kind: 'committed'; readonly id: number; readonly failed?: number; readonly error?: SentError }
-  /** The answer to `lock`. */
   | { readonly kind: 'locked'; readonly error?: SentError }
-  /** The answer to `admit`. */
   | { readonly kind: 'admitted'; readonly error?: SentError }
   | { readonly kind: 'close' }
 
 export type FromThread =
-  /** The store is open: from now on the thread runs statements. */
+  /** The store is open, and the thread runs statements from now on. */
   | { readonly kind: 'opened' }
   | { readonly kind: 'chunk'; readonly chunk: RowChunk }
   | { readonly kind: 'done'; readonly rows: number; readonly touched: number; readonly result: unknown }
   | { readonly kind: 'failed'; readonly error: SentError }
   /** Only the main thread runs such statements. */
   | { readonly kind: 'refused' }
-  /** The snapshot was ended because it was held for too long. */
+  /** The snapshot was ended because it was held too long. */
   | { readonly kind: 'ended'; readonly error: SentError }
   | {
       readonly kind: 'commit'
@@ -72,7 +70,7 @@ export type FromThread =
       readonly changes: ChangeSet | undefined
       /** See `Commit.isReservation`. */
       readonly isReservation: boolean
-      /** It is made under the lock that the thread holds. */
+      /** The commit is made under the lock that the thread holds. */
       readonly isLocked: boolean
     }
   /** See `CommitLocking`. */
@@ -81,13 +79,13 @@ export type FromThread =
   | { readonly kind: 'admit'; readonly values: number }
   /** See `ThreadWork.beforeChange`. */
   | { readonly kind: 'changing' }
-  /** Entries are to be purged that a change of the schema has left behind. */
+  /** A change of the schema has left entries to be purged. */
   | { readonly kind: 'purge' }
   | Taking
 
-/** An error as data: `postMessage` keeps neither the class nor the fields of one. */
+/** An error as data: `postMessage` preserves neither its class nor its fields. */
 export type SentError = Pick<AshlarError, 'message' | 'errors' | 'extensions' | 'isFatal'> & {
-  /** Undefined for an error that is none of the catalogue. */
+  /** Undefined for an error outside the catalogue. */
   readonly type: AshlarError['type'] | undefined
   readonly stack: string | undefined
   /** Of `AlreadyDone`. */

@@ -1,4 +1,4 @@
-/** Where the program of a statement thread is: a file of its own, which the bundled program has beside its others. */
+/** The location of the statement threads' program: a separate file, also in the bundled program. */
 const isCompiled = import.meta.url.endsWith('.js')
 
 /** A worker thread cannot run TypeScript: from the sources, as in tests, it is the compiled program. */

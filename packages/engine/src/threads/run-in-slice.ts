@@ -1,4 +1,4 @@
-/** Does the work of a request on the event loop for one slice; if it has not ended then, from the beginning in a thread. */
+/** Runs a request on the event loop for one slice; a longer one is run from the beginning in a thread. */
 import { RowsAtHand } from '../query/execute/row-chunk.ts'
 import { type QueryReply, type QueryRequest, type RowChunk, sliceOver } from '../query/query-request.ts'
 import type { QueryResources, SlicedWork, StatementRunner, ThreadReply, ThreadWork } from '../query/query-resources.ts'
@@ -12,12 +12,12 @@ import type { QueryData } from './query-in-thread.ts'
 
 type Resources = Pick<QueryResources, 'database' | 'spans' | 'plans'>
 
-/** So many statements of a federated database run with longer slices, by this factor. */
+/** The first statements of a federated database get longer slices, by this factor. */
 const coldStatements = 100
 const coldFactor = 5
 
 function firstSlice({ database: { limits, store }, plans }: Resources): FirstSlice {
-  // Code that V8 has not compiled yet takes several times as long, and would in a new thread, too.
+  // Code that V8 has not compiled yet takes several times as long, and would in a new thread too.
   const isCold = plans.made + plans.reused < coldStatements
   return new FirstSlice(store, limits.statementSliceMs * (isCold ? coldFactor : 1))
 }
@@ -53,7 +53,7 @@ export async function runWorkInSlice<T>(
   return reply === undefined ? run(undefined) : received(reply.result)
 }
 
-/** `run`: with the request on the event loop. Throws what it throws. */
+/** `run` runs the request on the event loop. Throws its errors. */
 export function runInSlice(
   request: QueryRequest,
   threads: StatementRunner,
@@ -79,7 +79,7 @@ export function runInSlice(
   }
 }
 
-/** A trace has one span for the whole of it. */
+/** A trace has one span for all of it. */
 async function inThread(
   request: QueryRequest,
   threads: StatementRunner,

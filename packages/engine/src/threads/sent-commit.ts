@@ -1,10 +1,10 @@
-/** A commit as one buffer, which is transferred between threads: a copy of very many small buffers would hold the event loop. */
+/** A commit as one transferable buffer: copying very many small buffers between threads would hold the event loop. */
 
 import type { Sequence } from '../store/sequence.ts'
 import type { Append, Bytes, Change, Commit, Precondition } from '../store/store.ts'
 
 export interface SentCommit {
-  /** Preconditions, then changes; of each its kind, and its byte strings, each after its length. */
+  /** Preconditions, then changes: for each its kind, and its byte strings, each after its length. */
   readonly items: Uint8Array
   readonly changesAt: number
   readonly changes: number
@@ -58,7 +58,7 @@ function writePrecondition(writer: Writer, precondition: Precondition): void {
   if (precondition.kind === 'revision') writer.bytes(precondition.prefix)
 }
 
-/** Nothing is decoded before the store asks for it. */
+/** Decoded lazily, as the store iterates. */
 export function receivedCommit({ items, changesAt, changes, preconditions, lastCommit, append }: SentCommit): Commit {
   const buffer = Buffer.from(items.buffer, items.byteOffset, items.length)
   return {
@@ -69,7 +69,7 @@ export function receivedCommit({ items, changesAt, changes, preconditions, lastC
   }
 }
 
-/** The position of a precondition of a received commit, by which the thread that sent it knows it. */
+/** The position of a precondition of a received commit, which identifies it to the sending thread. */
 export function positionOf(precondition: Precondition): number {
   return (precondition as Precondition & Numbered).position
 }
@@ -145,7 +145,7 @@ class Writer {
     this.at += headBytes
   }
 
-  /** Undefined is kept apart from an empty string. */
+  /** Distinguishes undefined from an empty string. */
   bytes(bytes: Bytes | undefined): void {
     const length = bytes?.length ?? 0
     this.reserve(4 + length)

@@ -57,12 +57,12 @@ export class StatementThreads implements StatementRunner {
     this.database = database
   }
 
-  /** Threads that are running or kept for the next statement. */
+  /** Threads that run or wait for the next statement. */
   get size(): number {
     return this.all.size
   }
 
-  /** For one caller: as that may see the database. */
+  /** A runner for one caller, with the caller's access policy. */
   as(policy: PolicyData): StatementRunner {
     const { longTexts } = this
     return { longTexts, run: (work) => this.run(work, policy) }
@@ -80,7 +80,7 @@ export class StatementThreads implements StatementRunner {
     try {
       thread.send({ kind: 'run', operation, data, policy, isObserved: onChanges !== undefined })
     } catch {
-      // A value that cannot be copied, such as a number with a hidden fraction.
+      // A value cannot be copied, such as a number with a hidden fraction.
       run.close()
       thread.release()
       return undefined
@@ -88,7 +88,7 @@ export class StatementThreads implements StatementRunner {
     return run.begun((bytes) => thread.send({ kind: 'consumed', bytes }))
   }
 
-  /** Ends the threads; statements that are running fail. */
+  /** Ends the threads; running statements fail. */
   async close(): Promise<void> {
     this.isClosed = true
     await Promise.all([...this.all].map((thread) => thread.end()))
@@ -98,7 +98,10 @@ export class StatementThreads implements StatementRunner {
     return this.database.store.threadAddress?.() ?? ''
   }
 
-  /** Undefined while all threads are busy, as by clients that do not read their replies: the event loop then runs the statement. */
+  /**
+   * Undefined while all threads are busy, for example with clients that do not read their replies: the statement then
+   * runs on the event loop.
+   */
   private free(): StatementThread | undefined {
     if (this.isClosed) throw new AshlarError('StoreUnavailable', 'The database is being closed.')
     for (let thread = this.idle.pop(); thread !== undefined; thread = this.idle.pop()) {
@@ -131,7 +134,7 @@ export class StatementThreads implements StatementRunner {
 }
 
 interface ThreadEvents {
-  /** It could not open the store, or its program could not be run. */
+  /** The thread could not open the store, or its program could not run. */
   onFailedStart(): void
   onFree(): void
   onExit(): void
@@ -146,11 +149,11 @@ class StatementThread {
   private readonly budgets: MainBudgets
   private readonly exited: Promise<void>
   private run: ThreadRun | undefined
-  /** It runs statements; one that ends before cannot open the store, which the main thread can. */
+  /** It runs statements. A thread that ends before could not open the store, unlike the main thread. */
   private isOpen = false
   private idleTimer: NodeJS.Timeout | undefined
   private cancelTimer: NodeJS.Timeout | undefined
-  /** Held by the run. */
+  /** The lock held by the run. */
   private lock: CommitLock | undefined
 
   constructor(address: string, options: ThreadOptions, database: ThreadDatabase, events: ThreadEvents) {
@@ -170,7 +173,7 @@ class StatementThread {
     this.worker = new Worker(program, {
       workerData: { ...start, budgetPort: this.budgets.port },
       transferList: [this.budgets.port],
-      // What the process preloads, such as a tracing SDK, is of no use in a thread.
+      // Modules that the process preloads, such as a tracing SDK, are useless in a thread.
       env: { ...process.env, NODE_OPTIONS: '' },
       resourceLimits: {
         maxOldGenerationSizeMb: statementThreadHeapMb,
@@ -205,7 +208,7 @@ class StatementThread {
     this.worker.postMessage(message)
   }
 
-  /** Before a statement begins: what the one before has left in shared memory is gone. */
+  /** Clears shared memory of the previous statement before the next one. */
   reset(): void {
     Atomics.store(this.cells.flags, cancelFlag, 0)
     this.cells.progress.fill(0)
@@ -216,13 +219,13 @@ class StatementThread {
     this.budgets.holder = run.holder
   }
 
-  /** A statement that does not notice it, as within a regular expression, ends with its thread. */
+  /** A statement that does not notice it, as within a regular expression, is ended with its thread. */
   cancel(): void {
     this.send({ kind: 'cancel' })
     this.cancelTimer = setTimeout(() => void this.worker.terminate(), statementThreadCancelMs).unref()
   }
 
-  /** Ends it once it has had nothing to do for a while. */
+  /** Ends the thread after a period without work. */
   rest(onEnd: () => void): void {
     this.idleTimer = setTimeout(() => {
       onEnd()
@@ -252,7 +255,7 @@ class StatementThread {
     }
   }
 
-  /** It can run the next statement. */
+  /** Makes the thread available for the next statement. */
   release(): void {
     this.unlock()
     this.run = undefined
@@ -269,7 +272,7 @@ class StatementThread {
     } catch (refusal) {
       error = sentError(refusal)
     }
-    // Its client may have left meanwhile.
+    // The client may have disconnected meanwhile.
     if (this.run === run) this.send({ kind: 'admitted', ...(error && { error }) })
   }
 
@@ -303,7 +306,7 @@ class StatementThread {
     isReservation,
     isLocked,
   }: FromThread & { kind: 'commit' }): Promise<void> {
-    // As long as the thread opens the store, a commit is that of its session.
+    // While the thread opens the store, commits are those of its session.
     const run = this.isOpen ? this.run : undefined
     try {
       assert(run !== undefined || !this.isOpen, 'a thread commits nothing but what its work has changed')
@@ -318,7 +321,7 @@ class StatementThread {
       } else {
         if (isOfWork) {
           run?.didNotCommit()
-          // The thread tries again.
+          // The thread retries.
           if (this.database.store.counts !== undefined) this.database.store.counts.retries++
         }
         this.send({ kind: 'committed', id, failed: positionOf(outcome.failed) })

@@ -7,25 +7,27 @@ import { TemporarySpace } from '../spill/temporary-space.ts'
 import { receivedError, type SentError, type Taking } from './messages.ts'
 import { answerFlag, type SharedCells } from './shared-cells.ts'
 
-/** Asks the main thread and waits for its answer: an event loop that runs pieces of a few milliseconds answers within one. */
+/**
+ * Asks the main thread and blocks for its answer, which takes as long as one piece of work there: some milliseconds.
+ */
 export class Budgets {
   private readonly port: MessagePort
   private readonly cells: SharedCells
 
-  /** `port`: on which the main thread answers with an error, or undefined. */
+  /** `port`: the main thread answers on it with an error, or undefined. */
   constructor(port: MessagePort, cells: SharedCells) {
     this.port = port
     this.cells = cells
   }
 
-  /** Throws what the main thread refuses it with. */
+  /** Throws the main thread's refusal. */
   take(budget: Taking['budget'], bytes: number, bytesMax: number): void {
     if (bytes === 0) return
     const { flags } = this.cells
     const before = Atomics.load(flags, answerFlag)
     this.port.postMessage({ kind: 'take', budget, bytes, bytesMax } satisfies Taking)
     if (bytes < 0) return
-    // The notification of an earlier answer, which came before the thread waited for that, may come only now: it would wake the thread too early.
+    // A late notification of an earlier answer would wake the thread too early.
     while (Atomics.load(flags, answerFlag) === before) Atomics.wait(flags, answerFlag, before)
     const error: SentError | undefined = receiveMessageOnPort(this.port)?.message
     if (error !== undefined) throw receivedError(error)

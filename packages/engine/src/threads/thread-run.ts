@@ -1,4 +1,4 @@
-/** The work of one request that a thread does, as the main thread sees it. */
+/** The main thread's view of one request that a thread works on. */
 import type { MemoryHolder } from '../budget/memory-pool.ts'
 import { AshlarError } from '../errors.ts'
 import { RowsAtHand } from '../query/execute/row-chunk.ts'
@@ -20,7 +20,9 @@ export class ThreadRun {
   private failure: unknown
   private hasFailed = false
   private isCancelled = false
-  /** Commits that the thread has handed over, but for those that failed: their outcome counts, even if the client leaves. */
+  /**
+   * Commits that the thread has requested, without failed ones: their outcome counts, even if the client disconnects.
+   */
   private commits = 0
   private wake: (() => void) | undefined
   private end!: () => void
@@ -44,7 +46,7 @@ export class ThreadRun {
     watch?.onBegun?.(new CellProgress(cells.progress))
   }
 
-  /** `refusal`: of memory or disk, which the thread may have failed with. True for the last message. */
+  /** `refusal`: the last one of memory or disk, which the thread may have failed with. True for the last message. */
   receive(message: FromThread, refusal: Error | undefined): boolean {
     if (message.kind === 'chunk') {
       const { bytes, starts } = message.chunk
@@ -63,7 +65,7 @@ export class ThreadRun {
     return isLast
   }
 
-  /** Resolves with the first rows, or with all of them; with undefined if only the main thread can do the work. */
+  /** Resolves with the first rows, or all of them; with undefined if only the main thread can do the work. */
   async begun(onConsumed: (bytes: number) => void): Promise<ThreadReply | undefined> {
     await this.arrival()
     if (this.isRefused) return undefined
@@ -72,25 +74,25 @@ export class ThreadRun {
     return { chunks: { [Symbol.asyncIterator]: () => this.rows(onConsumed) }, result: undefined }
   }
 
-  /** A commit is about to be made for it. Throws the failure that came first. */
+  /** Must be called before a commit of the thread. Throws the first failure. */
   willCommit(): void {
     if (this.hasFailed) throw this.failure
     this.commits++
   }
 
-  /** A precondition of the commit failed. */
+  /** Must be called if a precondition of the commit failed. */
   didNotCommit(): void {
     this.commits--
   }
 
-  /** No further message comes from the thread. */
+  /** No further message arrives from the thread. */
   close(): void {
     this.work.signal?.removeEventListener('abort', this.onAbort)
     this.work.onEnded?.(this.cells.progress[progressCells.workedMs] as number)
     this.end()
   }
 
-  /** The thread has ended. Without an error it had not opened the store: the main thread does the work. */
+  /** The thread has ended. Without an error it had not opened the store, and the main thread does the work. */
   exited(error: Error | undefined): void {
     if (error === undefined) this.isRefused = true
     else this.fail(this.commits > 0 ? new AshlarError('OutcomeUnknown', `${error.message} ${mayBeCommitted}`) : error)
@@ -98,7 +100,7 @@ export class ThreadRun {
     this.wake?.()
   }
 
-  /** The first failure counts. */
+  /** Only the first failure counts. */
   fail(error: unknown): void {
     if (!this.hasFailed) this.failure = error
     this.hasFailed = true
@@ -108,7 +110,7 @@ export class ThreadRun {
   private async *rows(onConsumed: (bytes: number) => void): AsyncGenerator<RowChunk> {
     try {
       for (;;) {
-        // What was found before a failure is sent before it, unless nobody reads any more.
+        // Rows found before a failure are sent before it, unless the reader has left.
         if (this.hasFailed && this.isCancelled) throw this.failure
         const chunk = this.chunks.shift()
         if (chunk !== undefined) {
@@ -121,7 +123,7 @@ export class ThreadRun {
     } finally {
       if (!this.isDone) {
         this.cancel()
-        // What the statement holds is given back with its last message.
+        // The statement's resources are released with its last message.
         await this.ended
       }
     }
@@ -156,7 +158,10 @@ export class ThreadRun {
     }
   }
 
-  /** What the thread says of a cancelled statement, such as how many commits stay, with the reason that only the main thread knows. */
+  /**
+   * Adds the reason, which only the main thread knows, to the thread's error for a cancelled statement, which may
+   * contain the number of lasting commits.
+   */
   private receivedFailure(sent: SentError): unknown {
     if (!this.isCancelled || !sent.message.startsWith(cancelledMessage)) return receivedError(sent)
     const reason: unknown = this.work.signal?.reason

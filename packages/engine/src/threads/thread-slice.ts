@@ -1,4 +1,4 @@
-/** What a statement in a thread does instead of yielding: it has the thread to itself. */
+/** Replaces yielding for a statement in a thread, which nothing else uses. */
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
@@ -9,10 +9,10 @@ import { cancelFlag, progressCells, type SharedCells } from './shared-cells.ts'
 
 const betweenReportsMs = 20
 
-/** Replaced by the reason for it, which only the main thread knows. */
+/** Replaced by the reason, which only the main thread knows. */
 export const cancelledMessage = 'The statement was cancelled.'
 
-/** Reports the progress of a statement, and ends snapshots that are held for too long: no timer fires while a statement runs. */
+/** Reports the progress of a statement, and ends snapshots held too long: no timer fires while a statement runs. */
 export class ThreadSlice implements StatementSlice {
   readonly isOver = false
   progress: QueryProgress | undefined
@@ -78,7 +78,7 @@ export class ThreadSignal implements CancelSignal {
     this.listeners.delete(listener)
   }
 
-  /** Calls the listeners: work that waits for something has to be woken. */
+  /** Calls the listeners, to wake work that waits. */
   notify(): void {
     for (const listener of [...this.listeners]) listener()
   }

@@ -1,6 +1,5 @@
 /**
- * Applies one commit within a write transaction: at once or, if it is large, in slices between which others have their
- * turn.
+ * Applies one commit within a write transaction: synchronously or, if it is large, in slices with yields in between.
  */
 import { checkInSlices, type Limits } from '../check-commit.ts'
 import { type CurrentState, failedPrecondition, holds, UnchangedCheck } from '../check-preconditions.ts'
@@ -35,14 +34,14 @@ import { pauseWriting } from './lmdb-internals.ts'
 import type { Environment } from './lmdb-js.ts'
 import { lmdbRange } from './lmdb-range.ts'
 
-/** Changes and expected keys of a commit that is applied at once: some milliseconds of work. */
+/** Changes and expected keys of a commit applied synchronously: some milliseconds of work. */
 const operationsAtOnce = 2_000
-/** Bytes that are written, or read for preconditions, at once: the same. */
+/** Bytes written, or read for preconditions, synchronously: likewise. */
 export const bytesAtOnce = 4_194_304
 
 type Applied = CommitOutcome | DamagedEntry
 
-/** Whether the commit is to be applied in slices, by what it says itself. */
+/** Whether the commit is to be applied in slices, by its declared sizes. */
 export function isLarge({ changes, preconditions, append }: Commit): boolean {
   let operations = changes.length + preconditions.length
   if (operations > operationsAtOnce) return true
@@ -58,8 +57,8 @@ export function isLarge({ changes, preconditions, append }: Commit): boolean {
 }
 
 /**
- * Checks entirely, then changes: lmdb-js does not undo what a commit changed before it failed. `tooLarge`, with nothing changed, where the values
- * that are required turn out to be so large that it is to be applied in slices. `state`: of the group.
+ * Checks all preconditions, then changes: lmdb-js does not undo the changes of a failed commit. Returns `tooLarge`,
+ * with nothing changed, if the required values are so large that slices are needed. `state`: of the group.
  */
 export function applyCommit(
   environment: Environment,
@@ -86,8 +85,8 @@ export function applyCommit(
 }
 
 /**
- * The same, with turns for others in between. The write transaction stays open all the while, and nobody else writes; others read
- * what was there before. Throws where a key or value is out of bounds, with nothing changed.
+ * Like `applyCommit`, but yields. The write transaction stays open and blocks other writers; readers see the state
+ * before. Throws if a key or value is out of bounds, with nothing changed.
  */
 export async function applyInSlices(
   environment: Environment,
@@ -138,7 +137,7 @@ export async function applyInSlices(
     await inSlices(isAppended === true ? changes : await inTurns(fillingOrderInPieces(changes), slice), change, slice)
   const appended = (one: Change): number => {
     const bytes = change(one)
-    // As with packed rows: of a large commit, what is written is not needed a second time.
+    // As with packed rows: a large commit's values are not needed after writing.
     if (one.kind === 'put') detachBytes(one.value)
     return bytes
   }
@@ -146,7 +145,7 @@ export async function applyInSlices(
   return { isCommitted: true }
 }
 
-/** Returns the bytes that it writes. */
+/** Returns the bytes written. */
 function applyChange(environment: Environment, change: Change): number {
   if (change.kind === 'put') {
     environment.put(change.key, borrowedWithChecksum(change.key, change.value))

@@ -1,6 +1,6 @@
 /** The order in which the changes of a commit are put so that LMDB fills its pages. */
 import { detachBytes } from '../detach-bytes.ts'
-import { letGoOf, type PackedChanges, type PackedRows, packedLengthAt, packedLengthBytes } from '../packed-rows.ts'
+import { type PackedChanges, type PackedRows, packedLengthAt, packedLengthBytes, releaseRows } from '../packed-rows.ts'
 import type { Sequence } from '../sequence.ts'
 import type { Change } from '../store.ts'
 import { bytesBetweenLooks, stepsBetweenLooks } from '../time-slice.ts'
@@ -93,7 +93,7 @@ export function* putInFillingOrder({ all }: PackedChanges, put: PutRow): Generat
       bytes = 0
       yield
     }
-    letGoOf(rows)
+    releaseRows(rows)
     detachBytes(places)
   }
 }

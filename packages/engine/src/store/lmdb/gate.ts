@@ -14,35 +14,35 @@ import { makeDirectoryLikeParent } from './owned-files.ts'
 
 const pollMs = 1
 const pollMsLater = 5
-/** So many polls of `pollMs` before they become rarer. */
+/** Number of polls at `pollMs` before they become rarer. */
 const polls = 100
-/** How long an opener keeps new commits out at first while it waits for those under way; doubled with each attempt. */
+/** How long an opener first blocks new commits while it waits for those in progress; doubled per attempt. */
 const patienceMs = 100
 const patienceMsMax = 5_000
 
 export interface Gate {
-  /** False on a file system that this process cannot write to: then it keeps openers out itself, but is in no registry. */
+  /** False on a file system that this process cannot write to: it then blocks openers, but is in no registry. */
   readonly isWritable: boolean
-  /** Keeps openers out, without waiting; false where one is at work. */
+  /** Blocks openers, without waiting; false if one is active. */
   tryEnter(): boolean
-  /** Keeps openers out; false where that was not possible within `msMax`. */
+  /** Blocks openers; false if that was not possible within `msMax`. */
   enter(msMax: number): Promise<boolean>
-  /** As `enter`, while nothing else happens in this process: for one that is about to end. */
+  /** Like `enter`, but blocks the event loop: for a process that is about to end. */
   enterBlocking(msMax: number): boolean
-  /** Keeps openers, commits and closings out; false where that was not possible within `msMax`. */
+  /** Blocks openers, commits and closings; false if that was not possible within `msMax`. */
   enterAlone(msMax: number): Promise<boolean>
-  /** The same, without waiting. */
+  /** Like `enterAlone`, without waiting. */
   tryEnterAlone(): boolean
-  /** Whether it was entered so, and not left. */
+  /** Whether the gate is held by `enterAlone` or `tryEnterAlone`. */
   readonly isAlone: boolean
-  /** The way out, whichever the way in was. */
+  /** Leaves the gate, however it was entered. */
   leave(): void
-  /** False where its file was deleted or replaced: then whoever opens the store next does so by another gate. */
+  /** False if its file was deleted or replaced: later openers of the store then use another gate. */
   isInPlace(): boolean
   close(): void
 }
 
-/** To a store on a file system that nothing can be written to, and where nobody ever had a gate: everybody may enter. */
+/** For a store on a read-only file system that never had a gate: every process may enter. */
 export const alwaysOpenGate: Gate = {
   isWritable: false,
   tryEnter: () => true,
@@ -56,10 +56,10 @@ export const alwaysOpenGate: Gate = {
   close: () => undefined,
 }
 
-/** The directory is made if need be. Each handle of a store has a gate of its own. */
+/** Creates the directory if needed. Each handle of a store has a separate gate. */
 export function openGate(directory: string): Gate {
-  // The turnstile is held for an instant on the way in, and by an opener until the room is empty: else commits that overlap could
-  // keep it out.
+  // The turnstile is held briefly on entry, and by an opener until the room is empty: otherwise overlapping commits
+  // could block it forever.
   let { room, turnstile } = openFiles(directory)
   let isAlone = false
 
@@ -104,14 +104,15 @@ export function openGate(directory: string): Gate {
         const left = end - performance.now()
         if (left <= 0) return false
         const isEntered = await tryAlone(room, turnstile, Math.min(patience, left))
-        // Files that were deleted since they were opened keep nobody out.
+        // Locks on files that were deleted since they were opened block no process.
         if (!room.isInPlace() || !turnstile.isInPlace()) {
           openAnew()
           continue
         }
         isAlone = isEntered
         if (isEntered) return true
-        // One process that is busy while it holds the gate must not hold up the commits of all others with it.
+        // A process that is busy while it holds the gate must not delay the commits of all the rest through this
+        // opener.
         await delay(Math.random() * Math.min(patience, left))
       }
     },
@@ -145,8 +146,8 @@ function openFiles(directory: string): { room: LockFile; turnstile: LockFile } {
 }
 
 /**
- * To a store on a file system that this process cannot write to, though others may: whoever is in keeps openers out until it is
- * closed, since on such a file system LMDB cannot tell writers which pages are being read.
+ * For a store on a file system that only other processes can write to: the holder blocks openers until it is closed,
+ * since LMDB cannot show writers there which pages are being read.
  */
 export function openGateToRead(directory: string): Gate {
   const path = join(directory, 'gate')
@@ -160,13 +161,13 @@ export function openGateToRead(directory: string): Gate {
   }
 }
 
-/** Enters all of them, as far as that is possible within `msMax` in all. */
+/** Enters as many gates as possible within `msMax` in total. */
 export function enterAllBlocking(gates: Iterable<Pick<Gate, 'enterBlocking'>>, msMax: number): void {
   const end = performance.now() + msMax
   for (const gate of gates) gate.enterBlocking(Math.max(0, end - performance.now()))
 }
 
-/** Keeps this process from anything else meanwhile. */
+/** Blocks the event loop meanwhile. */
 export function pollBlocking(isDone: () => boolean, msMax: number): boolean {
   const end = performance.now() + msMax
   while (!isDone()) {
@@ -176,7 +177,7 @@ export function pollBlocking(isDone: () => boolean, msMax: number): boolean {
   return true
 }
 
-/** The system could wait for a lock, but only in a thread that nothing can call back. */
+/** The system could wait for a lock, but only in a thread, which nothing can interrupt. */
 async function pollUntil(isDone: () => boolean, msMax: number): Promise<boolean> {
   const end = performance.now() + msMax
   for (let count = 0; !isDone(); count += 1) {

@@ -1,4 +1,4 @@
-/** Combines waiting commits into one durable transaction, and gives each its own result. */
+/** Combines waiting commits into one durable transaction, each with a separate result. */
 import { AshlarError, assert } from '../../errors.ts'
 import { commitGateMsMax, storeClosingMsMax } from '../../limits.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
@@ -22,11 +22,11 @@ import { StuckWrites } from './stuck-writes.ts'
 import { writeTransaction } from './write-under-way.ts'
 import type { WriterNote } from './writer-note.ts'
 
-// While a group is applied, this process does nothing else and no other process writes: so groups are bounded. What is larger is a group
-// of its own, applied in slices.
+// Applying a group blocks this process and other writers, so groups are bounded. A larger commit forms a group alone,
+// applied in slices.
 const groupCommitsMax = 1_000
 const groupMs = 10
-/** Changes and preconditions, and pages of bytes read and written for them, before the next look at the clock: a tenth of a millisecond. */
+/** Changes and preconditions, and bytes per unit of work, between two clock checks: a tenth of a millisecond. */
 const workBetweenLooks = 64
 const bytesOfWork = 4_096
 
@@ -35,9 +35,8 @@ const limits = { keyBytesMax: lmdbKeyBytesMax, valueBytesMax: lmdbValueBytesMax 
 interface Waiting {
   readonly commit: Commit
   readonly bytes: number
-  /** It is applied in slices. */
   isLarge: boolean
-  /** It is a lock, and its commit comes from the holder. */
+  /** A lock, whose holder provides the commit. */
   readonly lock?: HeldLock
   resolve(outcome: CommitOutcome): void
   reject(error: Error): void
@@ -48,33 +47,36 @@ export interface GroupCommit {
   /** See `CommitLocking`. */
   lockCommits(): Promise<CommitLock>
   readonly counts: CommitCounts
-  /** While a commit is applied in slices: resolves when that is over. */
+  /** Resolves when the commit being applied in slices is finished. */
   sliced(): Promise<void> | undefined
-  /** With what every commit is refused at present; undefined where that is not so. */
+  /** The error that currently refuses every commit, if any. */
   problem(): Error | undefined
   /**
-   * Refuses further commits and resolves when those under way are answered. Throws StoreUnavailable where LMDB's write lock was waited for
-   * `closeMsMax`: all commits are answered then, but the environment must not be closed before `idle` resolves.
+   * Refuses further commits and resolves when those in progress are answered. Throws StoreUnavailable if LMDB's write
+   * lock was awaited for `closeMsMax`: all commits are answered then, but the environment must not be closed before
+   * `idle` resolves.
    */
   close(): Promise<void>
-  /** Resolves when nothing is written any more. */
+  /** Resolves when no write is in progress. */
   idle(): Promise<void>
 }
 
-/** What a group is committed to, and by which way. */
+/** The environment of the groups, and the components involved in writing. */
 export interface GroupTarget {
   readonly environment: Environment
-  /** Entered before a write transaction begins, left when it has ended. */
+  /** Entered before a write transaction begins, left after its end. */
   readonly gate: Gate
-  /** Told who writes, for those who read. */
+  /** Receives the process id of the writer, for readers. */
   readonly note?: Pick<WriterNote, 'notePid'> | undefined
-  /** Looked at before and after each write transaction. */
+  /** Checked before and after each write transaction. */
   readonly files: Pick<OpenedFiles, 'check' | 'checkWritten'>
-  /** After ReplacementUnderWay, and out of the gate: does what this process has to for commits to go on. Throws an `Error` for the operator. */
+  /**
+   * After ReplacementUnderWay, outside the gate: makes this process follow, so that commits can proceed. Throws an
+   * `Error` for the operator.
+   */
   readonly followReplacement?: () => Promise<void>
-  /** Called once where the environment is unusable until it is closed and opened again. */
+  /** Called once if the environment is unusable until it is reopened. */
   readonly onUnusable?: ((error: Error) => void) | undefined
-  /** For error messages. */
   readonly location: string
   readonly checks: EntryChecks
   /** For tests: how long a commit waits for one of another process. */
@@ -91,7 +93,7 @@ interface Queue {
   readonly keptTail: KeptTail
   fatalFailure: Error | undefined
   sliced: Promise<void> | undefined
-  /** After a group that failed: so many of those that wait are applied again, at most `atOnce` in a group. */
+  /** After a failed group: the number of waiting commits to apply again, at most `atOnce` per group. */
   again: { commits: number; atOnce: number }
 }
 
@@ -100,7 +102,7 @@ const nothingAgain = { commits: 0, atOnce: 0 }
 
 export function openGroupCommit(target: GroupTarget): GroupCommit {
   const { location, closeMsMax = storeClosingMsMax } = target
-  // None of those that wait is in a group before the lock is held: so nothing of them was done.
+  // Waiting commits join a group only once the lock is held, so none of their work was done.
   const stuck = new StuckWrites(target.commitMsMax ?? commitGateMsMax, () => {
     const refusal = stuckRefusal()
     if (refusal !== undefined) refuseWaiting(queue, refusal)
@@ -132,9 +134,9 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
     commit(commit) {
       const { lock } = commit
       if (lock instanceof HeldLock && lock.isHeld) return lock.commit(commit)
-      // Its holder waits for it.
+      // The lock's holder waits for this commit.
       if (commit.isReservation === true) held?.release()
-      // What is thrown in it rejects it.
+      // An exception rejects the promise.
       return new Promise((resolve, reject) => enqueue(waitingCommit(commit, resolve, reject)))
     },
     lockCommits: () =>
@@ -177,7 +179,7 @@ function newQueue(stuck: StuckWrites): Queue {
 
 function waitingCommit(commit: Commit, resolve: Waiting['resolve'], reject: Waiting['reject']): Waiting {
   const large = isLarge(commit)
-  // A large one is checked in slices too, once it is the next.
+  // A large one is checked in slices too, when it is the next.
   return { commit, bytes: large ? 0 : checkedCommitBytes(commit, limits), isLarge: large, resolve, reject }
 }
 
@@ -192,15 +194,15 @@ async function flushAll(
       const refusal = (await enter(target)) ?? (await follow(await flushInGate(target, queue)))
       if (refusal !== undefined) refuseWaiting(queue, refusal)
     } catch (cause) {
-      // Such as the way out of the gate. Whoever waits is answered, and whoever comes next is not left to wait for this.
+      // For example, leaving the gate failed. Waiting and later commits are answered rather than left waiting.
       refuseWaiting(queue, new Error(`The storage of ${target.location} failed: ${String(cause)}`, { cause }))
     }
   }
-  // At once: whoever comes next begins again.
+  // Synchronously: the next commit starts a new flush.
   onDone()
 }
 
-/** A lock waits like a commit, which its holder names later. */
+/** A lock waits like a commit, which its holder provides later. */
 function waitingLock(grant: (lock: HeldLock) => void, refuse: (error: Error) => void): Waiting {
   const lock = new HeldLock(grant)
   const reject = (error: Error): void => {
@@ -210,7 +212,10 @@ function waitingLock(grant: (lock: HeldLock) => void, refuse: (error: Error) => 
   return { commit: nothing, bytes: 0, isLarge: false, lock, resolve: (outcome) => lock.resolve(outcome), reject }
 }
 
-/** Answers with what to call after each group: the error for those that wait, where a compaction has held up the group and nothing helps. */
+/**
+ * Returns a function to call after each group, with the error for waiting commits if a compaction has blocked the
+ * group and following it fails.
+ */
 function followingReplacements({
   location,
   followReplacement,
@@ -227,7 +232,7 @@ function followingReplacements({
     } catch (cause) {
       return notEntered(location, cause instanceof Error ? cause.message : String(cause))
     }
-    // As long as others may take to open the store.
+    // The time limit for other processes to open the store.
     if (performance.now() - since < commitGateMsMax) return undefined
     const seconds = commitGateMsMax / 1_000
     return notEntered(location, `another process has not opened the compacted file for ${seconds} seconds`)
@@ -241,15 +246,15 @@ function settle(member: Waiting, outcome: CommitOutcome | DamagedEntry, checks: 
     return
   }
   try {
-    // Its name may take a read to find, which is not possible inside the transaction.
+    // Naming the entry may take a read, which is impossible inside the transaction.
     member.reject(checks.damaged(outcome.key, outcome.why))
   } catch (error) {
-    // The group is committed: it concerns this one alone.
+    // The group is committed; the error concerns this member alone.
     member.reject(error as Error)
   }
 }
 
-/** The error for those that wait when that is not possible: nothing was written. */
+/** The error for waiting commits if entering fails: nothing was written. */
 async function enter({ gate, location }: GroupTarget): Promise<Error | undefined> {
   try {
     if (gate.tryEnter() || (await gate.enter(commitGateMsMax))) return undefined
@@ -279,7 +284,7 @@ function refuseWaiting(queue: Queue, error: Error): void {
   for (const member of refused) member.reject(error)
 }
 
-/** What became of each member of a group; of the last there is no outcome where it threw. */
+/** The outcomes of a group's members; a member that threw has none and is the last. */
 interface Attempt {
   readonly group: Waiting[]
   readonly outcomes: (CommitOutcome | DamagedEntry)[]
@@ -295,7 +300,7 @@ async function flushInGate(target: GroupTarget, queue: Queue): Promise<boolean> 
   }
 }
 
-/** True where the store was compacted, and nothing was done: see ReplacementUnderWay. */
+/** True if the store was compacted, and nothing was done: see ReplacementUnderWay. */
 async function flushGroup(target: GroupTarget, queue: Queue): Promise<boolean> {
   const { environment, files, note, location, checks, onUnusable } = target
   const attempt: Attempt = { group: [], outcomes: [] }
@@ -303,7 +308,7 @@ async function flushGroup(target: GroupTarget, queue: Queue): Promise<boolean> {
   try {
     queue.deadReaders.clearNowAndThen(environment)
     queue.stuck.begin()
-    // The callback runs when the write lock is ours: what arrived during the last flush is the group.
+    // The callback runs once the write lock is held: commits that arrived during the last flush form the group.
     await writeTransaction(environment, () => {
       queue.stuck.end()
       files.check()
@@ -322,7 +327,8 @@ async function flushGroup(target: GroupTarget, queue: Queue): Promise<boolean> {
     if (error instanceof ReplacementUnderWay) return true
     const failure = await storageFailure(error, environment, location)
     if (failure.isUnusable) {
-      // Whether its last commit counts is for those to decide who open the store next. A further write transaction would never end.
+      // The next process to open the store decides whether the last commit counts. A further write transaction would
+      // never end.
       note?.notePid(0)
       environment.shownCommit = undefined
       onUnusable?.(failure.undone)
@@ -334,14 +340,14 @@ async function flushGroup(target: GroupTarget, queue: Queue): Promise<boolean> {
   return false
 }
 
-/** Adds to the group what it takes of those that wait, and applies what holds; runs inside a write transaction. */
+/** Fills the group from the queue and applies the valid commits; runs inside a write transaction. */
 function applyGroup(environment: Environment, queue: Queue, attempt: Attempt): Awaitable<void> {
   const state = new WriteTransactionState(environment, successorOf(environment), queue.keptTail)
   const alone = applySmall(environment, queue, attempt, state)
   return alone === undefined ? state.end() : applyAlone(environment, queue, alone, attempt, state)
 }
 
-/** Returns the first, if it is to be applied alone instead. */
+/** Returns the first commit if it is to be applied alone instead. */
 function applySmall(
   environment: Environment,
   queue: Queue,
@@ -374,7 +380,7 @@ function applySmall(
     }
     next.isLarge = true
     if (group.length === 1) return next
-    // It is the next group, alone.
+    // It forms the next group, alone.
     group.pop()
     break
   }
@@ -388,7 +394,7 @@ async function applyAlone(
   attempt: Attempt,
   state: WriteTransactionState,
 ): Promise<void> {
-  // Until the transaction has ended: before that, whoever counts entries would count through it.
+  // Until the transaction has ended: earlier, counting entries would count through it.
   queue.sliced = new Promise((resolve) => {
     attempt.slicesEnd = () => {
       queue.sliced = undefined
@@ -431,13 +437,13 @@ function sparesInnocent(queue: Queue, { group, outcomes }: Attempt, failure: Sto
   return true
 }
 
-/** So many are answered of those that are applied again. */
+/** Counts answered commits among those to apply again. */
 function takeAgain(queue: Queue, answered: number): void {
   const { commits, atOnce } = queue.again
   queue.again = commits > answered ? { commits: commits - answered, atOnce } : nothingAgain
 }
 
-/** Even a commit whose precondition failed gets the error: it was checked against changes that never came to be. */
+/** Even a commit whose precondition failed gets the error: it was checked against changes that were rolled back. */
 function failGroup(queue: Queue, group: readonly Waiting[], failure: StorageFailure): void {
   const behind = queue.waiting.slice(group.length)
   const isWhole = failure.isFatal || group.length === 0
@@ -449,8 +455,9 @@ function failGroup(queue: Queue, group: readonly Waiting[], failure: StorageFail
 }
 
 /**
- * A program that opens the store without the gate can set LMDB's transaction number back. Then the commits since would be
- * overwritten by the next: so nothing is written any more. Costs 1 µs a group. Returns the number of the write transaction.
+ * A program that opens the store without the gate can set LMDB's transaction number back, and the next commit would
+ * overwrite those since; so no more is written then. Costs 1 µs per group. Returns the number of the write
+ * transaction.
  */
 function successorOf(environment: Environment): number {
   const transaction = environment.getWriteTxnId()

@@ -25,22 +25,22 @@ import { killIfWriting } from './write-under-way.ts'
 import { WriterNote } from './writer-note.ts'
 
 export interface OpenEnvironment extends LaidOut {
-  /** The present one: see `openReplacement`. */
+  /** The current one: see `openReplacement`. */
   environment: Environment
   readonly gate: Gate
-  /** Undefined where nobody can write to the store. */
+  /** Undefined if no process can write to the store. */
   readonly note: WriterNote | undefined
   files: OpenedFiles
   /**
-   * Where a compacted file has taken the place of the one that is open, opens that, and answers what was open until then. Undefined where
-   * that is not so. Throws as `openEnvironment`.
+   * If a compacted file has replaced the open one, opens it and returns the former environment; otherwise undefined.
+   * Throws like `openEnvironment`.
    */
   openReplacement(): Promise<FormerEnvironment | undefined>
-  /** Ends what is open, after all commits; waits a while for others that open. */
+  /** Closes the environment, after all commits; waits a while for openers. */
   close(): Promise<void>
 }
 
-/** Of a file that was replaced: it shows the same, and is to be closed once nothing reads from it. */
+/** The environment of a replaced file: it has the same content, and is to be closed once nothing reads from it. */
 export interface FormerEnvironment {
   readonly environment: Environment
   close(): Promise<void>
@@ -50,8 +50,8 @@ const gatesInUse = new Set<Gate>()
 let isExitWatched = false
 
 /**
- * `isReadOnly`: an existing environment, of this or the earlier layout, whose data is never written to. Throws an `Error` with
- * one sentence for the operator when that is not possible; then nothing is left open.
+ * `isReadOnly`: an existing environment, of this or the earlier layout, whose data is never written. On failure
+ * throws an `Error` with one sentence for the operator, and leaves nothing open.
  */
 export async function openEnvironment(directory: string, isReadOnly: boolean): Promise<OpenEnvironment> {
   try {
@@ -70,7 +70,7 @@ function makeDirectory(directory: string): void {
   makeDirectories(directory)
 }
 
-/** Throws an `Error` with one sentence where the directory holds nothing of a store: whoever only reads makes nothing there. */
+/** Throws an `Error` with one sentence if the directory holds no store: a reader creates nothing there. */
 export function checkIsStore(directory: string): void {
   refuseUnfinishedBackup(directory)
   if (!refuseFile(directory)) throw new PlaceRefused('wrongPlace', 'there is no such directory; check the address')
@@ -78,7 +78,7 @@ export function checkIsStore(directory: string): void {
   if (!['data.mdb', 'lock.mdb', 'processes'].some(isThere)) throw new PlaceRefused('wrongPlace', noStore)
 }
 
-/** False where there is nothing at all. */
+/** False if nothing exists. */
 function refuseFile(directory: string): boolean {
   const stats = statSync(directory, { throwIfNoEntry: false })
   if (stats !== undefined && !stats.isDirectory())
@@ -86,7 +86,7 @@ function refuseFile(directory: string): boolean {
   return stats !== undefined
 }
 
-/** Throws where the directory cannot be written to, unless it is only to be read and its file system is read-only here. */
+/** Throws if the directory is not writable, unless it is only read and its file system is read-only here. */
 export function gateOf(directory: string, isReadOnly: boolean): Gate {
   try {
     return openGate(processDirectory(directory))
@@ -97,8 +97,8 @@ export function gateOf(directory: string, isReadOnly: boolean): Gate {
 }
 
 /**
- * Call it alone in the gate. Throws an `Error` with a sentence for the operator where a process has the store open beside which
- * this one must not open it. Undefined where this one can only look.
+ * Must be called alone in the gate. Throws an `Error` with a sentence for the operator if another process has the
+ * store open in an incompatible way. Undefined if this process can only read.
  */
 export async function joinOthers(directory: string, gate: Gate): Promise<Membership | undefined> {
   const processes = processDirectory(directory)
@@ -119,7 +119,9 @@ export async function joinOthers(directory: string, gate: Gate): Promise<Members
   }
 }
 
-/** They do not go through this gate: their commits could be undone. One that is ending may lose its locks one by one. */
+/**
+ * These processes bypass this gate: their commits could be undone. One that is ending may lose its locks one by one.
+ */
 async function refuseUnregistered(directory: string, { otherPids }: Membership): Promise<void> {
   const end = performance.now() + lockLossMsMax
   for (;;) {
@@ -157,9 +159,9 @@ async function openThroughGate(directory: string, gate: Gate, isReadOnly: boolea
 }
 
 /**
- * Alone in the gate: no process opens, commits or closes meanwhile, so it must not take long when there are others
- * (`membership.otherPids`). The files are checked before LMDB touches them, but where this process has them open: the check may
- * read `lock.mdb`, and closing that ends the locks that LMDB holds on it.
+ * Alone in the gate: no process opens, commits or closes meanwhile, so it must be fast if other processes exist
+ * (`membership.otherPids`). The files are checked before LMDB opens them, unless this process already has them open:
+ * the check may read `lock.mdb`, and closing that ends LMDB's locks on it.
  */
 async function openAsMember(
   directory: string,
@@ -174,7 +176,7 @@ async function openAsMember(
     if (isOpen) note?.refuseOtherFiles(directory)
     if (membership !== undefined) makeFile(join(directory, 'lock.mdb'))
     if (isReadOnly) return await openLmdbToRead(directory)
-    // LMDB takes empty files for new ones, and would make them for the user of this process.
+    // LMDB treats empty files as new ones, and would create them for the user of this process.
     makeFile(join(directory, 'data.mdb'))
     return await openLmdb(directory)
   } catch (error) {
@@ -183,16 +185,16 @@ async function openAsMember(
   }
 }
 
-/** Of a handle of a store, whatever file it has open. */
+/** The location of a store's handle, whichever file it has open. */
 interface Place {
   readonly directory: string
   readonly gate: Gate
-  /** Undefined where nobody can write to the store. */
+  /** Undefined if no process can write to the store. */
   readonly note: WriterNote | undefined
   readonly isReadOnly: boolean
 }
 
-/** What is open beside LMDB. */
+/** Resources opened along with LMDB. */
 interface Beside {
   readonly files: OpenedFiles
   readonly held: LockFile | undefined
@@ -214,7 +216,7 @@ function openBeside(
   }
   const files = new OpenedFiles(directory, gate)
   note?.noteFiles(directory)
-  // A handle that only reads shows what was there when it was opened.
+  // A read-only handle shows the state at its opening.
   if (note === undefined || isReadOnly) return { files, held, lockTable: undefined }
   const lockTable = openLockTable(join(directory, 'lock.mdb'))
   const openAnother = (): Gate => openGate(processDirectory(directory))
@@ -244,14 +246,14 @@ function openedEnvironment(
     beside = openBeside(place, environment, held)
     open.environment = environment
     open.files = beside.files
-    // Now, and not before: whoever finds the former file held by nobody may commit to this one.
+    // Not earlier: a process that finds the former file unlocked may commit to this one.
     former.held?.unlock()
     return {
       environment: former.environment,
       async close() {
         await former.environment.close()
         former.lockTable?.close()
-        // Last, so that it is not LMDB who gives back the file, and all others wait for it.
+        // Last, so that LMDB does not release the file, which all other processes wait for.
         former.held?.closeAside()
       },
     }
@@ -264,7 +266,8 @@ function openedEnvironment(
     note,
     files: opened.files,
     async openReplacement() {
-      // A gate of its own, since what is locked by one file descriptor twice is locked once, and commits of this handle are in the other.
+      // A separate gate: a file descriptor's second lock on a file has no effect, and commits of this handle hold the
+      // first.
       const alone = openGate(processDirectory(directory))
       try {
         if (await alone.enterAlone(storeOpeningMsMax)) return await openInPlace()
@@ -295,7 +298,7 @@ async function closeThroughGate(
   gate: Gate,
   membership: Membership | undefined,
 ): Promise<void> {
-  // Where an opener does not get on, closing beside it can make its opening fail, and nothing worse; never to end would be.
+  // If an opener is stuck, closing can at worst make its opening fail; waiting forever would be worse.
   const isInside = await gate.enter(storeClosingMsMax)
   try {
     endSharedRead(environment)
@@ -307,7 +310,7 @@ async function closeThroughGate(
   }
 }
 
-/** lmdb-js closes what is still open when a process exits: that is a closing too, unless a commit is in its way. */
+/** lmdb-js closes open environments when a process exits; that is a closing too, unless a commit blocks it. */
 function keepUntilExit(gate: Gate): void {
   if (!isExitWatched) process.once('exit', enterGatesForGood)
   isExitWatched = true

@@ -1,4 +1,4 @@
-/** Addresses of stores on PostgreSQL: `postgres://…`, with parameters of Ashlar among those of the protocol. */
+/** Addresses of stores on PostgreSQL: `postgres://…`, with parameters of Ashlar and of the protocol. */
 import { PlaceRefused } from '../place-refused.ts'
 
 const defaults = {
@@ -14,7 +14,7 @@ const connectionsMax = 1_000
 const portMax = 65_535
 const portDefault = '5432'
 
-/** Parameters that say how to connect, as libpq has them, and the variables that stand in for them. */
+/** Connection parameters as in libpq, and their environment variables. */
 const protocolVariables = {
   sslmode: 'PGSSLMODE',
   sslrootcert: 'PGSSLROOTCERT',
@@ -36,7 +36,7 @@ export interface ServerAddress {
 }
 
 export interface PostgresAddress {
-  /** In the order in which they are tried; more than one where the database can move from server to server. */
+  /** In the order of connection attempts; several if the database can fail over between servers. */
   readonly servers: readonly ServerAddress[]
   readonly user: string | undefined
   /** For the driver alone. */
@@ -45,32 +45,31 @@ export interface PostgresAddress {
   readonly applicationName: string | undefined
   readonly ssl: {
     readonly mode: SslMode
-    /** Files; a root certificate may be `system` too. */
+    /** Files; the root certificate may also be `system`. */
     readonly rootCertificate: string | undefined
     readonly certificate: string | undefined
     readonly key: string | undefined
   }
-  /** Where the store is, without user and password. */
+  /** The location of the store, without user and password. */
   readonly location: string
-  /** The PostgreSQL schema in which the tables are. */
   readonly schema: string
-  /** Connections that read at once; half as many, but at least two, commit beside them. */
+  /** Connections for reads; half as many, but at least two, are for commits. */
   readonly connections: number
-  /** How long one statement may take before it is given up; 0: for ever. */
+  /** Timeout of a statement; 0: none. */
   readonly statementMs: number
-  /** On a distributed table: whether reads keep commits out, so as to see one point in time of all placements. */
+  /** On a distributed table: whether reads block commits, to see all placements at one point in time. */
   readonly areReadsLocking: boolean
-  /** How long such a read may keep commits out before it is ended. */
+  /** Time limit of a read that blocks commits. */
   readonly lockingMs: number
-  /** Whether Citus is to distribute a table that is made. */
+  /** Whether Citus is to distribute a new table. */
   readonly isDistributed: boolean
-  /** How long the database may be out of reach, and how long a free connection is waited for. */
+  /** How long to wait for an unreachable database or a free connection. */
   readonly patienceMs: number
 }
 
 /**
- * Reads `postgres://user:password@host:port,host:port/database?schema=ashlar&connections=20`; what is left out comes from PGHOST,
- * PGUSER, PGPASSWORD and the like. Throws an `Error` that never quotes a password.
+ * Parses `postgres://user:password@host:port,host:port/database?schema=ashlar&connections=20`; defaults come from
+ * PGHOST, PGUSER, PGPASSWORD and the like. Throws an `Error` that never quotes a password.
  */
 export function parsePostgresAddress(address: string): PostgresAddress {
   const parts = partsOf(address)
@@ -116,7 +115,7 @@ export function parsePostgresAddress(address: string): PostgresAddress {
   }
 }
 
-/** An address as it may be printed: without user, password and what else could be secret. */
+/** A printable address, without user, password and other possible secrets. */
 export function withoutCredentials(address: string): string {
   if (!/^postgres(ql)?:/.test(address)) return address
   try {
@@ -135,7 +134,7 @@ interface AddressParts {
   readonly parameters: URLSearchParams
 }
 
-/** Several hosts make no URL as the standard of URLs has it, so it is taken apart here. */
+/** `URL` refuses several hosts, so the address is parsed here. */
 function partsOf(address: string): AddressParts {
   const match = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^/?#]*))?(?:\?([^#]*))?$/.exec(address)
   if (match === null) throw unreadable()
@@ -151,7 +150,7 @@ function partsOf(address: string): AddressParts {
   }
 }
 
-/** `a:5432,b,[::1]:5433`; what is left out comes from PGHOST and PGPORT, which may be lists too. */
+/** `a:5432,b,[::1]:5433`; defaults come from PGHOST and PGPORT, which may be lists too. */
 function serversIn(text: string): ServerAddress[] {
   const ports = (nonEmpty(process.env.PGPORT) ?? portDefault).split(',')
   const listed = text === '' ? (nonEmpty(process.env.PGHOST) ?? 'localhost').split(',') : text.split(',')
@@ -174,7 +173,7 @@ function decoded(text: string | undefined): string | undefined {
   }
 }
 
-/** What is wrong may be the password itself, so nothing of the address is quoted. */
+/** The unreadable part may be the password, so nothing of the address is quoted. */
 function unreadable(): Error {
   return new PlaceRefused(
     'wrongPlace',
@@ -182,7 +181,7 @@ function unreadable(): Error {
   )
 }
 
-/** Whatever is asked for, only a server that writes will do; one that does not must not be asked for. */
+/** Only a primary is usable, so no other target may be requested. */
 function checkTarget(target: string | undefined, location: string): void {
   if (target !== undefined) oneOf('target_session_attrs', target, ['any', 'read-write', 'primary'], location)
 }

@@ -1,18 +1,18 @@
 /**
- * Ends connections whose server has stopped answering. PostgreSQL itself limits each statement (`statement_timeout`), but a host that has
- * vanished, or a firewall that has forgotten the connection, answers nothing at all, and no error ends the wait.
+ * Ends connections to servers that stopped responding. `statement_timeout` limits statements, but a host that
+ * vanished, or a firewall that dropped the connection, sends neither an answer nor an error.
  */
 import type { Socket } from 'node:net'
 import type pg from 'pg'
 import { NotAnswered } from './failures.ts'
 
-/** The server ends a statement by itself after `statementMs`; its answer may take so much longer to arrive. */
+/** The server ends a statement after `statementMs`; its answer may arrive this much later. */
 const graceMs = 2_000
-/** A limit is checked so many times before it has passed. */
+/** Number of checks within one limit. */
 const checksOfLimit = 16
 const checkMsMax = 1_000
 
-/** What pg has of a client, beside what it declares. */
+/** Fields of pg's client that its types do not declare. */
 interface Connected {
   readonly connection: { readonly stream: Socket }
 }
@@ -20,17 +20,17 @@ interface Connected {
 interface Watched {
   readonly client: pg.ClientBase
   readonly stream: Socket
-  /** Bytes received, and bytes that the socket has not passed on yet, at the last check. */
+  /** Bytes received, and bytes the socket has not sent yet, at the last check. */
   bytesRead: number
   bytesUnsent: number
-  /** The number of the check at which something was last received or passed on; or at which it began to wait. */
+  /** Number of the check at which data last moved, or the wait began. */
   heardAt: number
   isWaiting: boolean
 }
 
 /**
- * One timer for all connections, and nothing to do for each statement. Time is counted in checks: while the process itself stands still, no time passes,
- * and between two checks it reads what has arrived.
+ * One timer for all connections, and no work per statement. Time is counted in checks, so a stalled process does not
+ * count as a silent server.
  */
 export class AnswerWatch {
   private readonly limitMs: number
@@ -46,7 +46,7 @@ export class AnswerWatch {
     this.timer.unref()
   }
 
-  /** To be called before the client connects. */
+  /** Must be called before the client connects. */
   add(client: pg.ClientBase): void {
     const { stream } = (client as unknown as Connected).connection
     const watched = { client, stream, bytesRead: 0, bytesUnsent: 0, heardAt: this.now, isWaiting: false }
@@ -61,7 +61,7 @@ export class AnswerWatch {
         wait()
         return query.apply(client, given)
       },
-      // The other side has to agree that the connection is closed.
+      // The server has to agree that the connection is closed.
       end(...given: unknown[]) {
         wait()
         return end.apply(client, given)
@@ -73,7 +73,6 @@ export class AnswerWatch {
     client.once('end', () => this.watched.delete(client))
   }
 
-  /** Nothing that is left is waited for. */
   close(): void {
     clearInterval(this.timer)
     for (const { stream } of this.watched.values()) stream.destroy()
@@ -95,7 +94,7 @@ export class AnswerWatch {
       isAnyOver ||= one.isWaiting
     }
     if (!isAnyOver) return
-    // Others that have been silent for as long, and have nothing to lose, may well have gone the same way.
+    // Idle connections that were silent as long have probably failed too, and have nothing to lose.
     for (const { client, stream, isWaiting } of silent) {
       if (isWaiting || client.getTransactionStatus() === 'I') stream.destroy(new NotAnswered(this.limitMs))
     }
@@ -104,7 +103,7 @@ export class AnswerWatch {
 
 function look(one: Watched, now: number): void {
   const { bytesRead, writableLength } = one.stream
-  // What the socket passes on shows that the other side receives.
+  // Progress in sending shows that the server receives.
   if (bytesRead !== one.bytesRead || writableLength < one.bytesUnsent) one.heardAt = now
   one.bytesRead = bytesRead
   one.bytesUnsent = writableLength

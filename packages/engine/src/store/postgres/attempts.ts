@@ -1,10 +1,10 @@
-/** Retries of operations that failed because of the database: how often, and for how long. */
+/** Retries of operations that failed because of the database: number and duration. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Failure } from './failures.ts'
 
-/** Also without patience: a connection may have been lost while nobody used it, and so may the next. */
+/** Even without patience: idle connections may have been lost unnoticed, several in a row. */
 const attemptsMinDefault = 5
-/** Deadlocks do not come from commits themselves, which lock in order, but may come from others in the database. */
+/** Commits lock in order and cause no deadlocks, but other clients of the database may. */
 const passingMax = 10
 const delayMsMax = 250
 
@@ -14,25 +14,25 @@ export class Attempts {
   private attempt = 0
   private end: number | undefined
 
-  /** `patienceMs`: how long a database that cannot be used is waited for, from the first failure on. */
+  /** `patienceMs`: how long to wait for an unusable database, from the first failure on. */
   constructor(patienceMs: number, attemptsMin = attemptsMinDefault) {
     this.patienceMs = patienceMs
     this.attemptsMin = attemptsMin
   }
 
-  /** From now on, and for what waits itself: one attempt may take all the time there is. */
+  /** Counts patience from now, for operations that wait themselves: one attempt may use all of it. */
   static fromNow(patienceMs: number): Attempts {
     return Attempts.until(performance.now() + patienceMs)
   }
 
-  /** As `fromNow`, for what has waited already. `end`: when it stops, by `performance.now()`. */
+  /** Like `fromNow`, for an operation that has already waited. `end`: its end, by `performance.now()`. */
   static until(end: number): Attempts {
     const attempts = new Attempts(0, 1)
     attempts.end = end
     return attempts
   }
 
-  /** Whether what failed so is worth another attempt; resolves when it is time for it. */
+  /** Whether to retry after the failure; resolves when the retry is due. */
   async another(failure: Failure): Promise<boolean> {
     this.attempt++
     this.end ??= performance.now() + this.patienceMs
@@ -44,7 +44,7 @@ export class Attempts {
   }
 }
 
-/** Longer from attempt to attempt, and each time another, so that those who failed together do not try together. */
+/** Grows with each attempt, and is random, so that operations that failed together do not retry together. */
 export async function pause(attempt: number): Promise<void> {
   await delay(Math.random() * Math.min(delayMsMax, 2 ** attempt))
 }

@@ -1,7 +1,7 @@
 /** Arrays in PostgreSQL's binary format: half the size of their text format, and cheaper to process on both sides. */
 import type { Bytes } from '../store.ts'
 
-/** Numbers of PostgreSQL's types. */
+/** Type OIDs of PostgreSQL. */
 const elementType = { int2: 21, int4: 23, bytea: 17, text: 25 } as const
 
 export function int2Array(values: readonly number[]): Buffer {
@@ -31,7 +31,7 @@ function integers(values: readonly number[], type: 'int2' | 'int4', width: 2 | 4
   return array
 }
 
-/** Bytes are set one by one: a call of `Buffer` for each number costs more than all of them. Returns where the next one follows. */
+/** Sets bytes one by one, which costs less than a call of `Buffer` per number. Returns the end offset. */
 function setIntegers(array: Buffer, start: number, values: readonly number[], width: 2 | 4): number {
   let at = start
   for (const value of values) {
@@ -45,7 +45,7 @@ function setIntegers(array: Buffer, start: number, values: readonly number[], wi
   return at
 }
 
-/** Returns where the next one follows. */
+/** Returns the end offset. */
 export function setInt32(array: Buffer, value: number, at: number): number {
   array[at] = value >> 24
   array[at + 1] = value >> 16
@@ -54,7 +54,7 @@ export function setInt32(array: Buffer, value: number, at: number): number {
   return at + 4
 }
 
-/** So few bytes are copied sooner than the call that copies them is made. */
+/** Up to this length a loop copies faster than a call. */
 const fewBytes = 32
 
 function elements(values: readonly (Bytes | null)[], type: 'bytea' | 'text'): Buffer {
@@ -67,11 +67,11 @@ function itself(value: Bytes | null): Bytes | null {
   return value
 }
 
-/** What is copied in one piece: about a millisecond of work. */
+/** Copied in one piece: about a millisecond of work. */
 const pieceElements = 2_048
 const pieceBytes = 1_048_576
 
-/** Of what each element has, in pieces, between which others may have their turn; of few elements there is one piece alone. */
+/** Of one number per item, as a generator that may yield between pieces; few items take one piece. */
 export function* int4ArrayInPieces<T>(
   all: readonly T[],
   numberOf: (one: T) => number,
@@ -86,7 +86,7 @@ export function* int4ArrayInPieces<T>(
   return array
 }
 
-/** The same; it asks for the bytes of an element several times. */
+/** Of one value per item; `bytes` is read several times per item. */
 export function* byteaArrayInPieces<T>(
   all: readonly T[],
   bytesIn: (one: T) => Bytes | null,
@@ -124,7 +124,7 @@ function bytesOf<T>(all: readonly T[], from: number, to: number, bytesIn: (one: 
   return bytes
 }
 
-/** Returns where the next one follows. */
+/** Returns the end offset. */
 function setElements<T>(
   array: Buffer,
   start: number,
@@ -141,7 +141,7 @@ function setElements<T>(
   return at
 }
 
-/** An element. Returns where the next one follows. */
+/** Returns the end offset. */
 function setBytes(array: Buffer, start: number, value: Bytes): number {
   const { length } = value
   const at = setInt32(array, length, start)
@@ -150,7 +150,7 @@ function setBytes(array: Buffer, start: number, value: Bytes): number {
   return at + length
 }
 
-/** One dimension, counted from 1; none at all where there is nothing. Absent values are told by their lengths. */
+/** One dimension from 1, or none for an empty array. Lengths mark absent values. */
 export function begunArray(length: number, type: keyof typeof elementType, bytes: number): Buffer {
   const array = Buffer.allocUnsafe(length === 0 ? 12 : headerBytes + bytes)
   array.writeInt32BE(length === 0 ? 0 : 1, 0)

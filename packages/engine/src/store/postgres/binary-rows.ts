@@ -1,17 +1,17 @@
 /**
- * Rows of PostgreSQL in binary form. The parser of pg converts each value to a string, which does not preserve bytes,
- * so values would have to be hexadecimal digits: twice as long, and expensive to produce and to parse on both sides.
+ * Rows of PostgreSQL in binary form. The parser of pg converts values to strings, which does not preserve bytes;
+ * hexadecimal digits would be twice as long and slow on both sides.
  */
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import pg from 'pg'
 
-/** Numbers of PostgreSQL's types. */
+/** Type OIDs of PostgreSQL. */
 const type = { bytea: 17, int8: 20, int4: 23, text: 25, int4Array: 1007 } as const
 
 type ReadValue = (bytes: Buffer) => unknown
 
-/** As they come where a query asks for `binary`. */
+/** Parsers for queries that request `binary`. */
 const binary: Readonly<Record<number, ReadValue>> = {
   [type.bytea]: (bytes) => bytes,
   [type.int8]: (bytes) => Number(bytes.readBigInt64BE()),
@@ -20,7 +20,7 @@ const binary: Readonly<Record<number, ReadValue>> = {
 }
 
 const text: Readonly<Record<number, ReadValue>> = {
-  // Two characters, \x, stand before the digits.
+  // After the prefix \x.
   [type.bytea]: (bytes) => Buffer.from(textOf(bytes).slice(2), 'hex'),
   [type.text]: textOf,
   [type.int4Array]: (bytes) => (bytes.length === 2 ? [] : textOf(bytes).slice(1, -1).split(',').map(Number)),
@@ -34,7 +34,7 @@ function numberOf(bytes: Buffer): number {
   return Number(textOf(bytes))
 }
 
-/** What comes is bytes, text, an integer, or an array of integers. */
+/** Values are bytes, text, an integer, or an array of integers. */
 export const valueTypes = {
   getTypeParser(oid: number, format?: 'text' | 'binary'): ReadValue {
     if (format !== 'binary') return text[oid] ?? numberOf
@@ -44,7 +44,7 @@ export const valueTypes = {
   },
 } as unknown as pg.CustomTypesConfig
 
-/** A statement that is prepared under its name, once a connection; gives rows as arrays of values, which come in bytes. */
+/** A statement prepared under its name once per connection; its rows are arrays of values in bytes. */
 export interface PreparedStatement extends pg.QueryArrayConfig<unknown[]> {
   readonly name: string
   readonly binary: true
@@ -54,9 +54,9 @@ export function preparedStatement(name: string, text: string, values: unknown[])
   return { name, text, values, rowMode: 'array', binary: true }
 }
 
-/** Rows as they came. Nothing is made of a value before it is asked for: what is made and kept while others are waited for costs more than to read it. */
+/** Rows as received. Values are decoded on access, since keeping decoded values costs more than decoding. */
 export class RowsInBytes {
-  /** Of each row, what it lies in and where its first value does. */
+  /** The buffer of each row, and the offset of its first value. */
   private readonly received: Buffer[] = []
   private readonly starts: number[] = []
 
@@ -73,7 +73,7 @@ export class RowsInBytes {
     this.add(received[row] as Buffer, starts[row] as number)
   }
 
-  /** The value lies in what was received; undefined for null. */
+  /** A view of the received value; undefined for null. */
   bytes(row: number, column: number): Buffer | undefined {
     const received = this.received[row] as Buffer
     const at = this.locate(row, column)
@@ -94,14 +94,14 @@ export class RowsInBytes {
     return Number((this.received[row] as Buffer).readBigInt64BE(this.locate(row, column) + 4))
   }
 
-  /** The first bytes of a value that has them. */
+  /** Copies the first bytes of a value. */
   copy(row: number, column: number, to: Uint8Array, at: number, bytes: number): void {
     const received = this.received[row] as Buffer
     const start = this.locate(row, column) + 4
     for (let i = 0; i < bytes; i++) to[at + i] = received[start + i] as number
   }
 
-  /** Of the values in a column, byte by byte. */
+  /** Compares two values of a column bytewise. */
   compare(row: number, other: number, column: number): number {
     const one = this.received[row] as Buffer
     const two = this.received[other] as Buffer
@@ -123,7 +123,7 @@ export class RowsInBytes {
     return sorted
   }
 
-  /** Of its length, behind which the value lies. */
+  /** Offset of the length of the value, which follows it. */
   private locate(row: number, column: number): number {
     const received = this.received[row] as Buffer
     let at = this.starts[row] as number
@@ -135,13 +135,13 @@ export class RowsInBytes {
 class RowsQuery extends pg.Query {
   readonly found = new RowsInBytes()
 
-  /** In place of what reads each value. */
+  /** Replaces the handler that decodes each value. */
   handleDataRow({ bytes, start }: RowMessage): void {
     this.found.add(bytes, start)
   }
 }
 
-/** What the statement gives, as it comes. Rejects with what pg does. */
+/** The rows of the statement, undecoded. Rejects with the errors of pg. */
 export function rowsInBytes(client: pg.ClientBase, statement: PreparedStatement): Promise<RowsInBytes> {
   return new Promise((resolve, reject) => {
     const query: RowsQuery = new RowsQuery(statement, (error) => {
@@ -152,12 +152,12 @@ export function rowsInBytes(client: pg.ClientBase, statement: PreparedStatement)
   })
 }
 
-/** What pg has of a connection, beside what it tells of it. */
+/** Fields of pg's connection that its types do not declare. */
 interface Connection extends EventEmitter {
   attachListeners(stream: Pick<EventEmitter, 'on'>): void
 }
 
-/** Rows of the client have their values in bytes, which `valueTypes` read. Before it connects. */
+/** Makes the client's rows have values in bytes, for `valueTypes`. Must be called before it connects. */
 export function receiveRowsInBytes(client: pg.ClientBase): void {
   const { connection } = client as unknown as { connection: Connection }
   const attachListeners = connection.attachListeners.bind(connection)
@@ -180,11 +180,11 @@ export function receiveRowsInBytes(client: pg.ClientBase): void {
 
 type Values = (Buffer | null)[]
 
-/** A row where it lies; one of a connection for all its rows, each of which is read before the next comes. */
+/** A row in the received buffer; one object per connection, since each row is read before the next arrives. */
 class RowMessage {
   readonly name = 'dataRow'
   bytes: Buffer = Buffer.alloc(0)
-  /** Of the first value. */
+  /** Offset of the first value. */
   start = 0
 
   get fields(): Values {
@@ -192,20 +192,20 @@ class RowMessage {
   }
 }
 
-/** A message is its kind, in one byte; its length from there on, in four; and what it says. */
+/** A message is its type (1 byte), the length of the rest (4 bytes), and its content. */
 const headBytes = 5
-/** Of the values of a row, before the first of them. */
+/** Bytes of the column count, before the values. */
 const countBytes = 2
 const rowMessage = 'D'.charCodeAt(0)
 
-/** Parts what is received into rows and whatever else comes between them, in order. */
+/** Splits received data into rows and other messages, in order. */
 class Messages {
   private readonly row: (bytes: Buffer, start: number) => void
   private readonly other: (bytes: Buffer) => void
-  /** The beginning of a message. */
+  /** The incomplete message. */
   private held: Buffer[] = []
   private heldBytes = 0
-  /** With so many bytes more is known of it. */
+  /** Bytes needed before the message can be parsed further. */
   private wantedBytes = 0
 
   constructor(row: (bytes: Buffer, start: number) => void, other: (bytes: Buffer) => void) {
@@ -234,7 +234,7 @@ class Messages {
     this.wantedBytes = wanted
   }
 
-  /** Of what is received, only what the message lacks is copied. Returns where the next one begins, or the end. */
+  /** Copies only the missing part of the message. Returns the start of the next one, or the end. */
   private complete(received: Buffer): number {
     let at = 0
     while (this.heldBytes > 0) {
@@ -263,7 +263,7 @@ class Messages {
   }
 }
 
-/** They lie in what was received, which nobody else writes to. */
+/** Views of the received buffer, which is never overwritten. */
 function valuesOf(bytes: Buffer, start: number): Values {
   const count = bytes.readUInt16BE(start - countBytes)
   const values = new Array<Buffer | null>(count)

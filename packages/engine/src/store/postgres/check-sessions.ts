@@ -1,17 +1,14 @@
-/**
- * Checks that connections are sessions of the server, as is required, and not assigned by a pooler for one transaction at a
- * time.
- */
+/** Checks that connections are sessions of the server, not assigned by a pooler per transaction. */
 import type pg from 'pg'
 import { pause } from './attempts.ts'
 import type { Connections } from './connections.ts'
 
-/** A pooler may hand out its connections in any order: a few transactions show it. */
+/** A pooler may assign connections in any order; a few transactions reveal it. */
 const rounds = 4
 
 /**
- * Throws an `Error` for the operator where what is set for a session, and what is prepared in it, would be found in others. While
- * one connection holds a transaction, another begins some: sessions keep their backends, and share none.
+ * Throws an `Error` for the operator if session state or prepared statements would leak between connections. While
+ * one connection holds a transaction, another starts some: sessions keep distinct backends.
  */
 export async function checkSessions(connections: Connections): Promise<void> {
   const one = await connections.reader(false)
@@ -23,7 +20,7 @@ export async function checkSessions(connections: Connections): Promise<void> {
       other.release()
     }
   } finally {
-    // Also where there was no second connection: the pool is not ended before each has come back.
+    // Even without a second connection: the pool ends only after every release.
     one.release()
   }
 }
@@ -43,7 +40,7 @@ async function compareBackends(one: pg.PoolClient, other: pg.PoolClient): Promis
 const refusal =
   'the address belongs to a connection pooler in transaction or statement mode, and Ashlar needs sessions of its own; run the pooler in session mode, or use the address of the database itself'
 
-/** A pooler that assigns connections by statement refuses transactions. */
+/** A pooler that assigns connections per statement refuses transactions. */
 async function begin(client: pg.PoolClient): Promise<void> {
   try {
     await client.query('BEGIN')

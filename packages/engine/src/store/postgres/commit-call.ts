@@ -1,10 +1,10 @@
 /**
- * Encodes commits as the parameters of one call of the commit function: keys in the order in which they are locked, each
- * once. Several small commits share a call; a large one has a call to itself.
+ * Encodes commits as parameters of one call of the commit function: distinct keys in locking order. Several small
+ * commits share a call; a large one has a separate call.
  */
 import { unreachable } from '../../errors.ts'
 import type { KeyPlacement, Segment } from '../key-placement.ts'
-import { letGoOf, letGoOfValues, packedKeys } from '../packed-rows.ts'
+import { packedKeys, releaseRows, releaseValues } from '../packed-rows.ts'
 import { sortInPieces } from '../sort-in-pieces.ts'
 import type { Bytes, CommitOutcome, Precondition, UnchangedRange } from '../store.ts'
 import {
@@ -32,7 +32,7 @@ import { isUnnumbered } from './unnumbered.ts'
 
 type RangePrecondition = Extract<Precondition, { kind: 'range' }>
 
-/** A precondition, its position among all of the call, from 1, and whose it is. */
+/** A precondition, its position within the call, from 1, and its commit. */
 interface Located<T extends Precondition = Precondition> {
   readonly precondition: T
   readonly position: number
@@ -40,21 +40,23 @@ interface Located<T extends Precondition = Precondition> {
   readonly lock: KeyLock | undefined
 }
 
-// A call holds its locks until it is done, and is given up as a whole.
+// A call holds its locks until it ends, and fails as a whole.
 const commitsMax = 64
 const bytesMax = 524_288
-/** Unchanged ranges of a commit that is grouped with others: each of them is compared with every key that the others write. */
+/**
+ * Most unchanged ranges of a grouped commit: each is compared with every key that other commits of the group write.
+ */
 const groupedRangesMax = 32
 
 /**
- * How the rows of a commit are locked and changed: on one node all together; where the table is distributed, one after the other, or
- * those of one placement that stand beside each other by one statement.
+ * How rows of a commit are locked and changed: on one node all together; on a distributed table individually, or
+ * adjacent rows of one placement per statement.
  */
 export type RowsOfCommit = 'together' | 'one by one' | 'in runs'
 
 const stepOf = { 'one by one': procedureFlags.byRow, 'in runs': procedureFlags.byPlacement } as const
 
-// What one statement takes: its text grows with it.
+// Bounds of one statement, whose text grows with its keys.
 const runKeysMax = 256
 const runBytesMax = 131_072
 
@@ -65,21 +67,24 @@ export class CommitCall {
   private readonly keys: KeyPlacement
   private readonly members: CommitLocks[] = []
   private locks: Map<string, KeyLock> = new Map()
-  /** Preconditions that are sent, in the order of their positions: all but that of the version, and those that go without saying. */
+  /** Preconditions to be sent, by position: without those of the version, and implied ones. */
   private readonly located: Located[] = []
   private bytes = 0
-  /** Of one large commit: its new rows are required to be absent, which is not sent for each of them. */
+  /** For one large commit: all new rows must be absent, which one flag says for all of them. */
   private newAreAbsent = false
-  /** Those rows, in the order in which they are sent. */
+  /** The new rows, in the order sent. */
   private added: readonly KeyLock[] = []
-  /** Of preconditions that are sent: how many come before those of new rows. */
+  /** Number of sent preconditions that precede those of new rows. */
   private sentBefore = 0
 
   constructor(keys: KeyPlacement) {
     this.keys = keys
   }
 
-  /** Of one large commit, to which no other is added. `newAreAbsent`: the function knows that flag. In pieces. */
+  /**
+   * A call of one large commit, to which no other is added, built in pieces. `newAreAbsent`: the function supports
+   * that flag.
+   */
   static *ofOne(
     member: CommitLocks,
     keys: KeyPlacement,
@@ -109,7 +114,7 @@ export class CommitCall {
     return call
   }
 
-  /** False where it has to wait for another group: what it needs of some key does not go together with the others. */
+  /** False if the commit has to wait for another group, because it is incompatible with this one. */
   add(member: CommitLocks): boolean {
     if (this.members.length > 0 && !this.hasRoomFor(member)) return false
     this.members.push(member)
@@ -127,7 +132,6 @@ export class CommitCall {
     return true
   }
 
-  /** What is sent of it is not kept. */
   get isLarge(): boolean {
     return this.members[0]?.packed !== undefined
   }
@@ -137,8 +141,8 @@ export class CommitCall {
   }
 
   /**
-   * Where the call is noted as done: with a placement that it changes. If that is all it changes, Citus commits both on one node in one
-   * phase; else in two, with all others.
+   * The placement at which the call is recorded as done: one that it changes. If it changes no other, Citus commits
+   * on one node in one phase; otherwise in two.
    */
   get proofPlacement(): number {
     let first: KeyLock | undefined
@@ -149,7 +153,6 @@ export class CommitCall {
     return first?.placement ?? 0
   }
 
-  /** It requires ranges to be unchanged. */
   get hasRanges(): boolean {
     return this.members.some(({ unchanged }) => unchanged.length > 0)
   }
@@ -158,7 +161,7 @@ export class CommitCall {
     return this.members[0]?.isExclusive === true
   }
 
-  /** In pieces, between which others may have their turn; of few keys there is one. */
+  /** In pieces, between which the event loop may be yielded; few keys take one piece. */
   *toParameters(rows: RowsOfCommit): Generator<undefined, CommitParameters, undefined> {
     const locked: KeyLock[] = []
     const added: KeyLock[] = []
@@ -218,7 +221,7 @@ export class CommitCall {
     return steps | lockStep(locked) | changeSteps(locked, added, blind, this.keys.appendPlacement)
   }
 
-  /** Of each commit, in order. `failed`: what the function has returned. */
+  /** One outcome per commit, in order. `failed`: the function's result. */
   outcomes(failed: readonly number[]): CommitOutcome[] {
     if (failed[0] === 0) {
       return this.members.map(({ version }) => ({ isCommitted: false, failed: version as Precondition }))
@@ -231,7 +234,7 @@ export class CommitCall {
     return outcomes
   }
 
-  /** What is required of new rows has the positions behind what is sent with other keys, in their order; then come ranges. */
+  /** Preconditions of new rows have the positions after those sent with other keys, in order; ranges follow. */
   private requiredAt(position: number): Pick<Located, 'owner' | 'precondition'> {
     const { located, added, sentBefore, newAreAbsent } = this
     if (!newAreAbsent || position <= sentBefore) return located[position - 1] as Located
@@ -241,7 +244,7 @@ export class CommitCall {
     return { owner: 1, precondition: this.absentAt(position - sentBefore) }
   }
 
-  /** Of the new row that is the nth, from 1. */
+  /** The precondition of the nth new row, from 1. */
   private absentAt(nth: number): Precondition {
     const [member] = this.members
     const lock = this.added[nth - 1]
@@ -266,7 +269,7 @@ export class CommitCall {
     return !this.disturbsRanges(member)
   }
 
-  /** All commits of a call are checked before any of them is made: so none may change what another has read. */
+  /** All commits of a call are checked before any is applied, so none may change what another has read. */
   private disturbsRanges({ locks, unchanged }: CommitLocks): boolean {
     if (unchanged.length > groupedRangesMax || unchanged.some((range) => changesSome(this.locks, range))) return true
     return this.members.some((other) => {
@@ -286,7 +289,7 @@ export class CommitCall {
   }
 }
 
-/** Whether a key that is written lies in the range. */
+/** Whether a written key lies in the range. */
 function changesSome(locks: ReadonlyMap<string, KeyLock>, { range: { from, to } }: UnchangedRange): boolean {
   for (const lock of locks.values()) {
     if (isShared(lock)) continue
@@ -304,7 +307,7 @@ function inLockOrder(one: KeyLock, other: KeyLock): number {
   return one.placement - other.placement || (one.name < other.name ? -1 : 1)
 }
 
-/** 0 where the locks differ in strength, or a row may have to be made: they are taken one by one then. */
+/** 0 if locks differ in strength, or a row may have to be created: they are then acquired one by one. */
 function lockStep(locked: readonly KeyLock[]): number {
   const [first] = locked
   if (first === undefined || strengthOf(first) === 0) return 0
@@ -381,9 +384,9 @@ function ownersOf(locks: readonly KeyLock[]): Generator<undefined, Buffer, undef
 
 const noNumbers = int4Array([])
 
-/** What is copied in one piece: less than a millisecond of work. */
+/** Bytes copied in one piece: less than a millisecond of work. */
 const pieceBytes = 1_048_576
-/** Of an element: its length, and itself. */
+/** Bytes of the length and the value of an element. */
 const placementElementBytes = 8
 
 /**
@@ -413,13 +416,13 @@ function* packedArrays(all: readonly PlacedRows[]): Generator<undefined, RowArra
     keyAt = yield* copied(rows.keys, keys, keyAt)
     valueAt = yield* copied(rows.values, values, valueAt)
     if (!isLarge) continue
-    if (rows.areNew) letGoOfValues(rows)
-    else letGoOf(rows)
+    if (rows.areNew) releaseValues(rows)
+    else releaseRows(rows)
   }
   return { placements, keys, values }
 }
 
-/** Returns where the next ones follow. */
+/** Returns the end offset. */
 function* copied(from: Buffer, to: Buffer, at: number): Generator<undefined, number, undefined> {
   for (let start = 0; start < from.length; start += pieceBytes) {
     if (start > 0) yield
@@ -470,7 +473,7 @@ function isOfRange(precondition: Precondition): precondition is RangePreconditio
   return precondition.kind === 'range' || precondition.kind === 'unchanged'
 }
 
-/** What is required in no segment makes the last one fail. */
+/** A requirement that lies in no segment fails the last one. */
 function rangeParts(precondition: RangePrecondition | UnchangedRange, { segmentsOf }: KeyPlacement) {
   const segments = segmentsOf(precondition.range)
   const nowhere = { firstPlacement: 0, lastPlacement: -1, from: Buffer.alloc(0), to: undefined }

@@ -1,4 +1,4 @@
-/** What a commit does to each of its keys, and whether it is compatible with the other commits of a group. */
+/** The effect of a commit on each of its keys, and its compatibility with other commits of a group. */
 import type { KeyPlacement } from '../key-placement.ts'
 import { PackedChanges, PackedPreconditions, type PackedRows, packedAt, packedPuts } from '../packed-rows.ts'
 import { hasSome } from '../sequence.ts'
@@ -7,24 +7,24 @@ import { lockFlags } from './commit-parameters.ts'
 import { unnumberedPuts, withUnnumbered } from './unnumbered.ts'
 
 export interface KeyLock {
-  /** The key as text, a character a byte: in the same order. */
+  /** The key as text, one character per byte, which preserves order. */
   readonly name: string
   readonly key: Bytes
   readonly placement: number
   wants: number
   isRequired: boolean
-  /** It loses its commit when it is not there. */
+  /** The commit fails if the key is absent. */
   hasToExist: boolean
   /** Bytes of the longest revision required; -1 with none. */
   prefixBytes: number
   value: Bytes | null
-  /** The number of the commit, from 1; 0 where several expect the key alike. */
+  /** The number of the commit, from 1; 0 if several commits have the same expectation of the key. */
   owner: number
-  /** Where it is among the keys sent, from 1. */
+  /** Position among the keys sent, from 1. */
   place: number
 }
 
-/** Of a range, the lock is that of its range lock key; a range that is to be unchanged has none. */
+/** The lock of a range is that of its range lock key; an unchanged range has none. */
 export interface RequiredKey {
   readonly precondition: Precondition
   readonly lock: KeyLock | undefined
@@ -36,26 +36,24 @@ export interface PlacedRows {
   readonly rows: PackedRows
 }
 
-/** All that a commit writes, in the order in which rows are locked; their keys have no locks. */
+/** All writes of a commit, in locking order; their keys have no locks. */
 export interface PackedWrites {
   readonly added: readonly PlacedRows[]
   readonly blind: readonly PlacedRows[]
-  /** Some of `blind` wait for their numbers. */
+  /** Some keys of `blind` contain placeholders for numbers. */
   readonly hasUnnumbered: boolean
 }
 
 export interface CommitLocks {
-  /** Present where the commit writes packed rows and what it requires beside them is a version, and keys that are there. */
+  /** Present if the commit writes packed rows and otherwise requires only a version, and present keys. */
   readonly packed: PackedWrites | undefined
-  /** By key. */
   readonly locks: Map<string, KeyLock>
-  /** All but the one below. */
   readonly expected: readonly RequiredKey[]
-  /** What is required of the `versionKey`, where that is not changed; it is looked at for a whole group at once. */
+  /** The requirement of the `versionKey`, if that is not changed; checked once for a whole group. */
   readonly version: Extract<Precondition, { kind: 'revision' }> | undefined
-  /** Ranges that are to be unchanged; they are part of `expected`. */
+  /** Unchanged ranges; also part of `expected`. */
   readonly unchanged: readonly UnchangedRange[]
-  /** It changes the `versionKey`, or has it as the range lock key of a range. */
+  /** It changes the `versionKey`, or uses it as the range lock key of a range. */
   readonly isExclusive: boolean
   /** Of keys and values. */
   readonly bytes: number
@@ -65,8 +63,8 @@ export interface CommitLocks {
 const pieceSteps = 1_024
 
 /**
- * In pieces, between which others may have their turn; of a small commit there is one piece alone. `takesPacked`: packed rows are
- * not walked through where that can be avoided.
+ * In pieces, between which the event loop may be yielded; a small commit takes one. `takesPacked`: packed rows are
+ * not iterated if that is avoidable.
  */
 export function* commitLocks(
   commit: Commit,
@@ -126,17 +124,17 @@ function isSame(one: Bytes, other: Bytes): boolean {
   return one.length === other.length && Buffer.compare(one, other) === 0
 }
 
-/** Whether others may require the same of the key, in one call. */
+/** Whether several commits of one call may require the key like this. */
 export function isShared(lock: KeyLock): boolean {
   return (lock.wants & ~lockFlags.revision) === 0
 }
 
-/** Required to be absent, and nothing that contradicts it: what holds of it is known once it is inserted. */
+/** Required to be absent, without a contradictory requirement: its insertion decides. */
 export function isNew(lock: KeyLock): boolean {
   return (lock.wants & ~lockFlags.put) === lockFlags.absent && !lock.hasToExist
 }
 
-/** Written whatever is there, and required by nothing. */
+/** Written regardless of its state, and not required. */
 export function isUnconditional(lock: KeyLock): boolean {
   return !lock.isRequired && (lock.wants === lockFlags.put || lock.wants === lockFlags.delete)
 }
@@ -167,7 +165,7 @@ function lockOf(locks: Map<string, KeyLock>, key: Bytes, { placementOf }: KeyPla
   return lock
 }
 
-/** Of several changes of one key the last counts. */
+/** The last of several changes of one key counts. */
 function addChange(locks: Map<string, KeyLock>, change: Change, keys: KeyPlacement): void {
   const lock = lockOf(locks, change.key, keys)
   const isPut = change.kind === 'put'

@@ -16,19 +16,21 @@ import { type Tables, tableOf } from './tables.ts'
 
 export interface CommitStrategy {
   readonly rows: RowsOfCommit
-  /** Packed rows are sent as they are: not on Citus. */
+  /** Whether packed rows are sent as they are; not on Citus. */
   readonly hasBulkCommits: boolean
   readonly tables: Tables
-  /** Absent where no commit has two phases. */
+  /** Absent if commits never have two phases. */
   readonly prepared: PreparedTransactions | undefined
 }
 
-/** One of several commits may have waited in vain for somebody else's lock, or cannot be sent: nothing was done, and each is to be tried alone. */
+/**
+ * One of several commits waited too long for a lock, or cannot be sent: nothing was done, and each is retried alone.
+ */
 export class FailedTogether extends Error {}
 
 /**
- * Throws FailedTogether; StoreUnavailable when the database stays out of reach and nothing was committed; OutcomeUnknown when it
- * stays out of reach and the call was sent, so that it may have been carried out.
+ * Throws FailedTogether; StoreUnavailable if the database remains unreachable and nothing was committed;
+ * OutcomeUnknown if it remains unreachable after the call was sent.
  */
 export async function commitTogether(
   connections: Connections,
@@ -56,7 +58,7 @@ export async function commitTogether(
       return call.outcomes(failed)
     } catch (error) {
       const failure = codeOf(error) === fencedSqlState ? 'unusable' : failureOf(error)
-      // Citus commits what is on one node there first, and may be interrupted before it has heard of it.
+      // Citus commits the rows of a single node there first, and may be interrupted before it learns of it.
       const isUnknown = failure === 'lost' || (prepared !== undefined && failure === 'unavailable')
       connection.client.release(isUnknown || failure === 'unusable')
       const failed = isUnknown
@@ -140,7 +142,7 @@ async function writerOf(connections: Connections): Promise<CommitConnection> {
 /** $1, $2 … of the function that commits. */
 const placeholders = parameterNames.map((_, i) => `$${i + 1}`).join(', ')
 
-/** The positions of preconditions that do not hold. */
+/** The positions of violated preconditions. */
 async function send(
   { address }: Connections,
   connection: CommitConnection,
@@ -167,7 +169,7 @@ interface Lost {
   readonly proof: number
   readonly prepared: PreparedTransactions | undefined
   readonly tables: Tables
-  /** What its last call has failed with. */
+  /** The error of its last call. */
   readonly error: unknown
 }
 
@@ -186,7 +188,7 @@ async function resolveUnknownOutcome(
     const fencing = fence(connections, tableOf(tables, proof, 'slot'), proof, connection.slot)
     row = await (prepared === undefined ? fencing : prepared.recoveringUntil(fencing))
   } catch {
-    // What is worth telling is why the connection was lost.
+    // The cause of the lost connection is the error worth reporting.
     throw outcomeUnknown(connections.address.location, error)
   }
   if (row.last !== connection.number) return undefined
@@ -196,7 +198,7 @@ async function resolveUnknownOutcome(
 }
 
 interface SlotRow {
-  /** Number of the last call done; 0 with none. */
+  /** Number of the last completed call; 0 with none. */
   readonly last: number
   readonly failed: readonly number[]
 }

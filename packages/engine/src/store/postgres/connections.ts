@@ -14,8 +14,8 @@ import { failureOf, isOutOfConnections, Refusal, toStoreError } from './failures
 import { CandidateRefused, Servers } from './servers.ts'
 
 /**
- * Every access goes by the primary key, and finds each row once; a plan made while the table was small must not outlive that. Texts of statements, and of the
- * commit function, are read as they are meant, whatever a role or database sets.
+ * Every access uses the primary key and finds each row once; a plan made while the table was small must not survive.
+ * Escapes in statements and the commit function are standard, whatever a role or database sets.
  */
 const session = `
   SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = off;
@@ -27,14 +27,14 @@ const session = `
 export type PlanCacheMode = 'auto' | 'force_generic_plan'
 const upkeepersMax = 2
 
-/** A connection that nobody uses is checked by the system from then on: ten times, once a second, before it is given up. */
+/** The system checks an idle connection from then on: ten times, once a second, before it gives up. */
 const keepAliveMs = 5_000
-/** How long the server may take to agree when connections are closed. */
+/** Time limit for the server to acknowledge the closing of connections. */
 const closingMs = 2_000
-/** After so long, a server that had no more connections to give is asked for one again. */
+/** A server that ran out of connections is asked for one again after this time. */
 const scarceMs = 10_000
 
-/** A standby, or a primary that is to be one, may lack what was acknowledged: it is not even read from. */
+/** A standby, or a primary being promoted, may lack acknowledged commits: it is not even read from. */
 async function checkWrites(client: pg.ClientBase, timeoutMs?: number): Promise<void> {
   const text = `SELECT (current_setting('transaction_read_only') = 'on')::int AS only_reads`
   const { rows } = await client.query({ text, ...withTimeout(timeoutMs) })
@@ -43,18 +43,18 @@ async function checkWrites(client: pg.ClientBase, timeoutMs?: number): Promise<v
   }
 }
 
-/** pg knows it, but does not declare it for a single query. */
+/** pg supports it, but does not declare it for a single query. */
 function withTimeout(timeoutMs: number | undefined): { query_timeout?: number } {
   return timeoutMs === undefined ? {} : { query_timeout: timeoutMs }
 }
 
-/** A connection that commits, and the row by which the outcome of its last commit can be found out. */
+/** A connection for commits, and the row that records the outcome of its last commit. */
 export interface CommitConnection {
   readonly client: pg.PoolClient
   readonly slot: string
   /** Number of the last commit sent. */
   number: number
-  /** So many came with answers: Citus warns where a node did not do what it was told to in the last phase of a commit. */
+  /** Number of warnings received: Citus warns if a node failed in the last phase of a commit. */
   readonly warnings: number
 }
 
@@ -62,9 +62,9 @@ export class Connections {
   readonly address: PostgresAddress
   readonly writersMax: number
   private readonly readers: pg.Pool
-  /** For snapshots asked for while another is held, and for commits: what the readers wait for never waits for readers. */
+  /** For commits, and for snapshots opened while another is held: these never wait for readers. */
   private readonly writers: pg.Pool
-  /** For what others wait for: never kept waiting by them. */
+  /** For requests that other requests wait for: never blocked by them. */
   private readonly upkeepers: pg.Pool
   private readonly slots = new WeakMap<pg.ClientBase, CommitConnection>()
   private readonly planCacheMode: PlanCacheMode
@@ -86,8 +86,8 @@ export class Connections {
   }
 
   /**
-   * `isNested`: asked for by work that holds a reader already; were it to wait for readers, all could wait for each other. `end`: after it no further attempt is made, by
-   * `performance.now()`; `patienceMs` from now where it is left out.
+   * `isNested`: requested by work that already holds a reader; if it waited for readers, all could wait for each
+   * other. `end`: time of the last attempt, by `performance.now()`; by default `patienceMs` from now.
    */
   reader(isNested: boolean, end?: number): Promise<pg.PoolClient> {
     const attempts = end === undefined ? undefined : Attempts.until(end)
@@ -95,7 +95,10 @@ export class Connections {
     return this.retryingConnect(pool, (client) => client, attempts)
   }
 
-  /** One more for work that has one already, unless others may want it: half of all are left to those who have none. */
+  /**
+   * A further reader for work that already has one, unless it may be needed: half of all are reserved for work
+   * without one.
+   */
   spareReader(): Promise<pg.PoolClient> | undefined {
     const { totalCount, idleCount, waitingCount } = this.readers
     if (waitingCount > 0 || totalCount - idleCount >= this.address.connections / 2) return undefined
@@ -116,7 +119,7 @@ export class Connections {
     })
   }
 
-  /** Runs statements of the store's own upkeep, which do no harm when they are run twice. */
+  /** Runs maintenance statements of the store, which may safely run twice. */
   upkeep(text: string, values: readonly unknown[] = []): Promise<pg.QueryResult> {
     return this.retryingConnect(this.upkeepers, async (client) => {
       const result = await this.run(client, text, values)
@@ -125,7 +128,7 @@ export class Connections {
     })
   }
 
-  /** As `upkeep`, within one transaction. */
+  /** Like `upkeep`, within one transaction. */
   upkeepTransaction(work: (run: (text: string) => Promise<pg.QueryResult>) => Promise<void>): Promise<void> {
     return this.retryingConnect(this.upkeepers, async (client) => {
       try {
@@ -140,7 +143,7 @@ export class Connections {
     })
   }
 
-  /** Throws StoreUnavailable unless a connection that commits is to be had, and its server takes changes. */
+  /** Throws StoreUnavailable unless a connection for commits is available, and its server accepts changes. */
   async checkWriter(): Promise<void> {
     await this.retryingConnect(this.writers, async (client) => {
       try {
@@ -161,7 +164,7 @@ export class Connections {
     this.watch.close()
   }
 
-  /** `work`: what the database's own statistics are to tell of the connections. */
+  /** `work`: the purpose of the connections, for the database's own statistics. */
   private pool(max: number, work: string): pg.Pool {
     const { applicationName, statementMs, patienceMs } = this.address
     const { servers } = this
@@ -170,13 +173,13 @@ export class Connections {
       Client: servers.clientClass(),
       application_name: applicationName ?? `ashlar ${work}`,
       max,
-      // What is sent does not wait for the answer to what was sent before.
+      // Statements are sent without waiting for the answers to earlier ones.
       pipeline: true,
       types: valueTypes,
       keepAlive: true,
       keepAliveInitialDelayMillis: keepAliveMs,
       idleTimeoutMillis: 60_000,
-      // Without patience too, a connection takes its time to be made.
+      // Even without patience, connecting takes time.
       connectionTimeoutMillis: Math.max(patienceMs, connectMs),
       onConnect: async (client: pg.ClientBase) => {
         try {
@@ -189,9 +192,9 @@ export class Connections {
         }
       },
     } as pg.PoolConfig)
-    // One that breaks while nobody uses it is replaced by the next that is asked for.
+    // A connection that breaks while idle is replaced at the next request.
     pool.on('error', () => undefined)
-    // What is of no use any more is closed at once: its server may never agree to that.
+    // Closed immediately: the server may never acknowledge.
     pool.on('release', (error, client) => {
       if (error) (client as unknown as { connection: { stream: Socket } }).connection.stream.destroy()
     })
@@ -209,7 +212,7 @@ export class Connections {
     }
   }
 
-  /** Waits for a connection that is free and for a database that is just coming back, but not for ever. */
+  /** Waits for a free connection and for a database that is just recovering, with a limit. */
   private async retryingConnect<T>(
     pool: pg.Pool,
     work: (client: pg.PoolClient) => Awaitable<T>,
@@ -223,9 +226,9 @@ export class Connections {
         return await work(await pool.connect())
       } catch (error) {
         if (isOutOfConnections(error)) await this.shareConnections(pool)
-        // A server that does not encrypt is asked again without, and that is no second attempt.
+        // The next candidate, such as the same server without encryption, does not count as another attempt.
         if (error instanceof CandidateRefused && ++candidates < this.servers.count) continue
-        // Of several candidates, the one that could be used is worth telling about, not those that never can.
+        // Among several candidates, report the error of the usable one, not of those that never are.
         if (!(error instanceof CandidateRefused)) failed = error
         if (await attempts.another(failureOf(error))) continue
         throw error instanceof Refusal ? error : toStoreError(this.address.location, failed ?? error)
@@ -233,7 +236,7 @@ export class Connections {
     }
   }
 
-  /** Whoever asks for a connection from now on waits for one that there is. A pool that has none gets one of another's. */
+  /** Later requests wait for existing connections. An empty pool receives one of another's. */
   private async shareConnections(pool: pg.Pool): Promise<void> {
     if (pool.totalCount > 0) return this.limit(pool)
     this.sharing ??= this.closeOne().finally(() => {
@@ -252,7 +255,7 @@ export class Connections {
       const client = await largest.connect()
       client.release(true)
     } catch {
-      // All of its connections are in use: whoever wants one asks again for as long as it has patience.
+      // All its connections are in use: requests retry until their patience ends.
     }
   }
 

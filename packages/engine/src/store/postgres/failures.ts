@@ -1,26 +1,28 @@
-/** What errors of PostgreSQL, of Citus and of the connection to them mean for a store. */
+/** Classification of errors of PostgreSQL, Citus and the connection, for a store. */
 import pg from 'pg'
 import { AshlarError } from '../../errors.ts'
 
-/** A statement took longer than it may, or was cancelled: nothing of it was done. */
+/** A statement exceeded its time or was cancelled, and had no effect. */
 export const statementTimedOut = '57014'
 const tooManyConnections = '53300'
 
 export type Failure =
-  /** The statement was not carried out, and never will be. */
+  /** The statement was not executed, and never will be. */
   | 'refused'
-  /** It was rolled back; over the same connection it may go through a moment later. */
+  /** It was rolled back; a retry on the same connection may succeed soon. */
   | 'passing'
-  /** It was not carried out, because of the state of its session or transaction: another connection may carry it out. */
+  /** It was not executed because of its session or transaction: another connection may succeed. */
   | 'unusable'
-  /** It was not carried out, since the database lacks something at present; the same again at once would not help. */
+  /**
+   * It was not executed because the database is temporarily short of something; an immediate retry would fail too.
+   */
   | 'unavailable'
-  /** Whether it was carried out is not known; the connection, or one behind it, is gone. */
+  /** Its outcome is unknown; the connection, or one behind it, is lost. */
   | 'lost'
 
-/** By SQLSTATE, the longest prefix counts; a state that is not listed is 'refused'. */
+/** By SQLSTATE; the longest matching prefix counts, and unlisted states are 'refused'. */
 const failureByState: Readonly<Record<string, Failure>> = {
-  // Connection exceptions. Citus reports a node that it cannot reach so, possibly in the middle of a commit.
+  // Connection exceptions. Citus also reports an unreachable node so, possibly in the middle of a commit.
   '08': 'lost',
   // Transaction rollback: serialization failure, deadlock.
   '40': 'passing',
@@ -30,7 +32,7 @@ const failureByState: Readonly<Record<string, Failure>> = {
   '55P03': 'passing',
   // Read-only: a standby, or a primary that has been demoted.
   '25006': 'unusable',
-  // A transaction that has failed already, and prepared statements and cursors that are gone with it.
+  // A failed transaction, and prepared statements and cursors that are gone with it.
   '25P01': 'unusable',
   '25P02': 'unusable',
   '26000': 'unusable',
@@ -46,11 +48,11 @@ const failureByState: Readonly<Record<string, Failure>> = {
   [statementTimedOut]: 'unavailable',
   // System errors: input and output.
   '58': 'unavailable',
-  // Internal errors. Citus reports with this state that a node's connection broke under a statement or a commit.
+  // Internal errors. Citus also reports so that a node's connection broke during a statement or a commit.
   XX000: 'lost',
 }
 
-/** Why a state that is not 'refused' came up: the server's own texts may name users and the addresses of nodes. */
+/** Reasons for states that are not 'refused': the server's texts may name users and addresses of nodes. */
 const reasonByState: Readonly<Record<string, string>> = {
   '08': 'the connection to the database, or to one of its nodes, was lost or cannot be made',
   '40': 'the change was rolled back each time because of others',
@@ -72,7 +74,7 @@ const reasonByState: Readonly<Record<string, string>> = {
 const connectionLost = 'the connection to the database server was lost'
 const notConnected = 'the database server did not answer in time when it was connected to'
 
-/** Of errors of the network, by their code. */
+/** For network errors, by code. */
 const reasonByCode: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the host of the database server refuses connections to its port',
   ECONNRESET: connectionLost,
@@ -84,35 +86,35 @@ const reasonByCode: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the name of the database server cannot be looked up at present',
 }
 
-/** Of errors of the driver pg, which have no code. */
+/** For errors of the driver pg, which have no code. */
 const reasonByText: readonly (readonly [RegExp, string])[] = [
   [/^Connection terminated due to connection timeout|^timeout expired|^Query read timeout/, notConnected],
   [/^timeout exceeded when trying to connect/, 'all connections to the database server were in use for patienceMs'],
   [/^Connection terminated|^Client (has encountered|was closed)/, connectionLost],
 ]
 
-/** The database cannot be connected to as it, or the address, is set up: the same again would fail the same way. */
+/** The configuration of the database, or the address, prevents connections: a retry would fail alike. */
 export class Refusal extends Error {
   constructor(reason: string, cause: unknown) {
     super(reason, { cause })
   }
 }
 
-/** A read that kept commits out was ended, so that they could go on. */
+/** A read that blocked commits was ended, so that they could proceed. */
 export class HeldTooLong extends Error {
   constructor(lockingMs: number) {
     super(`a read that keeps commits out took longer than ${lockingMs} ms, the limit lockingMs, and was ended`)
   }
 }
 
-/** The connection is closed then, and whether the statement was carried out is not known. */
+/** The connection is closed then, and the statement's outcome is unknown. */
 export class NotAnswered extends Error {
   constructor(limitMs: number) {
     super(`the database server has not answered for ${limitMs} ms, so that the connection was given up`)
   }
 }
 
-/** A statement that failed because one before it on its connection had: `cause` is the error of that one. */
+/** A statement that failed because an earlier one on its connection had: `cause` is that error. */
 export class FollowedFailure extends Error {
   constructor(cause: unknown) {
     super('A statement before this one has failed.', { cause })
@@ -120,7 +122,7 @@ export class FollowedFailure extends Error {
 }
 
 export function failureOf(error: unknown): Failure {
-  // Has been waited for already.
+  // Such an error was thrown after waiting, and is not retried.
   if (error instanceof AshlarError) return 'refused'
   if (error instanceof Refusal || error instanceof HeldTooLong) return 'unavailable'
   if (error instanceof FollowedFailure) {
@@ -128,17 +130,17 @@ export function failureOf(error: unknown): Failure {
     return failure === 'refused' || error.cause instanceof HeldTooLong ? failure : 'unusable'
   }
   const state = stateOf(error)
-  // Errors of the network and of the client: they are about the connection.
+  // Errors of the network and of the client concern the connection.
   if (state === undefined) return 'lost'
   return longestPrefix(failureByState, state) ?? 'refused'
 }
 
-/** The server, or what it allows this user or this database, has no connection left. */
+/** The server, or its limit for this user or database, has no connection left. */
 export function isOutOfConnections(error: unknown): boolean {
   return stateOf(error) === tooManyConnections
 }
 
-/** The same may go well a moment later, over another connection or in another transaction. */
+/** A retry may succeed soon, over another connection or in another transaction. */
 export function isPassing(failure: Failure): boolean {
   return failure === 'lost' || failure === 'passing' || failure === 'unusable'
 }
@@ -148,18 +150,18 @@ export function codeOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined
 }
 
-/** The error that a client gets who could not be served because of the database. Only for what surely was not done. */
+/** The client's error for an unusable database. Only if nothing was done for certain. */
 function storeUnavailable(location: string, error: unknown): AshlarError {
   return new AshlarError('StoreUnavailable', unusable(location, error))
 }
 
-/** The error for a commit that was sent and never answered, where the database could not be asked about it either. */
+/** The error for a commit that was sent and never answered, if the database could not be asked either. */
 export function outcomeUnknown(location: string, error: unknown): AshlarError {
   const more = 'It is not known whether the change was made: look before you send it again.'
   return new AshlarError('OutcomeUnknown', `${unusable(location, error)} ${more}`)
 }
 
-/** The error of who has waited for as long as requests do, while all connections were in use; nothing was sent. */
+/** The error after waiting for the full patience while all connections were in use; nothing was sent. */
 export function allInUse({
   location,
   patienceMs,
@@ -177,14 +179,14 @@ function unusable(location: string, error: unknown): string {
   return `The store ${location} cannot be used at present: ${reasonOf(error)}.`
 }
 
-/** An error to be thrown for what a statement failed with: our own fault unless it is a matter of the database. */
+/** The error to throw for a failed statement: an internal one unless the database is the cause. */
 export function toStoreError(location: string, error: unknown): unknown {
   if (error instanceof AshlarError) return error
   if (failureOf(error) === 'refused') return error instanceof FollowedFailure ? error.cause : error
   return storeUnavailable(location, error)
 }
 
-/** Why a statement failed or a connection could not be made; names no user, and no node but the one addressed. */
+/** The reason for a failed statement or connection; names no user, and no node but the addressed one. */
 export function reasonOf(error: unknown): string {
   if (error instanceof FollowedFailure) return reasonOf(error.cause)
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
@@ -200,7 +202,7 @@ export function reasonOf(error: unknown): string {
   return reasonByText.find(([text]) => text.test(message))?.[1] ?? message
 }
 
-/** SQLSTATE, of an error that the server has reported. */
+/** SQLSTATE of an error that the server reported. */
 function stateOf(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined
 }

@@ -1,4 +1,4 @@
-/** Combines waiting commits into calls of the commit function, and gives each its own result. */
+/** Combines waiting commits into calls of the commit function, each with a separate result. */
 import { countGroup, newCommitCounts } from '../commit-counts.ts'
 import type { Commit, CommitOutcome } from '../store.ts'
 import { inTurnsIfLong } from '../time-slice.ts'
@@ -9,19 +9,19 @@ import { type CommitLocks, commitLocks } from './commit-locks.ts'
 import type { Connections } from './connections.ts'
 import { allInUse } from './failures.ts'
 
-/** While one call is made, the next is on its way; what comes meanwhile is the one after. */
+/** While one call runs, the next is in transit; later commits form the one after. */
 const callsAtOnce = 2
-/** Calls that wait for locks of others do not hold everybody up: after so long another is sent beside them. */
+/** A call that waits for locks must not delay all later ones: after this time another is sent concurrently. */
 const stalledMs = 5
-/** A commit of more keys, or of packed rows, goes by a call to itself. */
+/** A commit of more keys, or of packed rows, uses a separate call. */
 const groupedKeysMax = 1_024
 
 interface Waiting {
-  /** A call of its own where it is large. */
+  /** A prepared call if the commit is large. */
   readonly commit: CommitLocks | CommitCall
-  /** It is large, or together with others it took too long. */
+  /** The commit is large, or took too long together with other commits. */
   readonly isAlone: boolean
-  /** When it stops waiting for others, by `performance.now()`. */
+  /** Time limit for waiting, by `performance.now()`. */
   readonly end: number
   resolve(outcome: CommitOutcome): void
   reject(error: unknown): void
@@ -36,7 +36,7 @@ export class GroupCommits {
   readonly counts = newCommitCounts()
   private readonly connections: Connections
   private readonly strategy: CommitStrategy
-  /** The last that was acquired. */
+  /** The last lock acquired. */
   private lock: PostgresLock | undefined
   private waiting: Waiting[] = []
   private underWay = 0
@@ -50,7 +50,7 @@ export class GroupCommits {
 
   /** Throws StoreUnavailable, OutcomeUnknown. */
   async commit(commit: Commit): Promise<CommitOutcome> {
-    // Its holder waits for it.
+    // The lock's holder waits for this commit.
     if (commit.isReservation === true) this.lock?.release()
     const preparing = inTurnsIfLong(prepare(commit, this.strategy))
     const prepared = preparing instanceof Promise ? await preparing : preparing
@@ -68,7 +68,7 @@ export class GroupCommits {
   /** Undefined if the commit is to be made like any other. */
   private async underLock(lock: PostgresLock, commit: CommitLocks | CommitCall): Promise<CommitOutcome | undefined> {
     const { connections, strategy } = this
-    // A change of the schema keeps out readers of the lock's table as well.
+    // A change of the schema excludes readers of the lock's table as well.
     if (commit.isExclusive) lock.release()
     const connection = lock.take()
     if (connection === undefined) return undefined
@@ -83,7 +83,7 @@ export class GroupCommits {
     const end = performance.now() + this.connections.address.patienceMs
     return new Promise((resolve, reject) => {
       this.waiting.push({ commit, isAlone: commit instanceof CommitCall, end, resolve, reject })
-      // Those that are ready in the same turn go together.
+      // Commits that are ready in the same iteration of the event loop share a call.
       this.gathering ??= setImmediate(() => {
         this.gathering = undefined
         this.sendSome(callsAtOnce)
@@ -101,7 +101,7 @@ export class GroupCommits {
     }, stalledMs)
   }
 
-  /** The first have waited longest. */
+  /** The first commits have waited longest. */
   private expire(): void {
     if (this.underWay < this.connections.writersMax) return
     const now = performance.now()
@@ -162,7 +162,7 @@ export class GroupCommits {
   }
 }
 
-/** In pieces where it is large: nobody waits while it is sorted. */
+/** In pieces if the commit is large, so that sorting does not block the event loop. */
 function* prepare(
   commit: Commit,
   { hasBulkCommits, tables: { keys } }: CommitStrategy,
