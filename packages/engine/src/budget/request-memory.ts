@@ -152,9 +152,7 @@ export class RequestMemory {
     this.ofRow = 0
   }
 
-  /**
-   * Until the statement ends; negative to release earlier. `use`: the purpose. Throws LimitExceeded and ServerBusy.
-   */
+  /** Until the statement ends; negative to release earlier. `use`: the purpose. Throws LimitExceeded and ServerBusy. */
   chargeStatement(bytes: number, use?: MemoryUse): void {
     this.ofStatement += bytes
     this.ofStatements().add(bytes, use)
@@ -199,10 +197,7 @@ export class RequestMemory {
     return this.ofRequest
   }
 
-  /**
-   * Releases everything but `bytes` of the request: before a further attempt, the bytes from before the first one;
-   * after the last attempt, those of the reply.
-   */
+  /** Releases everything but `bytes` of the request: before a further attempt, the bytes from before the first one; after the last attempt, those of the reply. */
   releaseAllBut(bytes: number): void {
     this.resetStatement(0)
     this.statements?.add(bytes - this.ofRequest)

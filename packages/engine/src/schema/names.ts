@@ -66,9 +66,7 @@ export function simpleNameOf(className: string): string {
 const nearNamesMax = 3
 const editsMax = 3
 
-/**
- * Up to three existing names similar to a misspelt one: ignoring case, without the namespace, or a few edits away.
- */
+/** Up to three existing names similar to a misspelt one: ignoring case, without the namespace, or a few edits away. */
 export function similarNames(wanted: string, known: readonly string[]): string[] {
   if (wanted.length > classNameCharactersMax) return []
   const lower = wanted.toLowerCase()

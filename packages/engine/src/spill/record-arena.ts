@@ -1,7 +1,4 @@
-/**
- * Records of a future run in one buffer, laid out as in the file, so that the garbage collector follows no object per
- * record.
- */
+/** Records of a future run in one buffer, laid out as in the file, so that the garbage collector follows no object per record. */
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { sortInPieces } from '../store/sort-in-pieces.ts'
 import { headerBytes, type RunWriter, readOrder, writeOrder } from './run-writer.ts'
@@ -15,9 +12,7 @@ const comparedHereMax = 24
 /** Mask of records between two clock checks. */
 const recordsBetweenLooks = 63
 
-/**
- * For records with equal keys: write all, or only the first, or the rest with a short value in place of their own.
- */
+/** For records with equal keys: write all, or only the first, or the rest with a short value in place of their own. */
 type OfEqualKeys = 'all' | 'first' | { readonly others: Uint8Array }
 
 export class RecordArena {
@@ -55,10 +50,7 @@ export class RecordArena {
     return this.to.bytes.length + placeBytes * this.starts.length
   }
 
-  /**
-   * Writes a key of `length` bytes and its number. The content follows in the result: its first part, `endValue`, the
-   * rest, and `end`.
-   */
+  /** Writes a key of `length` bytes and its number. The content follows in the result: its first part, `endValue`, the rest, and `end`. */
   begin(key: Buffer, length: number, order: number): ByteWriter {
     const { to, added } = this
     if (added === this.starts.length) this.growPlaces()

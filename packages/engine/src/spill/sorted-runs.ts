@@ -1,7 +1,4 @@
-/**
- * Sorted records on disk, in runs: `fanIn` runs of one level are merged to one of the next, so each record is written
- * once per level.
- */
+/** Sorted records on disk, in runs: `fanIn` runs of one level are merged to one of the next, so each record is written once per level. */
 import { MergedRuns } from './merged-runs.ts'
 import type { RequestSpace } from './request-space.ts'
 import { RunReader } from './run-reader.ts'

@@ -33,15 +33,10 @@ export interface MigrationStep {
   readonly reached?: string
 }
 
-/**
- * Format 2 adds references to edge objects, and to objects of any class; the content of format 1 keeps its meaning.
- */
+/** Format 2 adds references to edge objects, and to objects of any class; the content of format 1 keeps its meaning. */
 const toEdges: Migration = { to: 2, step: async () => ({ changes: [] }) }
 
-/**
- * Format 3 adds a log of commits, so programs that do not know it must not commit; the content of format 2 keeps its
- * meaning.
- */
+/** Format 3 adds a log of commits, so programs that do not know it must not commit; the content of format 2 keeps its meaning. */
 const toChangeLog: Migration = { to: 3, step: async () => ({ changes: [] }) }
 
 /** Format 4 allows one log entry for several commits; the content of format 3 keeps its meaning. */
@@ -107,9 +102,7 @@ export async function claimFormat(store: Store, { version, migrations }: Storage
   }
 }
 
-/**
- * The version for a copy of the store. Throws an `Error` for the operator if this program does not know the format.
- */
+/** The version for a copy of the store. Throws an `Error` for the operator if this program does not know the format. */
 export async function formatOfCopy(source: Store): Promise<number> {
   const { stored } = await storedVersion(source)
   const version = stored ?? versionOfUnmarked
@@ -127,10 +120,7 @@ export async function migrateStore(store: Store, format: StorageFormat, nextComm
   while ((await migrateFurther(store, format, nextCommitId)) !== 'done');
 }
 
-/**
- * Reads a plain snapshot, so that a server starts while a node is down: the entries are adjacent, and the first
- * commit of a migration changes nothing else.
- */
+/** Reads a plain snapshot, so that a server starts while a node is down: the entries are adjacent, and the first commit of a migration changes nothing else. */
 async function isMigrated(store: Store, { version }: StorageFormat): Promise<boolean> {
   const { values } = await onSnapshot(store, (snapshot) => snapshot.read([formatVersionKey, migrationKey]))
   const [stored, migration] = values

@@ -10,10 +10,7 @@ export interface CurrentState {
   keys(range: KeyRange, limit: number): Iterable<Bytes>
   /** Nothing was committed since the ranges that are required unchanged were read. */
   readonly isUnchanged?: boolean
-  /**
-   * Passes the entries of a range, borrowed, in order, to `use` until it returns false. Returns the last key passed
-   * then; undefined at the end of the range.
-   */
+  /** Passes the entries of a range, borrowed, in order, to `use` until it returns false. Returns the last key passed then; undefined at the end of the range. */
   visit(range: KeyRange, use: (key: Bytes, value: Bytes) => boolean): Bytes | undefined
 }
 
@@ -83,10 +80,7 @@ export class UnchangedCheck {
     this.rest = required.range
   }
 
-  /**
-   * Reads up to `entriesMax` further entries. Returns whether the range is unchanged; undefined while it has more
-   * entries.
-   */
+  /** Reads up to `entriesMax` further entries. Returns whether the range is unchanged; undefined while it has more entries. */
   isDone(entriesMax: number): boolean | undefined {
     const { required, found } = this
     const end = Math.min(found.count + entriesMax, required.count + 1)

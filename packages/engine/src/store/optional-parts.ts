@@ -6,10 +6,7 @@ import type { EngineLimits } from '../limits.ts'
 import type { CommitCounts } from './commit-counts.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, RangeRead } from './entries.ts'
 
-/**
- * Entries in order, and the entries that their values name: see `KeyPlacement.named`. Decoded on access; the bytes
- * belong to the caller.
- */
+/** Entries in order, and the entries that their values name: see `KeyPlacement.named`. Decoded on access; the bytes belong to the caller. */
 export interface NamingEntries {
   readonly count: number
   /** Total bytes of the named values. */
@@ -94,10 +91,7 @@ export interface RemoteReads {
 export interface SharedMoment {
   /** Equal for snapshots of the same point in time, regardless of what their callers may see. */
   readonly sharedRead?: object | undefined
-  /**
-   * Equal for snapshots that also show the same objects; absent if objects are hidden or changed before they are
-   * seen.
-   */
+  /** Equal for snapshots that also show the same objects; absent if objects are hidden or changed before they are seen. */
   readonly sharedObjects?: object | undefined
   /** The name of a commit that the snapshot shows, if the store names commits: see `Commit.lastCommit`. */
   readonly lastCommit?: string | undefined
@@ -163,10 +157,7 @@ export interface OperatorParts {
    * Throws StoreUnavailable, also without an answer for as long as requests wait.
    */
   checkServing?(): Promise<void>
-  /**
-   * For remote stores: prepared transactions that hold locks on stored rows; undefined without any. Throws
-   * StoreUnavailable.
-   */
+  /** For remote stores: prepared transactions that hold locks on stored rows; undefined without any. Throws StoreUnavailable. */
   unresolvedTransactions?(): Promise<UnresolvedTransactions | undefined>
   /** For stores that detect damaged entries: how to name such an entry to humans, which a store does not know. */
   nameEntriesBy?(nameOf: (key: Bytes) => string): void

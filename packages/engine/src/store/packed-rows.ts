@@ -8,10 +8,7 @@ export const packedLengthBytes = 4
 
 export interface PackedRows {
   readonly count: number
-  /**
-   * Keys, each after its length, without duplicates; in ascending order if they are new. A driver releases them after
-   * writing.
-   */
+  /** Keys, each after its length, without duplicates; in ascending order if they are new. A driver releases them after writing. */
   keys: Buffer
   /** Values, each after its length, in the order of the keys. */
   values: Buffer

@@ -32,10 +32,7 @@ export function shareReads(connection: object, connections: number): void {
   else shared ??= {}
 }
 
-/**
- * Must be called when the rest of a request arrives, maybe in a later iteration: the next request on its connection
- * is not a first one.
- */
+/** Must be called when the rest of a request arrives, maybe in a later iteration: the next request on its connection is not a first one. */
 export function noteRest(connection: object): void {
   noteTurn(connection)
 }

@@ -7,9 +7,7 @@ const pieceElements = 2_048
 /** The same for elements that are slow to compare: a few milliseconds if all are equal, or one element. */
 const pieceBytes = 1_048_576
 
-/**
- * A stable sort; few elements take one piece. `bytesOf`: upper bound of the bytes that comparing an element reads.
- */
+/** A stable sort; few elements take one piece. `bytesOf`: upper bound of the bytes that comparing an element reads. */
 export function* sortInPieces<T>(
   all: readonly T[],
   compare: (one: T, other: T) => number,

@@ -114,10 +114,7 @@ export interface Commit {
   /** Each key at most once: a driver changes them in any order. */
   readonly changes: Sequence<Change>
   readonly preconditions: Sequence<Precondition>
-  /**
-   * The ranges required unchanged were read from a snapshot that shows this commit: without a later one, they are
-   * unchanged.
-   */
+  /** The ranges required unchanged were read from a snapshot that shows this commit: without a later one, they are unchanged. */
   readonly lastCommit?: string | undefined
   /** Held by the committing work: the commit is made while other commits wait, and ends the lock. */
   readonly lock?: CommitLock | undefined
@@ -146,10 +143,7 @@ export interface StoreCapabilities {
   readonly location: string
   readonly isDurable: boolean
   readonly hasSynchronousReads: boolean
-  /**
-   * A snapshot shows one point in time of all keys; otherwise, unless it is locking, only of keys in one placement.
-   * Commits are exact in any case.
-   */
+  /** A snapshot shows one point in time of all keys; otherwise, unless it is locking, only of keys in one placement. Commits are exact in any case. */
   readonly hasConsistentSnapshots: boolean
   /** Keys lie on several nodes: concurrent writes and scans in different placements use them all. */
   readonly isDistributed: boolean
@@ -210,9 +204,7 @@ export interface StoreOptions {
   readonly onUnusable?: (error: Error) => void
 }
 
-/**
- * An object of functions that do not use `this`: a wrapper spreads it, and so inherits the driver's optional parts.
- */
+/** An object of functions that do not use `this`: a wrapper spreads it, and so inherits the driver's optional parts. */
 export interface Store extends ThreadReads, ConcurrentAppends, CommitLocking, OperatorParts {
   readonly capabilities: StoreCapabilities
   snapshot(options?: SnapshotOptions): Awaitable<Snapshot>

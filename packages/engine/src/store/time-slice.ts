@@ -10,10 +10,7 @@ const sliceMs = 5
 const sliceBesideRequestsMs = 2
 /** Further requests are expected for this long after one. */
 const requestsExpectedMs = 50
-/**
- * Time for all work that starts in one iteration of the event loop, if each piece ends within its slice and no other
- * work is queued.
- */
+/** Time for all work that starts in one iteration of the event loop, if each piece ends within its slice and no other work is queued. */
 const beginningsMs = 20
 /** Steps of a few microseconds between two clock checks. */
 export const stepsBetweenLooks = 32
@@ -21,9 +18,7 @@ export const stepsBetweenLooks = 32
 export const bytesBetweenLooks = 1_048_576
 /** Longest delay of the next slice while something arrives occasionally, twice the time of a slice. */
 const arrivalsMsMax = 10
-/**
- * Longest delay while something arrives in more than every other iteration: a flood of connections is accepted first.
- */
+/** Longest delay while something arrives in more than every other iteration: a flood of connections is accepted first. */
 const floodMsMax = 200
 /** Time for arriving requests after a slice of started work; with the overrun of a slice, half of all time. */
 const requestsMs = 2 * sliceBesideRequestsMs
@@ -34,10 +29,7 @@ const turnsOfAnArrival = 3
 
 export interface TimeSlice {
   readonly isOver: boolean
-  /**
-   * For work that cannot yield: throws if it is to be abandoned and run elsewhere. `isLong`: the next step may exceed
-   * a slice.
-   */
+  /** For work that cannot yield: throws if it is to be abandoned and run elsewhere. `isLong`: the next step may exceed a slice. */
   abandonIfOver?(isLong?: boolean): void
   /** Undefined while the slice lasts, else a promise that resolves at the next slice. */
   yieldIfDue(): Promise<void> | undefined

@@ -28,10 +28,7 @@ export function withSnapshot<T>(
   return readOn(opened, store, use, options, lost)
 }
 
-/**
- * Runs `use` on a fresh snapshot without retries: for commits that expect what they read, and for tools that are
- * simply restarted.
- */
+/** Runs `use` on a fresh snapshot without retries: for commits that expect what they read, and for tools that are simply restarted. */
 export async function onSnapshot<T>(
   store: Pick<Store, 'snapshot'>,
   use: (snapshot: Snapshot) => Awaitable<T>,
@@ -227,10 +224,7 @@ export async function preconditionsHold(store: Store, expected: Sequence<Precond
   return (await store.commit({ changes: [], preconditions: expected })).isCommitted
 }
 
-/**
- * Resolves once all commits in progress are entirely visible to later snapshots. For work that must see all writes
- * from before a change of the catalog.
- */
+/** Resolves once all commits in progress are entirely visible to later snapshots. For work that must see all writes from before a change of the catalog. */
 export async function awaitCommitsUnderWay(store: Store): Promise<void> {
   if (store.capabilities.hasConsistentSnapshots) return
   // Only the first read waits, whichever key it reads.

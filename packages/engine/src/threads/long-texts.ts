@@ -1,6 +1,4 @@
-/**
- * Texts of statements whose last run took longer than a slice: they start in a thread, at no cost to the event loop.
- */
+/** Texts of statements whose last run took longer than a slice: they start in a thread, at no cost to the event loop. */
 const textsMax = 2_048
 const charactersMax = 2_048
 

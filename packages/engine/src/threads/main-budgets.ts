@@ -1,6 +1,4 @@
-/**
- * A statement thread's accounts in the main thread: its bytes are given back when its statement, or the thread, ends.
- */
+/** A statement thread's accounts in the main thread: its bytes are given back when its statement, or the thread, ends. */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { MemoryHolder } from '../budget/memory-pool.ts'
 import type { OpenDatabase } from '../write/open-database.ts'

@@ -98,10 +98,7 @@ export class StatementThreads implements StatementRunner {
     return this.database.store.threadAddress?.() ?? ''
   }
 
-  /**
-   * Undefined while all threads are busy, for example with clients that do not read their replies: the statement then
-   * runs on the event loop.
-   */
+  /** Undefined while all threads are busy, for example with clients that do not read their replies: the statement then runs on the event loop. */
   private free(): StatementThread | undefined {
     if (this.isClosed) throw new AshlarError('StoreUnavailable', 'The database is being closed.')
     for (let thread = this.idle.pop(); thread !== undefined; thread = this.idle.pop()) {

@@ -7,9 +7,7 @@ import { TemporarySpace } from '../spill/temporary-space.ts'
 import { receivedError, type SentError, type Taking } from './messages.ts'
 import { answerFlag, type SharedCells } from './shared-cells.ts'
 
-/**
- * Asks the main thread and blocks for its answer, which takes as long as one piece of work there: some milliseconds.
- */
+/** Asks the main thread and blocks for its answer, which takes as long as one piece of work there: some milliseconds. */
 export class Budgets {
   private readonly port: MessagePort
   private readonly cells: SharedCells

@@ -20,9 +20,7 @@ export class ThreadRun {
   private failure: unknown
   private hasFailed = false
   private isCancelled = false
-  /**
-   * Commits that the thread has requested, without failed ones: their outcome counts, even if the client disconnects.
-   */
+  /** Commits that the thread has requested, without failed ones: their outcome counts, even if the client disconnects. */
   private commits = 0
   private wake: (() => void) | undefined
   private end!: () => void
@@ -158,10 +156,7 @@ export class ThreadRun {
     }
   }
 
-  /**
-   * Adds the reason, which only the main thread knows, to the thread's error for a cancelled statement, which may
-   * contain the number of lasting commits.
-   */
+  /** Adds the reason, which only the main thread knows, to the thread's error for a cancelled statement, which may contain the number of lasting commits. */
   private receivedFailure(sent: SentError): unknown {
     if (!this.isCancelled || !sent.message.startsWith(cancelledMessage)) return receivedError(sent)
     const reason: unknown = this.work.signal?.reason

@@ -173,21 +173,9 @@ function exampleOf({ method, path }: Operation): (typeof operationExamples)[stri
 
 function describe(operation: Operation): object {
   const example = exampleOf(operation)
-  const {
-    summary,
-    description,
-    tag,
-    params,
-    queryParameters,
-    status,
-    reply,
-    body,
-    errors,
-    scope,
-    takesArray,
-    bodyIsObject,
-  } = operation
-  const isStatement = operation.statement !== undefined || bodyIsObject === true
+  const { summary, description, tag, params, queryParameters, status, reply, body, errors, scope, takesArray } =
+    operation
+  const isStatement = operation.statement !== undefined || operation.bodyIsObject === true
   const others = Object.entries(operation.otherReplies ?? {}).map(([code, other]) => {
     return [
       code,

@@ -1,6 +1,4 @@
-/**
- * Applies one commit within a write transaction: synchronously or, if it is large, in slices with yields in between.
- */
+/** Applies one commit within a write transaction: synchronously or, if it is large, in slices with yields in between. */
 import { checkInSlices, type Limits } from '../check-commit.ts'
 import { type CurrentState, failedPrecondition, holds, UnchangedCheck } from '../check-preconditions.ts'
 import { DamagedEntry } from '../damaged-entry.ts'

@@ -212,10 +212,7 @@ function waitingLock(grant: (lock: HeldLock) => void, refuse: (error: Error) => 
   return { commit: nothing, bytes: 0, isLarge: false, lock, resolve: (outcome) => lock.resolve(outcome), reject }
 }
 
-/**
- * Returns a function to call after each group, with the error for waiting commits if a compaction has blocked the
- * group and following it fails.
- */
+/** Returns a function to call after each group, with the error for waiting commits if a compaction has blocked the group and following it fails. */
 function followingReplacements({
   location,
   followReplacement,

@@ -31,10 +31,7 @@ export interface OpenEnvironment extends LaidOut {
   /** Undefined if no process can write to the store. */
   readonly note: WriterNote | undefined
   files: OpenedFiles
-  /**
-   * If a compacted file has replaced the open one, opens it and returns the former environment; otherwise undefined.
-   * Throws like `openEnvironment`.
-   */
+  /** If a compacted file has replaced the open one, opens it and returns the former environment; otherwise undefined. Throws like `openEnvironment`. */
   openReplacement(): Promise<FormerEnvironment | undefined>
   /** Closes the environment, after all commits; waits a while for openers. */
   close(): Promise<void>
@@ -119,9 +116,7 @@ export async function joinOthers(directory: string, gate: Gate): Promise<Members
   }
 }
 
-/**
- * These processes bypass this gate: their commits could be undone. One that is ending may lose its locks one by one.
- */
+/** These processes bypass this gate: their commits could be undone. One that is ending may lose its locks one by one. */
 async function refuseUnregistered(directory: string, { otherPids }: Membership): Promise<void> {
   const end = performance.now() + lockLossMsMax
   for (;;) {

@@ -28,10 +28,7 @@ interface Watched {
   isWaiting: boolean
 }
 
-/**
- * One timer for all connections, and no work per statement. Time is counted in checks, so a stalled process does not
- * count as a silent server.
- */
+/** One timer for all connections, and no work per statement. Time is counted in checks, so a stalled process does not count as a silent server. */
 export class AnswerWatch {
   private readonly limitMs: number
   private readonly watched = new Map<pg.ClientBase, Watched>()

@@ -43,15 +43,10 @@ interface Located<T extends Precondition = Precondition> {
 // A call holds its locks until it ends, and fails as a whole.
 const commitsMax = 64
 const bytesMax = 524_288
-/**
- * Most unchanged ranges of a grouped commit: each is compared with every key that other commits of the group write.
- */
+/** Most unchanged ranges of a grouped commit: each is compared with every key that other commits of the group write. */
 const groupedRangesMax = 32
 
-/**
- * How rows of a commit are locked and changed: on one node all together; on a distributed table individually, or
- * adjacent rows of one placement per statement.
- */
+/** How rows of a commit are locked and changed: on one node all together; on a distributed table individually, or adjacent rows of one placement per statement. */
 export type RowsOfCommit = 'together' | 'one by one' | 'in runs'
 
 const stepOf = { 'one by one': procedureFlags.byRow, 'in runs': procedureFlags.byPlacement } as const
@@ -81,10 +76,7 @@ export class CommitCall {
     this.keys = keys
   }
 
-  /**
-   * A call of one large commit, to which no other is added, built in pieces. `newAreAbsent`: the function supports
-   * that flag.
-   */
+  /** A call of one large commit, to which no other is added, built in pieces. `newAreAbsent`: the function supports that flag. */
   static *ofOne(
     member: CommitLocks,
     keys: KeyPlacement,
@@ -140,10 +132,7 @@ export class CommitCall {
     return this.members.length
   }
 
-  /**
-   * The placement at which the call is recorded as done: one that it changes. If it changes no other, Citus commits
-   * on one node in one phase; otherwise in two.
-   */
+  /** The placement at which the call is recorded as done: one that it changes. If it changes no other, Citus commits on one node in one phase; otherwise in two. */
   get proofPlacement(): number {
     let first: KeyLock | undefined
     for (const lock of this.locks.values()) {
@@ -389,10 +378,7 @@ const pieceBytes = 1_048_576
 /** Bytes of the length and the value of an element. */
 const placementElementBytes = 8
 
-/**
- * Rows are packed as the elements of binary arrays are, and copied as they lie. Many are let go of, but for new keys,
- * which a failure names.
- */
+/** Rows are packed as the elements of binary arrays are, and copied as they lie. Many are let go of, but for new keys, which a failure names. */
 function* packedArrays(all: readonly PlacedRows[]): Generator<undefined, RowArrays, undefined> {
   let [count, keyBytes, valueBytes] = [0, 0, 0]
   for (const { rows } of all) {

@@ -18,7 +18,7 @@ export interface KeyLock {
   /** Bytes of the longest revision required; -1 with none. */
   prefixBytes: number
   value: Bytes | null
-  /** The number of the commit, from 1; 0 if several commits have the same expectation of the key. */
+  /** The number of the commit, from 1; 0 if several commits have the same precondition of the key. */
   owner: number
   /** Position among the keys sent, from 1. */
   place: number
@@ -62,10 +62,7 @@ export interface CommitLocks {
 /** Steps of about a microsecond in one piece. */
 const pieceSteps = 1_024
 
-/**
- * In pieces, between which the event loop may be yielded; a small commit takes one. `takesPacked`: packed rows are
- * not iterated if that is avoidable.
- */
+/** In pieces, between which the event loop may be yielded; a small commit takes one. `takesPacked`: packed rows are not iterated if that is avoidable. */
 export function* commitLocks(
   commit: Commit,
   keys: KeyPlacement,

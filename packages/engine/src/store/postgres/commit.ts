@@ -1,7 +1,4 @@
-/**
- * One call of the commit function: one round trip, retried if that can help; a commit is never made twice, and its
- * outcome never lost.
- */
+/** One call of the commit function: one round trip, retried if that can help; a commit is never made twice, and its outcome never lost. */
 import type { CommitOutcome } from '../store.ts'
 import { inTurnsIfLong } from '../time-slice.ts'
 import { Attempts } from './attempts.ts'
@@ -23,9 +20,7 @@ export interface CommitStrategy {
   readonly prepared: PreparedTransactions | undefined
 }
 
-/**
- * One of several commits waited too long for a lock, or cannot be sent: nothing was done, and each is retried alone.
- */
+/** One of several commits waited too long for a lock, or cannot be sent: nothing was done, and each is retried alone. */
 export class FailedTogether extends Error {}
 
 /**

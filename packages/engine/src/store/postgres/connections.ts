@@ -1,7 +1,4 @@
-/**
- * The connections of one store: separate pools for reads and commits, so that neither waits for something that only the
- * other can release.
- */
+/** The connections of one store: separate pools for reads and commits, so that neither waits for something that only the other can release. */
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import pg from 'pg'
@@ -95,10 +92,7 @@ export class Connections {
     return this.retryingConnect(pool, (client) => client, attempts)
   }
 
-  /**
-   * A further reader for work that already has one, unless it may be needed: half of all are reserved for work
-   * without one.
-   */
+  /** A further reader for work that already has one, unless it may be needed: half of all are reserved for work without one. */
   spareReader(): Promise<pg.PoolClient> | undefined {
     const { totalCount, idleCount, waitingCount } = this.readers
     if (waitingCount > 0 || totalCount - idleCount >= this.address.connections / 2) return undefined

@@ -13,9 +13,7 @@ export type Failure =
   | 'passing'
   /** It was not executed because of its session or transaction: another connection may succeed. */
   | 'unusable'
-  /**
-   * It was not executed because the database is temporarily short of something; an immediate retry would fail too.
-   */
+  /** It was not executed because the database is temporarily short of something; an immediate retry would fail too. */
   | 'unavailable'
   /** Its outcome is unknown; the connection, or one behind it, is lost. */
   | 'lost'
