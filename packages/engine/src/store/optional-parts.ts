@@ -83,7 +83,7 @@ export interface RemoteReads {
    * remote read, or `confirm`, verifies it, and throws SnapshotInvalidated if it does not hold.
    */
   readonly expect?: ((entry: Entry) => void) | undefined
-  /** Verifies the expectation; undefined if a read has done so. Throws SnapshotInvalidated. */
+  /** Verifies the precondition; undefined if a read has done so. Throws SnapshotInvalidated. */
   readonly confirm?: (() => Promise<void> | undefined) | undefined
 }
 

@@ -13,7 +13,7 @@ export function decode(body: Uint8Array): string {
 }
 
 /** Throws MalformedRequest. */
-export function parseText(text: string): unknown {
+function parseText(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
