@@ -1,7 +1,4 @@
-/**
- * The search back from the ends of paths, in balance with the one that follows them forward: it never does more than that has done, so both together
- * cost at most about twice as much as the cheaper one alone. As far as it has come, it is known of an edge whether an end can be reached behind it.
- */
+/** Searches back from the ends of paths and prunes the forward search, never doing more work than it, so both cost at most twice the cheaper one. */
 import { isMemoryRefused } from '../../budget/request-memory.ts'
 import { farSideEdgesMax } from '../../limits.ts'
 import type { Awaitable } from '../../store/store.ts'
@@ -13,39 +10,37 @@ import { BreadthFirst, type Reached, reachedBytes, type Visitor } from './breadt
 import { type IncidentEdges, type Step, seenFrom } from './incident-edges.ts'
 import type { MatchFlow } from './match-operator.ts'
 
-/** What the forward search finds at an object by itself. */
 export interface ForwardEdges {
   readonly edges: IncidentEdges
-  /** Follows the edges. */
   follow(): Awaitable<readonly Step[]>
-  /** Notes known edges that are taken, where they are to be noted. */
+  /** Records in the plan that already known edges were followed. */
   note?(edges: number): void
   readonly operator: ExplainNode
 }
 
-/** How the work is shared. All are numbers of edges. */
+/** How the work is shared between the two searches; all figures are numbers of edges. */
 export interface Balance {
-  /** What the forward search follows before the other one begins. */
+  /** The forward search follows this many edges before the backward search begins. */
   readonly before: number
-  /** Edges of an object that are counted at once. */
+  /** Edges of an object that are counted in one step. */
   readonly countedAtOnce: number
-  /** So many are counted for what it costs to follow one. */
+  /** Counting this many edges costs as much as following one. */
   readonly countedPerEdge: number
-  /** By which the bounds grow up to which the forward search has edges counted. */
+  /** Growth factor of the bounds up to which edges of the forward search are counted. */
   readonly countsStep: number
 }
 
-/** So many edges of an object are counted first. */
+/** The first bound for counting the edges of an object. */
 const fewEdges = 64
 
-/** A place of the forward search, a number, says how far it is from the ends. */
+/** A place of the forward search is a number that says how far it is from the ends. */
 export abstract class BackwardSearch {
   protected readonly flow: MatchFlow
   protected search: BreadthFirst
   private readonly balance: Balance
   private readonly visitor: Visitor
   private readonly work: AsyncGenerator<number>
-  /** What the forward search has done, and what this one has. */
+  /** Work done so far by the forward search; `cost` is that of the backward search. */
   private spent = 0
   private cost = 0
   private isOver = false
@@ -65,32 +60,29 @@ export abstract class BackwardSearch {
     this.work = this.run()
   }
 
-  /** Whether all edges are known that lead on to an end from a place of the forward search. */
+  /** Whether all edges from a place of the forward search that lead to an end are known. */
   abstract isKnown(place: number): boolean
 
-  /** These edges, at an object there; undefined as long as not all are known. */
+  /** Returns these edges at an object, or undefined while some of them are unknown. */
   abstract knownSteps(place: number, view: ObjectView): Step[] | undefined
 
-  /** False where no end can be reached from an object behind an edge there. */
+  /** False if no end can be reached from the object. */
   abstract mayArrive(oid: Oid, place: number): boolean
 
-  /** Yields what each of its pieces has cost, as a number of edges. */
+  /** Yields the cost of each step, as a number of edges. */
   protected abstract run(): AsyncGenerator<number>
 
-  /** The edges that are followed back now. */
+  /** The edges that are currently followed backward. */
   protected abstract readonly edges: IncidentEdges
 
-  /** Those of the objects that are reached from which the search goes on. */
+  /** Returns the reached objects from which the search continues. */
   protected abstract objects(oids: readonly Oid[]): Awaitable<readonly ObjectView[]>
 
   protected newSearch(): BreadthFirst {
     return new BreadthFirst(this.visitor, this.flow.context)
   }
 
-  /**
-   * The edges at an object of the forward search that may lead to an end. To count edges costs little beside following them, each to an object: so this
-   * search is advanced before they are followed, and may know them by then.
-   */
+  /** The edges at an object that may lead to an end. Counting is cheaper than following, so this search advances first and may already know them. */
   async stepsAt(place: number, view: ObjectView, forward: ForwardEdges): Promise<readonly Step[]> {
     const counted = await this.advanceBefore(place, view, forward)
     const known = this.knownSteps(place, view)
@@ -109,7 +101,7 @@ export abstract class BackwardSearch {
 
   /** Returns for how many edges at the object this search was advanced. */
   protected async advanceBefore(place: number, view: ObjectView, { edges, operator }: ForwardEdges): Promise<number> {
-    // Where to count them is a trip, as to follow them is, they are followed first.
+    // On a remote store, counting costs a round trip just as following does, so the edges are followed first.
     if (this.flow.context.isRemote) return 0
     let counted = 0
     for (let max = fewEdges; !this.isOver && !this.isKnown(place); max *= this.balance.countsStep) {
@@ -121,7 +113,7 @@ export abstract class BackwardSearch {
     return counted
   }
 
-  /** After so much work of the forward search, as a number of edges. Notes what it has followed itself. */
+  /** Advances this search after `spent` edges of the forward search, and records its own edges in the plan. */
   protected async advance(spent: number, operator: ExplainNode): Promise<void> {
     this.spent += spent
     if (this.isOver || this.spent < this.balance.before) return
@@ -133,7 +125,7 @@ export abstract class BackwardSearch {
         else this.cost += value
       }
     } catch (error) {
-      // The forward search goes on without what there is no memory for.
+      // The forward search continues without pruning if memory is refused.
       if (!isMemoryRefused(error)) throw error
       this.isOver = true
       this.forget()
@@ -141,7 +133,7 @@ export abstract class BackwardSearch {
     operator.examined += this.cost - before
   }
 
-  /** When no more rows are taken. May be called again. */
+  /** May be called more than once. */
   async close(): Promise<void> {
     this.isOver = true
     await this.work.return(undefined)
@@ -160,13 +152,12 @@ export abstract class BackwardSearch {
     return seenFrom(view, steps, edge)
   }
 
-  /** Begins anew. What was reserved for the edges of the search before it is held until the statement ends. */
+  /** Starts a new search. Memory reserved for the previous one is held until the statement ends. */
   protected nextSearch(): void {
     this.search = this.newSearch()
     this.bytes = 0
   }
 
-  /** Releases what the search has kept. */
   protected forget(): void {
     this.flow.context.hold(0, -this.bytes)
     this.bytes = 0

@@ -12,9 +12,9 @@ import { type EdgeStep, type Expansion, stepsOf } from './expansion.ts'
 import { IncidentEdges } from './incident-edges.ts'
 import type { MatchFlow } from './match-operator.ts'
 
-/** Of a frontier with more objects, edges are not counted: their number tells enough. */
+/** Beyond this many objects, the sizes of the frontiers are compared without counting edges. */
 const comparedObjectsMax = 256
-/** Edges are counted up to bounds that grow by steps. */
+/** The bounds for counting edges start at `fewEdges` and grow by the factor `edgesStep`. */
 const fewEdges = 64
 const edgesStep = 4
 
@@ -23,7 +23,7 @@ interface Side {
   readonly edges: IncidentEdges
 }
 
-/** A search for the shortest paths of the pattern from one object on. `bound`: the search back from their ends. */
+/** Starts a search for the shortest paths from an object. `bound` is the search back from their ends. */
 export function searchFrom(start: ObjectView, expansion: Expansion, bound?: BackwardSearch): BreadthFirst {
   const { context, edges, pattern } = expansion
   const { reader } = context
@@ -43,30 +43,28 @@ export function searchFrom(start: ObjectView, expansion: Expansion, bound?: Back
   return search
 }
 
-/** Whether both ends are known, and the edges are found from either. */
+/** Whether both ends are bound and the edges can be found from either end. */
 export function isFromBothEnds(step: EdgeStep): boolean {
   return step.isToBound && step.edge.max > 1 && isFoundFromFarEnd(step)
 }
 
-/** The same pattern, followed from its other end. */
 export function backward(expansion: Expansion, flow: MatchFlow): Expansion {
   return { ...expansion, edges: new IncidentEdges(turned(expansion, expansion.from), flow) }
 }
 
-/** Between two objects that are not the same. */
+/** The two objects must differ. */
 export class BidirectionalSearch {
   private readonly expansion: Expansion
   private readonly near: Side
   private readonly far: Side
 
-  /** `back`: the pattern from its other end. */
   constructor(start: ObjectView, end: ObjectView, expansion: Expansion, back: Expansion) {
     this.expansion = expansion
     this.near = { search: searchFrom(start, expansion), edges: expansion.edges }
     this.far = { search: searchFrom(end, back), edges: back.edges }
   }
 
-  /** The objects at which the frontiers meet, as the near and the far side have reached them: one where one path is enough. */
+  /** Returns the pairs in which the frontiers meet, near side first; only one pair if one path is enough. */
   async meet(): Promise<readonly [Reached, Reached][]> {
     const [near, far] = [this.near.search, this.far.search]
     const { edge, pattern } = this.expansion
@@ -81,18 +79,16 @@ export class BidirectionalSearch {
     return []
   }
 
-  /** When what has met is no longer needed. */
   release(): void {
     this.near.search.release()
     this.far.search.release()
   }
 
-  /** Whether the near side is expanded next. */
   private async isNearNext(): Promise<boolean> {
     const { near, far } = this
     const [nearObjects, farObjects] = [near.search.frontier.length, far.search.frontier.length]
     const isNear = nearObjects <= farObjects
-    // Where to count them is a trip for each object, too.
+    // On a remote store, each count is a round trip.
     if (this.expansion.context.isRemote || Math.max(nearObjects, farObjects) > comparedObjectsMax) return isNear
     const [fewer, more] = isNear ? [near, far] : [far, near]
     for (let max = fewEdges; max <= farSideEdgesMax; max *= edgesStep) {
@@ -104,7 +100,7 @@ export class BidirectionalSearch {
     return isNear
   }
 
-  /** How many edges there are at the objects of the frontier, counted up to `max`. */
+  /** The number of edges at the objects of the frontier, counted up to `max`. */
   private async edgesAhead({ search, edges }: Side, max: number): Promise<number> {
     const { context } = this.expansion
     let count = 0
@@ -118,12 +114,12 @@ export class BidirectionalSearch {
   }
 }
 
-/** What the side that was expanded has reached of the frontier of the other one, seen from the near one: neither has reached anything of the other before. */
+/** Objects of the other frontier that the expanded side has reached; the two sides shared none before. */
 function meetings(near: BreadthFirst, far: BreadthFirst, expanded: BreadthFirst): [Reached, Reached][] {
   const other = expanded === near ? far : near
   return expanded.reached.flatMap((one): [Reached, Reached][] => {
     const there = other.visited.get(one.oid)
-    // What does not exist was reached, but not read.
+    // An object that does not exist has been reached but never read.
     if (there?.format === undefined) return []
     one.format = there.format
     return [expanded === near ? [one, there] : [there, one]]

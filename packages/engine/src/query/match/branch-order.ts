@@ -10,15 +10,15 @@ import { vertexObjects } from './vertex-objects.ts'
 import type { VertexPlan } from './vertices.ts'
 
 const sampledObjects = 16
-/** Of so many of the vertex, whether or not they qualify: to look for more could be to read all of them twice. */
+/** Bounds the sample whether or not the objects qualify, because a longer scan could read all of them twice. */
 const lookedAtMax = 256
 const sampledEdges = 16
-/** Of fewer edges, the order hardly matters. */
+/** With fewer edges, the order hardly matters. */
 const fewEdges = 64
-/** Of an object with so many edges, none is followed for the sample. */
+/** Objects with this many edges are not followed for the sample. */
 const manyEdges = 256
 
-/** How many objects come out behind each of the edges, for one at the vertex; none where that need not be known. */
+/** The average number of objects behind each edge per object at the vertex; empty if it is not needed. */
 export type EdgeYields = ReadonlyMap<EdgePlace, number>
 
 const everything = { conjuncts: 0, ofRecord: undefined, rest: undefined }
@@ -32,7 +32,7 @@ export async function edgeYields(
   flow: MatchFlow,
 ): Promise<EdgeYields> {
   const places = [...left].filter((place) => endsOf(plan, place).includes(start.position))
-  // Which paths are chosen may depend on the order in which they are found.
+  // Which paths are selected may depend on the order in which they are found.
   const isPlain = plan.patterns.every(({ selection, edges }) => {
     return selection === undefined && edges.every(({ isVariable }) => !isVariable)
   })
@@ -45,7 +45,7 @@ export async function edgeYields(
       const incident = new IncidentEdges(ends, flow)
       for (const view of views) edges += await incident.count(view, fewEdges)
     }
-    // As many objects as were estimated may have more than the first ones.
+    // The estimated number of objects may have more edges than the sample.
     if (edges * Math.max(1, start.chosen.estimated / sampledObjects) <= fewEdges) return unknown
     const yields = new Map<EdgePlace, number>()
     for (const { place, ends } of branches) yields.set(place, await yieldOf(ends, views, flow))

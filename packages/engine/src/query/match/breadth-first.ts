@@ -1,7 +1,4 @@
-/**
- * Breadth-first search, which all searches for paths share: from level to level, the edges at the objects of the frontier lead to the next ones. A
- * visitor says how edges are found, which of them are kept as predecessors, and what a search that shares its time may cost.
- */
+/** Breadth-first search, shared by all path searches. A visitor finds the edges, says which are retained, and may limit the cost. */
 import type { ClassFormat } from '../../records/class-format.ts'
 import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
@@ -10,23 +7,22 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import type { Edge } from '../values/edge.ts'
 import type { Step } from './incident-edges.ts'
 
-/** An edge by which an object was reached, and the object at its other end. */
 export interface Predecessor {
   readonly before: Reached
   readonly edge: Edge
 }
 
-/** An object that was reached, at its distance from where the search begins, with its predecessors. */
+/** A reached object with its distance from the start and its predecessors. */
 export class Reached {
   readonly oid: Oid
   readonly distance: number
-  /** From when it is read until it is expanded; after that, its class is enough. */
+  /** Set from the read until the expansion; afterwards the class is enough. */
   view: ObjectView | undefined
-  /** Of an object that was read and exists. */
+  /** Set if the object was read and exists. */
   format: ClassFormat | undefined
   private before: Reached | undefined
   private edge: Edge | undefined
-  /** Most objects have one predecessor, and no list of them. */
+  /** Undefined for most objects, which have one predecessor. */
   private others: Predecessor[] | undefined
 
   constructor(oid: Oid, distance: number, view?: ObjectView) {
@@ -63,40 +59,36 @@ export class Reached {
   }
 }
 
-/** About what an object takes with its first predecessor, each further predecessor, and the view of an object beside its record. */
+/** Approximate memory of an object with its first predecessor, of each further predecessor, and of a view without its record. */
 export const reachedBytes = 280
 const predecessorBytes = 128
 const viewBytes = 200
 
 export interface Visitor {
-  /** The edges at an object of that distance. Without a promise where nothing has to be waited for. */
+  /** Returns the edges at an object of that distance, synchronously if possible. */
   follow(view: ObjectView, distance: number): Awaitable<readonly Step[]>
-  /** Reads together what these edges are found by, where each read is a trip. */
+  /** Reads the index entries of these edges together, because each read of a remote store is a round trip. */
   prefetch?(views: readonly ObjectView[], distance: number): Promise<void>
-  /** Those of the objects that the search goes on from, in the same order. */
+  /** Returns the objects from which the search continues, in the order given. */
   objects(oids: readonly Oid[]): Awaitable<readonly ObjectView[]>
-  /** Which edges that lead to an object are kept: the first one, those of all shortest paths, or all that are found. */
+  /** Which edges to an object are retained: the first one, those of all shortest paths, or all. */
   readonly keeps: 'first' | 'shortest' | 'all'
-  /**
-   * For a search that shares its time with another one: charges the memory for the edges at an object before it is expanded. False where the search has
-   * to end there. Yields what that costs, as a number of edges.
-   */
+  /** Charges memory for the edges at an object before its expansion and yields the cost in edges. Returns false to end the search. */
   reserve?(view: ObjectView): AsyncGenerator<number, boolean>
 }
 
 const edgesBetweenLooks = 4_096
-/** Objects that are read at once. */
 const objectsAtOnce = 256
 
 export class BreadthFirst {
-  /** Of the objects of the frontier from where the search begins. */
+  /** Distance of the frontier from the start. */
   distance = 0
   visited = new Map<Oid, Reached>()
-  /** What the last level has reached, in order. */
+  /** The objects reached at the last level, in order. */
   reached: Reached[] = []
-  /** The shortest ways back to where the search begins, once one is found. */
+  /** Predecessors on the shortest paths back to the start, once one is found. */
   returned: Reached | undefined
-  /** Of a search that reads a whole level at once. */
+  /** Set if the search reads a whole level at once. */
   frontier: readonly Reached[] = []
   private readonly visitor: Visitor
   private readonly context: StatementContext
@@ -109,12 +101,11 @@ export class BreadthFirst {
     this.context = context
   }
 
-  /** Adds an object at which the search begins. */
   begin(oid: Oid, view?: ObjectView): Reached {
     return this.visited.get(oid) ?? this.reach(oid, view)
   }
 
-  /** Expands the frontier, whose objects come in parts. False where the visitor has ended the search. Yields what an expansion costs that has to be reserved. */
+  /** Expands the frontier. Returns false if the visitor ended the search; yields the cost of each expansion if it must be reserved. */
   async *expand(
     frontier: AsyncIterable<readonly Reached[]> | Iterable<readonly Reached[]>,
   ): AsyncGenerator<number, boolean> {
@@ -144,7 +135,7 @@ export class BreadthFirst {
     return true
   }
 
-  /** In parts, those that the search goes on from; the others have no predecessors any more. */
+  /** Reads the objects in batches and yields those from which the search continues; removes the predecessors of the rest. */
   async *read(reached: readonly Reached[]): AsyncGenerator<readonly Reached[]> {
     for (let at = 0; at < reached.length; at += objectsAtOnce) {
       const part = reached.slice(at, at + objectsAtOnce)
@@ -164,7 +155,7 @@ export class BreadthFirst {
     }
   }
 
-  /** Expands the whole frontier, of a search that shares its time with no other. */
+  /** Expands the whole frontier; only for a search without reservations. */
   async expandLevel(): Promise<void> {
     const { frontier } = this
     const parts = Array.from({ length: Math.ceil(frontier.length / objectsAtOnce) }, (_, i) =>
@@ -176,7 +167,6 @@ export class BreadthFirst {
     this.frontierBytes = 0
   }
 
-  /** Reads the next frontier, and holds it. */
   async readLevel(): Promise<void> {
     const all: Reached[] = []
     for await (const part of this.read(this.reached)) {
@@ -189,7 +179,7 @@ export class BreadthFirst {
     this.frontier = all
   }
 
-  /** When its objects are no longer needed. May be called again. */
+  /** May be called more than once. */
   release(): void {
     this.context.hold(-this.rows, -this.bytes)
     this.rows = 0

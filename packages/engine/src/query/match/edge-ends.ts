@@ -4,14 +4,11 @@ import { endsAtEdgeObject, type ReferenceAttribute } from '../bind/reference-att
 import { isFollowedBack } from './linked-objects.ts'
 import type { VertexPlan } from './vertices.ts'
 
-/** As seen from the vertex that has an object. */
 export type Direction = 'forward' | 'backward' | 'either'
 
-/** What tells which edges are followed. */
 export interface EdgeEnds {
   readonly edge: BoundEdge
   readonly to: VertexPlan
-  /** From the pattern's left to its right. */
   readonly isRightward: boolean
 }
 
@@ -20,17 +17,17 @@ export function directionOf({ edge, isRightward }: EdgeEnds): Direction {
   return (edge.direction === 'forward') === isRightward ? 'forward' : 'backward'
 }
 
-/** The same edge pattern as it is followed from its other end; `from`: the vertex where it began. */
+/** Returns the same edge pattern followed from its other end; `from` is the vertex at this end. */
 export function turned({ edge, isRightward }: EdgeEnds, from: VertexPlan): EdgeEnds {
   return { edge, to: from, isRightward: !isRightward }
 }
 
-/** An edge leads elsewhere as the first or last of a walk than within it. */
+/** Whether edges lead to different objects as the first or last edge of a walk than within it. */
 export function isSplit({ attributes, leftLabel, rightLabel }: BoundEdge): boolean {
   return attributes.some((one) => endsAtEdgeObject(one, leftLabel) || endsAtEdgeObject(one, rightLabel))
 }
 
-/** Whether the edges are found from the other end as well: the same ones, and none of them by a scan. */
+/** Whether the same edges can be found from the other end, and none of them by a scan. */
 export function isFoundFromFarEnd(ends: EdgeEnds): boolean {
   const { edge } = ends
   if (isSplit(edge)) return false

@@ -1,7 +1,4 @@
-/**
- * Follows an edge pattern of one edge from the object that a row has, without a step, an edge or a row for each: the OIDs of the references are
- * read several at a time, where they lie, and the objects one by one. Only where the store answers at once and nobody asks for the edge.
- */
+/** Follows a pattern of one edge without allocating steps, edges or rows: OIDs are read in batches in place. Only for local stores and unused edges. */
 import { readInt32 } from '../../bytes/read-number.ts'
 import { linkHeaderBytes, linkKind, linkRange } from '../../records/link-keys.ts'
 import type { Bytes, KeyRange } from '../../store/store.ts'
@@ -21,7 +18,7 @@ import { isDecidedAtEnd, mayBeMetAgain } from './path-modes.ts'
 
 const followedTypes: readonly string[] = ['reference', 'list', 'set']
 
-/** Undefined where the edge has to be known, or is not found from the object itself. */
+/** Returns undefined if the edge itself is needed or cannot be found from the object. */
 export function edgeInPlace(step: EdgeStep, flow: MatchFlow, node: ExplainNode): NextVertex | undefined {
   const { pattern, edge, to, far, isToBound, ends, patterns } = step
   const { formats } = flow.context
@@ -40,32 +37,30 @@ export function edgeInPlace(step: EdgeStep, flow: MatchFlow, node: ExplainNode):
   return edge.attributes.every(isFollowed) ? new EdgeInPlace(step, flow, node) : undefined
 }
 
-/** References that are read at once. */
 const referencesAtOnce = 512
-/** Objects that are looked at in vain before the next look at the clock, less one; all its bits are ones. */
+/** Non-qualifying objects between checks of the clock, less one; a bit mask. */
 const objectsBetweenLooks = 31
 
 class EdgeInPlace implements NextVertex {
   readonly slot: number
   readonly asked: readonly Evaluate[]
   private readonly step: EdgeStep
-  /** Counts the edges. */
   private readonly node: ExplainNode
   private readonly context: StatementContext
   private readonly mayBeMetAgain: boolean
-  /** Slots of the vertices of the pattern that have objects by then. */
+  /** Slots of the vertices of the pattern that are already bound. */
   private readonly before: readonly number[]
   private readonly edges: IncidentEdges
   private readonly batch = new OidBatch(referencesAtOnce)
   private at = 0
-  /** Objects that were looked at in vain. */
+  /** Non-qualifying objects so far. */
   private passed = 0
   private view: ObjectView | undefined
-  /** OIDs of the objects that may not be met again. */
+  /** OIDs of the objects that must not be visited again. */
   private readonly been: Int32Array
   private links: readonly Link[] = []
   private linkAt = 0
-  /** What is left of the collection at hand: in the store, or in the record. */
+  /** The unread rest of the current collection, in the store or in the record. */
   private rest: KeyRange | undefined
   private held: readonly Oid[] = []
   private heldAt = 0
@@ -124,7 +119,7 @@ class EdgeInPlace implements NextVertex {
     const { reader } = context
     const { bytes } = batch
     const at = nth * oidLength
-    // Behind the first edge of a row there are objects that other rows do not lead to, but for the few that many refer to.
+    // Objects behind the first edge of a row are rarely shared with other rows, so they are not cached.
     const isKept = !this.isOfMany || step.before.length > 1
     const view = isKept ? reader.objectAt(bytes, at) : reader.objectOnceAt(bytes, at)
     const cls = view?.format?.cls
@@ -148,7 +143,7 @@ class EdgeInPlace implements NextVertex {
     const { index, linkStorage } = attribute
     this.isOfMany = linkStorage !== undefined
     const isCollection = attribute.attribute.spec.logicalType !== 'reference'
-    // Links in both directions are there once.
+    // Links with an inverse contain each object once.
     const mayRepeat = isForward && reference.inverse === null
     this.seen = mayRepeat && isCollection ? new OidSet() : undefined
     if (linkStorage !== undefined) {

@@ -34,7 +34,7 @@ async function* walked(
   try {
     for await (const batch of input) {
       for await (const rows of bounds === undefined ? prefetchedRows(expansion, batch) : [batch]) {
-        // Where each read is a trip, whoever follows the next edges reads those of many rows together.
+        // On a remote store, the next operator prefetches the edges of many rows together.
         let together: MatchRow[] = []
         for (const row of rows) {
           for await (const found of walksFrom(expansion, row, await bounds?.of(row))) {
@@ -60,13 +60,13 @@ async function* walked(
 }
 
 const batchRows = 256
-/** Of the objects in which they end. */
+/** Bytes of the end objects in one batch. */
 const batchBytes = 4 * 2 ** 20
 
-/** Edges that are followed before the next look at the clock, less one; all its bits are ones. */
+/** Edges followed between checks of the clock, less one; a bit mask. */
 const edgesBetweenLooks = 31
 
-/** About what an edge takes that is still to be followed. */
+/** Approximate memory of an edge that is still to be followed. */
 const stepBytes = 100
 
 interface Frame {
@@ -74,7 +74,7 @@ interface Frame {
   next: number
 }
 
-/** Edges that are still to be followed at the objects of a walk, charged as long as they are held. */
+/** The pending edges at the objects of a walk, charged while they are held. */
 class Frames {
   private readonly all: Frame[] = []
   private readonly context: StatementContext
@@ -116,7 +116,7 @@ async function* walksFrom(
   }
 }
 
-/** Every walk of the wanted length from the row's vertex, depth first: only one walk is held at a time. */
+/** Yields every walk of the required length from the row's vertex, depth first, so only one walk is held in memory. */
 async function* walksOver(
   frames: Frames,
   expansion: Expansion,
@@ -128,7 +128,7 @@ async function* walksOver(
   const start = row.slots[from.slot] as ObjectView
   const been = new Set(row.visited[expansion.patternNumber])
   const used = pattern.mode === 'trail' ? edgesUsed(row, expansion) : undefined
-  // A walk of at most no edge stays where it is.
+  // A walk without edges ends at its start.
   if (edge.max > 0) frames.push(await stepsOf(expansion, start, 0, bound))
   const walk: Taken[] = []
   let foundBytes = 0
@@ -145,11 +145,11 @@ async function* walksOver(
       continue
     }
     if (used?.has(edgeKey(step.edge)) === true) continue
-    // More may be known by now than when the step was found.
+    // The backward search may have advanced since the step was found.
     if (bound?.mayArrive(step.neighbour, edge.max - walk.length - 1) === false) continue
-    // The last edge of a walk leads to its end or nowhere: no object has to be read to see that.
+    // The last edge either leads to the bound end or fails, which its OID alone decides.
     if (walk.length + 1 >= edge.max && isToBound && !isBoundEnd(expansion, row, step.neighbour)) continue
-    // None of them may lead to a row.
+    // Possibly none of the edges leads to a row, so the loop itself must yield.
     if ((++followed & edgesBetweenLooks) === 0 && context.isTurnDue) await context.turn()
     const wanted = edge.edgeObject !== undefined && step.edge.edgeData !== undefined ? [step.edge.edgeData] : []
     const [view, edgeObject] = await evaluateRows(context, [step.neighbour, ...wanted], (oid) => reader.object(oid))

@@ -17,15 +17,15 @@ import { mayBeMetAgain, withVertex } from './path-modes.ts'
 import { type PredicatePlan, predicateTexts } from './predicates.ts'
 import type { VertexPlan } from './vertices.ts'
 
-/** Edges that are also followed back from the other end of the pattern, at a place of this search. */
+/** The backward search that also follows the edges, and the place of the pattern in it. */
 export interface FarSearch {
   readonly search: BackwardSearch
   readonly place: number
-  /** Of the vertex at that end. */
+  /** The name of the vertex at the other end. */
   readonly name: string | undefined
 }
 
-/** An edge pattern whose turn it is, and which of its ends has an object by then. */
+/** An edge pattern to follow, and which of its ends are bound. */
 export interface EdgeStep {
   readonly patterns: readonly BoundPattern[]
   readonly pattern: BoundPattern
@@ -34,36 +34,33 @@ export interface EdgeStep {
   readonly edgeNumber: number
   readonly from: VertexPlan
   readonly to: VertexPlan
-  /** Among the vertices of the MATCH. */
+  /** Position among the vertices of the MATCH. */
   readonly toPosition: number
-  /** Slots of the vertices of the pattern that have objects by then. */
+  /** Slots of the vertices of the pattern that are already bound. */
   readonly before: readonly number[]
-  /** Both ends have objects: what is looked for is the way between them. */
+  /** Whether both ends are bound, so that only the paths between them are searched. */
   readonly isToBound: boolean
-  /** From the pattern's left to its right. */
   readonly isRightward: boolean
-  /** Those that can be decided once both ends and the edge are known. */
+  /** Predicates that can be evaluated once both ends and the edge are bound. */
   readonly predicates: readonly PredicatePlan[]
-  /** Where the search goes on from the other end of the pattern, too. */
+  /** Set if a search from the other end of the pattern runs as well. */
   readonly far: FarSearch | undefined
-  /** Of the other end of a walk, where it has no object yet, but few that it may have. */
+  /** Access path to the end of a walk if it is not bound yet and has few candidates. */
   readonly ends: ChosenAccessPath | undefined
 }
 
-/** As it is written. */
 export function selectionText(selection: PathSelection): string {
   if (selection.kind === 'shortest') return `SHORTEST ${selection.count}`
   return selection.kind === 'any' ? 'ANY' : selection.kind === 'anyShortest' ? 'ANY SHORTEST' : 'ALL SHORTEST'
 }
 
-/** Of one run. */
 export interface Expansion extends EdgeStep {
   readonly context: StatementContext
   readonly edges: IncidentEdges
   readonly operator: ExplainNode
 }
 
-/** What an operator of the name goes by: of one run. `more`: what else EXPLAIN tells of it. */
+/** Returns the state of one run of an operator. `more` contains further properties for EXPLAIN. */
 export function expansionOf(
   step: EdgeStep,
   name: string,
@@ -94,24 +91,24 @@ function detailsOf(
     ...(pattern.selection === undefined ? {} : { paths: selectionText(pattern.selection) }),
     ...predicateTexts(predicates),
     ...more,
-    /** Known when edges have been followed. */
+    /** Undefined until edges have been followed backward. */
     get backwardBy() {
       return edges.ways.size === 0 ? undefined : [...edges.ways]
     },
-    /** The vertex from whose side the edges were found. */
+    /** The vertex from which the edges were found. */
     get foundFrom() {
       return far?.search.isKnown(far.place) === true ? (far.name ?? null) : undefined
     },
   }
 }
 
-/** A step that was taken, and the class of the object that it led to. */
+/** A step of a walk, and the class of the object at its end. */
 export interface Taken extends Step {
   readonly neighbourClass: string
   readonly edgeObject: ObjectView | undefined
 }
 
-/** `length`: of the walk so far; `bound`: the search back from its ends. Without a promise where nothing has to be waited for. */
+/** `length` is that of the walk so far, `bound` the search back from its ends. Returns the steps synchronously if possible. */
 export function stepsOf(
   expansion: Expansion,
   view: ObjectView,
@@ -120,7 +117,7 @@ export function stepsOf(
 ): Awaitable<readonly Step[]> {
   const { context } = expansion
   return mapAwaitable(stepsWithin(expansion, view, length, bound), (steps) => {
-    // Not before: what was prefetched may not be kept any longer.
+    // The pause follows the read, because prefetched entries may be evicted during it.
     const pause = context.yieldIfDue()
     return pause === undefined ? steps : pause.then(() => steps)
   })
@@ -138,7 +135,7 @@ function stepsWithin(
     const note = (count: number): void => noteEdges(expansion, count)
     return bound.stepsAt(edge.max - length - 1, view, { edges, follow, note, operator })
   }
-  // What is known of a far side was counted there.
+  // Edges that the backward search knows were counted by it.
   return far === undefined ? follow() : far.search.stepsAt(far.place, view, { edges, follow, operator })
 }
 
@@ -159,14 +156,14 @@ export function isBoundEnd({ isToBound, to }: Expansion, row: MatchRow, oid: Oid
   return isToBound && (row.slots[to.slot] as ObjectView).oid === oid
 }
 
-/** Whether the object is the one at which walks are to end, or of the class of such. */
+/** Whether the object is the required end of the walk, or of the class of the end vertex. */
 export function mayBeEnd(expansion: Expansion, row: MatchRow, oid: Oid, { format }: ObjectView): boolean {
   const { isToBound, to } = expansion
   if (isToBound) return isBoundEnd(expansion, row, oid)
   return to.cls === null || format?.cls.isOrInherits(to.cls.number) === true
 }
 
-/** The row with the walk, where it may end at that object: one or none. */
+/** Returns the row with the walk if it may end at the object; otherwise no row. */
 export function arrive(
   expansion: Expansion,
   row: MatchRow,
@@ -195,7 +192,7 @@ export function arrive(
   return [{ slots, visited, edges: next.edges.with(patternNumber, ofPattern) }]
 }
 
-/** The row with the end of a path whose edges nobody asks for; undefined where it may not end there. */
+/** Returns the row with the end of a path whose edges are unused, or undefined if it must not end there. */
 export function arriveWithoutEdges(
   { to, toPosition, patterns, patternNumber, edgeNumber }: Expansion,
   row: MatchRow,
@@ -207,7 +204,7 @@ export function arriveWithoutEdges(
   return { ...next, edges: next.edges.with(patternNumber, ofPattern) }
 }
 
-/** The edges with the classes of both their ends. */
+/** The edges with the classes of both ends. */
 function named({ from }: Expansion, row: MatchRow, walk: readonly Taken[]): Edge[] {
   let nearClass = (row.slots[from.slot] as ObjectView).format?.cls.name ?? ''
   return walk.map(({ edge, neighbour, neighbourClass }) => {

@@ -1,7 +1,4 @@
-/**
- * The far side of a pattern: if a search starts at one vertex and must end at another one with few objects, the edges between them are also followed back
- * from that end, and kept by the objects to which they lead. Steps of the forward search that do not meet these edges are dropped.
- */
+/** If a search must end at a vertex with few objects, edges are also followed back from it, and forward steps that do not reach these are dropped. */
 import type { Oid } from '../../types/oid.ts'
 import { objectRows } from '../access/object-rows.ts'
 import type { BoundPattern } from '../bind/bind-match.ts'
@@ -17,7 +14,7 @@ import type { ChosenVertex, StartVertex } from './start-vertex.ts'
 import { vertexObjects } from './vertex-objects.ts'
 import type { VertexPlan } from './vertices.ts'
 
-/** An edge pattern between the two sides: `near` is the vertex from which the search comes to it. */
+/** An edge pattern between the two sides; `near` is the vertex from which the forward search reaches it. */
 interface FarEdge {
   readonly ends: EdgeEnds
   readonly near: VertexPlan
@@ -25,19 +22,19 @@ interface FarEdge {
 
 const balance = { before: 256, countedAtOnce: 256, countedPerEdge: 8, countsStep }
 
-/** True where the edges of one pattern can be found from both of its ends at the same cost, and are the same. */
+/** Whether the same edges of one pattern can be found from both ends at the same cost. */
 function isFoundFromBothEnds({ ends }: FarEdge): boolean {
   const { isVariable, attributes } = ends.edge
   return !isVariable && attributes.every((reference) => reference.edge === undefined) && isFoundFromFarEnd(ends)
 }
 
-/** An edge pattern of a search whose far side is known, by its place. */
+/** The position of an edge pattern on the way to the far side. */
 export interface FarPlace extends EdgePlace {
   readonly far: FarSearch
   readonly isRightward: boolean
 }
 
-/** On both sides of the vertex at which the search begins: the nearest of the others, where there are edges between them that it does not have to follow. */
+/** On each side of the start, the nearest vertex of few objects, if the edges between them need not be followed forward. */
 export function farSides(
   plan: PatternsPlan,
   patternNumbers: readonly number[],
@@ -80,7 +77,7 @@ function nearestOther(
     const edge = pattern.edges[isRightward ? i : i - 1]
     if (edge === undefined) return undefined
     const far: FarEdge = { ends: { edge, to: vertexAt(i + step), isRightward }, near: vertexAt(i) }
-    // The first one is followed from its near end in any case; of a walk, each step would be taken for the last.
+    // The first pattern is followed from its near end anyway; each step of a walk would be treated as its last.
     if (edges.length === 0 ? edge.isVariable : !isFoundFromBothEnds(far)) return undefined
     edges.push(far)
     const other = others.find((one) => one.position === pattern.vertices[i + step])
@@ -88,18 +85,18 @@ function nearestOther(
   }
 }
 
-/** Of one run. A place is the number of an edge pattern. */
+/** A place of the search is the number of an edge pattern. */
 class FarSide extends BackwardSearch {
   protected edges: IncidentEdges
   private readonly patterns: readonly FarEdge[]
   private readonly last: VertexPlan
   private readonly chosen: ChosenVertex['chosen']
-  /** The vertex to which edges are followed back now. */
+  /** The vertex to which edges are currently followed back. */
   private near: VertexPlan
-  /** By the number of the edge pattern: the search of one level that has found its edges; undefined as long as not all are known. */
+  /** By number of the edge pattern, the one-level search that found its edges; undefined while they are incomplete. */
   private readonly known: (BreadthFirst | undefined)[] = []
 
-  /** `patterns`: from the near side to the far one, at least two; `last`: the far end of the last one. */
+  /** `patterns` lead from the near side to the far one, at least two; `last` is the far end of the last one. */
   constructor(patterns: readonly FarEdge[], last: VertexPlan, chosen: ChosenVertex['chosen'], flow: MatchFlow) {
     super(flow, balance)
     this.patterns = patterns
@@ -129,7 +126,7 @@ class FarSide extends BackwardSearch {
   }
 
   protected override async advanceBefore(number: number, view: ObjectView, forward: ForwardEdges): Promise<number> {
-    // The first edges are followed forward in any case.
+    // The first edges are followed forward anyway.
     return number === 0 ? 0 : super.advanceBefore(number, view, forward)
   }
 

@@ -8,7 +8,7 @@ import type { SourceRows } from './source-rows.ts'
 
 const batchRows = 256
 
-/** `predicates`: those that can be decided by its rows alone. */
+/** `predicates` are those that depend on this source alone. */
 export function firstSource(
   { slot, name }: { readonly slot: number; readonly name: string },
   source: SourceRows,
@@ -27,7 +27,6 @@ export function firstSource(
   }
 }
 
-/** What a source gives, in batches. */
 export function itemsOf(
   source: SourceRows,
   { evaluation, context }: MatchFlow,
@@ -71,7 +70,7 @@ async function* withItems(
   slot: number,
   { context }: MatchFlow,
 ): AsyncGenerator<readonly MatchRow[]> {
-  // There is one row so far, of which nothing is known.
+  // The input is one empty row.
   for await (const [empty] of input) {
     if (empty === undefined) continue
     for await (const batch of items) {

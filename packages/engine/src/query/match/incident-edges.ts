@@ -1,4 +1,4 @@
-/** The edges of one pattern at the objects of one of its ends, those that are incident to each: references of an object, and references to it. */
+/** The edges of one pattern that are incident to an object: its own references, and references to it. */
 import { farSideEdgesMax } from '../../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../../records/class-format.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
@@ -22,39 +22,39 @@ import { type NarrowedEdge, NarrowedEdges, narrowedText } from './narrowed-edges
 import { edgeKey } from './path-modes.ts'
 
 export interface Step {
-  /** May be made each time that it is asked for. */
+  /** May be created on each access. */
   readonly edge: Edge
   readonly neighbour: Oid
-  /** Of edges that end at their edge object where a walk ends, and lead through it elsewhere; undefined = both. */
+  /** Whether the edge is valid within a walk or as its last edge only; undefined if both. */
   readonly place: 'inner' | 'last' | undefined
 }
 
-/** How edges by one reference are found at objects of a class. */
+/** How the edges by one reference are found at objects of a class. */
 export interface Link {
   readonly cls: SchemaClass
   readonly reference: ReferenceAttribute
   readonly isForward: boolean
-  /** The attribute of the object that leads to its neighbours: the reference, or an inverse of it; undefined where an index or a scan finds them. */
+  /** The reference or its inverse at the object; undefined if an index or a scan finds the edges. */
   readonly attribute: AttributeFormat | undefined
-  /** The edge objects through which edges lead. */
+  /** The edge objects between the ends of an edge. */
   readonly through: EdgeObjects | undefined
-  /** What refers to the object where edges are followed back: the reference itself, or that of the edge objects. */
+  /** The reference to follow backward: the edge's own, or that of the edge objects. */
   readonly back: ReferenceAttribute
-  /** An index that tells which of the neighbours qualify. */
+  /** An index from which it is known which neighbours qualify. */
   readonly narrowed: NarrowedEdge | undefined
 }
 
-/** So many edge objects are read in one trip. */
+/** Edge objects read in one round trip. */
 const objectsAtOnce = 256
-/** Edges that are looked at before the next look at the clock. */
+/** Edges between checks of the clock. */
 const stepsBetweenLooks = 1_024
-/** By which the bounds grow up to which edges are counted. */
+/** Growth factor of the bounds up to which edges are counted. */
 export const countsStep = 4
 
 type EdgeObjectView = ObjectView & { readonly format: ClassFormat }
 type EdgeData = Required<Pick<Edge, 'edgeData' | 'edgeDataClass'>>
 
-/** The edge is made for whoever asks for it. */
+/** Creates the edge on access. */
 class LinkStep implements Step {
   readonly neighbour: Oid
   readonly place: Step['place']
@@ -90,7 +90,7 @@ class LinkStep implements Step {
   }
 }
 
-/** Throws `needsFetch` after all have been asked, where one of them has to be. */
+/** Requests all of them before it throws `needsFetch` for the missing ones. */
 function askAll<T>(all: readonly T[], ask: (one: T) => void): void {
   let isMissing = false
   for (const one of all) {
@@ -104,22 +104,22 @@ function askAll<T>(all: readonly T[], ask: (one: T) => void): void {
   if (isMissing) throw needsFetch
 }
 
-/** What it evaluates about classes and scans is kept for the statement. */
+/** Caches the links of classes and the results of scans for the statement. */
 export class IncidentEdges {
   readonly direction: Direction
   private readonly edge: BoundEdge
   private readonly context: StatementContext
   private readonly linked: LinkedObjects
-  /** The classes that the pattern asks for, as written, at the vertices where a walk is begun and ended. */
+  /** The classes that the pattern names at the vertices where a walk begins and ends. */
   private readonly beginLabel: SchemaClass | null
   private readonly endLabel: SchemaClass | null
-  /** Classes that the neighbour vertex may have where one edge leads there; null = any. */
+  /** The class of a neighbour at the end of a single edge; null = any. */
   private readonly neighbourClass: SchemaClass | null
-  /** What is asked of the neighbours beyond their class, where an index on the edge tells it. */
+  /** Conditions on the neighbours that an index on the edge can decide. */
   private readonly narrowed: NarrowedEdges | undefined
   private readonly forward = new Map<ClassNumber, readonly Link[]>()
   private readonly backward = new Map<ClassNumber, readonly Link[]>()
-  /** Where a walk begins, whose label may say that edges end at their edge objects. */
+  /** Links at the start of a walk, whose label may select the edge objects as ends. */
   private readonly firstBackward = new Map<ClassNumber, readonly Link[]>()
 
   constructor(ends: EdgeEnds, flow: MatchFlow) {
@@ -130,7 +130,7 @@ export class IncidentEdges {
     this.linked = new LinkedObjects(flow.context)
     this.beginLabel = isRightward ? edge.leftLabel : edge.rightLabel
     this.endLabel = isRightward ? edge.rightLabel : edge.leftLabel
-    // Within a walk of several edges there are other objects than those of the vertex.
+    // Inner objects of a walk of several edges are not restricted by the vertex.
     const isOne = edge.max <= 1
     this.neighbourClass = isOne ? to.cls : null
     this.narrowed = isOne && to.narrowed.length > 0 ? new NarrowedEdges(to.narrowed, flow) : undefined
@@ -141,7 +141,7 @@ export class IncidentEdges {
     return this.linked.ways
   }
 
-  /** `distance`: of the object from where the walk begins. Without a promise where nothing has to be waited for. */
+  /** `distance` is counted from the start of the walk. Returns the steps synchronously if possible. */
   at(view: ObjectView, distance: number): Awaitable<Step[]> {
     if (this.direction !== 'either') return this.follow(view, distance, this.linksAt(view, distance), 0, [])
     return mapAwaitable(this.follow(view, distance, this.forwardAt(view), 0, []), (forward) => {
@@ -151,14 +151,14 @@ export class IncidentEdges {
     })
   }
 
-  /** How many there are at the object, counted up to `max`. */
+  /** The number of edges at the object, counted up to `max`. */
   async count(view: ObjectView, max: number): Promise<number> {
     const { linked } = this
     let count = 0
     for (const { attribute, back, narrowed } of this.linksAt(view, 0)) {
       if (count >= max) return max
       const most = max - count
-      // Through edge objects: of these, there are as many as lead to the object.
+      // Each edge object is the origin of one edge, so the edge objects are counted.
       if (narrowed !== undefined) count += await linked.counted(await this.narrowed?.rangeOf(narrowed, view.oid), most)
       else if (attribute === undefined) count += await linked.countOwners(view, back, most)
       else count += await linked.countTargets(view, attribute, most)
@@ -166,10 +166,7 @@ export class IncidentEdges {
     return Math.min(max, count)
   }
 
-  /**
-   * How many there are at the object, where there are not too many to be kept; yields what it costs to count more than `few`. `countedPerEdge`: so
-   * many are counted for what it costs to follow one.
-   */
+  /** Counts the edges at the object up to a limit. Yields the cost of counting more than `few`: counting `countedPerEdge` edges costs one. */
   async *countInSteps(view: ObjectView, few: number, countedPerEdge: number): AsyncGenerator<number, number> {
     for (let max = few; ; max = Math.min(max * countsStep, farSideEdgesMax + 1)) {
       const count = await this.count(view, max)
@@ -178,10 +175,7 @@ export class IncidentEdges {
     }
   }
 
-  /**
-   * Where each read is a trip: reads by one of them the lists by which the edges at all the objects are found, and by another the edge objects there. What
-   * an index tells is read when the edges are followed.
-   */
+  /** On a remote store, reads the lists of edges of all objects in one round trip and the edge objects in another; index entries are read later. */
   async prefetch(views: readonly ObjectView[], distance: number): Promise<void> {
     const { reader } = this.context
     await evaluateRows(this.context, views, (view) => {
@@ -200,7 +194,6 @@ export class IncidentEdges {
     await evaluateRows(this.context, [[...edgeObjects]], (oids) => reader.prefetch(oids))
   }
 
-  /** Appends to the steps. */
   private follow(
     view: ObjectView,
     distance: number,
@@ -230,7 +223,7 @@ export class IncidentEdges {
     return this.linked.targets(view, attribute)
   }
 
-  /** Of very many, with turns for others in between. */
+  /** Adds very many edges, yielding to other requests in between. */
   private addEach(
     view: ObjectView,
     link: Link,
@@ -247,7 +240,7 @@ export class IncidentEdges {
     return undefined
   }
 
-  /** Edges that lead through edge objects, or end at them. */
+  /** Adds edges that lead through edge objects, or end at them. */
   private async addThrough(
     view: ObjectView,
     distance: number,
@@ -274,7 +267,7 @@ export class IncidentEdges {
     }
   }
 
-  /** Those of the objects that there are and that are of the edge class. */
+  /** Yields the objects that exist and are of the edge class. */
   private async *edgeObjects(oids: readonly Oid[], cls: SchemaClass): AsyncGenerator<EdgeObjectView> {
     const { reader } = this.context
     for (let at = 0; at < oids.length; at += objectsAtOnce) {
@@ -287,14 +280,14 @@ export class IncidentEdges {
     }
   }
 
-  /** Those of the neighbours that refer to the object of which the index does not tell that they do not qualify. */
+  /** Returns the neighbours that refer to the object, without those that the index excludes. */
   private async byIndex(view: ObjectView, narrowed: NarrowedEdge): Promise<readonly Oid[]> {
     this.linked.ways.add(narrowedText(narrowed))
     const range = await this.narrowed?.rangeOf(narrowed, view.oid)
     return range === undefined ? [] : this.linked.gathered(entriesOf(range, this.context, explainNode('entries')))
   }
 
-  /** In the order in which edges are followed. */
+  /** The links in the order in which edges are followed. */
   linksAt(view: ObjectView, distance: number): readonly Link[] {
     const { direction } = this
     if (direction === 'forward') return this.forwardAt(view)
@@ -312,7 +305,7 @@ export class IncidentEdges {
         const reference = byNumber.get(attribute.attribute.number)
         if (reference === undefined || !this.mayLeadTo(headClass(reference, this.endLabel))) return []
         const { edge: through, inverse } = reference
-        // What it leads to refers back.
+        // The inverse is the reference from the neighbour back.
         const narrowed = inverse === null || through !== undefined ? undefined : this.narrowed?.of(inverse)
         return [{ cls, reference, isForward: true, attribute, through, back: reference, narrowed }]
       })
@@ -355,7 +348,7 @@ function withoutLoops(forward: readonly Step[], oid: Oid, backward: readonly Ste
   return forward.filter((step) => !isLoop(step) || !found.has(edgeKey(step.edge)))
 }
 
-/** Edges as the object sees them that were found from their other ends. */
+/** Edges found from their other ends, described from the object's side. */
 export function seenFrom(
   { format }: Pick<ObjectView, 'format'>,
   steps: readonly Step[],
@@ -364,7 +357,7 @@ export function seenFrom(
   const name = format?.cls.name ?? ''
   return steps.map(({ edge, neighbour, place }) => {
     const { attributeNumber } = edge
-    // It was followed back, from the object that it refers to.
+    // The edge was followed back, so its source is the neighbour.
     if (edge.fromClass === '') {
       const attribute = format?.attribute(attributeNumber)?.attribute.outputName ?? edge.attribute
       return { edge: { ...edge, attribute, fromClass: name, toClass: '' }, neighbour, place }

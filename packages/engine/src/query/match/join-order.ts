@@ -1,7 +1,4 @@
-/**
- * Chooses, at run time, the order in which several sources are joined, and the method: an index lookup per row, or a
- * hash table in memory.
- */
+/** Chooses at run time the order of the sources of a join and the method: an index lookup per row, or a hash table. */
 
 import { assert } from '../../errors.ts'
 import { chooseAccess } from '../access/choose-access.ts'
@@ -84,16 +81,16 @@ async function operatorsInOrder(planned: JoinedPlan, flow: MatchFlow): Promise<M
         ? hashJoin(source, rows, next.keys, predicates)
         : lookupJoin(source, next.lookup, predicates),
     )
-    // How many rows come of it is not known.
+    // The number of joined rows is unknown.
     rowsBefore = Math.max(rowsBefore, next.candidate.estimated)
   }
   return operators
 }
 
-/** About how many rows are read in the time of one look-up. */
+/** Approximate number of rows read in the time of one lookup. */
 const rowsOfLookup = 8
 
-/** From which the others are looked up, or read once into tables; of equal ones the largest, which then is in no table. */
+/** Chooses the first source by the cost of joining the rest; among equal costs the largest one, which then needs no hash table. */
 function cheapestFirst(plan: JoinedPlan, candidates: readonly Candidate[]): Candidate {
   let best: { readonly candidate: Candidate; readonly cost: number } | undefined
   for (const candidate of candidates) {
@@ -112,7 +109,7 @@ function cheapestFirst(plan: JoinedPlan, candidates: readonly Candidate[]): Cand
   return best.candidate
 }
 
-/** For so few rows, a look-up each is taken also where it is a trip. */
+/** For this few rows, lookups are used even on a remote store. */
 const fewRows = 16
 
 interface Next {
@@ -121,7 +118,7 @@ interface Next {
   readonly keys: readonly JoinKey[]
 }
 
-/** What is looked up, then what is equal to something, then the smallest. */
+/** Prefers a source with a lookup, then one with an equality, then the smallest. */
 function nextOf(
   plan: JoinedPlan,
   left: readonly Candidate[],
@@ -158,7 +155,7 @@ async function candidate(source: JoinSource, isOnly: boolean, { evaluation, cont
   return { source, rows: { kind: 'values', values: rows }, estimated: values.length }
 }
 
-/** Only one source is read as it comes; of several, it is counted first how many rows each has. */
+/** A single source is streamed; several are counted first. */
 async function ofStatements(
   source: Extract<JoinSource, { kind: 'rows' }>,
   rows: (operator?: ExplainNode) => AsyncIterable<readonly unknown[]>,
@@ -173,7 +170,7 @@ async function ofStatements(
   return { source, rows: { kind: 'statements', rows: () => held.batches(), isWrapped, count }, estimated: count }
 }
 
-/** Those that can be decided now and could not before. */
+/** Removes and returns the predicates whose slots are now all filled. */
 function decidable(left: Set<PredicatePlan>, filled: ReadonlySet<number>): PredicatePlan[] {
   const now = [...left].filter(({ needs }) => [...needs].every((slot) => filled.has(slot)))
   for (const predicate of now) left.delete(predicate)
@@ -184,7 +181,7 @@ function lookupPlanOf(plan: JoinedPlan, source: JoinSource, filled: ReadonlySet<
   return source.kind === 'objects' ? planLookup(plan, source, filled) : undefined
 }
 
-/** Equalities between the source and rows that are known. */
+/** Equalities between the source and bound slots. */
 function keysOf(plan: JoinedPlan, { slot }: JoinSource, filled: ReadonlySet<number>): JoinKey[] {
   const { compiler } = plan.planning
   const all = plan.sources.map((source) => source.slot)
@@ -201,7 +198,7 @@ function keysOf(plan: JoinedPlan, { slot }: JoinSource, filled: ReadonlySet<numb
 
 const hashedKinds: readonly ValueType['kind'][] = ['boolean', 'date', 'time', 'datetime', 'interval', 'guid']
 
-/** Equal values have the same key, however they are stored; see `hashKey`. */
+/** Whether equal values of the two types have the same hash key; see `hashKey`. */
 function areHashed(one: ValueType, other: ValueType): boolean {
   if (isNumeric(one) || isText(one)) return isNumeric(one) ? isNumeric(other) : isText(other)
   if (isReference(one)) return isReference(other)

@@ -1,4 +1,4 @@
-/** The objects that references of an object lead to, and those that refer to it by an attribute. */
+/** The objects to which references of an object lead, and the objects that refer to it by an attribute. */
 
 import { indexKeyFormat } from '../../indexes/index-key.ts'
 import { readIndexOids } from '../../indexes/lookup.ts'
@@ -22,7 +22,7 @@ import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { typeOfSpec } from '../values/value-type.ts'
 
-/** An index by which it is found who refers to an object. */
+/** An index by which the objects that refer to an object are found. */
 function indexOn({ attribute, declaringClass }: ReferenceAttribute): IndexDefinition | undefined {
   if (attribute.spec.logicalType !== 'reference') return undefined
   const own = [{ number: attribute.number } as BoundAttribute]
@@ -31,12 +31,12 @@ function indexOn({ attribute, declaringClass }: ReferenceAttribute): IndexDefini
   })
 }
 
-/** Whether those that refer to an object are found without going through all objects that could. */
+/** Whether the objects that refer to an object are found without a scan. */
 export function isFollowedBack(reference: ReferenceAttribute): boolean {
   return reference.inverse !== null || indexOn(reference) !== undefined
 }
 
-/** Each once. */
+/** The OIDs in a reference or a collection, without duplicates. */
 function targetsIn(held: unknown, { logicalType }: TypeSpec): readonly Oid[] {
   if (logicalType === 'reference') return held === null || held === noOid ? [] : [held as Oid]
   const elements =
@@ -45,12 +45,12 @@ function targetsIn(held: unknown, { logicalType }: TypeSpec): readonly Oid[] {
   return each.includes(noOid) ? each.filter((oid) => oid !== noOid) : each
 }
 
-/** About what an OID takes in a list. */
+/** Approximate memory of an OID in a list. */
 const oidBytes = 64
 
-/** What it works out about attributes and scans is kept for the statement. */
+/** Caches indexes of attributes and results of scans for the statement. */
 export class LinkedObjects {
-  /** How it was found who refers to an object, for EXPLAIN. */
+  /** How referring objects were found, for EXPLAIN. */
   readonly ways = new Set<string>()
   private readonly context: StatementContext
   private readonly links = new Map<AttributeFormat, BoundAttribute>()
@@ -60,7 +60,7 @@ export class LinkedObjects {
     this.context = context
   }
 
-  /** What the object refers to by one attribute, each once. */
+  /** The targets of one attribute of the object, without duplicates. */
   targets(view: ObjectView, attribute: AttributeFormat): Awaitable<readonly Oid[]> {
     const { spec } = attribute.attribute
     if (attribute.linkStorage === undefined) return targetsIn(view.value(attribute.index), spec)
@@ -70,7 +70,7 @@ export class LinkedObjects {
     return mapAwaitable(read, ([held]) => targetsIn(held, spec))
   }
 
-  /** Asks for the list of references by which edges are found, where the object has one; throws `needsFetch` until it is read. */
+  /** Requests the list of references of the object, if any; throws `needsFetch` until it is read. */
   askTargets(view: ObjectView, { linkStorage, index }: AttributeFormat): void {
     if (linkStorage !== undefined) this.context.reader.linkEntries(view, index)
   }
@@ -87,7 +87,7 @@ export class LinkedObjects {
     return bound
   }
 
-  /** Who refers to the object by one attribute: over the inverse, by an index, or by a scan of all who could. */
+  /** The objects that refer to the object by one attribute, found by the inverse, an index or a scan. */
   owners(view: ObjectView, reference: ReferenceAttribute): Awaitable<readonly Oid[]> {
     const { attribute, inverse } = reference
     if (inverse === null) return this.ownersFound(view, reference)
@@ -108,7 +108,7 @@ export class LinkedObjects {
     return (await this.scan(reference)).get(view.oid) ?? []
   }
 
-  /** All of them; they are charged as they come, and then to whoever holds the edges. Throws LimitExceeded and ServerBusy. */
+  /** Collects the batches. The memory is charged while they arrive and then passes to the caller. Throws LimitExceeded and ServerBusy. */
   async gathered(batches: AsyncIterable<readonly Oid[]>): Promise<readonly Oid[]> {
     const { memory } = this.context.script
     const oids: Oid[] = []
@@ -125,7 +125,7 @@ export class LinkedObjects {
     return oids
   }
 
-  /** How many entries there are in the range, counted up to `max`. */
+  /** The number of entries in the range, counted up to `max`. */
   async counted(range: KeyRange | undefined, max: number): Promise<number> {
     if (range === undefined) return 0
     const { context } = this
@@ -133,7 +133,7 @@ export class LinkedObjects {
     return context.countAbout(range, max)
   }
 
-  /** About how many objects are referred to, counted up to `max`. */
+  /** The approximate number of targets, counted up to `max`. */
   async countTargets(view: ObjectView, attribute: AttributeFormat, max: number): Promise<number> {
     const { linkStorage } = attribute
     if (linkStorage === undefined) return (await this.targets(view, attribute)).length
@@ -141,17 +141,17 @@ export class LinkedObjects {
     return this.counted(linkRange(view.oid, attribute.attribute.number, kind), max)
   }
 
-  /** How many refer to the object by an attribute without an inverse, counted up to `max`, which is told where only a scan would tell. */
+  /** The number of objects that refer to the object by an attribute without inverse, counted up to `max`; `max` if only a scan could count. */
   async countOwners(view: ObjectView, reference: ReferenceAttribute, max: number): Promise<number> {
     const { declaringClass } = reference
     const index = indexOn(reference)
-    // All who could refer to it are read.
+    // Without an index, all objects that could refer to it are read.
     if (index === undefined) return max
     const format = indexKeyFormat(index, this.context.reader.formats.of(declaringClass))
     return this.counted(referringRange(format, view.oid), max)
   }
 
-  /** Once a statement: everybody who refers to anybody by the attribute. */
+  /** All references by the attribute, scanned once per statement. */
   private async scan({ attribute, declaringClass }: ReferenceAttribute): Promise<Map<Oid, Oid[]>> {
     const known = this.scanned.get(attribute.number)
     if (known !== undefined) return known

@@ -9,7 +9,7 @@ import { type MatchBatches, type MatchRow, matchRowKind } from './match-row.ts'
 import { type PredicatePlan, predicateTexts, qualifiedRows } from './predicates.ts'
 import type { LookupPlan } from './source-rows.ts'
 
-/** Rows are handed on when there are so many. */
+/** Rows of one batch. */
 const batchRows = 256
 
 interface Lookup {
@@ -18,12 +18,12 @@ interface Lookup {
   readonly withObject: WithObject
 }
 
-/** The row with an object in the slot; undefined where it may not be that one. */
+/** Returns the row with an object in the slot, or undefined if it does not qualify. */
 export type WithObject = (row: MatchRow, slot: number, view: ObjectView) => MatchRow | undefined
 
 const withAny: WithObject = (row, slot, view) => ({ ...row, slots: row.slots.with(slot, view) })
 
-/** The first access of the plan is taken. */
+/** Uses the first access path of the plan. */
 export function lookupJoin(
   { slot, name }: { readonly slot: number; readonly name: string | undefined },
   plan: LookupPlan,
@@ -44,7 +44,7 @@ export function lookupJoin(
   }
 }
 
-/** Of the row that the evaluation shows. */
+/** The objects for the current row of the evaluation. */
 function rowsOf({ plan: { objects } }: Lookup, { evaluation, context }: MatchFlow): ReturnType<typeof objectRows> {
   const [access] = objects.accesses
   assert(access !== undefined, 'a look-up has an access path')
@@ -79,7 +79,7 @@ async function* joined(
   }
 }
 
-/** Other operators show the evaluation other rows while batches are handed on: it is shown this one before each. */
+/** Other operators change the current row of the evaluation between batches, so it is set again before each one. */
 async function* viewsFor(
   lookup: Lookup,
   row: MatchRow,

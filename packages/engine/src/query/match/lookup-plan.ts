@@ -12,17 +12,14 @@ import type { Planning } from '../operators/planning.ts'
 import { conjunction, isOfSlot, type PredicatePlan } from './predicates.ts'
 import type { LookupPlan } from './source-rows.ts'
 
-/** What is compiled for one run alone takes places behind those of the plan. */
+/** Constants compiled for a single run are numbered after those of the plan. */
 export function planningOfRun(planning: Planning): Planning {
   const compiler = new Compiler(planning.formats)
   compiler.constants = planning.compiler.constants
   return { ...planning, compiler }
 }
 
-/**
- * The access path to the source's objects by what is known of a row. It answers a condition that joins the two, an equality where there is one; what
- * the source asks beside that narrows the keys and is checked on the entries.
- */
+/** Returns the access path that finds the source's objects by a join condition, preferably an equality; other conditions narrow keys and filter entries. */
 export function planLookup(
   { predicates, planning }: { readonly predicates: readonly PredicatePlan[]; readonly planning: Planning },
   { source, slot }: { readonly source: BoundSource; readonly slot: number },
@@ -46,7 +43,7 @@ export function planLookup(
   return { objects: { ...objects, accesses: [best] }, start, end: compiler.constants }
 }
 
-/** Of the accesses that answer one of the conditions that join: of what the source asks by itself, the entries would be the same for each row. */
+/** Chooses among accesses that use a join condition; other conditions select the same entries for every row. */
 function bestLookup(
   cls: SchemaClass,
   slot: number,
@@ -55,7 +52,7 @@ function bestLookup(
   planning: Planning,
 ): OidAccess | undefined {
   const joined = sargablePredicates(conjunction(joining), slot)
-  // Of the values of an IN there would be a range each, for each row: they are checked on the entries.
+  // An IN would give a range per value for each row, so it is checked on the entries.
   const narrowing = sargablePredicates(conjunction(others), slot).filter(({ kind }) => kind !== 'anyOf')
   const conditions = [...joined, ...narrowing]
   const whole = { where: conjunction([...joining, ...others]), slot }

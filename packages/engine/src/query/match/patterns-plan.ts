@@ -4,24 +4,23 @@ import type { Planning } from '../operators/planning.ts'
 import type { PredicatePlan } from './predicates.ts'
 import type { VertexPlan } from './vertices.ts'
 
-/** What is searched for. */
 export interface PatternsPlan {
   readonly vertices: readonly VertexPlan[]
   readonly patterns: readonly BoundPattern[]
-  /** Of MATCH itself. */
+  /** Predicates of the MATCH itself, without those of OPTIONAL MATCH. */
   readonly predicates: readonly PredicatePlan[]
   readonly optional: readonly OptionalPlan[]
   readonly slots: number
-  /** For what is planned when the data is there. */
+  /** For lookups that are planned at run time. */
   readonly planning: Planning
 }
 
-/** An OPTIONAL MATCH: its patterns and vertices go on to those of the next one. */
+/** An OPTIONAL MATCH; its patterns and vertices extend to those of the next one. */
 export interface OptionalPlan {
   readonly firstPattern: number
   readonly firstVertex: number
   readonly predicates: readonly PredicatePlan[]
-  /** Where a row says which one of those before it is. */
+  /** Slot of the number of the input row. */
   readonly ordinalSlot: number
 }
 
@@ -30,7 +29,7 @@ export interface EdgePlace {
   readonly edgeNumber: number
 }
 
-/** Positions of the vertices at its left and its right. */
+/** Positions of the left and the right vertex. */
 export function endsOf({ patterns }: PatternsPlan, { patternNumber, edgeNumber }: EdgePlace): [number, number] {
   const { vertices: positions } = patterns[patternNumber] as BoundPattern
   return [positions[edgeNumber] as number, positions[edgeNumber + 1] as number]

@@ -1,7 +1,4 @@
-/**
- * The plan of MATCH: the vertices with their access paths, the patterns, the predicates, and the operators on the
- * matches.
- */
+/** The plan of MATCH: vertices with their access paths, patterns, predicates, and the operators on the matches. */
 import type { RecordFormats } from '../../records/record-formats.ts'
 import { type BoundMatch, innerVertices } from '../bind/bind-match.ts'
 import type { Bound } from '../bind/bound.ts'
@@ -46,7 +43,7 @@ export function planMatch(bound: BoundMatch, slots: number, formats: RecordForma
   }
   const chosenFrom = new Set(patterns.flatMap((one) => (one.selection === undefined ? [] : innerVertices(one))))
   const plans = vertices.map((vertex, position) => {
-    // What is asked behind WHERE is asked of the paths that were chosen.
+    // Conditions of WHERE apply to the selected paths only.
     const predicates = predicatesAt(position)
     const known = chosenFrom.has(position) ? predicates.filter(({ isOfPattern }) => isOfPattern) : predicates
     return planVertex(vertex, known, planning)

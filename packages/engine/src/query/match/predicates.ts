@@ -14,11 +14,11 @@ export interface PredicatePlan {
   readonly evaluate: Evaluate
   /** As written, for EXPLAIN. */
   readonly text: string
-  /** It stands in a pattern, not behind WHERE. */
+  /** Whether the predicate is part of a pattern instead of WHERE. */
   readonly isOfPattern: boolean
 }
 
-/** `patternSlots`: of vertices, edges and walks. */
+/** `patternSlots` are those of vertices, edges and walks. */
 export function planPredicates(
   given: readonly Bound[],
   patternSlots: ReadonlySet<number>,
@@ -52,17 +52,15 @@ function slotsIn(bound: Bound, patternSlots: ReadonlySet<number>): Set<number> {
   return slots
 }
 
-/** It needs nothing but this slot. */
 export function isOfSlot({ needs }: PredicatePlan, slot: number): boolean {
   return needs.size === 1 && needs.has(slot)
 }
 
-/** For EXPLAIN. */
 export function predicateTexts(predicates: readonly PredicatePlan[]): { readonly predicates?: readonly string[] } {
   return predicates.length === 0 ? {} : { predicates: predicates.map(({ text }) => text) }
 }
 
-/** What an operator gives: those of its rows for which all of the predicates are true. */
+/** Filters the rows by all predicates. */
 export function qualifiedRows(
   rows: MatchBatches,
   predicates: readonly PredicatePlan[],

@@ -1,20 +1,17 @@
-/**
- * Where each read is a trip, the edges at many objects are read together: the objects from which a search goes on, and then those that it comes to.
- * What was read is found by whoever follows the edges one object after the other.
- */
+/** On a remote store, reads the edges at many objects together before they are followed one object after another. */
 import type { Oid } from '../../types/oid.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { Expansion } from './expansion.ts'
 import type { MatchRow } from './match-row.ts'
 
-/** Rows whose edges are read together: at first few, since perhaps no more are taken. */
+/** Rows whose edges are read together; few at first, because perhaps no more are requested. */
 const rowsAtFirst = 8
 const rowsFactor = 4
-/** So many edges of one part of the rows are looked at ahead. */
+/** Edges of one batch of rows that are prefetched. */
 const edgesAhead = 4_096
 
-/** The rows in parts, of each of which the walks have been looked at ahead. */
+/** Yields the rows in batches whose walks have been prefetched. */
 export async function* prefetchedRows(
   expansion: Expansion,
   rows: readonly MatchRow[],
@@ -45,7 +42,7 @@ async function prefetchWalks(
   for (let length = 0; length < edge.max && views.length > 0; length++) {
     if (far?.search.isKnown(far.place) !== true) await edges.prefetch(views, length)
     const isLast = length + 1 === edge.max
-    // The last edge leads to a known end or nowhere.
+    // The last edge leads to the bound end or nowhere.
     if (isLast && isToBound) return
     const next = new Set<Oid>()
     for (const view of views) {

@@ -1,7 +1,4 @@
-/**
- * The objects that edges lead to from one object, each once, where nothing asks for the edges by which they are reached: breadth first, by the bytes
- * of OIDs alone. Each record is read once, and only of objects that may be an end something is kept.
- */
+/** The distinct objects reachable from an object if the edges are unused: breadth first over the bytes of OIDs, with each record read once. */
 import { keySpace } from '../../bytes/key-space.ts'
 import { readInt32 } from '../../bytes/read-number.ts'
 import { assert } from '../../errors.ts'
@@ -16,14 +13,14 @@ import type { ObjectView } from '../evaluate/object-view.ts'
 import type { Expansion } from './expansion.ts'
 import { mayBeMetAgain } from './path-modes.ts'
 
-/** Objects, and edges of a list, after which others have their turn if it is time. */
+/** Objects, and edges of a list, between checks of the clock. */
 const objectsBetweenTurns = 16
 const edgesAtOnce = 2_048
 const endsAtOnce = 256
 
 const followedTypes: readonly string[] = ['reference', 'list', 'set']
 
-/** Whether the ends of the pattern's paths can be found so: one path to each is enough, and nobody sees its edges. */
+/** Whether the pattern allows this search: one path to each end is enough, and its edges are unused. */
 export function isOfReached(expansion: Expansion): boolean {
   const { pattern, edge, edges, context, isToBound, far, ends, toPosition } = expansion
   const { selection, name } = pattern
@@ -39,12 +36,12 @@ export function isOfReached(expansion: Expansion): boolean {
 
 export class ReachableObjects {
   private readonly expansion: Expansion
-  /** Its numbers are the order in which objects were reached: those of one distance follow each other. */
+  /** Numbered in the order of visits, so objects of one distance are contiguous. */
   private readonly visited = new OidSet()
   private readonly key = Buffer.allocUnsafe(objectKeyBytes)
   private charged = 0
   private followed = 0
-  /** Of the object that is expanded. */
+  /** Distance of the object that is expanded. */
   private distance = 0
   private end: ObjectView | undefined
   private lists: AttributeFormat[] = []
@@ -54,7 +51,7 @@ export class ReachableObjects {
     this.key[0] = keySpace.object
   }
 
-  /** Those of the class of the end, the nearest first. */
+  /** Yields the objects of the class of the end, nearest first. */
   async *from(start: ObjectView): AsyncGenerator<readonly ObjectView[]> {
     const { visited } = this
     const { context } = this.expansion
@@ -91,13 +88,13 @@ export class ReachableObjects {
     if (ends.length > 0) yield ends
   }
 
-  /** When they are no longer needed. May be called again. */
+  /** May be called more than once. */
   release(): void {
     this.expansion.context.hold(-this.charged, -this.charged * OidSet.bytesOfOne)
     this.charged = 0
   }
 
-  /** Reads an object, and follows the references that are in its record. */
+  /** Reads an object, and follows the references in its record. */
   private expand(number: number): void {
     const { visited, key } = this
     const { snapshot, reader } = this.expansion.context
@@ -136,7 +133,7 @@ export class ReachableObjects {
     return true
   }
 
-  /** Follows some of the edges in the range; returns the rest of it. */
+  /** Follows a batch of the edges in the range; returns the rest of the range. */
   private followList(range: KeyRange, isSet: boolean): KeyRange | undefined {
     const { snapshot, reader } = this.expansion.context
     let count = 0

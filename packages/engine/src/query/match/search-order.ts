@@ -1,7 +1,4 @@
-/**
- * Chooses, at run time, the order in which a MATCH is searched: from the vertex with the fewest candidates along the
- * edges.
- */
+/** Chooses at run time the order of a MATCH search: from the vertex with the fewest candidates along the edges. */
 import type { ChosenAccessPath } from '../access/choose-access.ts'
 import { type BoundEdge, type BoundPattern, innerVertices } from '../bind/bind-match.ts'
 import { type EdgeYields, edgeYields } from './branch-order.ts'
@@ -20,23 +17,21 @@ import { type ChosenVertex, startVertex, VertexChoices } from './start-vertex.ts
 import { type VertexPlan, vertices } from './vertices.ts'
 import { walks } from './walks.ts'
 
-/** MATCH, or an OPTIONAL MATCH: its patterns, by their numbers, and positions of the vertices that are new in it. */
+/** A MATCH or an OPTIONAL MATCH: the numbers of its patterns, and the positions of its new vertices. */
 interface Part {
   readonly patterns: readonly number[]
-  /** All patterns; those of other parts without their vertices, about which they say nothing here. */
+  /** All patterns, with those of other parts stripped of their vertices. */
   readonly masked: readonly BoundPattern[]
   readonly vertices: readonly number[]
   readonly predicates: readonly PredicatePlan[]
 }
 
-/** What is known of each row when the next operator has its turn. */
+/** What is bound in each row before the next operator. */
 interface Progress {
-  /** Positions of the vertices that have objects. */
   readonly bound: Set<number>
-  /** Slots that are filled. */
   readonly filled: Set<number>
   readonly predicatesLeft: Set<PredicatePlan>
-  /** Numbers of the patterns whose paths are still to be chosen. */
+  /** Numbers of the patterns whose paths are still to be selected. */
   readonly choosing: Set<number>
 }
 
@@ -82,7 +77,7 @@ function range(from: number, end: number): number[] {
   return Array.from({ length: end - from }, (_, i) => from + i)
 }
 
-/** `known`: what rows have when the part has its turn. */
+/** `known` is what the input rows have bound. */
 async function operatorsOf(
   plan: PatternsPlan,
   part: Part,
@@ -111,7 +106,7 @@ async function operatorsOf(
       const isFirst = operators.length === 0 && progress.bound.size === 0
       const { access, estimated } = start.chosen
       const isOfAll = access === (plan.vertices[start.position] as VertexPlan).objects.extent
-      // Its objects would be read anew for each row.
+      // Otherwise its objects would be read again for each row.
       const lookup = isOfAll || estimated > fewObjects ? lookupOperator(plan, part, progress, unbound) : undefined
       operators.push(lookup ?? vertexOperator(plan, part, progress, start))
       if (isFirst && lookup === undefined) {
@@ -142,10 +137,7 @@ async function operatorsOf(
   return last === undefined ? operators : [...operators, last]
 }
 
-/**
- * One whose other end is known, too; else the first one written, but for those of which a sample has told how many objects come out behind them.
- * Undefined where no vertex of an edge has objects.
- */
+/** Prefers an edge whose other end is bound, then the order of the sample or the text. Undefined if no vertex of an edge is bound. */
 function nextEdge(
   plan: PatternsPlan,
   left: ReadonlySet<EdgePlace>,
@@ -177,7 +169,7 @@ function vertexOperator(
   return vertices({ vertex, position, patterns: part.masked, chosen, predicates: decidable(plan, progress) })
 }
 
-/** Of a vertex of which values are asked that the rows have by then, instead of going through all its objects for each row. */
+/** An index lookup by values of the row, instead of a scan of all objects of the vertex per row. */
 function lookupOperator(
   plan: PatternsPlan,
   part: Part,
@@ -240,7 +232,7 @@ function edgeOperator(
   return operator({ ...place, ...ofEdge, far: farPlace?.far, patterns, predicates })
 }
 
-/** Those of the predicates that can be decided now and could not before. */
+/** Removes and returns the predicates whose slots are now all filled. */
 function decidable(plan: PatternsPlan, progress: Progress): PredicatePlan[] {
   const { filled, predicatesLeft } = progress
   const now = [...predicatesLeft].filter((predicate) => {
@@ -250,7 +242,7 @@ function decidable(plan: PatternsPlan, progress: Progress): PredicatePlan[] {
   return now
 }
 
-/** True while the paths are still to be chosen of which it asks something beside their ends, and not as a part of their pattern. */
+/** Whether the predicate must wait for the selection of paths because it needs more than their ends and is not part of the pattern. */
 function isAskedOfChosen(
   { needs, isOfPattern }: PredicatePlan,
   { patterns, vertices }: PatternsPlan,
@@ -279,14 +271,14 @@ function selectionOperator(plan: PatternsPlan, progress: Progress, patternNumber
   return selectPaths({ pattern, patternNumber, vertices, predicates: decidable(plan, progress) })
 }
 
-/** So few objects of a vertex are read anew for each row: a value that is looked up may be that of many objects. */
+/** This few objects of a vertex are read again for each row, because a lookup of a value may find many. */
 const fewObjects = 32
-/** So few ends of long walks are looked up first: a walk then knows where it has to arrive. */
+/** This few ends of long walks are looked up first, so that a walk knows its possible ends. */
 const fewEnds = 16
-/** From no more than these it is followed back what can reach them. */
+/** The maximum number of ends from which a walk is bounded by a backward search. */
 const boundingEndsMax = 1_000
 
-/** The end of a walk of several edges, where it has not many candidates of its own. */
+/** The end of a walk of several edges, if it has few candidates. */
 async function otherEnd(
   plan: PatternsPlan,
   { bound }: Progress,

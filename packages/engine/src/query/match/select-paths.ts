@@ -1,7 +1,4 @@
-/**
- * Selects, from all paths of a pattern, those requested for each pair of first and last vertex (docs/query-language.md,
- * Shortest paths).
- */
+/** Selects the requested paths of a pattern for each pair of ends (docs/query-language.md, Shortest paths). */
 import { type BoundPattern, innerVertices } from '../bind/bind-match.ts'
 import { rowOperatorPlan } from '../explain/explain-node.ts'
 import { selectionText } from './expansion.ts'
@@ -15,7 +12,7 @@ export interface SelectionStep {
   readonly pattern: BoundPattern
   readonly patternNumber: number
   readonly vertices: readonly VertexPlan[]
-  /** What is asked of the paths that are chosen. */
+  /** Conditions on the selected paths. */
   readonly predicates: readonly PredicatePlan[]
 }
 
@@ -38,7 +35,7 @@ interface Candidate {
 
 const rowsAtOnce = 256
 
-/** By length, and as they were found. */
+/** Yields the rows by length, then in the order in which they were found. */
 async function* chosenRows(step: SelectionStep, input: MatchBatches, flow: MatchFlow): AsyncGenerator<MatchRow[]> {
   const { context } = flow
   const { pattern, patternNumber, vertices } = step
@@ -69,7 +66,7 @@ async function* chosenRows(step: SelectionStep, input: MatchBatches, flow: Match
   if (rows.length > 0) yield rows
 }
 
-/** In order of length; what is no longer among those asked for is let go of. */
+/** Inserts by length and drops candidates that are no longer selected. */
 function enter(held: Candidate[], candidate: Candidate, { selection }: BoundPattern): void {
   const isAll = selection?.kind === 'allShortest'
   const most = isAll ? Number.POSITIVE_INFINITY : selection?.kind === 'shortest' ? selection.count : 1
@@ -89,7 +86,7 @@ function lengthOf({ patternNumber }: SelectionStep, { edges }: MatchRow): number
   return length
 }
 
-/** The same where all but the inner vertices and the edges of the pattern is the same. */
+/** The group key: everything but the inner vertices and the edges of the pattern. */
 function groupOf({ pattern, patternNumber, vertices }: SelectionStep, { slots, edges }: MatchRow): string {
   const inner = new Set(innerVertices(pattern))
   const oids = vertices.map(({ slot }, position) => {

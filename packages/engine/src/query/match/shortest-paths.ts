@@ -1,7 +1,4 @@
-/**
- * The shortest paths along one edge pattern, from a bound vertex to each reachable one, or to a given one. The search
- * is breadth first, so each object is visited at one length only.
- */
+/** The shortest paths along one edge pattern from a bound vertex, by a breadth-first search that visits each object at one length only. */
 import type { Oid } from '../../types/oid.ts'
 import type { BoundPattern } from '../bind/bind-match.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
@@ -25,10 +22,7 @@ import { type PredicatePlan, qualifiedRows } from './predicates.ts'
 import { isOfReached, ReachableObjects } from './reachable-objects.ts'
 import { walksThrough, walksTo } from './walks-to.ts'
 
-/**
- * Whether the shortest paths of the pattern can be found so: it is one edge pattern, of whose walk nothing is asked, and each beginning of a shortest path
- * is one itself.
- */
+/** Whether breadth-first search applies: one edge pattern, no conditions on its walk, and each prefix of a shortest path is itself one. */
 export function isBreadthFirst(
   { slot, selection, mode, edges }: BoundPattern,
   predicates: Iterable<PredicatePlan>,
@@ -37,7 +31,7 @@ export function isBreadthFirst(
   if (selection === undefined || selection.kind === 'shortest' || edge === undefined || another !== undefined)
     return false
   if (edge.min > 1 || edge.edgeObject !== undefined || isSplit(edge)) return false
-  // Back over the edge by which it came, it would be a shortest walk to where it began.
+  // The edge back to the start would make a shortest walk that is not a trail.
   if (mode === 'trail' && edge.direction === 'either') return false
   for (const { isOfPattern, needs } of predicates)
     if (isOfPattern && (needs.has(edge.slot) || needs.has(slot))) return false
@@ -72,7 +66,7 @@ async function* found(expansion: Expansion, input: MatchBatches, flow: MatchFlow
   }
 }
 
-/** The rows of the objects that are reached, of whose paths nothing is asked. */
+/** The rows of the reachable objects, if the paths are unused. */
 async function* reachedRows(expansion: Expansion, row: MatchRow): AsyncGenerator<MatchRow[]> {
   const search = new ReachableObjects(expansion)
   try {
@@ -98,7 +92,7 @@ async function* rowsFrom(
     if (rows !== undefined) yield rows
     if (rows !== undefined && isToBound) return
   }
-  // The shortest way back to where it begins has no other end.
+  // A shortest path back to the start has only one end.
   if (back === undefined || end === undefined || end.oid === start.oid) yield* rowsFromStart(paths, start, bound)
   else yield* rowsBetween(paths, new BidirectionalSearch(start, end, expansion, back), end)
 }
@@ -106,7 +100,7 @@ async function* rowsFrom(
 interface Paths {
   readonly expansion: Expansion
   readonly row: MatchRow
-  /** What the pattern has met before. */
+  /** The objects that the pattern has already visited. */
   readonly been: ReadonlySet<Oid>
 }
 
@@ -132,7 +126,7 @@ async function* rowsFromStart(
       await search.readLevel()
       const { frontier, returned } = search
       const ends = [...frontier]
-      // The first return to where it began is a path of its own, beyond which nothing new is found.
+      // The first return to the start is a path itself, and nothing new is found beyond it.
       if (edge.min > 0 && returned?.distance === search.distance) {
         returned.view = start
         ends.push(returned)
@@ -151,7 +145,7 @@ async function* rowsFromStart(
 
 const rowsAtOnce = 256
 
-/** The rows of the walks to each of the objects that may be an end. */
+/** The rows of the walks to each object that may be an end. */
 async function* rowsTo(
   { expansion, row, been }: Paths,
   ends: readonly Reached[],
@@ -163,11 +157,11 @@ async function* rowsTo(
     const turn = i % rowsAtOnce === 0 ? context.yieldIfDue() : undefined
     if (turn !== undefined) await turn
     const view = end.view as ObjectView
-    // Before its walks are made: most objects on the way are of another class than the end.
+    // Checked before the walks are built, because most objects are of another class than the end.
     if (!mayBeEnd(expansion, row, end.oid, view)) continue
     for (const walk of walksOf(end)) {
       const arrived = arrive(expansion, row, been, walk, view)
-      // No other path to it does then.
+      // Then no other path to the object qualifies either.
       if (arrived === undefined) break
       rows.push(...arrived)
       if (rows.length < rowsAtOnce) continue

@@ -9,24 +9,24 @@ export type SourceRows =
   | { readonly kind: 'values'; readonly values: readonly unknown[] }
   | {
       readonly kind: 'statements'
-      /** Taken once. `operator` is told what goes to disk. */
+      /** May be consumed once. `operator` reports spilled rows. */
       readonly rows: (operator: ExplainNode) => AsyncIterable<readonly unknown[]>
       readonly isWrapped: boolean
-      /** Undefined where it is not known. */
+      /** Undefined if unknown. */
       readonly count: number | undefined
     }
 
-/** The objects of a source by what is known of a row. */
+/** Finds the objects of a source by values of a row. */
 export interface LookupPlan {
   readonly objects: SourcePlan
-  /** From this place on, and up to before `end`, what is kept as constant is so for one row. */
+  /** Constants from `start` up to before `end` are constant for one row only. */
   readonly start: number
   readonly end: number
 }
 
-/** Two expressions that are to be equal. */
+/** Two expressions that must be equal. */
 export interface JoinKey {
-  /** Of the source, and of the rows that it is joined with. */
+  /** `own` is of the source, `other` of the rows joined with it. */
   readonly own: Evaluate
   readonly other: Evaluate
   readonly text: string

@@ -1,7 +1,4 @@
-/**
- * A join beyond memory. Both sides are sorted by the values that are equal, and gone through together; the pairs are then put in the order in which
- * a table in memory would give them: that of the rows, and for each row that of the items.
- */
+/** A join beyond memory: both sides are sorted by key and merged; the pairs are then sorted into the order of the in-memory join. */
 import type { OutputRow } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
@@ -19,7 +16,7 @@ export interface JoinedSides {
   readonly flow: MatchFlow
 }
 
-/** Rows with the values by which they are joined; without a key those that are joined with nothing. */
+/** Rows with their join keys; a row without a key matches nothing. */
 export interface KeyedBatch {
   readonly rows: readonly MatchRow[]
   readonly keys: readonly (string | undefined)[]
@@ -34,7 +31,7 @@ export async function addItem(items: SortedRows<Item>, key: string, value: unkno
   if (items.isFull) await items.settle()
 }
 
-/** Each row with each item of its key. */
+/** Pairs each row with each item of its key. */
 export async function* spilledPairs(
   items: SortedRows<Item>,
   batches: AsyncIterable<KeyedBatch>,
@@ -64,7 +61,7 @@ export async function* spilledPairs(
   }
 }
 
-/** Each row with all items, which are gone through once a row. */
+/** Pairs each row with all items, which are read once per row. */
 export async function* spilledProduct(
   items: SortedRows<Item>,
   batches: AsyncIterable<KeyedBatch>,
@@ -98,7 +95,7 @@ async function joinSides(items: Groups<Item>, rows: Groups<MatchRow>, pairs: Pai
   }
 }
 
-/** Items of one key that are held at most before they are on their own, and rows of one key that meet such items at once. */
+/** The maximum of items buffered per key, and of rows per pass over a key with more items. */
 const itemsHeldMax = 256
 const rowsAtOnce = 16_384
 
@@ -169,7 +166,7 @@ async function joinWithMany(
   }
 }
 
-/** What is held of one key, and charged. */
+/** Buffered elements of one key, with their memory charged. */
 class Held<T> {
   all: T[] = []
   private readonly context: StatementContext
@@ -189,7 +186,7 @@ class Held<T> {
     this.all.push(one)
   }
 
-  /** They are no longer held. */
+  /** Removes and returns the elements. */
   take(): readonly T[] {
     const { all } = this
     if (this.bytes > 0) this.context.hold(0, -this.bytes)
@@ -201,7 +198,7 @@ class Held<T> {
 
 const pairsAtOnce = 256
 
-/** Pairs for which the predicates are true, by the places of row and item. */
+/** Pairs for which the predicates are true, sorted by the positions of row and item. */
 class Pairs {
   readonly sorted: SortedRows<MatchRow>
   private readonly sides: JoinedSides
@@ -249,9 +246,9 @@ function pairKey(row: number, item: number): Buffer {
   return key
 }
 
-/** Rows in the order of their keys, one key after the other. */
+/** Rows in key order, group by group. */
 class Groups<R> {
-  /** Of the row at hand; undefined after the last. */
+  /** Key of the current row; undefined at the end. */
   key: Buffer | undefined
   private readonly batches: AsyncGenerator<readonly MergedRow<R>[]>
   private batch: readonly MergedRow<R>[] = []
@@ -270,16 +267,16 @@ class Groups<R> {
     return this.batch[this.at]
   }
 
-  /** Undefined where the next row has another key. */
+  /** Returns undefined if the next row has another key. */
   async nextOfGroup(): Promise<MergedRow<R> | undefined> {
     await this.toNext()
     const { current } = this
     return current === undefined || current.isFirst ? undefined : current
   }
 
-  /** To the next key. */
+  /** Advances to the next key. */
   async skip(): Promise<void> {
-    // The row at hand is the first one of it, or another one of the key before.
+    // The current row is the first of the new key, or still belongs to the previous one.
     while (this.current !== undefined && !(this.current.isFirst && this.current.key !== this.key)) await this.toNext()
     this.key = this.current?.key
   }

@@ -1,7 +1,4 @@
-/**
- * Chooses the vertex at which the search of a MATCH starts: the one with the fewest objects, and the fewest edges at
- * them.
- */
+/** Chooses the vertex at which the search of a MATCH starts: the one with the fewest objects and edges. */
 import { assert } from '../../errors.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
@@ -15,27 +12,27 @@ import type { MatchFlow } from './match-operator.ts'
 import { type EdgePlace, endsOf, type PatternsPlan } from './patterns-plan.ts'
 import type { VertexPlan } from './vertices.ts'
 
-/** A vertex that has its turn, with the access path to its objects. */
+/** A vertex with the chosen access path to its objects. */
 export interface ChosenVertex {
   readonly position: number
   readonly chosen: ChosenAccessPath
 }
 
-/** More objects than these are not looked at to choose where to begin. */
+/** Vertices with more objects are not sampled. */
 const comparedObjectsMax = 1_000
-/** Objects of a vertex whose edges are counted, as a sample of all. */
+/** Sample size for counting the edges of a vertex. */
 const sampledObjects = 16
-/** Edges are counted up to bounds that grow by steps: so the cheapest vertex tells what the choice costs. */
+/** The bounds for counting edges grow by the factor `edgesStep`, so the cheapest vertex limits the cost of the choice. */
 const fewEdges = 64
 const edgesStep = 4
 const comparedEdgesMax = fewEdges * edgesStep ** 5
 
-/** Where a search begins, and the other vertices of few objects. */
+/** The start of a search, and the other vertices of few objects. */
 export interface StartVertex extends ChosenVertex {
   readonly others: readonly ChosenVertex[]
 }
 
-/** How the objects of each vertex would be found, and about how many they are: worked out once for a search, however often it is asked. */
+/** Caches the access path and the estimated number of objects of each vertex for one search. */
 export class VertexChoices {
   private readonly plan: PatternsPlan
   private readonly flow: MatchFlow
@@ -65,7 +62,7 @@ export class VertexChoices {
   }
 }
 
-/** `unbound`: positions of the vertices that have no objects yet; `left`: the edges that are still to be followed. */
+/** `unbound` are the positions of vertices without objects; `left` are the edges that are still to be followed. */
 export async function startVertex(
   plan: PatternsPlan,
   unbound: readonly number[],
@@ -82,7 +79,7 @@ export async function startVertex(
     const choice = choices.of(position)
     const chosen = choice instanceof Promise ? await choice : choice
     const vertex = { position, chosen }
-    // Nothing comes out of the whole search.
+    // The search has no result.
     if (chosen.estimated === 0) return { ...vertex, others: [] }
     if (best === undefined || chosen.estimated < best.chosen.estimated) best = vertex
     if (chosen.access !== objects.extent && chosen.estimated <= comparedObjectsMax) rivals.push(vertex)
@@ -95,10 +92,7 @@ export async function startVertex(
   return { ...start, others: rivals.filter((rival) => rival !== start) }
 }
 
-/**
- * One object with few edges, where nothing is left but one edge: to estimate the other end would cost more than to follow these, which matters where
- * the statement is run for each row around it.
- */
+/** One object with few edges if a single edge is left: estimating the other end would cost more, notably in a correlated statement. */
 async function surelyFew(
   plan: PatternsPlan,
   unbound: readonly number[],
@@ -113,7 +107,7 @@ async function surelyFew(
   const ends = endsOf(plan, place)
   const isExact = (position: number): boolean => (plan.vertices[position] as VertexPlan).objects.exact !== undefined
   const exact = ends.filter((position) => unbound.includes(position) && isExact(position))
-  // The other end may have fewer.
+  // The other end may have fewer objects.
   if (exact.length !== 1) return undefined
   const vertex = { position: exact[0] as number, chosen: await choices.of(exact[0] as number) }
   return unlessUnknown(undefined, async () => {
@@ -122,7 +116,7 @@ async function surelyFew(
   })
 }
 
-/** What is evaluated, or `otherwise` where that takes values that are not known while the statement is only explained. */
+/** Returns the result of `evaluate`, or `otherwise` if EXPLAIN lacks the values that it needs. */
 export async function unlessUnknown<T>(otherwise: T, evaluate: () => Promise<T>): Promise<T> {
   try {
     return await evaluate()
@@ -132,7 +126,7 @@ export async function unlessUnknown<T>(otherwise: T, evaluate: () => Promise<T>)
   }
 }
 
-/** The one whose objects are fewest together with their edges of the pattern that is followed first; undefined where all have many. */
+/** The vertex with the fewest objects and edges of the first pattern; undefined if all have many. */
 async function fewestEdges(
   plan: PatternsPlan,
   rivals: readonly ChosenVertex[],
@@ -179,7 +173,7 @@ async function sampleOf(
   return { edges: new IncidentEdges(endsFrom(plan, place, position), flow), views }
 }
 
-/** An edge pattern as it is followed from the vertex at the position. */
+/** An edge pattern as followed from the vertex at the position. */
 export function endsFrom(plan: PatternsPlan, place: EdgePlace, position: number): EdgeEnds {
   const edge = (plan.patterns[place.patternNumber] as BoundPattern).edges[place.edgeNumber] as BoundEdge
   const [left, right] = endsOf(plan, place)
@@ -187,7 +181,7 @@ export function endsFrom(plan: PatternsPlan, place: EdgePlace, position: number)
   return { edge, to: plan.vertices[isRightward ? right : left] as VertexPlan, isRightward }
 }
 
-/** As many as all objects would have, if they have as many as those of the sample; `max` where there are more. */
+/** Extrapolates the edges of the sample to all objects; `max` if there would be more. */
 async function edgesOf(sample: EdgeSample, objects: number, max: number, { context }: MatchFlow): Promise<number> {
   const { views } = sample
   const scale = views.length < sampledObjects ? 1 : Math.max(1, objects / views.length)

@@ -1,4 +1,4 @@
-/** Those of given objects that exist, and those of them that a vertex may have: of its class, and satisfying its own conditions. */
+/** Reads the given objects and returns those that exist, are of the vertex's class and satisfy its conditions. */
 import type { Oid } from '../../types/oid.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'

@@ -21,17 +21,17 @@ export interface VertexPlan {
   readonly slot: number
   readonly name: string | undefined
   readonly cls: SchemaClass | null
-  /** Undefined where they may be of any class. */
+  /** Undefined for any class. */
   readonly source: BoundSource | undefined
-  /** Its objects, where the search does not come to it by an edge. */
+  /** Finds its objects if the vertex is not reached by an edge. */
   readonly objects: SourcePlan
-  /** What is asked of them in any case, whether or not an index answers it. */
+  /** Conditions that are always checked, even if an index answers them. */
   readonly checked: ReadonlySet<PredicatePlan>
-  /** By which indexes edges lead to those of its objects alone that fulfil conditions. */
+  /** Indexes by which edges lead only to objects that satisfy conditions. */
   readonly narrowed: readonly NarrowedEdge[]
 }
 
-/** `predicates`: what is known to be asked before paths are chosen; of it, that of the vertex alone are conditions of its access paths. */
+/** `predicates` are known to apply before paths are selected; those on the vertex alone become conditions of its access paths. */
 export function planVertex(vertex: BoundVertex, predicates: readonly PredicatePlan[], planning: Planning): VertexPlan {
   const { slot, name, cls } = vertex
   const checked = new Set(predicates.filter((predicate) => isOfSlot(predicate, slot)))
@@ -50,14 +50,14 @@ export function planVertex(vertex: BoundVertex, predicates: readonly PredicatePl
   return { slot, name, cls, source: undefined, objects: ofAny, checked, narrowed: [] }
 }
 
-/** A vertex whose turn it is, and by which access path. */
+/** A vertex to bind, and the access path to its objects. */
 export interface VertexStep {
   readonly vertex: VertexPlan
-  /** Among the vertices of the MATCH. */
+  /** Position among the vertices of the MATCH. */
   readonly position: number
   readonly patterns: readonly BoundPattern[]
   readonly chosen: ChosenAccessPath
-  /** Those that can be decided now, beside what the access path asks itself. */
+  /** Predicates that can now be evaluated, without those of the access path. */
   readonly predicates: readonly PredicatePlan[]
 }
 
@@ -90,7 +90,7 @@ export function vertices(step: VertexStep): MatchOperator {
   }
 }
 
-/** The objects are looked up anew for each row. `first`: those for the first one. */
+/** Looks the objects up again for each row. `first` are those for the first row. */
 async function* rowsWithVertex(
   { vertex, position, patterns, chosen }: VertexStep,
   input: MatchBatches,

@@ -4,13 +4,13 @@ import type { Reached } from './breadth-first.ts'
 import type { Taken } from './expansion.ts'
 import { seenFrom } from './incident-edges.ts'
 
-/** The edges of a walk from one of its vertices on. */
+/** The edges of a walk from one of its vertices to the end. */
 interface RestOfWalk {
   readonly first: Taken
   readonly others: RestOfWalk | undefined
 }
 
-/** From where the search begins, each by other edges; `rest`: from `end` on. */
+/** Yields the distinct walks from the start of the search to `end`, followed by `rest`. */
 export function* walksTo(end: Reached, rest?: RestOfWalk): Generator<Taken[]> {
   if (end.distance === 0) {
     const walk: Taken[] = []
@@ -25,12 +25,12 @@ export function* walksTo(end: Reached, rest?: RestOfWalk): Generator<Taken[]> {
   }
 }
 
-/** Those through objects that a search from each end has reached. */
+/** The walks through objects that the searches from both ends have reached. */
 export function* walksThrough(met: readonly [Reached, Reached][], edge: BoundEdge): Generator<Taken[]> {
   for (const [near, far] of met) for (const rest of restsFrom(far, edge)) yield* walksTo(near, rest)
 }
 
-/** Of the walks from an object to the far end, as they are seen from the near one. */
+/** The walks from an object to the far end, as seen from the near one. */
 function* restsFrom(reached: Reached, edge: BoundEdge): Generator<RestOfWalk | undefined> {
   if (reached.distance === 0) yield undefined
   for (const last of reached.predecessors()) {

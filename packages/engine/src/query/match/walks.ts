@@ -1,6 +1,4 @@
-/**
- * Walks operator: once all vertices and edges are bound, checks the modes of the patterns and builds the named paths.
- */
+/** Walks operator: once all vertices and edges are bound, checks the modes of the patterns and builds the named paths. */
 import type { BoundPattern } from '../bind/bind-match.ts'
 import { rowOperatorPlan } from '../explain/explain-node.ts'
 import { inputsOf, type MatchOperator } from './match-operator.ts'
@@ -10,14 +8,13 @@ import { type PredicatePlan, predicateTexts, qualifiedRows } from './predicates.
 import type { VertexPlan } from './vertices.ts'
 
 export interface WalksStep {
-  /** With their numbers. */
   readonly patterns: readonly (readonly [number, BoundPattern])[]
   readonly vertices: readonly VertexPlan[]
-  /** Those that ask for walks. */
+  /** Predicates that need walks. */
   readonly predicates: readonly PredicatePlan[]
 }
 
-/** Undefined where there is nothing left to decide, and no walk has a name. */
+/** Returns undefined if no mode is left to check and no walk has a name. */
 export function walks({ patterns, vertices, predicates }: WalksStep): MatchOperator | undefined {
   const undecided = patterns.filter(([, pattern]) => isDecidedAtEnd(pattern))
   const isNamed = patterns.some(([, { name }]) => name !== undefined)
@@ -42,7 +39,7 @@ export function walks({ patterns, vertices, predicates }: WalksStep): MatchOpera
   }
 }
 
-/** Of each pattern that has a name, the edges of all its edge patterns from left to right. */
+/** Adds the walk of each named pattern, its edges from left to right. */
 function withWalks(row: MatchRow, patterns: WalksStep['patterns']): MatchRow {
   let { slots } = row
   for (const [i, { slot, name }] of patterns) {
