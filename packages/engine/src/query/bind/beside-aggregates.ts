@@ -49,7 +49,7 @@ class RowValues {
   readonly keys: RowValue[] = []
   private readonly text: string
   private readonly slots = new Set<number>()
-  /** Source text of what the rows consist of: references and simple values. */
+  /** Source text of the values of the rows: references and simple values. */
   private readonly owners = new Map<number, string>()
 
   constructor({ context, sources = [], names }: Scope, text: string) {

@@ -129,7 +129,7 @@ export function bindMatch(statement: MatchStatement, binder: Binder, walkEdgesMa
   return { vertices: bound, patterns, optional, clauses: whole, ...rowTypeOf(whole, walkType, statement) }
 }
 
-/** Rejects an unrestricted vertex, or one in EXISTS, with the name of an outer one: it would be a new vertex, though the outer one is usually meant. */
+/** Rejects an unrestricted vertex, or one in EXISTS, with the name of an outer one: it would be a new vertex, but the outer is usually meant. */
 function refuseNamesAround({ patterns, optional }: MatchStatement, { outer, text }: Binder): void {
   if (outer === undefined) return
   const written = [...patterns, ...optional.flatMap((part) => part.patterns)].flatMap(({ vertices }) => vertices)

@@ -101,7 +101,7 @@ function bindOperand(operand: Expression, { operands }: OperationExpression, sco
   throw binder.error(operand, `${found.message}; texts are quoted: '${truncateForMessage(operand.name)}'`)
 }
 
-/** Rejects comparing `$$ID` of an inner statement with its own object, because the outer object is usually meant. */
+/** Rejects comparing an inner `$$ID` with a reference to an unrelated class, which is never equal: the outer object is usually meant. */
 function refuseInnerId({ operands: written }: OperationExpression, operands: readonly Bound[], binder: Binder): void {
   for (const [i, side] of written.entries()) {
     const isId = side.kind === 'system' && (side.name === 'ID' || side.name === 'THIS_REFERENCE')

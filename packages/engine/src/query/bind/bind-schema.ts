@@ -229,7 +229,7 @@ function unknownType(type: TypeExpression, classNamed: ClassNamed, binder: Binde
   return invalidDefinition(type, `there is no type '${truncateForMessage(type.name)}'${advice}`, binder)
 }
 
-/** Appends the type's name in the API to the message. */
+/** An InvalidDefinition error with its position, as the REST interface reports it. */
 function invalidDefinition(span: Span, message: string, { text }: Binder): unknown {
   const end = message.endsWith('?') ? '' : '.'
   return placed(text, span, new AshlarError('InvalidDefinition', `${message}${end}`))
