@@ -1,4 +1,4 @@
-/** Refuses what differs from row to row where all rows become one: attributes beside an aggregate, without GROUP BY. */
+/** Rejects attributes next to an aggregate without GROUP BY, because they differ from row to row of the one group. */
 import type { Span } from '../language/ast.ts'
 import { shownPart, truncateForMessage } from '../language/query-error.ts'
 import { isReference } from '../values/value-type.ts'
@@ -6,10 +6,10 @@ import { type Bound, type BoundAggregate, type BoundClauses, partsOf } from './b
 import { isKeyType } from './require-key.ts'
 import type { Binder, Scope } from './scope.ts'
 
-/** A longer GROUP BY is not shown: it could not be copied, and a message is not as long as a statement. */
+/** A longer GROUP BY is omitted from the message. */
 const shownKeysMax = 1_000
 
-/** Throws QueryError with the GROUP BY to write. `scope`: of one row. */
+/** `scope` is that of one row. Throws QueryError with the missing GROUP BY. */
 export function refuseBesideAggregates(clauses: BoundClauses, scope: Scope, binder: Binder): void {
   const { projections, isWithAll, windows, orderBy, skip, take } = clauses
   const [aggregate] = clauses.aggregates as readonly [BoundAggregate]
@@ -20,7 +20,7 @@ export function refuseBesideAggregates(clauses: BoundClauses, scope: Scope, bind
     const asked = [operand, otherwise, ...partitionBy, ...within.map(({ expression }) => expression)]
     for (const value of asked) if (value !== undefined) found.add(value)
   }
-  // Columns were looked at as such.
+  // Columns have been checked as projections.
   for (const { expression } of orderBy) if (expression.isColumn !== true) found.add(expression)
   for (const limit of [skip, take]) if (limit !== undefined) found.add(limit.expression)
   const [first] = found.keys
@@ -40,16 +40,16 @@ function advice(keys: readonly RowValue[]): string {
 interface RowValue {
   readonly span: Span
   readonly text: string
-  /** False where it has no simple value, and is of nothing that has a name. */
+  /** False for values that cannot be keys and have no name. */
   readonly isKey: boolean
 }
 
-/** What is asked of each row, as GROUP BY takes it: the largest expressions that are simple values and have no aggregates in them. */
+/** The values that GROUP BY would need: the largest expressions that are simple values without aggregates. */
 class RowValues {
   readonly keys: RowValue[] = []
   private readonly text: string
   private readonly slots = new Set<number>()
-  /** What the rows consist of, as it is written: references and simple values. */
+  /** Source text of the values of the rows: references and simple values. */
   private readonly owners = new Map<number, string>()
 
   constructor({ context, sources = [], names }: Scope, text: string) {
@@ -63,7 +63,7 @@ class RowValues {
     }
   }
 
-  /** What `*` stands for. */
+  /** Adds everything that `*` returns. */
   addAll(span: Span): void {
     for (const slot of this.slots) {
       const text = this.owners.get(slot)

@@ -1,4 +1,4 @@
-/** Functions, aggregates, and what works on collections (docs/query-language.md, Operators). */
+/** Functions, aggregates, and operations on collections (docs/query-language.md, Operators). */
 import { assert } from '../../errors.ts'
 import { ticksPerSecond } from '../../types/calendar.ts'
 import type { OffsetDateTime } from '../../types/datetime.ts'
@@ -51,7 +51,7 @@ export const aggregateNames: readonly AggregateName[] = [
   'MEDIAN',
   'PERCENTILE',
 ]
-/** Beside aggregates. */
+/** Window functions besides the aggregates. */
 export const windowNames: readonly string[] = [
   'ROW_NUMBER',
   'RANK',
@@ -181,7 +181,7 @@ function bindTest(
   return { kind: 'convert', operand: reference, convert: (value) => value, type, start, end }
 }
 
-/** Of a path: neither null nor empty. True or false, whatever is null on the way. */
+/** Whether a path is neither null nor empty; true or false even if a step is null. */
 function bindExists(expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const [first, second] = expression.operands
   if (first?.kind === 'nested' && second === undefined && hasRows(first.statement)) {
@@ -213,10 +213,10 @@ function hasRows(statement: Statement): statement is RowsStatement {
 }
 
 const one: Expression = { kind: 'literal', literal: { type: 'integer', value: 1 }, start: 0, end: 0 }
-/** Plans are kept by statement. */
+/** Keyed by identity, because plans are cached by statement. */
 const firstRows = new WeakMap<RowsStatement, RowsStatement>()
 
-/** No more of its rows is asked for. */
+/** Limits a statement to the one row that EXISTS needs. */
 function firstRowOf(statement: RowsStatement): RowsStatement {
   if (statement.kind === 'lookup' || statement.take !== undefined) return statement
   let first = firstRows.get(statement)
@@ -246,7 +246,6 @@ function bindCoalesce(expression: CallExpression, scope: Scope, binder: Binder):
   return { kind: 'coalesce', operands, type, start: expression.start, end: expression.end }
 }
 
-/** Numbers and dates as texts; nulls are left out. */
 function bindConcat(expression: CallExpression, scope: Scope, binder: Binder): Bound {
   if (expression.operands.length === 0) throw binder.error(expression, 'CONCAT takes at least 1 operand')
   const operands = expression.operands.map((operand): Bound => {
@@ -259,7 +258,7 @@ function bindConcat(expression: CallExpression, scope: Scope, binder: Binder): B
   return { kind: 'concat', operands, type: stringType, start: expression.start, end: expression.end }
 }
 
-/** DATE_TRUNC('month', d): a date or datetime, as d is. */
+/** DATE_TRUNC('month', d) returns the type of d, date or datetime. */
 function bindDateTrunc(expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const { name, operands: given, start, end } = expression
   const [first, second] = given
@@ -287,12 +286,12 @@ function truncated(type: ValueType, unit: (typeof truncationUnits)[number], valu
   return { ticks: truncateMoment(unit, ticks + offset) - offset, offsetMinutes }
 }
 
-/** Aggregates and windows do not stand within each other, and see the rows before these are grouped. */
+/** Aggregates and windows cannot be nested, and their operands are evaluated before grouping. */
 function withinAggregate(scope: Scope): Scope {
   return { ...scope, aggregates: undefined, groupKeys: undefined, aliases: undefined, windows: undefined }
 }
 
-/** Of PERCENTILE: the same for all rows. */
+/** The fraction of PERCENTILE, which must be constant. */
 export function bindFraction(expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const [, given] = expression.operands
   if (given === undefined) throw binder.error(expression, 'PERCENTILE takes 2 operands: values, and a part from 0 to 1')
@@ -306,7 +305,7 @@ export function bindFraction(expression: CallExpression, scope: Scope, binder: B
   return { kind: 'convert', operand: fraction, convert: checked, type: realType, start: given.start, end: given.end }
 }
 
-/** OF(n, c, p) and OF_EQUAL(n, c, v): true for at least n elements. */
+/** OF(n, c, p) and OF_EQUAL(n, c, v) are true for at least n elements. */
 function bindAtLeast(expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const [first, second, third] = expression.operands
   if (first === undefined || second === undefined || third === undefined || expression.operands.length !== 3) {
@@ -323,7 +322,7 @@ function bindAtLeast(expression: CallExpression, scope: Scope, binder: Binder): 
   return equalQuantifier('atLeast', collection, binder.bind(third, scope), count, expression, binder)
 }
 
-/** Over a collection: for each object by itself. Over anything else: over the rows. */
+/** Over a collection, aggregates per object; otherwise over the rows. */
 function bindAggregate(name: AggregateName, expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const { start, end, operands } = expression
   const most = name === 'PERCENTILE' ? 2 : 1
@@ -347,7 +346,7 @@ function bindAggregate(name: AggregateName, expression: CallExpression, scope: S
     throw binder.error(expression, `${name} over rows cannot stand here: ${place}`)
   }
   const type = aggregateType(name, operand, expression, binder)
-  // What is written twice, as in RETURN and ORDER BY, is worked out once.
+  // An aggregate written twice, for example in RETURN and ORDER BY, is computed once.
   const written = binder.text.slice(start, end)
   let index = collector.places.get(written)
   if (index === undefined) {
@@ -357,7 +356,7 @@ function bindAggregate(name: AggregateName, expression: CallExpression, scope: S
   return { kind: 'aggregate', index, type, start, end }
 }
 
-/** A collection, or a part of one, as it is held; not what a path leads to from each of several elements. */
+/** Whether the value is a stored collection or part of one, instead of a path from each of several elements. */
 function isItself(bound: Bound): boolean {
   if (bound.kind === 'each') return false
   return bound.kind === 'choose' || bound.kind === 'slice' ? isItself(bound.collection) : true

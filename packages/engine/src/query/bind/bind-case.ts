@@ -1,4 +1,4 @@
-/** CASE: the value of the first branch that fits (docs/query-language.md, Operators). */
+/** CASE: the value of the first branch that matches (docs/query-language.md, Operators). */
 import type { CaseExpression, Expression } from '../language/ast.ts'
 import { aTypeName, booleanType } from '../values/value-type.ts'
 import { comparison } from './bind-operation.ts'

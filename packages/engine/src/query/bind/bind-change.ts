@@ -1,4 +1,4 @@
-/** UPDATE, DELETE and UPSERT: what is changed, and to what (docs/query-language.md, Creating and changing). */
+/** UPDATE, DELETE and UPSERT: their targets and values (docs/query-language.md, Creating and changing). */
 
 import { AshlarError, assert } from '../../errors.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
@@ -29,7 +29,7 @@ export type BoundAction =
       readonly kind: 'set'
       readonly target: BoundTarget
       readonly value: Bound
-      /** A range is replaced by the elements of the value. */
+      /** Whether a slice is replaced by the elements of the value. */
       readonly isSpread: boolean
     }
   | { readonly kind: 'clear'; readonly target: BoundTarget }
@@ -40,7 +40,7 @@ export type BoundAction =
       readonly pairs: readonly { readonly key: Bound; readonly value: Bound }[]
     }
   | { readonly kind: 'remove'; readonly target: BoundTarget; readonly elements: readonly Bound[] }
-  /** REMOVE coll[i] FROM coll: by place, not by value. */
+  /** REMOVE coll[i] FROM coll removes by position instead of value. */
   | { readonly kind: 'removeAt'; readonly target: BoundTarget; readonly index: Bound }
 
 export interface BoundChange {
@@ -48,9 +48,9 @@ export interface BoundChange {
   readonly slot: number
   readonly actions: readonly BoundAction[]
   readonly isReturning: boolean
-  /** Which of the objects that qualify are changed; undefined = all. */
+  /** Selects which of the matching objects are changed; undefined = all. */
   readonly choice: BoundClauses | undefined
-  /** What is done with those that were changed. */
+  /** Clauses over the changed objects. */
   readonly clauses: BoundClauses
 }
 
@@ -69,7 +69,7 @@ export function bindUpdate(statement: UpdateStatement, binder: Binder): BoundCha
 
 export function bindDelete(statement: DeleteStatement, binder: Binder): BoundChange {
   const { source, slot, scope } = contextOf(statement, binder)
-  // Without a condition it would be everything that there is.
+  // Without a condition, every object in the database would be deleted.
   if (source.kind === 'class' && statement.where === undefined) refuseRoot(binder, statement.source, source.cls)
   requirePermitted(binder, source.cls, ['delete'])
   const clauses = bindClauses(statement, scope, binder)
@@ -115,7 +115,7 @@ function bindClear(expression: Expression, scope: Scope, binder: Binder): BoundA
   if (type.kind === 'collection' && type.form === 'set') {
     throw binder.error(expression, 'the elements of a set cannot be cleared, only removed')
   }
-  // Null stands in lists of references alone.
+  // Only lists of references may contain null.
   if (type.kind === 'collection' && isScalar(type.element) && scalarCodec(type.element).defaultValue === null) {
     throw binder.error(expression, `${target.text} has no default that it could be cleared to, only removed`)
   }
@@ -136,7 +136,7 @@ function bindSet(action: SetAction, scope: Scope, binder: Binder): BoundAction {
   return { kind: 'set', target, value: assignable(bound, wanted, what, binder), isSpread }
 }
 
-/** SET and CLEAR give each target one value, and none to a part of what they set as a whole. Throws QueryError. */
+/** Rejects SET and CLEAR of the same target twice, or of a part of a target that is set as a whole. Throws QueryError. */
 function refuseSameTargets(actions: readonly BoundAction[], binder: Binder): void {
   const whole = new Set<string>()
   const withParts = new Set<string>()
@@ -194,7 +194,7 @@ function isSameText(one: Expression, other: Expression, { text }: Binder): boole
   return text.slice(one.start, one.end).replace(/\s/g, '') === text.slice(other.start, other.end).replace(/\s/g, '')
 }
 
-/** Elements one by one, or collections of them. */
+/** Single elements or collections of them. */
 function bindElementsOf(target: BoundTarget, elements: readonly Expression[], scope: Scope, binder: Binder): Bound[] {
   const { type } = target
   assert(type.kind === 'collection', 'elements are of a collection')
@@ -210,7 +210,7 @@ export interface BoundUpsert {
   readonly cls: SchemaClass
   readonly index: IndexDefinition
   readonly assignments: readonly BoundAssignment[]
-  /** The assignments that are the key, in the order of the index. */
+  /** The assignments of the key, in the order of the index. */
   readonly keys: readonly BoundAssignment[]
 }
 

@@ -1,4 +1,4 @@
-/** Expressions of the text to bound ones: names to the catalog's, types checked. Throws QueryError. */
+/** Binds parsed expressions: resolves names in the catalog and checks types. Throws QueryError. */
 import type { Expression, LiteralExpression, Statement, SystemExpression } from '../language/ast.ts'
 import { truncateForMessage } from '../language/query-error.ts'
 import { userType } from '../values/user.ts'

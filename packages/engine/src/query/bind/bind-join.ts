@@ -23,15 +23,15 @@ export type BoundJoinSource = {
   readonly type: ValueType
 } & ({ readonly kind: 'objects'; readonly source: BoundSource } | BoundRows)
 
-/** Values that are known before the rows. */
+/** Values evaluated before the rows of the statement. */
 interface BoundRows {
   readonly kind: 'rows'
   readonly rows: Bound
-  /** Where they are the rows of statements: these, by their numbers among the nested ones; of several the first `distinctParts` once each. */
+  /** Set if the rows come from statements: their numbers among the nested ones; the first `distinctParts` are deduplicated. */
   readonly statements: RowStatements | undefined
-  /** The values of one column: each is a record of it. */
+  /** Whether the values of one column are wrapped in records. */
   readonly isWrapped: boolean
-  /** Else they are one value. */
+  /** Whether there are several values instead of one. */
   readonly isMany: boolean
 }
 
@@ -42,7 +42,6 @@ export interface BoundJoin {
   readonly isSingle: boolean
 }
 
-/** One source of objects, or anything else. */
 export function bindFrom(statement: SelectStatement, binder: Binder): BoundSelect | BoundJoin {
   const { source, others = [] } = statement
   if (others.length > 0 || bindRowsSource(source, binder) !== undefined) return bindJoin(statement, binder)
@@ -73,7 +72,7 @@ function bindJoin(statement: SelectStatement, binder: Binder): BoundJoin {
   return { sources, clauses, ...rowTypeOf(clauses, { kind: 'null' }, statement) }
 }
 
-/** Sources do not see each other: `FROM Airport a, a.departures f` is a pattern. */
+/** Sources cannot refer to each other: `FROM Airport a, a.departures f` must be a pattern. */
 function refuseSiblings(source: Source, all: readonly Source[], binder: Binder): void {
   const path = source.kind === 'class' ? source.className.text.split('.') : stepsOf(source.references)
   const [root, ...steps] = path
@@ -85,7 +84,7 @@ function refuseSiblings(source: Source, all: readonly Source[], binder: Binder):
   throw binder.error(source, `sources of FROM do not see each other; links are followed by ${pattern}`)
 }
 
-/** Of a path of names. */
+/** The steps of a path of names. */
 function stepsOf(expression: Expression): string[] {
   if (expression.kind === 'name') return [expression.name]
   if (expression.kind !== 'member') return []
@@ -93,7 +92,7 @@ function stepsOf(expression: Expression): string[] {
   return outer.length === 0 ? [] : [...outer, expression.name]
 }
 
-/** `RETURN *` of records: their fields. */
+/** Expands `RETURN *` of records to their fields. */
 function withFields(
   clauses: BoundClauses,
   { slot }: BoundJoinSource,
@@ -123,7 +122,7 @@ function bindJoinSource(source: Source, binder: Binder): BoundJoinSource {
   return { slot, name: nameOf(source, bound.cls.name, binder), type, kind: 'objects', source: bound }
 }
 
-/** As it is written, where it has no alias. */
+/** Defaults to the source as written. */
 function nameOf({ alias, start, end }: Source, otherwise: string, { text }: Binder): string {
   if (alias !== undefined) return alias.name
   const written = text.slice(start, end)

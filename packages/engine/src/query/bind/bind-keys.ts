@@ -1,4 +1,4 @@
-/** What rows are ordered, grouped and partitioned by. */
+/** The keys of ORDER BY, GROUP BY and PARTITION BY. */
 import { AshlarError } from '../../errors.ts'
 import type { Expression, Projection } from '../language/ast.ts'
 import { shownPart, truncateForMessage } from '../language/query-error.ts'
@@ -9,7 +9,7 @@ import { type Bound, type BoundOrderItem, isConstant } from './bound.ts'
 import { requireKey } from './require-key.ts'
 import type { Binder, Scope } from './scope.ts'
 
-/** `columns`: those of the rows, for the message. */
+/** `columns` are those of the rows, for the message. */
 export function bindOrderItem(
   expression: Expression,
   isDescending: boolean,
@@ -39,7 +39,7 @@ export function bindGroupKey(
   return key
 }
 
-/** Groups are made before there are columns. */
+/** Columns cannot be group keys, because grouping precedes projection. */
 function columnAsGroupKey(key: Expression, columns: readonly Projection[], binder: Binder): AshlarError | undefined {
   const column = key.kind === 'name' ? columns.find(({ name }) => name === key.name) : undefined
   if (column === undefined) return undefined
@@ -56,7 +56,7 @@ export function bindPartitionKey(expression: Expression, scope: Scope, binder: B
 
 type Clause = 'ORDER BY' | 'GROUP BY' | 'PARTITION BY'
 
-/** It would order or group nothing: something else was meant, as the column that a parameter names. Throws QueryError. */
+/** Rejects constants, which order or group nothing and are usually a mistake, such as a parameter for a column name. Throws QueryError. */
 function refuseConstant(
   clause: Clause,
   written: Expression,
@@ -64,7 +64,7 @@ function refuseConstant(
   columns: readonly Projection[],
   binder: Binder,
 ): void {
-  // A column may be the same for all rows: programs order by whatever columns a statement has.
+  // Columns may be constant, because programs order by any column of a statement.
   if (!isConstant(key) || key.isColumn === true) return
   const taken = clause === 'ORDER BY' ? "a column's name or an expression" : 'an expression'
   throw binder.error(written, `${clause} takes ${taken}, ${whyNot(clause, written, key, columns, binder)}`)

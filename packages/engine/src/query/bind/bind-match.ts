@@ -23,7 +23,7 @@ import { hintAmongAll, requirePermitted, resolveReferenceable } from './class-na
 import { endsAtEdgeObject, headClass, type ReferenceAttribute, referenceAttributesOf } from './reference-attributes.ts'
 import { type Binder, contextScope, type Scope } from './scope.ts'
 
-/** A vertex of the patterns; one that is named twice is one. */
+/** A vertex of the patterns; patterns share vertices by name. */
 export interface BoundVertex {
   readonly slot: number
   readonly name: string | undefined
@@ -32,19 +32,19 @@ export interface BoundVertex {
 }
 
 export interface BoundEdge {
-  /** Where the edge, or the edges of a walk, are kept; undefined where nothing asks for them. */
+  /** Slot of the edge or the edges of the walk; undefined if they are unused. */
   readonly slot: number
   readonly name: string | undefined
   readonly direction: 'forward' | 'backward' | 'either'
-  /** The attributes whose references are edges, undefined = all of them. */
+  /** The attributes whose references are edges; undefined = all. */
   readonly attributes: readonly ReferenceAttribute[]
-  /** The classes that are written at its ends. */
+  /** The classes written at the ends. */
   readonly leftLabel: SchemaClass | null
   readonly rightLabel: SchemaClass | null
   readonly min: number
   readonly max: number
   readonly isVariable: boolean
-  /** Set where its name is the edge object that it leads through: of that class. */
+  /** Set if the name of the edge denotes its edge object; the class of that object. */
   readonly edgeObject: ReferenceType | undefined
 }
 
@@ -60,7 +60,7 @@ export interface BoundPattern {
 }
 
 export interface BoundMatch {
-  /** Those of MATCH, and behind them those of each OPTIONAL MATCH; of the patterns likewise. */
+  /** Vertices of MATCH, then those of each OPTIONAL MATCH; the same order applies to patterns. */
   readonly vertices: readonly BoundVertex[]
   readonly patterns: readonly BoundPattern[]
   readonly optional: readonly BoundOptional[]
@@ -72,7 +72,7 @@ export interface BoundMatch {
 export interface BoundOptional {
   readonly firstPattern: number
   readonly firstVertex: number
-  /** What its patterns ask of vertices that are known before. */
+  /** Conditions in its patterns on vertices that are bound before. */
   readonly inPatterns: readonly Bound[]
   readonly where: readonly Bound[]
 }
@@ -84,7 +84,7 @@ interface VertexDraft {
   readonly slot: number
   readonly name: string | undefined
   cls: SchemaClass | null
-  /** What of it is written. */
+  /** The class as written. */
   label: SchemaClass | null
   readonly patterns: VertexPattern[]
 }
@@ -129,10 +129,7 @@ export function bindMatch(statement: MatchStatement, binder: Binder, walkEdgesMa
   return { vertices: bound, patterns, optional, clauses: whole, ...rowTypeOf(whole, walkType, statement) }
 }
 
-/**
- * A vertex is one of its own statement: where it has the name of one around it, in EXISTS or without anything that is asked of it alone, that one is
- * mostly meant, and the pattern would be the same for all rows.
- */
+/** Rejects an unrestricted vertex, or one in EXISTS, with the name of an outer one: it would be a new vertex, but the outer is usually meant. */
 function refuseNamesAround({ patterns, optional }: MatchStatement, { outer, text }: Binder): void {
   if (outer === undefined) return
   const written = [...patterns, ...optional.flatMap((part) => part.patterns)].flatMap(({ vertices }) => vertices)
@@ -148,7 +145,7 @@ function refuseNamesAround({ patterns, optional }: MatchStatement, { outer, text
   }
 }
 
-/** MATCH, or an OPTIONAL MATCH behind it. */
+/** MATCH or one of its OPTIONAL MATCH parts. */
 type MatchPart = Pick<OptionalMatch, 'patterns' | 'where'>
 
 function nameAll(
@@ -172,7 +169,7 @@ function nameAll(
   }
 }
 
-/** What an OPTIONAL MATCH asks, in braces, of vertices that are known before it. */
+/** Conditions in braces of an OPTIONAL MATCH on vertices that are bound before it. */
 function conditionsOnKnown(
   { patterns }: MatchPart,
   firstNew: number,
@@ -191,13 +188,13 @@ function conditionsOnKnown(
   })
 }
 
-/** Positions of the vertices between its ends. */
+/** Positions of the vertices between the ends of the pattern. */
 export function innerVertices({ vertices }: BoundPattern): readonly number[] {
   const [first, last] = [vertices[0], vertices.at(-1)]
   return vertices.filter((position) => position !== first && position !== last)
 }
 
-/** The paths that are chosen from are those of the pattern alone: others may name its ends. */
+/** Inner vertices of a path selection must not occur in other patterns, because paths are selected within one pattern; its ends may. */
 function refuseSharedInner(patterns: readonly BoundPattern[], written: readonly Pattern[], binder: Binder): void {
   for (const [i, pattern] of patterns.entries()) {
     if (pattern.selection === undefined) continue
@@ -215,7 +212,7 @@ function edgeValue({ slot, isVariable, edgeObject }: BoundEdge): Bound {
   return { kind: 'slot', slot, type: isVariable ? walkType : edgeType, start: 0, end: 0 }
 }
 
-/** `RETURN *`: everything that has a name. */
+/** Expands `RETURN *` to everything that has a name. */
 export function withAllNames(
   clauses: BoundClauses,
   names: ReadonlyMap<string, Bound>,
@@ -280,7 +277,7 @@ function addVertex(
   return position
 }
 
-/** What is found before an OPTIONAL MATCH does not become less by it. */
+/** An OPTIONAL MATCH must not narrow the class of a vertex that is bound before it. */
 function refuseOtherClass(
   pattern: VertexPattern,
   cls: SchemaClass | null,
@@ -306,7 +303,7 @@ function bindEdge(edge: EdgePattern, binder: Binder, walkEdgesMax: number): Boun
   return { slot: binder.newSlot(), name, direction, attributes, ...unknown, min, max, isVariable }
 }
 
-/** Those that any of the names means; each means one at least. */
+/** The attributes with any of the names; each name must match at least one. */
 function attributesCalled(
   names: readonly QualifiedName[],
   all: readonly ReferenceAttribute[],
@@ -321,15 +318,12 @@ function attributesCalled(
   return all.filter((attribute) => names.some(({ text }) => isCalled(attribute, text)))
 }
 
-/** By its name, or with the class that declares it. */
+/** Matches the plain name, or the name qualified by the declaring class. */
 function isCalled({ attribute, declaringClass }: ReferenceAttribute, wanted: string): boolean {
   return attribute.name === wanted || `${declaringClass.name}.${attribute.name}` === wanted
 }
 
-/**
- * What the classes of the vertices say about the edges between them, and the reverse: attributes that no object at
- * either end can have are left out, and a vertex without a class has the one that all edges beside it lead to.
- */
+/** Narrows attributes by the classes of their ends, and vertices without a class by the edges at them. */
 function inferClasses(
   patterns: readonly BoundPattern[],
   vertices: readonly VertexDraft[],
@@ -366,7 +360,7 @@ function inferClasses(
   })
 }
 
-/** The type of the edge object that the name of the edge means; undefined where it may also be an edge without one. */
+/** The type of the edge object that the name of the edge denotes; undefined if an edge may have none. */
 function edgeObjectOf(edge: BoundEdge): ReferenceType | undefined {
   const { attributes, direction, leftLabel, rightLabel, isVariable } = edge
   const heads = [...(direction === 'backward' ? [] : [rightLabel]), ...(direction === 'forward' ? [] : [leftLabel])]
@@ -381,14 +375,14 @@ function edgeObjectOf(edge: BoundEdge): ReferenceType | undefined {
 
 type Classes = readonly (SchemaClass | null)[]
 
-/** The attributes that can be meant, and the class of all objects that each end can have then; null where there is none. */
+/** The possible attributes, and the common class of the objects at each end; null if none. */
 interface InferredEdge {
   readonly attributes: BoundEdge['attributes']
   readonly leftClass: SchemaClass | null
   readonly rightClass: SchemaClass | null
 }
 
-/** Infers edges that are alike once: there may be hundreds of them without names, each over all attributes of the schema. */
+/** Caches inference for identical edges, because hundreds of unnamed ones may each cover all attributes of the schema. */
 class AlikeEdges {
   private readonly inferred = new Map<BoundEdge['attributes'], Map<string, InferredEdge>>()
 
@@ -413,7 +407,7 @@ class AlikeEdges {
 function inferEdge(edge: BoundEdge, left: SchemaClass | null, right: SchemaClass | null): InferredEdge {
   const lefts: (SchemaClass | null)[] = []
   const rights: (SchemaClass | null)[] = []
-  // Between the ends of a walk there are objects of any class.
+  // Inner objects of a walk may be of any class.
   const [leftEnd, rightEnd] = edge.isVariable ? [null, null] : [left, right]
   const attributes = edge.attributes.filter((attribute) => {
     const { declaringClass } = attribute
@@ -429,7 +423,7 @@ function inferEdge(edge: BoundEdge, left: SchemaClass | null, right: SchemaClass
     const isBackward = edge.direction !== 'forward' && goes(headClass(attribute, edge.leftLabel), declaringClass)
     return isForward || isBackward
   })
-  // A walk of no edge begins and ends at the same object.
+  // A walk without edges begins and ends at the same object.
   const [leftClass, rightClass] =
     edge.min > 0
       ? [commonClass(lefts), commonClass(rights)]
@@ -441,7 +435,7 @@ function mayBe(cls: SchemaClass | null, other: SchemaClass): boolean {
   return cls === null || cls.isOrInherits(other.number) || other.isOrInherits(cls.number)
 }
 
-/** The class that all candidates are, or inherit. */
+/** The candidate from which all candidates inherit. */
 function commonClass(candidates: Classes): SchemaClass | null {
   const common = candidates.find((cls) => {
     return cls !== null && !isRootClass(cls) && candidates.every((candidate) => candidate?.isOrInherits(cls.number))
@@ -449,14 +443,14 @@ function commonClass(candidates: Classes): SchemaClass | null {
   return common ?? null
 }
 
-/** True where the vertex had no class and has one now. */
+/** Returns true if the class of the vertex was set. */
 function setClass(vertex: VertexDraft, cls: SchemaClass | null): boolean {
   if (vertex.cls !== null) return false
   vertex.cls = cls
   return cls !== null
 }
 
-/** Its predicates see its own attributes bare, and everything else by name. */
+/** Predicates of the vertex see its attributes unqualified, and everything else by name. */
 function bindVertex({ slot, name, cls, patterns }: VertexDraft, scope: Scope, binder: Binder): BoundVertex {
   const own = contextScope(slot, { kind: 'reference', cls }, scope)
   const where = patterns.flatMap((pattern) =>

@@ -1,4 +1,4 @@
-/** Operators: which types they stand between, and what comes out (docs/query-language.md, Operators). */
+/** Operators: their operand and result types (docs/query-language.md, Operators). */
 import { AshlarError } from '../../errors.ts'
 import { isRootClass } from '../../schema/root-class.ts'
 import type { Expression, OperationExpression, Span } from '../language/ast.ts'
@@ -87,7 +87,7 @@ export function bindOperation(expression: OperationExpression, scope: Scope, bin
   }
 }
 
-/** A bare name that nothing has, beside a text, may be a text without its quotes. */
+/** An unknown bare name next to a text may be a text without its quotes. */
 function bindOperand(operand: Expression, { operands }: OperationExpression, scope: Scope, binder: Binder): Bound {
   if (operand.kind !== 'name') return binder.bind(operand, scope)
   const bound = tryBind(operand, scope, binder)
@@ -101,7 +101,7 @@ function bindOperand(operand: Expression, { operands }: OperationExpression, sco
   throw binder.error(operand, `${found.message}; texts are quoted: '${truncateForMessage(operand.name)}'`)
 }
 
-/** `$$ID` of a statement within another is its own object, where that of the statement around it is mostly meant: then it is never equal. */
+/** Rejects comparing an inner `$$ID` with a reference to an unrelated class, which is never equal: the outer object is usually meant. */
 function refuseInnerId({ operands: written }: OperationExpression, operands: readonly Bound[], binder: Binder): void {
   for (const [i, side] of written.entries()) {
     const isId = side.kind === 'system' && (side.name === 'ID' || side.name === 'THIS_REFERENCE')
@@ -119,7 +119,6 @@ function refuseInnerId({ operands: written }: OperationExpression, operands: rea
   }
 }
 
-/** LIKE and regular expressions. */
 function pattern(
   operator: OperatorName,
   text: Bound,
@@ -136,7 +135,7 @@ function pattern(
   return { kind: 'matches', language, ...texts, type: booleanType, start, end }
 }
 
-/** `v IN (a, b)`; alone, what stands there may be a collection itself. */
+/** `v IN (a, b)`; a single operand may itself be a collection. */
 function bindInList(value: Bound, given: readonly Bound[], span: OperationExpression, binder: Binder): Bound {
   const [only] = given as readonly [Bound]
   if (given.length === 1 && isMany(only.type)) return equalQuantifier('any', only, value, undefined, span, binder)
@@ -144,7 +143,7 @@ function bindInList(value: Bound, given: readonly Bound[], span: OperationExpres
   return equalQuantifier('any', list, value, undefined, span, binder)
 }
 
-/** `v >= least AND v <= most`; what is more than a path is worked out once. */
+/** `v >= least AND v <= most`; anything but a path is evaluated once. */
 function bindBetween(value: Bound, least: Bound, most: Bound, span: OperationExpression, binder: Binder): Bound {
   const { start, end } = span
   const both = (compared: Bound): Bound => {
@@ -160,12 +159,12 @@ function bindBetween(value: Bound, least: Bound, most: Bound, span: OperationExp
   return { kind: 'once', slot, value, body: both(held), type: booleanType, start, end }
 }
 
-/** As cheap to work out twice as to keep; and an index may answer what is asked of them. */
+/** Kinds that are as cheap to evaluate twice as to cache, and whose conditions an index may answer. */
 const pathKinds: readonly Bound['kind'][] = ['self', 'slot', 'attribute', 'follow', 'field', 'aggregate']
 
 type Comparison = Extract<Bound, { kind: 'compare' }>['operator']
 
-/** Throws QueryError where the two are not compared. */
+/** Throws QueryError if the two types cannot be compared. */
 export function comparison(
   operator: Comparison,
   one: Bound,
@@ -191,14 +190,13 @@ export function comparison(
   return { kind: 'compare', operator, left, right, equals, compare, type: booleanType, ...span }
 }
 
-/** With the attribute that is of the type. */
+/** The name of the type, with the attribute that has it. */
 function typeOf(bound: Bound): string {
   const attribute = attributeOf(bound)
   const type = aTypeName(bound.type)
   return attribute === undefined ? type : `${type} (attribute ${attribute.name} of class ${attribute.className})`
 }
 
-/** The attribute whose value it is. */
 function attributeOf(bound: Bound): { readonly name: string; readonly className: string } | undefined {
   if (bound.kind === 'field') {
     const { type } = bound.object
@@ -208,13 +206,13 @@ function attributeOf(bound: Bound): { readonly name: string; readonly className:
   return { name: bound.attribute.name, className: bound.attribute.cls.name }
 }
 
-/** What a value is compared with, for the message where it can never be equal to one. */
+/** Description of the operand for the message about an impossible comparison. */
 function whatOf(compared: Bound): string | undefined {
   const attribute = attributeOf(compared)
   return attribute && `class ${attribute.className}, attribute ${attribute.name}`
 }
 
-/** Of a statement that is compared with one value: null for no rows. The row of a second one is refused when it is there. */
+/** Reduces a nested statement to its only value, null without rows. A second row is rejected at run time. */
 function onlyValue(bound: Bound, compared: Bound, { text }: Binder): Bound {
   const { type, start, end } = bound
   const isStatement = bound.kind === 'nested' || bound.kind === 'inner'
@@ -227,7 +225,7 @@ function onlyValue(bound: Bound, compared: Bound, { text }: Binder): Bound {
   return { kind: 'convert', operand: bound, convert, type: type.element, start, end }
 }
 
-/** Where a collection is compared with what its elements could be. */
+/** Advice on comparing a collection with a value of its element type. */
 function adviceOnElements(operator: Comparison, one: Bound, other: Bound, { text }: Binder): string {
   const collection = isMany(one.type) ? one : other
   if (!isMany(collection.type) || isMany(one.type) === isMany(other.type)) return ''
@@ -242,7 +240,7 @@ function adviceOnElements(operator: Comparison, one: Bound, other: Bound, { text
 
 const shownMax = 40
 
-/** Each side made to fit the other, where it is known before the rows. */
+/** Converts a side that is constant before the rows to the type of the other one. */
 function alike(one: Bound, other: Bound, binder: Binder): [Bound, Bound] {
   if (isConstant(other) && !isConstant(one)) return [one, coerced(other, one.type, binder, whatOf(one))]
   if (isConstant(one) && !isConstant(other)) return [coerced(one, other.type, binder, whatOf(other)), other]

@@ -29,7 +29,7 @@ import { findAttribute, findClass, hint, resolveAttribute, unknownAttribute } fr
 import { coerced } from './coercion.ts'
 import { type Binder, contextScope, namesOf, type Outer, type Scope } from './scope.ts'
 
-/** A bare name: in the nearest context that has it. */
+/** Resolves a bare name in the nearest context that has it. */
 export function bindName(expression: NameExpression, scope: Scope, binder: Binder): Bound {
   const { name } = expression
   const found = lookUp(asAttributeName(name), expression, scope, binder)
@@ -53,7 +53,7 @@ function columnCalled(name: string, scope: Scope): Bound | undefined {
   return undefined
 }
 
-/** A path that begins with a name of the rows around the statement; undefined for any other. */
+/** Binds a path that begins with a name of the outer statement; undefined for any other path. */
 function bindOuter(path: Expression, scope: Scope, binder: Binder): Bound | undefined {
   const { outer } = binder
   const root = outer && rootOf(path)
@@ -76,7 +76,7 @@ export function isNameAround(name: string, { scope, binder, lookedUp }: Outer): 
   return binder.outer !== undefined && isNameAround(name, binder.outer)
 }
 
-/** `c.orders`, which as a source is written like the name of a class. */
+/** Splits `c.orders`, which as a source is parsed as a class name. */
 export function pathWritten({ text, start, end }: QualifiedName): { readonly root: string; readonly path: Expression } {
   const [root, ...steps] = text.split('.') as [string, ...string[]]
   const span = { start, end }
@@ -88,13 +88,13 @@ export function pathWritten({ text, start, end }: QualifiedName): { readonly roo
   return { root, path }
 }
 
-/** `EXISTS(FROM c.orders)`: links with an inverse, each of which leads to an object. Undefined for any other statement. */
+/** Binds `EXISTS(FROM c.orders)` to the links, if they have an inverse and so lead to existing objects. Undefined for any other statement. */
 export function linksAsked(statement: Statement, scope: Scope, binder: Binder): Bound | undefined {
   if (statement.kind !== 'select' || statement.source.kind !== 'class' || statement.source.isOnly) return undefined
   const { source, others = [], where, groupBy, skip, take, projections, isWithAll } = statement
   const isPlain = where === undefined && groupBy.length === 0 && skip === undefined && take === undefined
   if (!isPlain || others.length > 0 || projections !== undefined || isWithAll) return undefined
-  // A caller may not see the objects to which links lead.
+  // Access predicates may hide linked objects from the caller.
   if (binder.catalog.predicatesOf !== undefined) return undefined
   const { root, path } = pathWritten(source.className)
   const rows = namesOf(scope)
@@ -106,16 +106,13 @@ export function linksAsked(statement: Statement, scope: Scope, binder: Binder): 
   return spec.element.logicalType === 'reference' && spec.element.inverseAttribute !== null ? links : undefined
 }
 
-/** `Space::Base::name` means `Space.Base::name`: `::` joins what belongs to the name of a class too. */
+/** `Space::Base::name` is read as `Space.Base::name`. */
 function asAttributeName(written: string): string {
   const last = written.lastIndexOf('::')
   return last < 0 ? written : written.slice(0, last).replaceAll('::', '.') + written.slice(last)
 }
 
-/**
- * Where the first step of `address.Base::city` may end, which is read as one name: dots are steps, or part of the class before `::`.
- * The readings of which the first step has its class come first.
- */
+/** Positions where the first step of `address.Base::city` may end, since dots separate steps or belong to a class; class matches come first. */
 function stepEnds(written: string): number[] {
   const dots = [...written.matchAll(/\./g)].map(({ index }) => index)
   const qualifier = written.indexOf('::')
@@ -123,7 +120,7 @@ function stepEnds(written: string): number[] {
   return first === undefined ? [] : [...new Set([...dots.filter((dot) => qualifier >= 0 && dot > qualifier), first])]
 }
 
-/** The steps of a path that is read as one name. */
+/** Binds the steps of a path that was parsed as one name. */
 function memberAlong(object: Bound, path: string, span: Span, scope: Scope, binder: Binder): Bound {
   const attempt = (name: string): Bound | AshlarError => {
     return attempted(() => member(object, asAttributeName(name), span, scope, binder))
@@ -178,7 +175,6 @@ function inContext(
   return fieldOf(object, name, span)
 }
 
-/** A field of a record or an edge. */
 function fieldOf(object: Bound, name: string, { start, end }: Span): Bound | undefined {
   const { type } = object
   if (type.kind === 'record') {
@@ -227,7 +223,7 @@ function unknownName(expression: NameExpression, scope: Scope, binder: Binder): 
   )
 }
 
-/** What a name may mean that nothing has. */
+/** Advice on an unknown name. */
 function adviceOnName(name: string, binder: Binder): string {
   if (binder.variables.has(name)) return `. Did you mean $${name}?`
   const cls = findClass(binder, name)
@@ -235,7 +231,7 @@ function adviceOnName(name: string, binder: Binder): string {
 }
 
 export function bindMember(expression: MemberExpression, scope: Scope, binder: Binder): Bound {
-  // As a whole: of the row around, no more is asked for than what is needed.
+  // Captured as a whole, so that only the needed value of the outer row is passed.
   const captured = bindOuter(expression, scope, binder)
   if (captured !== undefined) return captured
   const object = binder.bind(expression.object, scope)
@@ -283,7 +279,7 @@ function adviceOnField({ kind, type, start, end }: Bound, name: string, { text }
     const names = type.fields.map((field) => field.name)
     return hint(name, names)
   }
-  // Rows of one column that a variable holds are its values; those of a statement in parentheses are records.
+  // Rows of a one-column variable are its values; those of a statement in parentheses are records.
   return kind === 'slot' && isScalar(type) ? `: ${shownPart(text, { start, end })} is the value of the row itself` : ''
 }
 
@@ -333,7 +329,7 @@ export function bindSubscript(expression: SubscriptExpression, scope: Scope, bin
   return { kind: 'elementAt', collection: object, index, type: type.element, start, end }
 }
 
-/** Undefined where the expression is no predicate on the elements. */
+/** Returns undefined if the expression is not a predicate on the elements. */
 export function bindPredicate(
   expression: Expression,
   type: CollectionType | MapType,
@@ -347,7 +343,7 @@ export function bindPredicate(
   if (isIndex) return undefined
   const predicate = tryBind(expression, contextScope(slot, element, scope), binder)
   if (predicate instanceof AshlarError) {
-    // What is no predicate may still be an index that is worked out outside of the elements.
+    // Otherwise the expression may be an index that does not depend on the elements.
     const outside = tryBind(expression, scope, binder)
     if (outside instanceof AshlarError || outside.type.kind !== 'integer') throw predicate
     return undefined

@@ -1,4 +1,4 @@
-/** UPDATE SCHEMA and CREATE INDEX as the commands of the schema (docs/query-language.md, Schema and indexes). */
+/** Binds UPDATE SCHEMA and CREATE INDEX to schema commands (docs/query-language.md, Schema and indexes). */
 
 import { AshlarError } from '../../errors.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
@@ -31,7 +31,7 @@ import { hint, refuseRoot, resolveClass } from './class-names.ts'
 import type { Binder } from './scope.ts'
 import { hintOfType } from './synonyms.ts'
 
-/** Definition fields by the words of DO, which are taken in any case; KeyType and CollectionName are those of the original. */
+/** Definition fields by the case-insensitive keywords of DO. */
 const settingFields: Readonly<Record<string, TypeField>> = {
   encoding: 'encoding',
   storage: 'storage',
@@ -48,13 +48,13 @@ const settingFields: Readonly<Record<string, TypeField>> = {
   collectionname: 'collectionTypeName',
 }
 
-/** The field of the definition that a setting stands for. */
+/** The definition field of a setting. */
 export function settingField(name: string): TypeField | undefined {
   const word = name.toLowerCase()
   return Object.hasOwn(settingFields, word) ? settingFields[word] : undefined
 }
 
-/** As messages name them. */
+/** Keywords as shown in messages. */
 const settingWords: Readonly<Record<string, string>> = {
   encoding: 'Encoding',
   storage: 'Storage',
@@ -76,10 +76,7 @@ const fieldInMessage = new RegExp(
   'g',
 )
 
-/**
- * The error of a command with the words that its statement has for the fields of definitions. The rules of `schema/` name these fields, and
- * do not know who asks: so their sentences are translated here, in one place, and not written twice in each rule.
- */
+/** Translates field names in a command's error into keywords of the statement, so that the rules of `schema/` need not know the caller. */
 export function withStatementWords(error: unknown): unknown {
   if (!(error instanceof AshlarError) || error.type !== 'InvalidDefinition') return error
   const told = (message: string): string => {
@@ -91,19 +88,19 @@ export function withStatementWords(error: unknown): unknown {
   return new AshlarError(error.type, told(error.message), errors, error.extensions)
 }
 
-/** Settings whose value is the name of a class, and those whose value is a type. */
+/** Settings whose value is a class name, and settings whose value is a type. */
 const classSettings = ['referencedClass', 'class', 'edgeClass']
 const typeSettings = ['elementSpecification', 'keySpecification']
 
-/** Changes that add: classes and attributes. They are one batch, so that classes may refer to each other. */
+/** Changes that add classes and attributes; they form one batch, so that classes may refer to each other. */
 export type AddingChange = Extract<SchemaChange, { kind: 'createClass' | 'alterClass' }>
 
 export type AlterClassChange = Extract<SchemaChange, { kind: 'alterClass' }>
 
-/** Throws QueryError for what is no definition; the schema's own rules are checked where it is changed. */
+/** Throws QueryError for malformed definitions; the rules of the schema are checked when it is changed. */
 export function bindDefineClasses(changes: readonly AddingChange[], binder: Binder): DefineClasses {
   const created = new Set<string>()
-  /** Undefined where several have the simple name. */
+  /** Undefined if several classes share the simple name. */
   const bySimpleName = new Map<string, string | undefined>()
   for (const change of changes) {
     if (change.kind !== 'createClass') continue
@@ -134,7 +131,7 @@ export function bindDefineClasses(changes: readonly AddingChange[], binder: Bind
   return { mode: 'createOrExtend', classes }
 }
 
-/** `cls`: the class that is changed. */
+/** `cls` is the class that is changed. */
 export function bindAlterClass(change: AlterClassChange, cls: SchemaClass, binder: Binder): AlterAttributes {
   const classNamed = (name: QualifiedName): string => resolveClass(binder, name).name
   return {
@@ -158,7 +155,7 @@ export function bindCreateIndex(statement: CreateIndexStatement, binder: Binder)
   return { name: name.text, indexedClass: cls.name, isUnique, keyAttributes }
 }
 
-/** In the order in which they stand. */
+/** The alterations of one kind, in source order. */
 export function alterationsOf<K extends Alteration['kind']>(
   { alterations }: AlterClassChange,
   kind: K,
@@ -183,7 +180,6 @@ function describeAttribute(
 }
 
 interface TypeBinder {
-  /** The attribute that has the type. */
   readonly what: string
   readonly classNamed: ClassNamed
   readonly binder: Binder
@@ -233,7 +229,7 @@ function unknownType(type: TypeExpression, classNamed: ClassNamed, binder: Binde
   return invalidDefinition(type, `there is no type '${truncateForMessage(type.name)}'${advice}`, binder)
 }
 
-/** With the type that the interface has for it. */
+/** An InvalidDefinition error with its position, as the REST interface reports it. */
 function invalidDefinition(span: Span, message: string, { text }: Binder): unknown {
   const end = message.endsWith('?') ? '' : '.'
   return placed(text, span, new AshlarError('InvalidDefinition', `${message}${end}`))
@@ -258,7 +254,7 @@ function settingValue(field: TypeField, setting: TypeSetting, of: TypeBinder): u
   }
   if (isNumber) return value
   if (classSettings.includes(field)) return of.classNamed({ text: value.name, start: value.start, end: value.end })
-  // A name that is hidden is qualified by its class, and both are read as one qualified name.
+  // A hidden attribute is qualified by its class; both are parsed as one qualified name.
   if (field === 'edgeAttribute') return value.name.replace(/\.(?=[^.]*$)/, '::')
   if (typeSettings.includes(field)) return describeType(value, of)
   return field === 'encoding' || field === 'storage' ? value.name.toLowerCase() : value.name

@@ -1,4 +1,4 @@
-/** FROM … RETURN, LOOKUP, and the clauses that other statements share with them (docs/query-language.md, Finding). */
+/** FROM … RETURN, LOOKUP, and the clauses shared with other statements (docs/query-language.md, Finding). */
 import { ClassSet, withSubclasses } from '../../schema/class-set.ts'
 import type {
   Clauses,
@@ -41,12 +41,12 @@ type ReferencesSource = Extract<Source, { kind: 'references' }>
 
 export interface BoundSelect {
   readonly source: BoundSource
-  /** Where the context object of each row is. */
+  /** Slot of the context object of each row. */
   readonly slot: number
   readonly clauses: BoundClauses
-  /** Of a row as a value: what a nested statement gives for each row. */
+  /** Type of a row as a value of a nested statement. */
   readonly rowType: ValueType
-  /** True where there is one row whatever there is: aggregates without GROUP BY. */
+  /** Whether the result always has one row: aggregates without GROUP BY. */
   readonly isSingle: boolean
 }
 
@@ -65,7 +65,7 @@ function withStatements(bound: BoundSource, source: Source, binder: Binder): Bou
   return { ...bound, statements: objectStatements(source, bound.references, binder) }
 }
 
-/** LOOKUP: one reference, that of the object with the lowest OID. */
+/** LOOKUP returns one reference, that of the object with the lowest OID. */
 export function bindLookup(statement: LookupStatement, binder: Binder): BoundSelect {
   const source = withVariableRows(bindSource(statement.source, binder), statement.source, binder)
   const slot = binder.newSlot()
@@ -92,7 +92,7 @@ export const noClauses: BoundClauses = {
   distinct: undefined,
 }
 
-/** `RETURN *`: the objects. One projection: its values. Several: records of them. */
+/** Objects for `RETURN *`, values for one projection, records for several. */
 export function rowTypeOf(
   clauses: BoundClauses,
   self: ValueType,
@@ -120,7 +120,7 @@ export function bindSource(source: Source, binder: Binder): BoundSource {
   return referencesSource(references, source, binder)
 }
 
-/** Rows that are values: records, of a statement or a variable. Undefined for a source of objects. */
+/** Binds rows that are records of a statement or a variable. Returns undefined for a source of objects. */
 export function bindRowsSource(
   source: Source,
   binder: Binder,
@@ -132,7 +132,7 @@ export function bindRowsSource(
   const { references } = source
   const isOneValue = references.kind === 'nested' && binder.isSingleWithin(references.statement)
   const element = type.kind === 'collection' ? type.element : type
-  // A list of references that is the value of the only row is a source of objects.
+  // A single value that is a list of references is a source of objects.
   const isMany = type.kind === 'collection' && (!isOneValue || isReference(element))
   const row = isMany ? element : type
   const union = references.kind === 'union' ? references : undefined
@@ -157,13 +157,13 @@ function referencesSource(references: Bound, source: Source, binder: Binder): Bo
   return { kind: 'references', cls, references }
 }
 
-/** `c.orders` within a statement in whose rows there is a `c`. */
+/** Binds `c.orders` within a statement whose outer rows have a `c`. */
 function pathAround(name: QualifiedName, binder: Binder): Bound | undefined {
   const { root, path } = pathWritten(name)
   return binder.outer !== undefined && isNameAround(root, binder.outer) ? binder.capture(path, binder.outer) : undefined
 }
 
-/** An OID written down does not say its class, and names of attributes mean nothing without one. */
+/** A literal OID does not determine its class, without which attribute names cannot be resolved. */
 function anyClass(references: Bound, binder: Binder): never {
   throw binder.error(references, 'the class of the objects is not known here: write FROM a class WHERE $$ID = …')
 }
@@ -174,7 +174,7 @@ export function bindWhere(expression: Expression, scope: Scope, binder: Binder):
   throw binder.error(expression, `a predicate is true or false, not ${aTypeName(where.type)}`)
 }
 
-/** `scope`: of one row. */
+/** `scope` is that of one row. */
 export function bindClauses(clauses: Clauses & Returned, scope: Scope, binder: Binder): BoundClauses {
   const { projections, isDistinct, isWithAll } = clauses
   const where = clauses.where === undefined ? undefined : bindWhere(clauses.where, scope, binder)
@@ -212,7 +212,7 @@ export function bindClauses(clauses: Clauses & Returned, scope: Scope, binder: B
   return all
 }
 
-/** It is asked before window functions are worked out. */
+/** HAVING is evaluated before window functions. */
 function bindHaving(expression: Expression, scope: Scope, binder: Binder): Bound {
   const having = bindWhere(expression, { ...scope, windows: undefined }, binder)
   if (hasWindow(having)) throw binder.error(expression, windowRule)
@@ -223,7 +223,6 @@ function hasWindow(bound: Bound): boolean {
   return bound.kind === 'window' || partsOf(bound).some(hasWindow)
 }
 
-/** ORDER BY, SKIP and TAKE of objects. */
 export function bindOrder(
   { orderBy, skip, take }: OrderClauses,
   scope: Scope,
@@ -244,7 +243,7 @@ export function bindLimit(limit: LimitClause | undefined, scope: Scope, binder: 
   throw binder.error(limit.expression, 'a number of rows is a whole number that is the same for all of them')
 }
 
-/** Of rows that are distinct, the reference to nothing is null. */
+/** For DISTINCT, the reference to nothing is null. */
 export function bindProjection(
   { expression, name }: Projection,
   scope: Scope,
@@ -255,7 +254,7 @@ export function bindProjection(
   return { name, expression: isDistinct && bound.type.kind === 'reference' ? nothingAsNull(bound) : bound }
 }
 
-/** What tells rows apart: their columns, or without any the object. */
+/** Distinct rows are compared by their columns, or by object if there are none. */
 function distinctKeys(
   projections: readonly BoundProjection[] | undefined,
   { context }: Scope,
@@ -268,7 +267,7 @@ function distinctKeys(
   return [{ kind: 'self', ...context, start: 0, end: 0 }, ...columns]
 }
 
-/** `RETURN *, e AS x` adds to what an object shows. Throws QueryError for what objects of the classes have already. */
+/** Rejects columns of `RETURN *, e AS x` that attributes of the object have as names. Throws QueryError. */
 export function refuseAttributeNames({ projections, isWithAll }: Returned, source: BoundSource, binder: Binder): void {
   if (!isWithAll) return
   const { classes } = source.kind === 'class' ? source.classes : withSubclasses(source.cls)
@@ -281,7 +280,7 @@ export function refuseAttributeNames({ projections, isWithAll }: Returned, sourc
   }
 }
 
-/** Of rows that are distinct, whose columns have the keys `distinct`: an attribute that they do not have leaves its name to a column. Throws QueryError for anything else. */
+/** ORDER BY with DISTINCT may only use returned values; an attribute that is not returned yields its name to a column. Throws QueryError. */
 function returnedItem(
   item: BoundOrderItem,
   written: Expression,
@@ -318,7 +317,7 @@ export function refuseSameNames(
   }
 }
 
-/** `RETURN *` of what is no object: everything that has a name, then the columns. Throws QueryError for two of one name. */
+/** Expands `RETURN *` of anything but objects to all names, followed by the columns. Throws QueryError for duplicate names. */
 export function withAll(
   clauses: BoundClauses,
   named: readonly BoundProjection[],

@@ -1,4 +1,4 @@
-/** Shapes: what is shown of objects where a column stands (docs/query-language.md, Shapes). */
+/** Shapes: the output form of objects in a column (docs/query-language.md, Shapes). */
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { withSubclasses } from '../../schema/class-set.ts'
 import type { LimitClause, Projection, ShapeExpression } from '../language/ast.ts'
@@ -19,7 +19,7 @@ import { bindLimit, bindProjection, bindWhere, refuseSameNames } from './bind-se
 import type { Bound } from './bound.ts'
 import { type Binder, contextScope, namesOf, type Scope } from './scope.ts'
 
-/** Throws QueryError for what is neither an object nor has objects as elements. */
+/** Throws QueryError for values that are neither objects nor collections of them. */
 export function bindShape(expression: ShapeExpression, scope: Scope, binder: Binder): Bound {
   const { isWhole, entries, start, end } = expression
   const object = binder.bind(expression.object, scope)
@@ -66,7 +66,7 @@ function refuseClauses({ where, orderBy, skip, take }: ShapeExpression, type: Va
   throw binder.error(clause, `a shape of ${what} has no WHERE, ORDER BY, SKIP and TAKE`)
 }
 
-/** Beside a whole object, its own names are taken, and those of subclasses. */
+/** Rejects entries of a whole object that are named like its own attributes or those of subclasses. */
 function refuseNamesOf(element: ReferenceType | EmbeddedType, entries: readonly Projection[], binder: Binder): void {
   const classes = classesOf(element, binder)
   for (const entry of entries) {

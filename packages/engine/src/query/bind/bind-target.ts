@@ -1,24 +1,21 @@
-/** What SET, CLEAR, ADD and REMOVE are aimed at (docs/query-language.md, Creating and changing). */
+/** The targets of SET, CLEAR, ADD and REMOVE (docs/query-language.md, Creating and changing). */
 import type { Expression, Span } from '../language/ast.ts'
 import { isMany, isReference, type ValueType } from '../values/value-type.ts'
 import type { Bound, BoundAttribute } from './bound.ts'
 import { boundKey } from './bound-key.ts'
 import type { Binder, Scope } from './scope.ts'
 
-/**
- * What an action is aimed at: an attribute of the row's object or of objects that it refers to, perhaps within
- * embedded objects, perhaps some elements of it.
- */
+/** An attribute of the row's object or of objects that it refers to, optionally within embedded objects, optionally some of its elements. */
 export interface BoundTarget {
   /** The objects that hold the attribute; undefined = the row's own. */
   readonly owners: Bound | undefined
   readonly attribute: BoundAttribute
-  /** Attributes of embedded objects below it. */
+  /** Attributes of embedded objects inside the attribute. */
   readonly inner: readonly BoundAttribute[]
   readonly elements: BoundElements | undefined
-  /** Of the chosen elements, the attribute that is meant, perhaps within further embedded objects; empty = all of them. */
+  /** Attribute path within the selected elements; empty = whole elements. */
   readonly within: readonly BoundAttribute[]
-  /** Of what is set: the attribute, or one element. */
+  /** Type of the assigned value: the attribute or one element. */
   readonly type: ValueType
   readonly text: string
   readonly span: Span
@@ -26,13 +23,13 @@ export interface BoundTarget {
 
 export type BoundElements =
   | { readonly kind: 'index'; readonly index: Bound }
-  /** `held`: what the map has under the key. */
+  /** `held` is the current value of the key. */
   | { readonly kind: 'key'; readonly key: Bound; readonly held: Bound }
   | { readonly kind: 'slice'; readonly from: Bound | undefined; readonly to: Bound | undefined }
-  /** Those for which the predicate is true, in the collection as it was before. */
+  /** Elements for which the predicate is true before the change. */
   | { readonly kind: 'predicate'; readonly collection: Bound; readonly slot: number; readonly predicate: Bound }
 
-/** ADD and REMOVE work on exactly one collection. */
+/** ADD and REMOVE need exactly one collection. */
 export function collectionTarget(expression: Expression, scope: Scope, binder: Binder): BoundTarget {
   const target = bindTarget(expression, scope, binder)
   const isOne = target.owners === undefined || !isMany(target.owners.type)
@@ -93,7 +90,7 @@ function elementsOf(
 
 type AttributeTarget = Pick<BoundTarget, 'owners' | 'attribute' | 'inner'>
 
-/** Undefined for what is no attribute. */
+/** Returns undefined for anything but an attribute. */
 function attributeTarget(bound: Bound): AttributeTarget | undefined {
   switch (bound.kind) {
     case 'attribute':
@@ -112,7 +109,6 @@ function attributeTarget(bound: Bound): AttributeTarget | undefined {
   }
 }
 
-/** The attribute that a field of an embedded object is. */
 export function embeddedAttribute({
   object,
   index,
@@ -167,7 +163,7 @@ function chosenElements(bound: Bound): ElementTarget | undefined {
   }
 }
 
-/** The attributes from an element down to the one that is meant. */
+/** The attributes from an element down to the target. */
 function pathFromSlot(bound: Bound, slot: number): readonly BoundAttribute[] | undefined {
   if (bound.kind === 'slot') return bound.slot === slot ? [] : undefined
   if (bound.kind !== 'field') return undefined
@@ -176,7 +172,7 @@ function pathFromSlot(bound: Bound, slot: number): readonly BoundAttribute[] | u
   return outer && inner && [...outer, inner]
 }
 
-/** `orders[total < 5].state`: the attribute of every chosen object. */
+/** `orders[total < 5].state`: the attribute of every selected object. */
 function eachTarget(bound: Extract<Bound, { kind: 'each' }>): AttributeTarget | undefined {
   const { body, collection } = bound
   const isOfElement = body.kind === 'attribute' && body.slot === bound.slot
@@ -184,7 +180,7 @@ function eachTarget(bound: Extract<Bound, { kind: 'each' }>): AttributeTarget | 
   return { owners: collection, attribute: body.attribute, inner: [] }
 }
 
-/** The steps from the objects to what is meant: the same for the same target, however it is spelled. */
+/** The steps from the objects to the target, equal for equal targets however they are spelled. */
 export function targetSteps({ owners, attribute, inner, elements, within }: BoundTarget, text: string): string[] {
   const steps = [owners === undefined ? '' : boundKey(owners, text)]
   for (const { number } of [attribute, ...inner]) steps.push(String(number))

@@ -13,7 +13,7 @@ interface Columns {
   readonly names: readonly string[] | undefined
 }
 
-/** Throws QueryError where the statements have other numbers of columns, or columns whose types have no common one. */
+/** Throws QueryError if the statements differ in the number of columns, or columns have no common type. */
 export function bindUnion({ parts, distinctParts, start, end }: UnionExpression, binder: Binder): Bound {
   const operands = parts.map((statement) => binder.bindNested(statement, emptyScope, statement))
   const [first, ...others] = operands.map((operand, i) => columnsOf(operand, parts[i] as Part, binder)) as [
@@ -40,7 +40,7 @@ function columnsOf({ type }: Bound, statement: Part, binder: Binder): Columns {
   const { projections, isWithAll } = statement
   if (isWithAll) throw binder.error(statement, 'RETURN *, … in a UNION: each column is named')
   const row = (type as CollectionType).element
-  // Also where it is a record, as a shape is.
+  // This includes a single column of records, such as a shape.
   if (projections?.length === 1) return { types: [row], names: [projections[0]?.name as string] }
   if (row.kind === 'record') {
     return { types: row.fields.map((field) => field.type), names: row.fields.map(({ name }) => name) }

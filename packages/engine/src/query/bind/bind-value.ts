@@ -1,4 +1,4 @@
-/** Values written out: lists, maps, intervals, embedded objects, casts, and new objects. */
+/** Literals of lists, maps, intervals and embedded objects; casts and new objects. */
 
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { castFor, castTarget, castTypes } from '../functions/cast.ts'
@@ -43,7 +43,7 @@ export function bindElements(expression: ElementsExpression, scope: Scope, binde
   return listOf(bound, expression, binder, expression.form)
 }
 
-/** Throws QueryError where the values are not of one type. */
+/** Throws QueryError if the values have no common type. */
 export function listOf(
   values: readonly Bound[],
   { start, end }: Span,
@@ -55,7 +55,7 @@ export function listOf(
   return { kind: 'elements', elements, type, start, end }
 }
 
-/** `have`: what has the values, with its verb, for messages. */
+/** `have` is the subject and verb of the message. */
 export function typeOfAll(values: readonly Bound[], binder: Binder, have = 'the elements are'): ValueType {
   let type: ValueType = nullType
   for (const value of values) {
@@ -160,7 +160,7 @@ function bindTarget(
   return path
 }
 
-/** An attribute, and the step after it: several steps are one where the first are the namespace of `Space.Base::name`. */
+/** Returns an attribute and the index of the next step; the namespace of `Space.Base::name` spans several steps. */
 function stepAt(
   steps: readonly string[],
   at: number,
@@ -184,7 +184,7 @@ function isNearType({ name }: CastExpression['type']): boolean {
   return hintOfCast(name) !== ''
 }
 
-/** To a logical type, or of a reference to a class: null where the object is of another. */
+/** Casts to a logical type, or a reference to a class, which is null if the object is of another class. */
 export function bindCast(expression: CastExpression, scope: Scope, binder: Binder): Bound {
   const { start, end } = expression
   const operand = binder.bind(expression.operand as Expression, scope)

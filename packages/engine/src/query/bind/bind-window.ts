@@ -1,4 +1,4 @@
-/** Window functions: a value for each row by the rows around it (docs/query-language.md, Window functions). */
+/** Window functions: a value for each row computed from related rows (docs/query-language.md, Window functions). */
 import type { Expression, WindowExpression } from '../language/ast.ts'
 import { truncateForMessage } from '../language/query-error.ts'
 import { commonType } from '../values/type-rules.ts'

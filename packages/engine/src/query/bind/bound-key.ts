@@ -1,7 +1,7 @@
-/** When two expressions are the same, however names in them are spelled. */
+/** Compares expressions independently of the spelling of names. */
 import type { Bound } from './bound.ts'
 
-/** The same for expressions of the same value: paths by their attributes, anything else by what is written. */
+/** Returns equal keys for equal expressions: paths are compared by attribute, anything else by source text. */
 export function boundKey(bound: Bound, text: string): string {
   switch (bound.kind) {
     case 'attribute':
@@ -13,7 +13,7 @@ export function boundKey(bound: Bound, text: string): string {
     case 'each':
       return `${boundKey(bound.collection, text)}*${elementKey(bound.body, bound.slot, text)}`
     case 'convert':
-      // The reference to nothing as null: the same expression.
+      // A reference with nothing read as null is the same expression.
       return bound.type === bound.operand.type ? boundKey(bound.operand, text) : written(bound, text)
     case 'constant':
       return String(bound.value)
@@ -28,7 +28,7 @@ function written({ start, end }: Bound, text: string): string {
   return text.slice(start, end).replace(/\s+/g, ' ')
 }
 
-/** Each expression has slots of its own for elements: they do not tell expressions apart. */
+/** Replaces the element's slot, which is unique to each expression. */
 function elementKey(body: Bound, slot: number, text: string): string {
   const key = boundKey(body, text)
   const own = `${slot}.`

@@ -1,4 +1,4 @@
-/** Expressions with every name resolved and every type known. */
+/** Bound expressions: every name is resolved and every type known. */
 
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { ClassSet } from '../../schema/class-set.ts'
@@ -10,12 +10,11 @@ import type { Equals } from '../values/compare.ts'
 import type { Compare } from '../values/scalars/scalar-kind.ts'
 import type { ScalarType, ValueType } from '../values/value-type.ts'
 
-/** An attribute as a class and all its subclasses have it, at the same place. */
+/** An attribute of a class and all its subclasses, at the same position in each. */
 export interface BoundAttribute {
   readonly cls: SchemaClass
   readonly number: AttributeNumber
   readonly name: string
-  /** Position among the attributes of the class. */
   readonly index: number
   readonly spec: TypeSpec
   readonly linkStorage: LinkStorage | undefined
@@ -24,7 +23,7 @@ export interface BoundAttribute {
 
 interface Node extends Span {
   readonly type: ValueType
-  /** Set where it was written as the name of a column. */
+  /** Set if the expression was written as the name of a column. */
   readonly isColumn?: true
 }
 
@@ -33,32 +32,30 @@ export type Bound =
   /** A parameter or variable. */
   | (Node & { readonly kind: 'variable'; readonly name: string })
   | (Node & { readonly kind: 'now' })
-  /** The caller: a value of `userType`, null where nobody is known. */
+  /** The caller as a value of `userType`; null if anonymous. */
   | (Node & { readonly kind: 'user' })
   /** The value of a statement that is run before this one. */
   | (Node & { readonly kind: 'nested'; readonly index: number })
-  /** What a statement comes to that is run for the row at hand: its value, or whether it has a row. */
+  /** The value of a statement that is run per row, or whether it has a row. */
   | (Node & {
       readonly kind: 'inner'
-      /** Among the statements of this kind. */
+      /** Number among the correlated statements. */
       readonly index: number
-      /** Of the row at hand, what the statement asks for. */
+      /** The values of the row that the statement uses. */
       readonly operands: readonly Bound[]
     })
-  /** Of a row that is known by the time: what the operand is for it is the same for all that the row is joined with. */
+  /** A value of an already bound row of a join, constant for all rows that are joined with it. */
   | (Node & { readonly kind: 'given'; readonly operand: Bound })
-  /** The reference of the object in a slot. */
   | (Node & { readonly kind: 'self'; readonly slot: number })
-  /** Whatever a slot holds: an edge, a walk. */
+  /** The content of a slot, such as an edge or a walk. */
   | (Node & { readonly kind: 'slot'; readonly slot: number })
-  /** An attribute of the object in a slot. */
   | (Node & { readonly kind: 'attribute'; readonly slot: number; readonly attribute: BoundAttribute })
-  /** An attribute of the object that a reference names. */
+  /** An attribute of the object to which a reference leads. */
   | (Node & { readonly kind: 'follow'; readonly object: Bound; readonly attribute: BoundAttribute })
-  /** A field of an embedded value or a record: the value at a position of an array. */
+  /** A field of an embedded value or a record, at a position of its array. */
   | (Node & { readonly kind: 'field'; readonly object: Bound; readonly index: number; readonly name: string })
   | (Node & { readonly kind: 'edgeField'; readonly object: Bound; readonly field: string })
-  /** `body` for every element; flattened one level where the body is many itself. */
+  /** `body` for every element; flattened one level if the body is a collection. */
   | (Node & { readonly kind: 'each'; readonly collection: Bound; readonly slot: number; readonly body: Bound })
   | (Node & { readonly kind: 'elementAt'; readonly collection: Bound; readonly index: Bound })
   | (Node & { readonly kind: 'valueOfKey'; readonly map: Bound; readonly key: Bound })
@@ -96,7 +93,7 @@ export type Bound =
       readonly calculate: (value: never) => unknown
     })
   | (Node & { readonly kind: 'contains'; readonly text: Bound; readonly part: Bound })
-  /** `body`, in which the slot holds the value, worked out once. */
+  /** `body` with the slot set to the value, which is evaluated once. */
   | (Node & { readonly kind: 'once'; readonly slot: number; readonly value: Bound; readonly body: Bound })
   | (Node & {
       readonly kind: 'matches'
@@ -112,13 +109,12 @@ export type Bound =
       readonly operands: readonly Bound[]
       readonly readers: readonly (((value: unknown) => unknown) | undefined)[]
       readonly calculate: (...values: never[]) => unknown
-      /** `calculate` is given a `TextRoom` first. */
+      /** Whether `calculate` has a `TextRoom` as its first parameter. */
       readonly takesRoom: boolean
       readonly isVolatile: boolean
     })
-  /** The texts of values, those that are null left out. */
+  /** The concatenated texts of the values that are not null. */
   | (Node & { readonly kind: 'concat'; readonly operands: readonly Bound[] })
-  /** The value of the first branch whose condition is true. */
   | (Node & {
       readonly kind: 'case'
       readonly branches: readonly { readonly condition: Bound; readonly value: Bound }[]
@@ -134,9 +130,8 @@ export type Bound =
       readonly kind: 'union'
       readonly operands: readonly Bound[]
       readonly distinctParts: number
-      /** Of the columns. */
       readonly types: readonly ValueType[]
-      /** A row is the value of its only column, not a record of it. */
+      /** Whether a row is the value of its only column instead of a record. */
       readonly isOneColumn: boolean
     })
   | (Node & {
@@ -148,13 +143,13 @@ export type Bound =
         | { readonly kind: 'equal'; readonly value: Bound; readonly equals: Equals }
         | { readonly kind: 'predicate'; readonly slot: number; readonly predicate: Bound }
     })
-  /** What is shown of an object, of each element of a collection, or of the value of each key. */
+  /** The output form of an object, of each element of a collection, or of each value of a map. */
   | (Node & {
       readonly kind: 'shape'
       readonly object: Bound
-      /** Of the object or element that is shown. */
+      /** Slot of the object or element. */
       readonly slot: number
-      /** It is shown as a whole, with the fields behind that. */
+      /** Whether the whole object is returned, followed by the fields. */
       readonly isWhole: boolean
       readonly fields: readonly BoundProjection[]
       readonly where: Bound | undefined
@@ -162,19 +157,19 @@ export type Bound =
       readonly skip: Bound | undefined
       readonly take: Bound | undefined
     })
-  /** COUNT, SUM and the like over the elements that one object has. */
+  /** An aggregate over the elements of one object's collection. */
   | (Node & {
       readonly kind: 'fold'
       readonly function: AggregateName
       readonly collection: Bound
-      /** The number of elements of the collection itself is asked for: null ones count too. */
+      /** Whether the size of the collection itself is requested, including null elements. */
       readonly countsNulls: boolean
       readonly isDistinct: boolean
       readonly fraction: Bound | undefined
     })
-  /** The result of an aggregate over rows, worked out when all of them are seen. */
+  /** The result of an aggregate over rows, computed after the last one. */
   | (Node & { readonly kind: 'aggregate'; readonly index: number })
-  /** The result of a window function for the row at hand. */
+  /** The result of a window function for the current row. */
   | (Node & { readonly kind: 'window'; readonly index: number })
   | (Node & { readonly kind: 'convert'; readonly operand: Bound; readonly convert: (value: unknown) => unknown })
   | (Node & { readonly kind: 'instanceOf'; readonly operand: Bound; readonly cls: SchemaClass })
@@ -185,7 +180,7 @@ export type Bound =
       readonly parts: readonly { readonly unit: IntervalUnit; readonly amount: Bound }[]
     })
   | (Node & { readonly kind: 'structure'; readonly cls: SchemaClass; readonly assignments: readonly BoundAssignment[] })
-  /** A new object wherever the value is used. */
+  /** Creates a new object each time the value is used. */
   | (Node & { readonly kind: 'create'; readonly create: BoundCreate })
 
 export type AggregateName = 'COUNT' | 'SUM' | 'AVG' | 'MIN' | 'MAX' | 'COLLECT' | 'STDDEV' | 'MEDIAN' | 'PERCENTILE'
@@ -195,7 +190,7 @@ export interface BoundAggregate extends Span {
   /** Undefined for COUNT(). */
   readonly operand: Bound | undefined
   readonly isDistinct: boolean
-  /** Of PERCENTILE: which part of the values is below it, the same for all rows. */
+  /** The fraction of PERCENTILE, constant for all rows. */
   readonly fraction: Bound | undefined
   readonly type: ValueType
 }
@@ -210,24 +205,23 @@ export type WindowName =
   | 'FIRST_VALUE'
   | 'LAST_VALUE'
 
-/** Its rows: those of the same values of `partitionBy`, in the order of `orderBy`. */
+/** Its rows share the values of `partitionBy` and are sorted by `orderBy`. */
 export interface BoundWindow extends Span {
   readonly function: WindowName
   readonly operand: Bound | undefined
   readonly isDistinct: boolean
-  /** Of PERCENTILE. */
   readonly fraction: Bound | undefined
-  /** Of LAG and LEAD: how many rows away, the same for all; and what stands where there is none. */
+  /** Row distance of LAG and LEAD, constant for all rows, and the value if no such row exists. */
   readonly distance: Bound | undefined
   readonly otherwise: Bound | undefined
   readonly partitionBy: readonly Bound[]
   readonly orderBy: readonly BoundOrderItem[]
-  /** As written between the parentheses of OVER: windows of one text have the same rows. */
+  /** Source text within the parentheses of OVER; windows with equal text share their rows. */
   readonly over: string
   readonly type: ValueType
 }
 
-/** `path`: the attribute, then those inside embedded objects. */
+/** `path` is the attribute, then attributes inside embedded objects. */
 export interface BoundAssignment extends Span {
   readonly path: readonly BoundAttribute[]
   readonly value: Bound
@@ -247,19 +241,19 @@ export type BoundSource =
   | {
       readonly kind: 'class'
       readonly cls: SchemaClass
-      /** The class and, unless ONLY was asked for, its subclasses. */
+      /** The class and, without ONLY, its subclasses. */
       readonly classes: ClassSet
     }
-  /** References known before the rows. */
+  /** References evaluated before the rows. */
   | {
       readonly kind: 'references'
       readonly cls: SchemaClass
       readonly references: Bound
-      /** Where they are the rows of statements, and are taken as these find them. */
+      /** Set if the references are streamed from statements. */
       readonly statements?: RowStatements | undefined
     }
 
-/** Statements by their numbers among the nested ones, or a variable that may stand for one; the rows of the first `distinctParts` once each. */
+/** Nested statements by number, or a variable that may hold one; rows of the first `distinctParts` are deduplicated. */
 export interface RowStatements {
   readonly indexes: readonly number[]
   readonly variable?: string
@@ -279,10 +273,10 @@ export interface BoundLimit {
   readonly expression: Bound
 }
 
-/** WHERE to TAKE, and what is returned. */
+/** The clauses from WHERE to TAKE, and the projections. */
 export interface BoundClauses {
   readonly where: Bound | undefined
-  /** Undefined without GROUP BY and aggregates; empty where all rows are one group. */
+  /** Undefined without GROUP BY and aggregates; empty if all rows form one group. */
   readonly groupBy: readonly Bound[] | undefined
   readonly aggregates: readonly BoundAggregate[]
   readonly having: Bound | undefined
@@ -292,23 +286,23 @@ export interface BoundClauses {
   readonly take: BoundLimit | undefined
   /** Undefined for `RETURN *`. */
   readonly projections: readonly BoundProjection[] | undefined
-  /** `RETURN *, e AS x`: the object, and the projections. */
+  /** Whether `RETURN *, e AS x` returns the object with the projections. */
   readonly isWithAll: boolean
-  /** Of rows for which these are equal, one is kept; undefined without DISTINCT. */
+  /** Rows are deduplicated by these; undefined without DISTINCT. */
   readonly distinct: readonly Bound[] | undefined
 }
 
-/** Whether its value may be another one although nothing was written: by the time, or by chance. */
+/** Whether the value may change without a write, by time or chance. */
 export function isUnsteady(bound: Bound): boolean {
   return isTimeOrChance(bound) || partsOf(bound).some(isUnsteady)
 }
 
-/** As itself, whatever its parts are. */
+/** Ignores the parts of the expression. */
 export function isTimeOrChance(bound: Bound): boolean {
   return bound.kind === 'now' || (bound.kind === 'call' && bound.isVolatile)
 }
 
-/** Visits the parts of an expression, one level down. */
+/** The parts of an expression, one level down. */
 export function partsOf(bound: Bound): readonly Bound[] {
   switch (bound.kind) {
     case 'constant':
@@ -396,19 +390,16 @@ function partsOfShape(bound: Extract<Bound, { kind: 'shape' }>): readonly Bound[
   return [object, ...values, where, skip, take].filter((part) => part !== undefined)
 }
 
-/** True where the value is the same for every row of a statement. */
+/** Whether the value is the same for every row of a statement. */
 export function isConstant(bound: Bound): boolean {
   return constancy(bound) >= 0
 }
 
-/**
- * Asked of each part as well as of the whole: of what is nested deep, all of it would be looked at again from every depth. Kept at some of them: a
- * note on each of 10,000 parts takes the garbage collector longer than a few steps.
- */
+/** Caches constancy, which would otherwise be recomputed from every depth; only at some levels, because an entry per part burdens the GC. */
 const constancies = new WeakMap<Bound, number>()
 const levelsBetweenNotes = 4
 
-/** How deep its parts are nested, as far as they were looked at; of what is not constant the complement of that, which is negative. */
+/** The nesting depth that was examined for a constant expression; otherwise its bitwise complement, which is negative. */
 function constancy(bound: Bound): number {
   switch (bound.kind) {
     case 'self':

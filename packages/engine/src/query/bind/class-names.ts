@@ -1,4 +1,4 @@
-/** Classes and attributes by the names that a text gives them (docs/query-language.md, Values). */
+/** Resolves the names of classes and attributes (docs/query-language.md, Values). */
 import { AshlarError } from '../../errors.ts'
 import type { SchemaClass, StatementAction } from '../../schema/catalog.ts'
 import { didYouMean, listOfNames, simpleNameOf } from '../../schema/names.ts'
@@ -8,13 +8,13 @@ import { truncateForMessage } from '../language/query-error.ts'
 import type { BoundAttribute } from './bound.ts'
 import type { Binder } from './scope.ts'
 
-/** By full name, or by a simple name that only one class has. */
+/** Finds a class by its full name, or by an unambiguous simple name. */
 export function findClass(binder: Binder, name: string): SchemaClass | undefined {
   const { catalog } = binder
   return catalog.classByName(name) ?? bySimpleName(binder, name)[0]
 }
 
-/** `isPluralAllowed`: a source may be called `Clients` where no class has that name. Throws QueryError. */
+/** `isPluralAllowed` admits `Clients` as a source for class `Client`, if no class has that name. Throws QueryError. */
 export function resolveClass(binder: Binder, name: QualifiedName, isPluralAllowed = false): SchemaClass {
   const exact = binder.catalog.classByName(name.text)
   if (exact !== undefined) return exact
@@ -32,7 +32,7 @@ export function resolveClass(binder: Binder, name: QualifiedName, isPluralAllowe
   throw binder.error(name, `there is no class '${truncateForMessage(name.text)}'${hintOfClasses(binder, name.text)}`)
 }
 
-/** Each class once: by its simple name where that is enough. */
+/** Suggests each class once, by its simple name if that is unambiguous. */
 function hintOfClasses({ catalog }: Binder, wanted: string): string {
   const names = catalog.classes.map(({ name }) => name)
   if (wanted.includes('.')) return hint(wanted, names)
@@ -42,7 +42,7 @@ function hintOfClasses({ catalog }: Binder, wanted: string): string {
   return hint(wanted, shortest) || hint(wanted, names)
 }
 
-/** A class that has objects, attributes or indexes of its own: the root of all classes has none. Throws QueryError. */
+/** Rejects the root class, which has no objects, attributes or indexes. Throws QueryError. */
 export function refuseRoot(binder: Binder, name: Span, cls: SchemaClass): SchemaClass {
   if (!isRootClass(cls)) return cls
   throw binder.error(
@@ -51,7 +51,7 @@ export function refuseRoot(binder: Binder, name: Span, cls: SchemaClass): Schema
   )
 }
 
-/** Whether or not there is an object to do it with. Throws Forbidden. */
+/** Checks the permission even if no object is affected. Throws Forbidden. */
 export function requirePermitted(binder: Binder, cls: SchemaClass, actions: readonly StatementAction[]): void {
   const { permits } = binder.catalog
   if (permits === undefined) return
@@ -62,7 +62,7 @@ function actionDenied(action: StatementAction, className: string): AshlarError {
   return new AshlarError('Forbidden', `The caller may not ${action} objects of class ${className}.`)
 }
 
-/** `actions`: what the statement does with its objects. Throws QueryError for a class whose objects exist only in others, and Forbidden. */
+/** `actions` are those of the statement. Throws QueryError for a class that is only embedded, and Forbidden. */
 export function resolveReferenceable(
   binder: Binder,
   name: QualifiedName,
@@ -77,13 +77,13 @@ export function resolveReferenceable(
   throw binder.error(name, `class ${cls.name} is embeddable: its objects exist only within other objects`)
 }
 
-/** Without a namespace, `ooObj` is the root, whatever class of a namespace is called so. */
+/** Without a namespace, `ooObj` always denotes the root class. */
 function bySimpleName(binder: Binder, name: string): SchemaClass[] {
   if (name.includes('.') || name === rootClassName) return []
   return binder.catalog.classes.filter((cls) => simpleNameOf(cls.name) === name)
 }
 
-/** An attribute of the class by `name` or `Super::name`; undefined where it has none. Throws QueryError. */
+/** Finds an attribute by `name` or `Super::name`; undefined if absent. Throws QueryError. */
 export function findAttribute(binder: Binder, cls: SchemaClass, name: string, span: Span): BoundAttribute | undefined {
   try {
     const found = cls.findAttribute(name)
@@ -94,14 +94,14 @@ export function findAttribute(binder: Binder, cls: SchemaClass, name: string, sp
   }
 }
 
-/** Throws QueryError, with near names; also those that only subclasses have. */
+/** Throws QueryError that suggests similar names, including those of subclasses. */
 export function resolveAttribute(binder: Binder, cls: SchemaClass, name: string, span: Span): BoundAttribute {
   const found = findAttribute(binder, cls, name, span)
   if (found !== undefined) return found
   throw unknownAttribute(binder, cls, name, span)
 }
 
-/** `otherwise`: what to say where no attribute of the class is meant. */
+/** `otherwise` is the message if no attribute of the class is similar. */
 export function unknownAttribute(
   binder: Binder,
   cls: SchemaClass,
@@ -118,7 +118,7 @@ export function unknownAttribute(
   return binder.error(span, `class ${cls.name} has no attribute '${truncateForMessage(name)}'${advice}`)
 }
 
-/** `. Did you mean a or b?` without its full stop at the end, or nothing. */
+/** Returns `. Did you mean a or b?` without the final punctuation, or an empty text. */
 export function hint(name: string, known: readonly string[]): string {
   const text = didYouMean(name, known)
   return text === '' ? '' : `.${text}`
@@ -126,7 +126,7 @@ export function hint(name: string, known: readonly string[]): string {
 
 const listedMax = 10
 
-/** The same; where none is near, those that begin alike, or all of a few. */
+/** Like `hint`, but falls back to names with the same beginning, or to all names if they are few. */
 export function hintAmongAll(name: string, known: readonly string[]): string {
   const lower = name.toLowerCase()
   const alike = known.filter((one) => one.toLowerCase().startsWith(lower) || lower.startsWith(one.toLowerCase()))

@@ -1,4 +1,4 @@
-/** Values made to fit where another type is meant: texts known before the rows, dates as datetimes, whole numbers as reals. */
+/** Converts values to the expected type: constant texts, dates to datetimes, integers to reals. */
 import { ValueError } from '../../types/logical-type.ts'
 import { isLifted } from '../parse/lift-literals.ts'
 import { canBeText, valueOfText } from '../values/coerce.ts'
@@ -17,10 +17,7 @@ import {
 import { type Bound, isConstant } from './bound.ts'
 import type { Binder } from './scope.ts'
 
-/**
- * The same value as of another type, or the value as it is where nothing has to be done. `what`: what the value is
- * meant for, for the message. Throws QueryError.
- */
+/** Converts the value to the type, or returns it unchanged if no conversion applies. `what` describes the target. Throws QueryError. */
 export function coerced(bound: Bound, type: ValueType, binder: Binder, what?: string): Bound {
   const convert = conversion(bound.type, type, { bound, binder, what })
   if (convert === undefined) return bound
@@ -31,10 +28,10 @@ export function coerced(bound: Bound, type: ValueType, binder: Binder, what?: st
   return { kind: 'convert', operand: bound, convert, type, start, end }
 }
 
-/** Thrown where a statement cannot be planned without a value that was taken out of its text: it is planned as it is written then. */
+/** Thrown if a plan needs the value of an extracted literal; the statement is then planned as written. */
 export const valueMatters: unique symbol = Symbol('the value matters')
 
-/** Values of one kind: of datetimes with and without an offset, the first says which. Throws QueryError. */
+/** Unifies values of one kind; the first datetime decides on the presence of an offset. Throws QueryError. */
 export function alikeMoments(values: readonly Bound[], binder: Binder): Bound[] {
   const first = values.find(({ type }) => type.kind === 'datetime' || type.kind === 'datetimeoffset')
   if (first === undefined) return [...values]
@@ -44,14 +41,13 @@ export function alikeMoments(values: readonly Bound[], binder: Binder): Bound[] 
   })
 }
 
-/** What is converted, and what for. */
 interface Subject {
   readonly bound: Bound
   readonly binder: Binder
   readonly what: string | undefined
 }
 
-/** Of values that are not null; undefined where there is nothing to do, or no way. */
+/** The conversion of values that are not null; undefined if none is needed or possible. */
 function conversion(from: ValueType, type: ValueType, subject: Subject): Convert | undefined {
   if (from.kind === 'collection' && type.kind === 'collection') {
     const convert = conversion(from.element, type.element, subject)
@@ -63,10 +59,10 @@ function conversion(from: ValueType, type: ValueType, subject: Subject): Convert
   )
 }
 
-/** Of what is known before the rows. */
+/** The conversion of values that are constant before the rows. */
 function constantConversion(from: ValueType, type: ValueType, subject: Subject): Convert | undefined {
   if (from.kind === 'string' && type.kind !== 'string' && canBeText(type)) {
-    // What the text cannot be is told when the statement is bound, and with the text.
+    // An invalid text must be reported at binding, with the text.
     if (subject.bound.kind === 'variable' && isLifted(subject.bound.name)) throw valueMatters
     return (value) => toClientError(subject, () => valueOfText(type, value as string, subject.binder.textFormats))
   }
@@ -75,19 +71,19 @@ function constantConversion(from: ValueType, type: ValueType, subject: Subject):
   return from.kind === 'integer' ? toDouble : undefined
 }
 
-/** Values of another kind that are taken as they are: dates and datetimes for each other. */
+/** Conversions between dates and datetimes. */
 function kindConversion(from: ValueType, type: ValueType, subject: Subject): Convert | undefined {
   if (!isScalar(from) || !isScalar(type)) return undefined
   const convert = scalarKinds[type.kind].coerceFrom[from.kind]
   return convert && ((value) => toClientError(subject, () => convert(value)))
 }
 
-/** A whole number beyond 2^53 is stored in a real as the nearest double, and so it is compared with one. */
+/** An integer beyond 2^53 is stored in a real as the nearest double, and compared as such. */
 function toDouble(value: unknown): unknown {
   return typeof value === 'bigint' ? Number(value) : value
 }
 
-/** A value that is not possible is told with its place. */
+/** Reports an invalid value with its position. */
 function toClientError({ bound, binder, what }: Subject, convert: () => unknown): unknown {
   try {
     return convert()
@@ -97,7 +93,7 @@ function toClientError({ bound, binder, what }: Subject, convert: () => unknown)
   }
 }
 
-/** Throws QueryError where a value of that type can never be given to an attribute of this one. */
+/** Throws QueryError if values of the type can never be assigned to the attribute. */
 export function assignable(bound: Bound, type: ValueType, what: string, binder: Binder): Bound {
   const value = coerced(bound, type, binder, what)
   if (hasFractions(value.type) && isWhole(type)) {
@@ -128,7 +124,7 @@ function fits(from: ValueType, to: ValueType, isKnownBefore: boolean): boolean {
   }
   if (from.kind === 'map' && to.kind === 'map') return fits(from.element, to.element, isKnownBefore)
   if (from.kind === 'embedded' && to.kind === 'embedded') return from.cls === to.cls
-  // A JSON object given as a parameter: its fields are checked as a request body's are.
+  // The fields of a JSON object in a parameter are checked like those of a request body.
   if (from.kind === 'record')
     return isKnownBefore && (to.kind === 'embedded' || to.kind === 'map' || to.kind === 'interval')
   return from.kind === to.kind

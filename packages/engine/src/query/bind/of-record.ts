@@ -1,11 +1,11 @@
-/** Which expressions need nothing but the record of the object at hand. */
+/** Finds expressions that need only the record of the current object. */
 import { isMany, isReference, type ValueType } from '../values/value-type.ts'
 import { type Bound, partsOf } from './bound.ts'
 
-/** Asked of each part as well as of the whole: of what is nested deep, all of it would be looked at again from every depth. */
+/** Cached because parts are tested as well as the whole, which would otherwise be repeated from every depth. */
 const known = new WeakMap<Bound, boolean>()
 
-/** True where nothing but the record of the object at hand has to be read. */
+/** Whether only the record of the current object has to be read. */
 export function isOfRecord(bound: Bound): boolean {
   if (partsOf(bound).length === 0) return isOfRecordAnew(bound)
   let isOf = known.get(bound)

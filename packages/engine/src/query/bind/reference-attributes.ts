@@ -1,4 +1,4 @@
-/** The attributes whose values are edges of the graph that the objects are. */
+/** The attributes whose references are edges of the object graph. */
 import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
 import type { Attribute } from '../../schema/class-definition.ts'
 import { isRootClass } from '../../schema/root-class.ts'
@@ -9,19 +9,19 @@ export interface ReferenceAttribute {
   readonly declaringClass: SchemaClass
   readonly referencedClass: SchemaClass
   readonly inverse: AttributeNumber | null
-  /** Set where what is referred to are edge objects: the edge then leads to the object behind. */
+  /** Set if the targets are edge objects, which the edge then passes through. */
   readonly edge: EdgeObjects | undefined
 }
 
 export interface EdgeObjects {
   readonly cls: SchemaClass
-  /** Leads on from an edge object to the object behind it. */
+  /** The attribute from an edge object to the object behind it. */
   readonly leading: ReferenceAttribute
 }
 
 const ofCatalogs = new WeakMap<Catalog, readonly ReferenceAttribute[]>()
 
-/** Of all referenceable classes: single references, and lists, sets and maps of them; not those within embedded objects. */
+/** All references of referenceable classes, single or in collections, except inside embedded objects. */
 export function referenceAttributesOf(catalog: Catalog): readonly ReferenceAttribute[] {
   let found = ofCatalogs.get(catalog)
   if (found === undefined) {
@@ -34,7 +34,7 @@ export function referenceAttributesOf(catalog: Catalog): readonly ReferenceAttri
   return found
 }
 
-/** Edge objects may lead on by an attribute that holds edge objects itself: those are what is behind. */
+/** An edge object may refer to further edge objects; these are then the end of the edge. */
 function withEdges(plain: readonly ReferenceAttribute[], catalog: Catalog): readonly ReferenceAttribute[] {
   const byNumber = new Map(plain.map((reference) => [reference.attribute.number, reference]))
   return plain.map((reference) => {
@@ -45,16 +45,13 @@ function withEdges(plain: readonly ReferenceAttribute[], catalog: Catalog): read
   })
 }
 
-/**
- * Whether an edge ends at the edge object itself, because of the class that the pattern asks for at that vertex. `label`: the one
- * that is written there, null = none.
- */
+/** Whether an edge ends at the edge object itself, because the pattern names its class there. `label` is the written class, null = none. */
 export function endsAtEdgeObject({ edge }: ReferenceAttribute, label: SchemaClass | null): boolean {
   if (edge === undefined || label === null || isRootClass(label)) return false
   return label.isOrInherits(edge.cls.number) || edge.cls.isOrInherits(label.number)
 }
 
-/** The class of what an edge leads to, at a vertex of that label. */
+/** The class of an edge's target at a vertex of that label. */
 export function headClass(reference: ReferenceAttribute, label: SchemaClass | null): SchemaClass {
   const isThrough = reference.edge !== undefined && !endsAtEdgeObject(reference, label)
   return isThrough ? reference.edge.leading.referencedClass : reference.referencedClass
@@ -69,7 +66,7 @@ function ownReferences(declaringClass: SchemaClass, catalog: Catalog): Reference
   })
 }
 
-/** What a reference, or the elements of a collection, refer to. */
+/** The reference type of an attribute or of the elements of its collection. */
 function referenceSpecIn(spec: TypeSpec): ReferenceSpec | undefined {
   const inner =
     spec.logicalType === 'list' || spec.logicalType === 'set' || spec.logicalType === 'map' ? spec.element : spec

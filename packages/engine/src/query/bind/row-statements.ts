@@ -1,9 +1,9 @@
-/** Which statements the rows of a source are those of, so that they are taken as they come instead of being a value. */
+/** Finds the statements behind the rows of a source, so that these are streamed instead of collected. */
 import type { Source } from '../language/ast.ts'
 import type { Bound, BoundSource, RowStatements } from './bound.ts'
 import type { Binder, NestedValue } from './scope.ts'
 
-/** Undefined for rows of anything else, and of statements that are run for each row around them. */
+/** Returns undefined for other rows, and for correlated statements. */
 export function rowStatements(source: Source, rows: Bound, binder: Binder): RowStatements | undefined {
   if (rows.kind === 'variable' && rows.type.kind === 'collection') {
     return { indexes: [], variable: rows.name, distinctParts: 0, types: [], isOneColumn: false }
@@ -18,7 +18,7 @@ export function rowStatements(source: Source, rows: Bound, binder: Binder): RowS
   return { indexes, distinctParts, types, isOneColumn }
 }
 
-/** The same for a source of objects, of which each is a row once. */
+/** Applies to a source of objects, in which each object is one row. */
 export function objectStatements(source: Source, references: Bound, binder: Binder): RowStatements | undefined {
   const statements = rowStatements(source, references, binder)
   if (statements === undefined || references.type.kind !== 'collection') return undefined
@@ -26,7 +26,7 @@ export function objectStatements(source: Source, references: Bound, binder: Bind
   return { ...statements, distinctParts: Number.POSITIVE_INFINITY, types: [element], isOneColumn: true }
 }
 
-/** Objects that a variable stands for, which may be on disk: they are taken from there, as often as they are wanted. */
+/** Reads the objects of a variable from disk, if they are there, on each use. */
 export function withVariableRows(bound: BoundSource, source: Source, binder: Binder): BoundSource {
   if (bound.kind === 'class' || bound.references.kind !== 'variable') return bound
   return { ...bound, statements: objectStatements(source, bound.references, binder) }

@@ -1,4 +1,4 @@
-/** The pieces of a schema statement that the places in its command stand for: there its errors point. */
+/** Maps positions in a schema command to the source text of its statement, for errors. */
 import type { CommandPlace } from '../../errors.ts'
 import type { AttributeDeclaration, CreateIndexStatement, SchemaChange, Span, TypeExpression } from '../language/ast.ts'
 import {
@@ -9,7 +9,7 @@ import {
   settingField,
 } from './bind-schema.ts'
 
-/** Of `bindDefineClasses`. */
+/** For `bindDefineClasses`. */
 export function placesOfAdding(adding: readonly AddingChange[]): (place: CommandPlace) => Span | undefined {
   return ([position, ...steps]) => {
     const change = adding[Number(position)]
@@ -26,7 +26,7 @@ function spanOfAdding(change: AddingChange, [field, ...steps]: CommandPlace): Sp
   return field === 'className' ? change.className : change
 }
 
-/** Of `bindAlterClass`, and of the other commands that are about one class. */
+/** For `bindAlterClass` and the other commands about one class. */
 export function placesOfChange(change: SchemaChange): (place: CommandPlace) => Span {
   return ([field, ...steps]) => {
     if (change.kind === 'renameClass' && field === 'classRename') return change.newName
@@ -57,7 +57,7 @@ function spanInAttribute(attribute: AttributeDeclaration, steps: CommandPlace): 
   return steps.length === 0 || steps[0] === 'attributeName' ? attribute : spanInType(attribute.type, steps)
 }
 
-/** Of `bindCreateIndex`. */
+/** For `bindCreateIndex`. */
 export function placesOfIndex(statement: CreateIndexStatement): (place: CommandPlace) => Span {
   return ([field, ...steps]) => {
     if (field === 'name') return statement.name
@@ -66,7 +66,7 @@ export function placesOfIndex(statement: CreateIndexStatement): (place: CommandP
   }
 }
 
-/** `spanIn`: in an element, where the further steps lead. */
+/** `spanIn` follows the further steps within an element. */
 function spanInList<T>(
   elements: readonly T[],
   [position, ...steps]: CommandPlace,
@@ -76,7 +76,7 @@ function spanInList<T>(
   return element && spanIn(element, steps)
 }
 
-/** What is not written is missing in the type; a setting with a number is told as a whole. */
+/** Falls back to the type for a missing setting; an error inside a setting points to all of it. */
 function spanInType(type: TypeExpression, [field, ...steps]: CommandPlace): Span {
   const setting = type.settings.find(({ name }) => settingField(name) === field)
   if (setting === undefined) return type

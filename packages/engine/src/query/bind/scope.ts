@@ -1,4 +1,4 @@
-/** What names mean where an expression stands, and what a binder works with. */
+/** The scopes in which names are resolved, and the state of a binder. */
 import type { AshlarError } from '../../errors.ts'
 import { type RecordFormats, recordFormats } from '../../records/record-formats.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../../schema/catalog.ts'
@@ -11,22 +11,22 @@ import { booleanType, isReference, typeOfSpec, type ValueType } from '../values/
 import type { Bound, BoundAggregate, BoundAttribute, BoundWindow } from './bound.ts'
 import { boundKey } from './bound-key.ts'
 
-/** What bare names are looked up in: the object or embedded value in a slot, then what is around it. */
+/** Bare names are resolved in the object or embedded value of a slot, then in the outer scope. */
 export interface Scope {
   readonly outer: Scope | undefined
-  /** The context itself; undefined at the outermost level of MATCH, where only names are known. */
+  /** Undefined at the outermost level of MATCH, in which only named elements are visible. */
   readonly context: { readonly slot: number; readonly type: ValueType } | undefined
-  /** Of several sources: a bare name belongs to one of them. */
+  /** The sources of a join; a bare name belongs to one of them. */
   readonly sources?: readonly { readonly slot: number; readonly type: ValueType }[]
   /** Vertices, edges and walks by name. */
   readonly names: ReadonlyMap<string, Bound>
-  /** Where aggregates over rows are collected; undefined where they cannot stand. */
+  /** Collects aggregates over rows; undefined if they are not allowed. */
   readonly aggregates: AggregateCollector | undefined
-  /** Where window functions are collected; undefined where they cannot stand. */
+  /** Collects window functions; undefined if they are not allowed. */
   readonly windows?: BoundWindow[] | undefined
-  /** Of a group: what its rows have in common, by `boundKey`. The reference to nothing is null there. */
+  /** The keys of the group by `boundKey`; the reference to nothing is null among them. */
   readonly groupKeys?: ReadonlySet<string> | undefined
-  /** Columns by their names: what a name means that nothing else has. */
+  /** Columns by name, used if a name has no other meaning. */
   readonly aliases?: ReadonlyMap<string, Bound> | undefined
 }
 
@@ -34,7 +34,7 @@ const noNames: ReadonlyMap<string, Bound> = new Map()
 
 export interface AggregateCollector {
   readonly all: BoundAggregate[]
-  /** Their places, by how they are written. */
+  /** Indexes of the aggregates by source text. */
   readonly places: Map<string, number>
 }
 
@@ -44,7 +44,7 @@ export function contextScope(slot: number, type: ValueType, outer: Scope | undef
   return { outer, context: { slot, type }, names: noNames, aggregates: undefined }
 }
 
-/** Of the objects of a source in a slot, which may have a name. */
+/** The scope of a source's objects, with an optional alias. */
 export function sourceScope(slot: number, type: ValueType, alias: Alias | undefined): Scope {
   const scope = contextScope(slot, type, undefined)
   if (alias === undefined) return scope
@@ -52,56 +52,55 @@ export function sourceScope(slot: number, type: ValueType, alias: Alias | undefi
   return { ...scope, names: new Map([[name, { kind: 'self', slot, type, start, end }]]) }
 }
 
-/** The names of the scopes, without the objects whose attributes are seen bare. */
+/** The names of the scopes, without unqualified attributes. */
 export function namesOf(scope: Scope | undefined): Scope | undefined {
   if (scope === undefined) return undefined
   const outer = namesOf(scope.outer)
   return scope.names.size === 0 ? outer : { outer, context: undefined, names: scope.names, aggregates: undefined }
 }
 
-/** The types of variables, by name. */
 export interface VariableTypes {
   get(name: string): ValueType | undefined
   has(name: string): boolean
   keys(): Iterable<string>
 }
 
-/** What the type of a nested statement's value is; the statement is bound again when it is run. */
+/** The type of a nested statement's value; the statement is bound again when it runs. */
 export interface NestedValue {
   readonly statement: Statement
   readonly type: ValueType
-  /** Where its rows are those of a source: they are taken once, or held since others may take them as well. Undefined for a value. */
+  /** Set if the rows are used as a source: streamed once, or held because there are several uses. Undefined for a value. */
   source?: 'once' | 'held'
 }
 
-/** Where a statement stands that is run for the rows around it. */
+/** The surroundings of a correlated statement. */
 export interface Outer {
-  /** The names of these rows. */
+  /** The names of the outer rows. */
   readonly scope: Scope
   readonly binder: Binder
-  /** Whether the statement has a row is asked, not for its value. */
+  /** Whether only the existence of a row is needed. */
   readonly isExists: boolean
-  /** Names that the statement has looked up here. */
+  /** Names that the statement resolved here. */
   readonly lookedUp: Set<string>
 }
 
-/** A statement that is run for each row around it, with what it asks of the row; it is bound again when it is run. */
+/** A correlated statement and the outer values that it uses; it is bound again when it runs. */
 export interface InnerStatement {
   readonly statement: Statement
   readonly outer: Outer
-  /** By the names of the variables that stand for them within it. */
+  /** Outer values by the names of the variables that replace them. */
   readonly captured: ReadonlyMap<string, Bound>
 }
 
-/** The type of a nested statement's value, and what it asks of the rows around it. */
+/** The type of a nested statement's value, and the outer values that it uses. */
 export interface NestedBinding {
   readonly type: ValueType
   readonly captured: ReadonlyMap<string, Bound>
-  /** An aggregate of all rows, which may be a list. */
+  /** Whether the value is an aggregate of all rows, which may be a list. */
   readonly isSingle: boolean
 }
 
-/** Binds one statement: its text for errors, its catalog, and the slots it has given out. */
+/** Binds one statement; holds its text for errors, its catalog, and its slots. */
 export class Binder {
   readonly text: string
   readonly dialect: Dialect
@@ -113,18 +112,18 @@ export class Binder {
   readonly inner: InnerStatement[] = []
   /** Set for a statement within another one. */
   readonly outer: Outer | undefined
-  /** What the statement asks of the rows around it, by the names of variables. */
+  /** The outer values that the statement uses, by the names of variables. */
   readonly captured = new Map<string, Bound>()
   slots = 0
-  /** Whether the statement that it has bound has one value where a value stands, instead of one for each row. */
+  /** Whether the bound statement yields one value as an expression, instead of one per row. */
   isSingle = false
-  /** Where statements are among `nested` and `inner`: there may be thousands. */
+  /** Indexes of statements in `nested` and `inner`, of which there may be thousands. */
   private readonly places = {
     nested: new Map<Statement, number>(),
     inner: new Map<Statement, number>(),
     exists: new Map<Statement, number>(),
   }
-  /** Statements that were bound, where they were: a second time at each of many levels would be a power of two. */
+  /** Bindings of nested statements; binding them twice at each level would be exponential. */
   private readonly boundWithin = new Map<Statement, { readonly scope: Scope; readonly binding: NestedBinding }>()
   private readonly bindWithin: (statement: Statement, outer: Outer) => NestedBinding
   private readonly bindExpression: (expression: Expression, scope: Scope, binder: Binder) => Bound
@@ -152,23 +151,23 @@ export class Binder {
 
   bind(expression: Expression, scope: Scope): Bound {
     const bound = this.bindExpression(expression, scope, this)
-    // Of a group, a reference that its rows have in common is null where it names nothing.
+    // Within a group, a reference to nothing among the keys is null.
     const isGroupKey = scope.groupKeys !== undefined && isReference(bound.type)
     return isGroupKey && scope.groupKeys.has(boundKey(bound, this.text)) ? nothingAsNull(bound) : bound
   }
 
-  /** A statement where a value stands: worked out before this one's rows, or where it names them, for each of them. */
+  /** Binds a statement as a value: evaluated before this statement's rows, or for each of them if it uses their names. */
   bindNested(statement: Statement, scope: Scope, { start, end }: Span): Bound {
     const outer = this.around(scope, false)
     const { type, captured } = this.bindOnce(statement, scope, outer)
     if (captured.size > 0) return this.bindInner({ statement, outer, captured }, type, { start, end })
-    // It may be bound again, and used more than once.
+    // The statement may be bound again and used more than once.
     const index = this.places.nested.get(statement) ?? this.nested.push({ statement, type }) - 1
     this.places.nested.set(statement, index)
     return { kind: 'nested', index, type, start, end }
   }
 
-  /** Whether a statement has a row; asked when the first row needs to know. */
+  /** Binds EXISTS of a statement, evaluated when the first row needs it. */
   bindExists(statement: Statement, scope: Scope, span: Span): Bound {
     const outer = this.around(scope, true)
     const { captured } = this.bindOnce(statement, scope, outer)
@@ -187,7 +186,7 @@ export class Binder {
     return binding
   }
 
-  /** Of a statement within this one that was bound. */
+  /** For a nested statement that has been bound. */
   isSingleWithin(statement: Statement): boolean {
     return this.boundWithin.get(statement)?.binding.isSingle === true
   }
@@ -200,13 +199,13 @@ export class Binder {
     return { kind: 'inner', index, operands: [...inner.captured.values()], type, start, end }
   }
 
-  /** A path that begins with a name of the rows around the statement: within it, a variable. */
+  /** Replaces a path that begins with a name of the outer rows by a variable. */
   capture(path: Expression, { scope, binder }: Outer): Bound {
     const bound = binder.bind(path, scope)
     const { start, end } = path
     const name = `outer ${this.text.slice(start, end)}`
     if (!this.captured.has(name)) this.captured.set(name, bound)
-    // A plan depends on its type, as on that of any variable.
+    // Registers the type of the variable, on which the plan depends.
     this.variables.get(name)
     return { kind: 'variable', name, type: bound.type, start, end }
   }
@@ -226,7 +225,7 @@ export class Binder {
   }
 }
 
-/** The reference to nothing as null. */
+/** Converts the reference to nothing to null. */
 export function nothingAsNull(reference: Bound): Bound {
   const { type, start, end } = reference
   return { kind: 'convert', operand: reference, convert: (oid) => (oid === noOid ? null : oid), type, start, end }

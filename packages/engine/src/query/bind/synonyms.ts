@@ -1,4 +1,4 @@
-/** Types and functions by the names that they have in other query languages. */
+/** Names of types and functions in other query languages. */
 
 const typesOfSql: Readonly<Record<string, string>> = {
   INT: 'Integer',
@@ -40,7 +40,7 @@ const functionsOfSql: Readonly<Record<string, string>> = {
   ENDSWITH: 'ENDS_WITH',
 }
 
-/** Functions of other languages that are expressions here. */
+/** Functions of other languages that are written as expressions here. */
 const writtenOut: Readonly<Record<string, string>> = {
   CLASS: 'CAST(x AS C) IS NOT NULL, which asks whether an object is of a class',
   GREATEST: 'CASE WHEN a > b THEN a ELSE b END',
@@ -52,12 +52,11 @@ const writtenOut: Readonly<Record<string, string>> = {
   TODAY: 'CAST(NOW() AS Date)',
 }
 
-/** `. Did you mean Integer?` without its full stop at the end; undefined for a name that no other language is known to have. */
+/** Returns `. Did you mean Integer?` without the final punctuation; undefined for an unknown name. */
 export function hintOfType(name: string): string | undefined {
   return hintIn(typesOfSql, name)
 }
 
-/** The same of a function. */
 export function hintOfFunction(name: string): string | undefined {
   const word = name.toUpperCase()
   return Object.hasOwn(writtenOut, word) ? `; it is written ${writtenOut[word]}` : hintIn(functionsOfSql, name)

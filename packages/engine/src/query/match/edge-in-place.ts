@@ -1,4 +1,4 @@
-/** Follows a pattern of one edge without allocating steps, edges or rows: OIDs are read in batches in place. Only for local stores and unused edges. */
+/** Follows a pattern of one edge without allocating steps, edges or rows: OIDs are read in batches in place. For local stores and unused edges. */
 import { readInt32 } from '../../bytes/read-number.ts'
 import { linkHeaderBytes, linkKind, linkRange } from '../../records/link-keys.ts'
 import type { Bytes, KeyRange } from '../../store/store.ts'

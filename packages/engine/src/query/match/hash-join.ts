@@ -1,7 +1,4 @@
-/**
- * Hash join: the rows of a source are kept in memory by the values that are compared; without such values, each row is
- * joined with all of them. What memory does not hold is joined on disk.
- */
+/** Hash join: the rows of a source are hashed by the join keys, or all joined with each row if there are none; spills to disk. */
 import { TextMap } from '../../budget/text-map.ts'
 import { elementBytes, textBytes } from '../evaluate/value-bytes.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
@@ -16,7 +13,7 @@ import { type PredicatePlan, predicateTexts, qualified } from './predicates.ts'
 import type { JoinKey, SourceRows } from './source-rows.ts'
 import { addItem, type KeyedBatch, sortedItems, spilledPairs, spilledProduct } from './spilled-join.ts'
 
-/** Rows are handed on when there are so many. */
+/** Rows of one batch. */
 const batchRows = 256
 const entryBytes = 100
 
@@ -49,7 +46,7 @@ export function hashJoin(
 
 interface Table {
   readonly inMemory: TextMap<unknown[]>
-  /** Instead of it. */
+  /** Replaces the table in memory. */
   readonly onDisk: SortedRows<Item> | undefined
 }
 
@@ -103,7 +100,7 @@ async function* startingWith(first: KeyedBatch, others: AsyncGenerator<KeyedBatc
   yield* others
 }
 
-/** Each row with each item of its key, some at a time. */
+/** Pairs each row with each item of its key, in batches. */
 function* pairsOf({ rows, keys }: KeyedBatch, table: Table['inMemory'], slot: number): Generator<readonly MatchRow[]> {
   let found: MatchRow[] = []
   for (const [i, row] of rows.entries()) {
@@ -118,7 +115,7 @@ function* pairsOf({ rows, keys }: KeyedBatch, table: Table['inMemory'], slot: nu
   if (found.length > 0) yield found
 }
 
-/** Charged until the statement ends; beyond memory on disk. Throws LimitExceeded and ServerBusy. */
+/** The memory is charged until the statement ends; the table spills to disk beyond it. Throws LimitExceeded and ServerBusy. */
 async function tableOf(
   { slot, keys }: HashJoin,
   items: AsyncIterable<readonly unknown[]>,
@@ -179,10 +176,10 @@ class HashTable {
     else this.items.set(key, [item])
   }
 
-  /** It is empty then. */
+  /** Moves the items to disk and empties the table. */
   async moveTo(onDisk: SortedRows<Item>): Promise<void> {
     const { items, context } = this
-    // Its memory is that of the rows on their way.
+    // The memory is needed for rows in transit.
     context.hold(-this.rows, -this.bytes)
     this.items = new TextMap()
     for (const key of items.keys()) {
@@ -195,12 +192,12 @@ class HashTable {
   }
 }
 
-/** Equal values have equal keys, others may: the predicates are asked again. Undefined where one is null, which is equal to nothing. */
+/** Equal values have equal keys, and so may unequal ones, so predicates are evaluated as well. Undefined for null, which equals nothing. */
 function hashKey(values: readonly unknown[]): string | undefined {
   let key = ''
   for (const value of values) {
     if (value === null || value === undefined) return undefined
-    // Integers and reals, of 64 bits and of 32, are compared with each other: what is equal is equal when it is rounded.
+    // Integers and reals of both widths are comparable: equal values are equal after rounding to 32 bits.
     const part = typeof value === 'number' || typeof value === 'bigint' ? Math.fround(Number(value)) + 0 : String(value)
     key += `${String(part).length} ${part}`
   }

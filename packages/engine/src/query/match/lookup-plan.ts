@@ -19,7 +19,7 @@ export function planningOfRun(planning: Planning): Planning {
   return { ...planning, compiler }
 }
 
-/** Returns the access path that finds the source's objects by a join condition, preferably an equality; other conditions narrow keys and filter entries. */
+/** Returns the access path to the source's objects by a join condition, preferably an equality; others narrow keys and filter entries. */
 export function planLookup(
   { predicates, planning }: { readonly predicates: readonly PredicatePlan[]; readonly planning: Planning },
   { source, slot }: { readonly source: BoundSource; readonly slot: number },
@@ -65,7 +65,7 @@ function bestLookup(
   return all.find(({ isAtMostOne }) => isAtMostOne) ?? bestOf(all)
 }
 
-/** The predicate with what other rows decide as values that are known by then. */
+/** The predicate with the values of bound rows as constants. */
 function withGiven(bound: Bound, slot: number): Bound {
   if (bound.kind === 'compare') return { ...bound, left: given(bound.left, slot), right: given(bound.right, slot) }
   if (bound.kind === 'quantifier' && bound.test.kind === 'equal') {

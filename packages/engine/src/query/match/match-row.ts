@@ -14,7 +14,7 @@ export interface MatchRow {
 export type MatchBatches = AsyncIterable<readonly MatchRow[]>
 
 const slotBytes = 100
-/** The search has ended for rows that are kept: nothing but expressions sees them. */
+/** Empty because after the search only expressions read the rows. */
 const noVertices: MatchRow['visited'] = []
 const noEdges: MatchRow['edges'] = []
 

@@ -1,4 +1,4 @@
-/** Executes MATCH: one empty row passes through the operators of the search, and one row per match comes out. */
+/** Executes MATCH: one empty row passes through the operators of the search, which yield one row per match. */
 import { assert } from '../../errors.ts'
 import type { PushRows } from '../execute/pushed-rows.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
@@ -10,7 +10,7 @@ import { operatorsInOrder } from './search-order.ts'
 
 export interface MatchRows {
   readonly rows: MatchBatches
-  /** The same, pushed one by one, where that is possible: either these are consumed or `rows`. */
+  /** Pushes the same rows one by one, if possible; consume either these or `rows`. */
   readonly push: PushRows<MatchRow> | undefined
   readonly operator: ExplainNode
 }

@@ -1,7 +1,4 @@
-/**
- * Finds edges to the objects of a vertex by an index on the reference, followed by attributes that the vertex
- * restricts.
- */
+/** Finds edges to the objects of a vertex by an index on the reference and on attributes that the vertex restricts. */
 import { type IndexKeyFormat, indexKeyFormat, type KeyCondition } from '../../indexes/index-key.ts'
 import type { KeyRange } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
@@ -21,14 +18,13 @@ import { evaluateConstants } from '../execute/evaluate-rows.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { MatchFlow } from './match-operator.ts'
 
-/** An index of the class of the vertex, whose first key attribute is the reference. */
 export interface NarrowedEdge {
   readonly attribute: AttributeNumber
   readonly format: IndexKeyFormat
   readonly conditions: KeyConditions
 }
 
-/** `where`: what is asked of the vertex alone. */
+/** `where` holds the conditions on the vertex alone. */
 export function planNarrowedEdges(
   { cls, slot }: BoundVertex,
   where: Bound | undefined,
@@ -52,12 +48,12 @@ export function planNarrowedEdges(
   return [...edges.values()]
 }
 
-/** An equality tells more than both ends of a range. */
+/** An equality is more selective than both ends of a range. */
 function widthOf({ equal, lower, upper }: KeyConditions): number {
   return 3 * equal.length + (lower === undefined ? 0 : 1) + (upper === undefined ? 0 : 1)
 }
 
-/** Those of one edge pattern, in one run: the values are worked out when the first edge is followed. */
+/** The indexes of one edge pattern in one run; their values are evaluated when the first edge is followed. */
 export class NarrowedEdges {
   private readonly edges: ReadonlyMap<AttributeNumber, NarrowedEdge>
   private readonly flow: MatchFlow
@@ -72,7 +68,7 @@ export class NarrowedEdges {
     return this.edges.get(attribute)
   }
 
-  /** The entries of those that refer to the object; undefined where none of them can qualify. */
+  /** The range of the objects that refer to `oid`; undefined if none of them can qualify. */
   async rangeOf({ attribute, format, conditions }: NarrowedEdge, oid: Oid): Promise<KeyRange | undefined> {
     if (!this.asked.has(attribute)) {
       const { evaluation, context } = this.flow
@@ -84,7 +80,6 @@ export class NarrowedEdges {
   }
 }
 
-/** For EXPLAIN. */
 export function narrowedText({ format, conditions }: NarrowedEdge): string {
   const [first, ...next] = format.parts
   return `${first?.name}: index ${format.index.name} (${conditionTexts(next, conditions).join(', ')})`

@@ -7,14 +7,14 @@ import type { MatchBatches, MatchRow } from './match-row.ts'
 import { withVertex } from './path-modes.ts'
 
 export interface OptionalStep {
-  /** Its search, which begins with rows of what stands before it. */
+  /** The operators of its search, which starts with the input rows. */
   readonly operators: readonly MatchOperator[]
-  /** All of the MATCH by their numbers, those of other parts without vertices. */
+  /** All patterns of the MATCH by number, those of other parts without vertices. */
   readonly patterns: readonly BoundPattern[]
-  /** The vertices that it goes on from: without an object there, nothing is found. */
+  /** The vertices bound before it; without an object at one of them, nothing matches. */
   readonly known: readonly { readonly position: number; readonly slot: number }[]
   readonly ordinalSlot: number
-  /** What is found comes in the order of the rows for which it is. */
+  /** Whether matches keep the order of the input rows. */
   readonly keepsOrder: boolean
 }
 
@@ -29,7 +29,7 @@ export function optionalMatch(step: OptionalStep): MatchOperator {
   }
 }
 
-/** One run of the search, whose rows are given later. */
+/** One run of the search, whose input rows are set before it is read. */
 interface Search {
   begin: readonly MatchRow[]
   readonly pipeline: MatchPipeline
@@ -45,7 +45,7 @@ function search({ operators }: OptionalStep, flow: MatchFlow): Search {
   return Object.assign(given, { pipeline })
 }
 
-/** A batch at a time. Rows for which nothing is found stand among the others, as they came, where the search keeps the order of rows. */
+/** Matches one batch at a time. Rows without a match keep their position if the search preserves the order. */
 async function* matched(
   step: OptionalStep,
   input: MatchBatches,
@@ -84,7 +84,7 @@ async function* matched(
   }
 }
 
-/** With the known vertices as those of its patterns. Undefined where one has no object, or a pattern may not meet one twice. */
+/** Enters the bound vertices in the patterns. Undefined if one has no object, or a pattern must not visit one twice. */
 function beginningOf({ known, patterns }: OptionalStep, row: MatchRow): MatchRow | undefined {
   let begun: MatchRow | undefined = row
   for (const { position, slot } of known) {

@@ -1,8 +1,4 @@
-/**
- * What bounds the walks of one run of an edge pattern: from the end that they have, or the few that they may have, edges are followed back as far as a
- * walk may be long. So the distance of an object to an end is known, and the forward search takes no step to one from which the edges that are left to
- * the walk do not suffice.
- */
+/** Bounds the walks of one edge pattern: a search back from their possible ends prunes steps from which no end is within the remaining length. */
 import type { Oid } from '../../types/oid.ts'
 import { objectRows } from '../access/object-rows.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
@@ -14,20 +10,20 @@ import type { MatchFlow } from './match-operator.ts'
 import type { MatchRow } from './match-row.ts'
 import { existingObjects } from './vertex-objects.ts'
 
-/** Ends of rows of which so much is kept: rows that come later may have them again. */
+/** Cached searches by end, because later rows may have the same end. */
 const endsKept = 16
-/** What a trip costs, as a number of edges: that to the end, and that to the edges there. */
+/** Cost in edges of the round trips to the end and to its edges. */
 const tripEdges = 2
 
 const balance = { before: 0, countedAtOnce: 64, countedPerEdge: 1, countsStep: 2 }
 
-/** Whether walks can be bounded: there are several edges to them, which are found from the end that they have or may have. */
+/** Whether walks of several edges can be bounded from the end that they have or may have. */
 export function isBounded(step: EdgeStep): boolean {
   const { edge, isToBound, ends } = step
   return edge.max > 1 && (isToBound || ends !== undefined) && isFoundFromFarEnd(step)
 }
 
-/** For EXPLAIN: the vertex that walks have to be able to reach. */
+/** For EXPLAIN: the vertex that walks must be able to reach. */
 export function boundDetails(step: EdgeStep): Readonly<Record<string, unknown>> {
   return isBounded(step) ? { boundedFrom: step.to.name ?? null } : {}
 }
@@ -47,7 +43,7 @@ export class PathBounds {
     this.edges = new IncidentEdges(this.ends, flow)
   }
 
-  /** For the walks of the row. */
+  /** The distances for the walks of the row. */
   async of(row: MatchRow): Promise<ReverseDistances> {
     const { isToBound, to, ends } = this.step
     if (!isToBound && ends !== undefined) {
@@ -68,7 +64,6 @@ export class PathBounds {
     return distances
   }
 
-  /** When no more rows are taken. */
   async close(): Promise<void> {
     for (const distances of this.ofEnds.values()) await distances.close()
     await this.ofAll?.close()
@@ -81,12 +76,12 @@ export class PathBounds {
 
 type Ends = AsyncIterable<readonly ObjectView[]> | Iterable<readonly ObjectView[]>
 
-/** A place is how many edges are left to a walk behind the one that is to be followed. */
+/** A place is the number of edges left to a walk after the next one. */
 export class ReverseDistances extends BackwardSearch {
   protected readonly edges: IncidentEdges
   private readonly ends: Ends
   private readonly edge: EdgeEnds['edge']
-  /** All objects that reach an end by so many edges are known, and all edges to those that do so by fewer. */
+  /** All objects within this distance of an end are known, and all edges to those within a smaller one. */
   private known = -1
 
   constructor(ends: Ends, edges: IncidentEdges, { edge }: EdgeEnds, flow: MatchFlow) {
@@ -117,7 +112,7 @@ export class ReverseDistances extends BackwardSearch {
   }
 
   protected override async advanceBefore(place: number, view: ObjectView, forward: ForwardEdges): Promise<number> {
-    // To know that nothing leads to an end takes a trip, too.
+    // Proving that nothing leads to an end costs a round trip, too.
     if (this.flow.context.isRemote && place === this.edge.max - 1) await this.advance(tripEdges, forward.operator)
     return super.advanceBefore(place, view, forward)
   }

@@ -1,7 +1,4 @@
-/**
- * The modes of a pattern, which restrict what its path may repeat: WALK anything, TRAIL no edge, ACYCLIC no vertex,
- * SIMPLE only its first vertex at the end.
- */
+/** The modes of a pattern: WALK repeats anything, TRAIL no edge, ACYCLIC no vertex, SIMPLE only its first vertex as its last. */
 import type { Oid } from '../../types/oid.ts'
 import type { BoundPattern } from '../bind/bind-match.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
@@ -13,22 +10,19 @@ export function repeatsVertices(mode: PathMode): boolean {
   return mode === 'walk' || mode === 'trail'
 }
 
-/** A walk of no edge has one object at both its ends: which objects are met twice is then told at the end alone. */
+/** A walk without edges has one object at both ends, so repetition is decided only when the path is complete. */
 function mayHaveNoEdge({ edges }: BoundPattern): boolean {
   return edges.some(({ min }) => min === 0)
 }
 
-/** False where the object of a vertex cannot be one that the pattern has met elsewhere; the rest is told by `isAllowed`. */
+/** False if an object at the vertex must not be visited elsewhere by the pattern; the rest is decided by `isAllowed`. */
 export function mayBeMetAgain(pattern: BoundPattern, vertex: number): boolean {
   const { mode, vertices } = pattern
   if (repeatsVertices(mode) || mayHaveNoEdge(pattern)) return true
   return mode === 'simple' && (vertices[0] === vertex || vertices.at(-1) === vertex)
 }
 
-/**
- * The row with an object for the vertex at a position; undefined where a pattern that has been at that object may not meet it again.
- * `slot`: of the vertex.
- */
+/** Returns the row with an object in `slot`; undefined if a pattern has visited the object and must not repeat it. */
 export function withVertex(
   patterns: readonly BoundPattern[],
   row: MatchRow,
@@ -46,15 +40,12 @@ export function withVertex(
   return { ...row, slots: row.slots.with(slot, view), visited }
 }
 
-/** Whether there is anything left to tell by `isAllowed` once all vertices and edges of the pattern are known. */
+/** Whether `isAllowed` must check the pattern once all its vertices and edges are bound. */
 export function isDecidedAtEnd(pattern: BoundPattern): boolean {
   return !repeatsVertices(pattern.mode) && (pattern.mode === 'simple' || mayHaveNoEdge(pattern))
 }
 
-/**
- * Whether the pattern's walk meets no object twice, but where it has to or may: at vertices of one name, at both ends of
- * a walk of no edge, and in SIMPLE at its beginning and its end. `number`: of the pattern; `slots`: of the vertices.
- */
+/** Whether the walk of pattern `number` repeats no object except at vertices of one name, across an empty walk, and at both ends in SIMPLE. */
 export function isAllowed(pattern: BoundPattern, number: number, slots: readonly number[], row: MatchRow): boolean {
   const { mode, vertices } = pattern
   const walks = row.edges[number] as readonly (readonly Edge[] | undefined)[]
@@ -78,7 +69,7 @@ export function isAllowed(pattern: BoundPattern, number: number, slots: readonly
   return new Set(oids).size === oids.length
 }
 
-/** The same for two steps over one reference, in whichever direction, and whether they stop at its edge object. A paired link is two edges. */
+/** One key per edge in either direction, distinct for steps that end at its edge object. The two directions of a paired link are two edges. */
 export function edgeKey({ from, attributeNumber, to, edgeData }: Edge): string {
   return `${from} ${attributeNumber} ${edgeData ?? to}`
 }

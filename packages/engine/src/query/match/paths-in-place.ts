@@ -1,7 +1,4 @@
-/**
- * The rows of a MATCH whose paths go on from one object to the next: one row, whose slots are written in place, goes through all of them, and is
- * copied only by whoever keeps it.
- */
+/** Finds the rows of a MATCH along a path in one row whose slots are overwritten in place; consumers that retain a row copy it. */
 import { needsFetch } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
@@ -17,7 +14,7 @@ import {
 } from './match-operator.ts'
 import { type MatchRow, matchRowKind } from './match-row.ts'
 
-/** Undefined where an operator needs rows of its own. `nodes`: of the operators; `slots`: how many there are. */
+/** Returns undefined if an operator cannot run in place. `nodes` are those of the operators; `slots` is their number in a row. */
 export function pathsInPlace(
   operators: readonly MatchOperator[],
   nodes: readonly ExplainNode[],
@@ -34,10 +31,10 @@ export function pathsInPlace(
   return new PathsInPlace(first, next, nodes, slots, flow)
 }
 
-/** A row is there; others are to have their turn; it takes something else to tell whether the row so far is one; or there are no more. */
+/** A row is complete, the event loop must be yielded to, a condition needs an asynchronous read, or the rows are exhausted. */
 type Progress = 'row' | 'pause' | 'undecided' | 'end'
 
-/** Objects that are looked at before the next look at the clock, less one; all its bits are ones. */
+/** Objects examined between checks of the clock, less one; a bit mask. */
 const objectsBetweenLooks = 31
 const batchRows = 256
 
@@ -49,7 +46,7 @@ export class PathsInPlace {
   private readonly flow: MatchFlow
   private readonly slots: unknown[]
   private readonly row: MatchRow
-  /** Which of the next vertices is asked for its next object; -1 where there are no more paths from the first one. */
+  /** The next vertex to advance; -1 if the first object has no more paths. */
   private at = -1
   private looked = 0
 
@@ -68,7 +65,6 @@ export class PathsInPlace {
     this.row = { slots: this.slots, visited: [], edges: [] }
   }
 
-  /** Pushes each row to a consumer. */
   readonly push = async (consumer: RowConsumer<MatchRow>): Promise<void> => {
     for await (const views of this.first.objects()) {
       for (const view of views) {
@@ -95,7 +91,7 @@ export class PathsInPlace {
     if (rows.length > 0) yield rows
   }
 
-  /** From a first object, to the first row or whatever comes before it. */
+  /** Starts from a first object and continues to its first row, or to an interruption. */
   private begin(view: ObjectView): Progress {
     const { first } = this
     this.slots[first.slot] = view
@@ -106,7 +102,7 @@ export class PathsInPlace {
     return this.goOn()
   }
 
-  /** To the next row, or until something else is to be done first. */
+  /** Continues to the next row, or to an interruption. */
   private goOn(): Progress {
     const { next, slots } = this
     while (this.at >= 0) {
@@ -126,7 +122,7 @@ export class PathsInPlace {
     return 'end'
   }
 
-  /** The vertex before has its object: goes on to the next one; true where there is none: all have their objects. */
+  /** Starts the vertex at `at`; returns true if all vertices are bound. */
   private enter(at: number): boolean {
     const node = this.nodes[at] as ExplainNode
     node.returned++
@@ -142,7 +138,7 @@ export class PathsInPlace {
     return context.isTurnDue
   }
 
-  /** Undefined where something else has to be read. */
+  /** Returns undefined if an asynchronous read is needed. */
   private isAllowed({ asked }: InPlaceVertex): boolean | undefined {
     if (asked.length === 0) return true
     const { evaluation, context } = this.flow
@@ -158,7 +154,7 @@ export class PathsInPlace {
     }
   }
 
-  /** What was in the way of the next row; whether there is one by then. */
+  /** Resolves the interruption; returns whether a row is complete afterwards. */
   private async settle(progress: 'pause' | 'undecided'): Promise<boolean> {
     const { first, next, flow } = this
     const { evaluation, context } = flow

@@ -77,7 +77,7 @@ function range(from: number, end: number): number[] {
   return Array.from({ length: end - from }, (_, i) => from + i)
 }
 
-/** `known` is what the input rows have bound. */
+/** `known` is the progress of the input rows. */
 async function operatorsOf(
   plan: PatternsPlan,
   part: Part,
