@@ -8,7 +8,7 @@ export const defaultServerLimits = {
   jsonDepthMax: 64,
   /** Values in a JSON body: numbers, strings, literals, arrays, objects, and field names. */
   bodyValuesMax: 1_000_000,
-  /** The same for a body that is one object to create or change, and for each object in an array of them. */
+  /** The same for a query, for a body that is one object to create or change, and for each object in an array of them. */
   objectValuesMax: 200_000,
   /** Length of one line of an NDJSON body (application/x-ndjson), after decompression. */
   lineBytesMax: 16 * 2 ** 20,

@@ -23,6 +23,8 @@ export interface Route {
   readonly takesArray?: boolean
   /** The body is an array of operations. */
   readonly isOfParts?: boolean
+  /** The body is a text of statements with its parameters. */
+  readonly isQuery?: boolean
   /** Or lines of such. */
   readonly takesLines?: boolean
   /** The operation is for authenticated callers. */

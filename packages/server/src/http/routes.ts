@@ -34,6 +34,7 @@ export function registerOperations(
       bodyIsObject: operation.bodyIsObject === true,
       takesArray: operation.takesArray === true,
       isOfParts: operation.statement?.kind === 'transaction',
+      isQuery: operation.statement?.kind === 'query',
       takesLines: operation.takesLines === true,
       needsCaller: operation.needs !== 'nothing',
       counts,

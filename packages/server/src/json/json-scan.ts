@@ -13,19 +13,13 @@ export interface JsonLimits {
   readonly ofObjects?: JsonLimits
 }
 
-/** Bytes[from, to) of the text. */
-export interface BytesOfNumber {
-  readonly from: number
-  readonly to: number
-}
-
 interface Container {
   /** Values before its content, the container itself included. */
   readonly valuesFrom: number
   names: number
 }
 
-const quote = 0x22
+export const quote = 0x22
 const backslash = 0x5c
 const comma = 0x2c
 const colon = 0x3a
@@ -49,11 +43,16 @@ for (const byte of [quote, comma, colon, openBrace, closeBrace, openBracket, clo
 const beyondDouble = /\d{16}|\d{12}\.|[1-9]\d{0,10}\.(?:0000|9999)\d|\.\d{5,15}[eE]\+?\d|[eE]-\d{3}/
 /** No shorter number matches it. */
 const wideBytesMin = '1e-324'.length
+/** A longer number is taken to match: no other is so long. */
+const wideBytesMax = 64
+const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+/** Bytes of a string that are compared one by one before its end is searched natively. */
+const shortTextBytes = 64
 
 export class JsonScan {
-  /** Numbers that a double may not hold exactly, in the order of the text. */
-  readonly wideNumbers: BytesOfNumber[] = []
-  private readonly bytes: Uint8Array
+  /** Positions of numbers that a double may not hold exactly, in the order of the text: the first byte of each, and the byte behind it. */
+  readonly wideNumbers: number[] = []
+  private readonly bytes: Buffer
   private limits: JsonLimits | undefined
   private at = 0
   private values = 0
@@ -66,7 +65,7 @@ export class JsonScan {
 
   /** Without limits: for text that this server has written. */
   constructor(bytes: Uint8Array, limits?: JsonLimits) {
-    this.bytes = bytes
+    this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     this.limits = limits
   }
 
@@ -101,8 +100,8 @@ export class JsonScan {
     if (to - from > jsonWordBytesMax) throw tooLong('number', from)
     const first = bytes[from] as number
     const isNumber = (first >= zero && first <= nine) || first === minus
-    if (isNumber && to - from >= wideBytesMin && beyondDouble.test(latin1(bytes, from, to)))
-      this.wideNumbers.push({ from, to })
+    if (isNumber && to - from >= wideBytesMin && isWide(bytes.toString('latin1', from, to)))
+      this.wideNumbers.push(from, to)
     return to
   }
 
@@ -122,8 +121,10 @@ export class JsonScan {
   private readText(from: number): number {
     this.countValue()
     const { bytes } = this
+    const shortEnd = Math.min(from + shortTextBytes, bytes.length)
     let to = from
-    while (to < bytes.length && bytes[to] !== quote) to += bytes[to] === backslash ? 2 : 1
+    while (to < shortEnd && bytes[to] !== quote) to += bytes[to] === backslash ? 2 : 1
+    if (to >= shortEnd) to = endOfText(bytes, to)
     this.textFrom = from
     this.textTo = to
     return to + 1
@@ -165,8 +166,19 @@ export class JsonScan {
   }
 }
 
-export function latin1(bytes: Uint8Array, from: number, to: number): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('latin1')
+/** Whether the word is a number that a double may not hold exactly. A word that is no number is left to the parser, which refuses it. */
+function isWide(word: string): boolean {
+  return (word.length > wideBytesMax || beyondDouble.test(word)) && number.test(word)
+}
+
+/** Returns the position of the next quotation mark at or after `from` that is not escaped, or the end of the text. `from` is behind an escape. */
+function endOfText(bytes: Buffer, from: number): number {
+  for (let at = bytes.indexOf(quote, from); at >= 0; at = bytes.indexOf(quote, at + 1)) {
+    let backslashes = 0
+    while (at - backslashes > from && bytes[at - backslashes - 1] === backslash) backslashes++
+    if (backslashes % 2 === 0) return at
+  }
+  return bytes.length
 }
 
 export function tooManyValues(valuesMax: number, limit: string, subject = 'The body'): string {

@@ -24,14 +24,22 @@ export function parseJson(
   const scan = new JsonScan(body, limits)
   if (body.length > smallBytes) return parseLarge(body, scan, admit)
   scan.advance(body.length)
-  return parseExactly(body, scan.wideNumbers)
+  return parsedNow(body, scan)
 }
 
 /** Parses text that this server has written, in one step. */
 export function parseOwn(text: Uint8Array): unknown {
   const scan = new JsonScan(text)
   scan.advance(text.length)
-  return parseExactly(text, scan.wideNumbers)
+  return parsedNow(text, scan)
+}
+
+function parsedNow(text: Uint8Array, { wideNumbers }: JsonScan): unknown {
+  const steps = parseExactly(text, wideNumbers)
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
 }
 
 /** Decodes a body that is text: a byte order mark is no part of it. Throws MalformedRequest. */
@@ -50,20 +58,29 @@ async function parseLarge(
     await slice.yieldIfDue()
   }
   await admit?.(scan.valuesCount)
-  return parseExactly(body, scan.wideNumbers)
+  const steps = parseExactly(body, scan.wideNumbers)
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+    await slice.yieldIfDue()
+  }
 }
 
 interface BodyForm {
   readonly bodyIsObject?: boolean | undefined
   readonly takesArray?: boolean | undefined
+  readonly isQuery?: boolean | undefined
 }
 
-export function jsonLimitsOf(limits: Limits, { bodyIsObject, takesArray }: BodyForm, body: Uint8Array): JsonLimits {
+/** A transaction and an array are parsed in a thread, and definitions of classes are few: they may have `bodyValuesMax`. */
+export function jsonLimitsOf(limits: Limits, form: BodyForm, body: Uint8Array): JsonLimits {
+  const { bodyIsObject, takesArray, isQuery } = form
   const boundsBy = (limit: 'bodyValuesMax' | 'objectValuesMax'): JsonLimits => {
     return { depthMax: limits.jsonDepthMax, valuesMax: limits[limit], valuesLimit: limit }
   }
   // Each value takes a byte: most bodies are too short for a look at what they are.
-  if (bodyIsObject !== true || body.length <= limits.objectValuesMax) return boundsBy('bodyValuesMax')
+  const isLimited = bodyIsObject === true || isQuery === true
+  if (!isLimited || body.length <= limits.objectValuesMax) return boundsBy('bodyValuesMax')
   const ofObject = boundsBy('objectValuesMax')
   return takesArray === true ? { ...boundsBy('bodyValuesMax'), ofObjects: ofObject } : ofObject
 }

@@ -1,12 +1,12 @@
 /** Parses JSON text, with numbers that a double cannot hold as exact values. */
 import { isAscii, isUtf8, transcode } from 'node:buffer'
-import { randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { isHiddenFraction, withHiddenFraction } from '@ashlar/engine'
-import { type BytesOfNumber, latin1, malformed } from './json-scan.ts'
+import { malformed, quote } from './json-scan.ts'
 
 /** Throws MalformedRequest. */
 export function decode(body: Uint8Array): string {
-  if (isAscii(body)) return latin1(body, 0, body.length)
+  if (isAscii(body)) return Buffer.from(body.buffer, body.byteOffset, body.length).toString('latin1')
   if (!isUtf8(body)) throw malformed('The body is not UTF-8.')
   // A TextDecoder takes four times as long.
   return transcode(body, 'utf8', 'utf16le').toString('utf16le')
@@ -24,43 +24,71 @@ function parseText(text: string): unknown {
 }
 
 /** Begins the string by which a number is replaced in the text that is parsed; no client can guess it. */
-const placeholder = `${randomUUID()} `
-const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+const placeholder = `${randomBytes(9).toString('base64')} `
 const wholeNumber = /^-?\d+$/
 /** A longer number is out of every range; a bigint of a million digits would take seconds to make. */
 const exactCharactersMax = 40
+/** Numbers replaced or read before yielding: a millisecond of work. */
+const numbersPerSlice = 1_024
 
-/** Parses a body in which these numbers may be ones that a double does not hold. Throws MalformedRequest. */
-export function parseExactly(body: Uint8Array, numbers: readonly BytesOfNumber[]): unknown {
-  const replaced = numbers.filter(({ from, to }) => number.test(latin1(body, from, to)))
-  if (replaced.length === 0) return parseText(decode(body))
-  const parts: Uint8Array[] = []
-  let end = 0
-  for (const { from, to } of replaced) {
-    parts.push(body.subarray(end, from), Buffer.from(`"${placeholder}${latin1(body, from, to)}"`))
-    end = to
-  }
-  parts.push(body.subarray(end))
-  const text = decode(Buffer.concat(parts))
+/**
+ * Parses a body with exact numbers. `wideNumbers`: those that a double may not hold, as `JsonScan` finds them. Yields between steps, each of which is a
+ * part of a millisecond, or `JSON.parse`. Throws MalformedRequest.
+ */
+export function* parseExactly(body: Uint8Array, wideNumbers: readonly number[]): Generator<undefined, unknown> {
+  if (wideNumbers.length === 0) return parseText(decode(body))
+  const text = yield* withPlaceholders(body, wideNumbers)
+  let parsed: unknown
   try {
-    return withNumbers(JSON.parse(text))
+    parsed = JSON.parse(decode(text))
   } catch {
     // Its error has the positions of the body itself.
     return parseText(decode(body))
   }
+  yield
+  const top = [parsed]
+  // A number may be no name of a field.
+  return (yield* restoreNumbers(top, { count: 0 })) ? top[0] : parseText(decode(body))
 }
 
-/** Replaces the placeholders. Recurses as deep as the value is nested. Throws for a number that is the name of a field. */
-function withNumbers(parsed: unknown): unknown {
-  if (typeof parsed === 'string')
-    return parsed.startsWith(placeholder) ? exactNumber(parsed.slice(placeholder.length)) : parsed
-  if (typeof parsed !== 'object' || parsed === null) return parsed
-  const values = parsed as Record<string, unknown>
-  for (const name of Object.keys(values)) {
-    if (name.startsWith(placeholder)) throw new SyntaxError()
-    values[name] = withNumbers(values[name])
+function* withPlaceholders(body: Uint8Array, wideNumbers: readonly number[]): Generator<undefined, Buffer> {
+  const quoted = Buffer.from(`"${placeholder}`)
+  const text = Buffer.allocUnsafe(body.length + (wideNumbers.length / 2) * (quoted.length + 1))
+  let [copied, at] = [0, 0]
+  const copy = (from: Uint8Array, start: number, end: number): void => {
+    // A view of a few bytes takes longer than a loop.
+    if (end - start > 64) {
+      text.set(from.subarray(start, end), at)
+      at += end - start
+    } else for (let i = start; i < end; i++) text[at++] = from[i] as number
   }
-  return values
+  for (let i = 0; i < wideNumbers.length; i += 2) {
+    const [from, to] = [wideNumbers[i] as number, wideNumbers[i + 1] as number]
+    copy(body, copied, from)
+    copy(quoted, 0, quoted.length)
+    copy(body, from, to)
+    text[at++] = quote
+    copied = to
+    if (i % (2 * numbersPerSlice) === 0) yield
+  }
+  copy(body, copied, body.length)
+  return text
+}
+
+/** Replaces the placeholders within a container, as deep as it is nested. Returns false if one is the name of a field. */
+function* restoreNumbers(container: object, numbers: { count: number }): Generator<undefined, boolean> {
+  const values = container as Record<string, unknown>
+  const isArray = Array.isArray(container)
+  for (const name of Object.keys(values)) {
+    if (!isArray && name.startsWith(placeholder)) return false
+    const value = values[name]
+    if (typeof value === 'string') {
+      if (!value.startsWith(placeholder)) continue
+      values[name] = exactNumber(value.slice(placeholder.length))
+      if (++numbers.count % numbersPerSlice === 0) yield
+    } else if (typeof value === 'object' && value !== null && !(yield* restoreNumbers(value, numbers))) return false
+  }
+  return true
 }
 
 /** Returns a double if it holds the number exactly, otherwise a bigint, or a symbol for an inexact fraction. */

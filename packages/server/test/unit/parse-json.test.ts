@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { JsonScan } from '../../src/json/json-scan.ts'
 import { parseJson } from '../../src/json/parse-json.ts'
+import { parseExactly } from '../../src/json/parse-text.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -252,6 +253,30 @@ describe('a large body', () => {
     expect(scanned).toHaveBeenCalledTimes(1)
     vi.restoreAllMocks()
   })
+
+  it('1.5.13 yields between numbers of many digits, and finds the end of a long string however many backslashes it has', async () => {
+    const count = 9_000
+    const numbers = Array.from({ length: count }, (_, n) => 10n ** 19n + BigInt(n))
+    const body = bytesOf(`[${numbers.join()}]`)
+    const scan = new JsonScan(body, limits)
+    scan.advance(body.length)
+    const steps = parseExactly(body, scan.wideNumbers)
+    let yields = 0
+    let step = steps.next()
+    for (; step.done !== true; step = steps.next()) yields++
+    expect(step.value).toEqual(numbers)
+    expect(yields).toBeGreaterThanOrEqual(2 * Math.floor(count / 1_024))
+    for (const text of ['\\'.repeat(99_999), `${'x'.repeat(64)}\\`, `${'x'.repeat(63)}\\"`, `"${'\\"'.repeat(200)}`])
+      expect(await parseLarge(JSON.stringify([text, 1]))).toEqual([text, 1])
+    await expect(parseLarge(`["${'x'.repeat(100)}\\"]`)).rejects.toEqual(refusal)
+  })
+
+  it.each(['123456789012345x'.repeat(500_000), `-${'1'.repeat(70)}x`, '0123456789012345678'])(
+    'has words that begin as a number and are none, which the parser refuses',
+    async (word) => {
+      await expect(parseLarge(`[${word}]`)).rejects.toEqual(refusal)
+    },
+  )
 
   it('has numbers of many digits wherever they stand', async () => {
     const digits = fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n })

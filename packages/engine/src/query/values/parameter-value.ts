@@ -33,8 +33,7 @@ export function tooManyFields(what: string): AshlarError {
 }
 
 /**
- * An array becomes a list, an object a record of its fields. Yields where others may have their turn: the million values that a body may have take some
- * 100 ms. Throws QueryError for an array of several types, and LimitExceeded.
+ * An array becomes a list, an object a record of its fields. Yields: a million values of a query in process take some 100 ms. Throws QueryError for an array of several types, and LimitExceeded.
  */
 export function* givenValue(
   name: string,
