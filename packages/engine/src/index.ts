@@ -88,6 +88,7 @@ export { onlyInMainThread } from './store/only-in-main-thread.ts'
 export { PlaceRefused, type RefusalCause, refusalCause } from './store/place-refused.ts'
 export { withoutCredentials } from './store/postgres/address.ts'
 export { noteRest, readAnew, shareReads } from './store/reads-of-turn.ts'
+export { Semaphore } from './store/semaphore.ts'
 export type { Awaitable, Store, StoreCapabilities, StoreStats } from './store/store.ts'
 export {
   firstTurn,

@@ -4,6 +4,7 @@
  */
 import { largeRecordBytes } from '../limits.ts'
 import type { Catalog } from '../schema/catalog.ts'
+import { Semaphore } from '../store/semaphore.ts'
 import type { Awaitable, Bytes } from '../store/store.ts'
 import { laterTurn } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
@@ -50,26 +51,8 @@ export function readAlone<T>(read: (copyOf: (record: Bytes) => Buffer) => Promis
 /** From a store that is elsewhere, where nobody waits for another's trip: each holds a record, what is copied of it and its text. */
 const remoteAtOnce = 4
 
-class FewAtOnce {
-  private underWay = 0
-  private readonly waiting: (() => void)[] = []
-
-  /** In the order in which it is asked for. */
-  async run<T>(work: () => Awaitable<T>): Promise<T> {
-    if (this.underWay < remoteAtOnce) this.underWay++
-    else await new Promise<void>((begin) => this.waiting.push(begin))
-    try {
-      return await work()
-    } finally {
-      const next = this.waiting.shift()
-      if (next === undefined) this.underWay--
-      else next()
-    }
-  }
-}
-
-const fetched = new FewAtOnce()
-const written = new FewAtOnce()
+const fetched = new Semaphore(remoteAtOnce)
+const written = new Semaphore(remoteAtOnce)
 
 /** Whole reads of objects that are known to be large, from a store that is elsewhere: a few at a time. */
 export function fetchFew<T>(read: () => Awaitable<T>): Promise<T> {

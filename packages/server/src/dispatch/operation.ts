@@ -282,24 +282,19 @@ export type StatementForm = NonNullable<OperationEntry['statement']>
 
 const ofArrays: StatementForm = {
   kind: 'transaction',
-  text: (body) => `${(body as readonly unknown[]).length} objects`,
-}
-
-const ofLargeBodies: StatementForm = {
-  kind: 'transaction',
-  text: (body) => `objects in ${(body as UnparsedBody).bytes.length} bytes`,
+  text: (body) =>
+    body instanceof UnparsedBody
+      ? `objects in ${body.bytes.length} bytes`
+      : `${(body as readonly unknown[]).length} objects`,
 }
 
 const ofLines: StatementForm = { kind: 'transaction', text: () => 'lines of NDJSON' }
 
 /** How a request with that body is admitted, listed and stopped; undefined where its work is short. */
-export function statementOf(
-  { statement, takesArray, bodyIsObject }: Operation,
-  body: unknown,
-): StatementForm | undefined {
+export function statementOf({ statement, takesArray }: Operation, body: unknown): StatementForm | undefined {
   if (body instanceof BodyLines) return ofLines
-  if (bodyIsObject === true && body instanceof UnparsedBody) return ofLargeBodies
-  return takesArray === true && Array.isArray(body) ? ofArrays : statement
+  const isArray = Array.isArray(body) || (body instanceof UnparsedBody && body.isArray)
+  return takesArray === true && isArray ? ofArrays : statement
 }
 
 /** Text parameters of the path, by name. */

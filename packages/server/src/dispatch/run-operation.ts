@@ -1,5 +1,5 @@
 /** Runs an operation on a federated database: on the event loop, or, if it takes long, for one slice there and then in a thread. */
-import type { RequestId, StatementSlice } from '@ashlar/engine'
+import { type RequestId, Semaphore, type StatementSlice } from '@ashlar/engine'
 import { receivedFailure, type SentFailure } from '../errors/request-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
 import { UnparsedBody } from '../json/unparsed-body.ts'
@@ -18,6 +18,9 @@ import { onceOf } from './stored-reply.ts'
 
 /** More operations or objects start in a thread: a slice has time for fewer. */
 const partsOfSliceMax = 1_000
+
+/** Changes of objects with large bodies are no statements: so few run at once, which leaves threads to those. */
+const largeObjects = new Semaphore(3)
 
 /** Headers on which the operation depends. */
 const conditionHeaders = ['if-match', 'if-none-match'] as const
@@ -47,15 +50,14 @@ export function runOperation(
 ): OperationReply | Promise<OperationReply> {
   const { body, bodyBytes, beforeChange, database } = request
   const isOfParts = statementOf(operation, body)?.kind === 'transaction' && !(body instanceof BodyLines)
-  if (!isOfParts || bodyBytes === undefined) return runHere(operation, request)
+  const isLargeObject = body instanceof UnparsedBody && !isOfParts
+  if (!(isOfParts || isLargeObject) || bodyBytes === undefined) return runHere(operation, request)
   const isLong = body instanceof UnparsedBody || (Array.isArray(body) && body.length > partsOfSliceMax)
   const data = (): OperationData => dataOf(operation, request, bodyBytes)
   const run = (slice: StatementSlice | undefined) => runInSlice(operation, request, slice)
   const admitValues = body instanceof UnparsedBody ? body.admitValues : undefined
-  return database.inSlice(
-    { run, inThread: { operation: 'operation', beforeChange, admitValues, data }, received, isLong },
-    request,
-  )
+  const work = { run, inThread: { operation: 'operation', beforeChange, admitValues, data }, received, isLong } as const
+  return isLargeObject ? largeObjects.run(() => database.inSlice(work, request)) : database.inSlice(work, request)
 }
 
 async function runInSlice(

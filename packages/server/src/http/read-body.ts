@@ -2,7 +2,7 @@
 import { AshlarError, noteRest } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
-import { openBracket } from '../json/json-scan.ts'
+import { beginsArray } from '../json/json-scan.ts'
 import { decodeText, jsonLimitsOf, parseJson } from '../json/parse-json.ts'
 import { UnparsedBody } from '../json/unparsed-body.ts'
 import type { Limits } from '../limits.ts'
@@ -93,7 +93,7 @@ function takeBody(
   request: HttpRequest,
 ): void {
   const { isOfParts, takesArray, bodyIsObject } = request.route ?? noRoute
-  const hasParts = isOfParts === true || (takesArray === true && body[0] === openBracket)
+  const hasParts = isOfParts === true || (takesArray === true && beginsArray(body))
   if (hasParts || (bodyIsObject === true && body.length > objectParsedHereBytesMax)) {
     request.bodyBytes = body
     if (!hasParts || body.length > parsedHereBytesMax) {

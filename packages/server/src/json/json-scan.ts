@@ -26,7 +26,7 @@ const colon = 0x3a
 const minus = 0x2d
 const zero = 0x30
 const nine = 0x39
-export const openBracket = 0x5b
+const openBracket = 0x5b
 const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
@@ -164,6 +164,13 @@ export class JsonScan {
     const message = tooManyValues(ofObjects.valuesMax, ofObjects.valuesLimit, `Element ${this.elements} of the body`)
     throw new ServerError('BodyTooLarge', message)
   }
+}
+
+/** Whether the first character that is no white space and no byte order mark begins an array. */
+export function beginsArray(text: Uint8Array): boolean {
+  let at = text[0] === 0xef ? 3 : 0
+  while ((text[at] ?? quote) <= 0x20) at++
+  return text[at] === openBracket
 }
 
 /** Whether the word is a number that a double may not hold exactly. A word that is no number is left to the parser, which refuses it. */

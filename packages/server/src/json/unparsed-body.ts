@@ -1,6 +1,9 @@
 /** A JSON body whose operation decides which thread parses it. */
+import { beginsArray } from './json-scan.ts'
+
 export class UnparsedBody {
   readonly bytes: Uint8Array
+  readonly isArray: boolean
   /** On the event loop, which it yields. Throws as `parseJson`. */
   readonly parse: () => unknown
   /** Waits for room for its values, in the main thread; undefined if they are not counted. */
@@ -8,6 +11,7 @@ export class UnparsedBody {
 
   constructor(bytes: Uint8Array, parse: () => unknown, admitValues: ((values: number) => Promise<void>) | undefined) {
     this.bytes = bytes
+    this.isArray = beginsArray(bytes)
     this.parse = parse
     this.admitValues = admitValues
   }

@@ -175,7 +175,7 @@ function describe(operation: Operation): object {
   const example = exampleOf(operation)
   const { summary, description, tag, params, queryParameters, status, reply, body, errors, scope, takesArray } =
     operation
-  const isStatement = operation.statement !== undefined || operation.bodyIsObject === true
+  const isStatement = operation.statement !== undefined || takesArray === true
   const others = Object.entries(operation.otherReplies ?? {}).map(([code, other]) => {
     return [
       code,
