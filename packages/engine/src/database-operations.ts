@@ -45,7 +45,7 @@ import {
   readNamespace,
 } from './schema/representation.ts'
 import type { Awaitable, Snapshot, SnapshotWatch } from './store/store.ts'
-import { inTurnsIfLong, openTimeSlice, type SliceWatch } from './store/time-slice.ts'
+import { inTurnsIfLong, type SliceWatch } from './store/time-slice.ts'
 import { type BetweenSteps, betweenSteps, type TransactionClient } from './transaction/between-steps.ts'
 import { checkedOid, malformedOid, type Oid, parseOid } from './types/oid.ts'
 import type { ClassNumber } from './types/type-spec.ts'
@@ -340,12 +340,7 @@ export type TransactionBody<T> = (step: TransactionStep, isRehearsal: boolean, b
 
 /** `position`: of several. */
 async function createFrom(unit: UnitOfWork, creation: ObjectCreation, position?: number): Promise<Oid> {
-  const slice = openTimeSlice()
-  const command = readCreateObject(unit.commandCatalog, creation.class, creation.attributes ?? {})
-  // To read values from a large body and to write them may each take as long as several slices.
-  const pause = slice.yieldIfDue()
-  if (pause !== undefined) await pause
-  return await createObject(unit, command, position)
+  return createObject(unit, readCreateObject(unit.commandCatalog, creation.class, creation.attributes ?? {}), position)
 }
 
 const packedObjectsMax = 10_000

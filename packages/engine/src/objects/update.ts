@@ -1,6 +1,5 @@
 /** Changes attributes of an object (contract 4.1.6 to 4.1.10). */
 import { AshlarError } from '../errors.ts'
-import { openTimeSlice } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { isChanged, type ObjectState } from '../write/working-set.ts'
@@ -9,16 +8,9 @@ import type { UpdateObject } from './commands.ts'
 
 /** Throws ObjectNotFound, Forbidden, and what `changesOf` and `applyChanges` throw. */
 export async function updateObject(unit: UnitOfWork, { oid, changesOf }: UpdateObject): Promise<void> {
-  const slice = openTimeSlice()
   const state = await loadExisting(unit, oid, 'update')
-  const changes = changesOf(unit.commandFormatOf(state), oid)
-  // To read values from a large body, to change those of a large record and to write that may each take as long as several slices.
-  const beforeChange = slice.yieldIfDue()
-  if (beforeChange !== undefined) await beforeChange
-  await applyChanges(unit, state, changes)
+  await applyChanges(unit, state, changesOf(unit.commandFormatOf(state), oid))
   if (!isChanged(state)) unit.requireObject(oid)
-  const beforeWrite = slice.yieldIfDue()
-  if (beforeWrite !== undefined) await beforeWrite
 }
 
 /** `action`: what the caller is to do with it. Throws ObjectNotFound, Forbidden. */
