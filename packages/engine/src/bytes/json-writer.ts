@@ -17,6 +17,7 @@ const longCharacters = 65_536
 /** UTF-8 that is escaped into room for the longest escapes. */
 const escapedBytes = 8_192
 const longestEscape = 6
+const shortRunBytes = 64
 
 const hexEscape = 0x75
 const hexDigits = Buffer.from('0123456789abcdef')
@@ -137,12 +138,16 @@ export class JsonWriter {
     let at = to.reserve((end - start) * longestEscape)
     const { bytes } = to
     for (let i = start; i < end; i++) {
+      const from = i
+      while (i < end && escapes[source[i] as number] === 0) i++
+      // One by one, bytes take several times as long as a long copy.
+      if (i - from > shortRunBytes) {
+        bytes.set(source.subarray(from, i), at)
+        at += i - from
+      } else for (let k = from; k < i; k++) bytes[at++] = source[k] as number
+      if (i === end) break
       const byte = source[i] as number
       const second = escapes[byte] as number
-      if (second === 0) {
-        bytes[at++] = byte
-        continue
-      }
       bytes[at++] = backslash
       bytes[at++] = second
       if (second !== hexEscape) continue
