@@ -88,6 +88,10 @@ export const errorTypes = {
   ClassNotReferenceable: { status: 422, isRepeatable: false },
   /** The attribute cannot be a key attribute. */
   AttributeNotIndexable: { status: 422, isRepeatable: false },
+  /** A value violates a constraint of its class. */
+  ConstraintViolation: { status: 422, isRepeatable: false },
+  /** The class is abstract: it has no objects of its own. */
+  ClassIsAbstract: { status: 422, isRepeatable: false },
   /** The attribute does not allow this value. */
   ValueNotAllowed: { status: 422, isRepeatable: false },
   /** The reference does not name a suitable object. */

@@ -49,6 +49,28 @@ export interface AttributeDefinition {
   readonly collectionTypeName?: string
   readonly elementSpecification?: TypeDefinition
   readonly keySpecification?: TypeDefinition
+  /** The value is never null. */
+  readonly isRequired?: boolean
+  /** What a creation that leaves the attribute out gets. */
+  readonly default?: unknown
+  /** The values that are allowed, or objects of `value` and `label`. */
+  readonly enumeration?: readonly unknown[]
+  readonly minimum?: unknown
+  readonly maximum?: unknown
+  readonly exclusiveMinimum?: unknown
+  readonly exclusiveMaximum?: unknown
+  readonly minLength?: number | string
+  readonly maxLength?: number | string
+  /** A regular expression (RE2) that is found in the value. */
+  readonly pattern?: string
+  readonly minItems?: number | string
+  readonly maxItems?: number | string
+  readonly uniqueItems?: boolean
+  /** The value given at creation is never changed. */
+  readonly isReadOnly?: boolean
+  readonly title?: string
+  readonly description?: string
+  readonly annotations?: Readonly<Record<string, string>>
 }
 
 export interface AttributeRename {
@@ -188,6 +210,13 @@ export interface ClassDescription {
         readonly className: string
       }
   readonly attributes: readonly AttributeDefinition[]
+  /** All objects are of subclasses. */
+  readonly isAbstract?: boolean
+  /** The attribute that shows an object to people. */
+  readonly displayAttribute?: string
+  readonly title?: string
+  readonly description?: string
+  readonly annotations?: Readonly<Record<string, string>>
 }
 
 export interface ClassRepresentation {
@@ -199,6 +228,13 @@ export interface ClassRepresentation {
   readonly isDeleted: boolean
   readonly superClass: string | null
   readonly attributes: readonly AttributeDefinition[]
+  /** All objects are of subclasses. */
+  readonly isAbstract?: boolean
+  /** The attribute that shows an object to people. */
+  readonly displayAttribute?: string
+  readonly title?: string
+  readonly description?: string
+  readonly annotations?: Readonly<Record<string, string>>
 }
 
 export interface ClassesDefined {
@@ -359,6 +395,7 @@ export interface Problem {
   readonly errors?: readonly {
     readonly pointer: string
     readonly message: string
+    readonly [name: string]: unknown
   }[]
   /** For queries: the line of the fault, from 1. */
   readonly line?: number
@@ -631,6 +668,28 @@ export interface TypeDefinition {
   readonly collectionTypeName?: string
   readonly elementSpecification?: TypeDefinition
   readonly keySpecification?: TypeDefinition
+  /** The value is never null. */
+  readonly isRequired?: boolean
+  /** What a creation that leaves the attribute out gets. */
+  readonly default?: unknown
+  /** The values that are allowed, or objects of `value` and `label`. */
+  readonly enumeration?: readonly unknown[]
+  readonly minimum?: unknown
+  readonly maximum?: unknown
+  readonly exclusiveMinimum?: unknown
+  readonly exclusiveMaximum?: unknown
+  readonly minLength?: number | string
+  readonly maxLength?: number | string
+  /** A regular expression (RE2) that is found in the value. */
+  readonly pattern?: string
+  readonly minItems?: number | string
+  readonly maxItems?: number | string
+  readonly uniqueItems?: boolean
+  /** The value given at creation is never changed. */
+  readonly isReadOnly?: boolean
+  readonly title?: string
+  readonly description?: string
+  readonly annotations?: Readonly<Record<string, string>>
 }
 
 export interface UpdateObjectBody {

@@ -80,6 +80,8 @@ export const errorCatalogue = {
   ClassIsInternal: { kind: 'unprocessable', title: 'The class is the root of all classes' },
   ClassNotReferenceable: { kind: 'unprocessable', title: 'The class is not referenceable' },
   AttributeNotIndexable: { kind: 'unprocessable', title: 'The attribute cannot be a key attribute' },
+  ConstraintViolation: { kind: 'unprocessable', title: 'A value violates a constraint of its class' },
+  ClassIsAbstract: { kind: 'unprocessable', title: 'The class is abstract: it has no objects of its own' },
   ValueNotAllowed: { kind: 'unprocessable', title: 'The attribute does not allow this value' },
   InvalidReference: { kind: 'unprocessable', title: 'The reference does not name a suitable object' },
   QueryError: { kind: 'unprocessable', title: 'The query cannot be executed' },
@@ -118,6 +120,8 @@ export type CommandPlace = readonly (string | number)[]
 export interface ErrorDetail {
   readonly place: CommandPlace
   readonly message: string
+  /** What else a reply says of the fault, such as the constraint that a value violates. */
+  readonly fault?: Readonly<Record<string, unknown>>
 }
 
 /** A failure that is the client's to understand: never thrown for faults of the program. */
@@ -148,7 +152,7 @@ export class AshlarError extends Error {
   within(position: number): AshlarError {
     const { type, message, errors, extensions, isFatal } = this
     const details = errors.length === 0 ? [{ place: [], message }] : errors
-    const placed = details.map((detail) => ({ place: [position, ...detail.place], message: detail.message }))
+    const placed = details.map((detail) => ({ ...detail, place: [position, ...detail.place] }))
     return new AshlarError(type, message, placed, extensions, isFatal)
   }
 

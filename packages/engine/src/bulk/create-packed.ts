@@ -9,6 +9,7 @@ import { type IndexKeyFormat, writeIndexKey, writtenIndexKey } from '../indexes/
 import { indexFormatsOf } from '../indexes/maintain.ts'
 import { keyBytesMax, recordBytesMax } from '../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { constraintsOf, type ObjectConstraints } from '../records/constraints.ts'
 import { objectKey, objectKeyBytes, objectKeyHeaderBytes } from '../records/object-key.ts'
 import { isCollection } from '../records/read-change.ts'
 import { writeRecord } from '../records/record-format.ts'
@@ -77,6 +78,7 @@ export async function createPacked(
 interface ClassRows {
   readonly format: ClassFormat
   readonly defaults: readonly unknown[]
+  readonly constraints: ObjectConstraints | undefined
   /** Of the object at hand. */
   readonly values: unknown[]
   readonly indexes: readonly IndexRows[]
@@ -167,6 +169,7 @@ class PackedCreations {
         const { class: name, attributes = noAttributes } = creations[position] as Creation
         const rows = this.classes.get(name) ?? this.newClass(name)
         if (rows === undefined || !this.isRead(rows, attributes)) return this.stopped(position)
+        if (rows.constraints?.areSatisfiedBy(rows.values) === false) return this.stopped(position)
         const oid = this.nextOid(rows)
         if (oid === undefined || !this.isAdded(rows, oid)) return this.stopped(position)
         position++
@@ -276,7 +279,7 @@ class PackedCreations {
   private newClass(name: string): ClassRows | undefined {
     const { unit } = this
     const cls = unit.catalog.findClass(name)
-    if (cls === undefined || !cls.isReferenceable) return undefined
+    if (cls === undefined || !cls.isReferenceable || cls.definition.properties?.isAbstract === true) return undefined
     const format = unit.objects.formats.of(cls)
     if (!isPlainClass(format)) return undefined
     const defaults = format.defaultValues().values
@@ -284,6 +287,7 @@ class PackedCreations {
     const rows: ClassRows = {
       format,
       defaults,
+      constraints: constraintsOf(format, unit.objects.formats),
       values: [...defaults],
       indexes,
       names: [],

@@ -29,5 +29,10 @@ export function creatableClass(unit: UnitOfWork, cls: SchemaClass): SchemaClass 
       [{ place: ['class'], message: 'is embeddable' }],
     )
   }
+  if (cls.definition.properties?.isAbstract === true) {
+    throw new AshlarError('ClassIsAbstract', `Class ${cls.name} is abstract: objects are of its subclasses.`, [
+      { place: ['class'], message: 'is abstract' },
+    ])
+  }
   return unit.guard === undefined ? cls : unit.guard.creatable(cls)
 }

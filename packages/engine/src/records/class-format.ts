@@ -5,6 +5,7 @@ import { PreparedText } from '../bytes/prepared-text.ts'
 import { assert, unreachable } from '../errors.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import type { Shape, ShapeAttribute } from '../schema/class-definition.ts'
+import { creationDefault } from '../schema/properties/index.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import type { Bytes } from '../store/store.ts'
 import { type Conversion, conversionFor } from '../types/conversion.ts'
@@ -81,6 +82,10 @@ export class ClassFormat {
   /** Those that are changing their type, or that embed objects of which an attribute is. */
   readonly changingAttributes: readonly AttributeFormat[]
   readonly hasPendingType: boolean
+  /** Attributes of the class, or of those that it embeds, have properties, which may be constraints. */
+  readonly hasProperties: boolean
+  /** What is written is checked before it is. */
+  readonly isChecked: boolean
   private readonly formats: FormatSource
   private readonly views = new Map<ShapeNumber, ShapeDecoder>()
   /** The one that was used last. */
@@ -106,6 +111,11 @@ export class ClassFormat {
       return pendingType !== undefined || (embedded !== undefined && formats.byNumber(embedded).hasPendingType)
     })
     this.hasPendingType = this.changingAttributes.length > 0
+    this.hasProperties = this.attributes.some(({ attribute: { spec, properties } }) => {
+      const embedded = embeddedClassOf(spec)
+      return properties !== undefined || (embedded !== undefined && formats.byNumber(embedded).hasProperties)
+    })
+    this.isChecked = this.hasPendingType || this.hasProperties
     this.hasPositions = this.attributes.some(({ attribute }) => hasPosition(attribute.spec))
     const view = this.makeView(cls.shape)
     this.views.set(cls.shape.number, view)
@@ -149,9 +159,7 @@ export class ClassFormat {
 
   /** What an object has before any attribute is given. */
   defaultValues(): RecordValues {
-    this.defaults ??= this.attributes.map(({ codec, linkStorage }) => {
-      return linkStorage === undefined ? codec.defaultValue : undefined
-    })
+    this.defaults ??= this.attributes.map((one) => (one.linkStorage === undefined ? creationValue(one) : undefined))
     return {
       values: this.defaults.slice(),
       positions: this.hasPositions ? new Array(this.attributes.length) : noPositions,
@@ -302,8 +310,9 @@ export class ClassFormat {
     }
     const types = this.typesSince(shape, attribute.number)
     const [earliest] = types
-    if (earliest === undefined || types.length === 1) return codec.defaultValue
-    return convertAll(codecFor(earliest.spec, this.formats).defaultValue, conversionsBetween(types))
+    if (earliest === undefined) return codec.defaultValue
+    const first = types.length === 1 ? codec : codecFor(earliest.spec, this.formats)
+    return convertAll(valueOfJson(first, earliest.initial), conversionsBetween(types))
   }
 
   /** Defaults as the class had them when another class got that shape, as they are now. */
@@ -323,6 +332,17 @@ export class ClassFormat {
     }
     return types
   }
+}
+
+/** What a creation that leaves the attribute out gets. */
+export function creationValue({ attribute: { spec, properties }, codec }: AttributeFormat): unknown {
+  return valueOfJson(codec, creationDefault(spec, properties))
+}
+
+/** The default of the type where nothing is given. */
+function valueOfJson(codec: Codec, json: unknown): unknown {
+  if (json === undefined) return codec.defaultValue
+  return json === null ? null : codec.parse(json)
 }
 
 /** Undefined where the bytes are read as they are: one type, or one class of references after another. */

@@ -6,9 +6,13 @@ import { formatForMessage } from '../types/logical-type.ts'
 
 export type JsonObject = { readonly [field: string]: unknown }
 
+export function isObject(given: unknown): given is JsonObject {
+  return typeof given === 'object' && given !== null && !Array.isArray(given)
+}
+
 /** `what` is named in the message. Throws MalformedRequest. */
 export function objectOf(given: unknown, what: string, place: CommandPlace): JsonObject {
-  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as JsonObject
+  if (isObject(given)) return given
   throw commandError('MalformedRequest', `${what} is a JSON object, not ${formatForMessage(given)}.`, place)
 }
 

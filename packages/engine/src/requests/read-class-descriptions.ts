@@ -9,17 +9,22 @@ import type {
   DefineSettings,
 } from '../schema/commands.ts'
 import { attributeOf, definitionError } from '../schema/define-attribute.ts'
+import { classPropertyFields } from '../schema/properties/class-properties.ts'
+import { attributeProperties, type GivenProperties } from '../schema/properties/index.ts'
 import { atOnce } from '../store/time-slice.ts'
 import { wrongForm } from '../types/definition-fields.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 import { fieldForms, type TypeDefinition, type TypeField } from '../types/type-definition.ts'
-import { booleanIn, type JsonObject, objectOf, refuseUnknownFields } from './json-fields.ts'
+import { booleanIn, isObject, type JsonObject, objectOf, refuseUnknownFields } from './json-fields.ts'
 
 const classFields = ['className', 'classNumber', 'isReferenceable', 'superClass', 'attributes']
 /** Fields that only a read representation has (contract 5.1.11); they make the rest of it informational too. */
 const readFields = ['shapeNumber', 'isInternal', 'isDeleted']
-const specificationFields = Object.keys(fieldForms)
-const attributeFields = ['attributeName', ...specificationFields]
+const propertyFields = attributeProperties.map(({ field }) => field)
+const typeFields = Object.keys(fieldForms)
+const elementFields = [...typeFields, ...propertyFields]
+const attributeFields = ['attributeName', ...elementFields]
+const classProperties = classPropertyFields.map(({ field }) => field)
 
 /** Throws MalformedRequest, MalformedValue, UnknownField. */
 export function readDefineClasses(body: unknown, mode: DefineMode): DefineClasses {
@@ -44,7 +49,7 @@ export function* readDefineClassesInPieces(
 
 function readDescription(given: unknown, place: CommandPlace): ClassDescription {
   const description = objectOf(given, 'A class description', place)
-  refuseUnknownFields(description, [...classFields, ...readFields], 'A class description', place)
+  refuseUnknownFields(description, [...classFields, ...classProperties, ...readFields], 'A class description', place)
   const isRead = readFields.some((field) => Object.hasOwn(description, field))
   const className = optionalText(description, 'className', place)
   const classNumber = classNumberOf(description.classNumber, [...place, 'classNumber'])
@@ -64,6 +69,7 @@ function readDescription(given: unknown, place: CommandPlace): ClassDescription 
     classNumber: isRead && className !== undefined ? undefined : classNumber,
     isReferenceable: booleanOf(description.isReferenceable, [...place, 'isReferenceable']),
     superClass: superClassOf(description.superClass, [...place, 'superClass']),
+    properties: fieldsAmong(description, classProperties),
     attributes: attributes.map((attribute: unknown, position) => {
       return readAttribute(attribute, [...place, 'attributes', position], className ?? String(classNumber))
     }),
@@ -78,27 +84,33 @@ export function readAttribute(given: unknown, place: CommandPlace, className: st
   if (attributeName === undefined) {
     throw commandError('MalformedRequest', 'An attribute definition has an attributeName.', [...place, 'attributeName'])
   }
-  const { attributeName: _, ...type } = definition
-  if (type.logicalType === undefined) {
+  if (definition.logicalType === undefined) {
     const message = `Attribute ${truncateForMessage(attributeName)}: logicalType is needed.`
     throw commandError('MalformedRequest', message, [...place, 'logicalType'])
   }
+  const what = attributeOf(truncateForMessage(className), truncateForMessage(attributeName))
+  const { elementSpecification: element } = definition
+  const properties = fieldsAmong(definition, propertyFields)
+  const elementProperties = isObject(element) ? fieldsAmong(element, propertyFields) : undefined
   return {
     attributeName,
-    type: readTypeDefinition(
-      type,
-      attributeOf(truncateForMessage(className), truncateForMessage(attributeName)),
-      place,
-    ),
+    type: readTypeDefinition(definition, what, place),
+    ...(properties === undefined ? {} : { properties }),
+    ...(elementProperties === undefined ? {} : { elementProperties }),
   }
+}
+
+/** The fields of these names that the object has; undefined where it has none. */
+function fieldsAmong(given: JsonObject, names: readonly string[]): GivenProperties | undefined {
+  const fields = Object.entries(given).filter(([name]) => names.includes(name))
+  return fields.length === 0 ? undefined : Object.fromEntries(fields)
 }
 
 /** `what`: class and attribute. Which fields belong to which type, and what they may say, is checked with the catalog. */
 function readTypeDefinition(given: JsonObject, what: string, place: CommandPlace): TypeDefinition {
+  const fields = (Object.entries(given) as [TypeField, unknown][]).filter(([field]) => field in fieldForms)
   return Object.fromEntries(
-    (Object.entries(given) as [TypeField, unknown][]).map(([field, value]) => {
-      return [field, readTypeField(field, value, what, [...place, field])]
-    }),
+    fields.map(([field, value]) => [field, readTypeField(field, value, what, [...place, field])]),
   )
 }
 
@@ -107,7 +119,8 @@ function readTypeField(field: TypeField, given: unknown, what: string, place: Co
   switch (fieldForms[field]) {
     case 'an object': {
       const specification = objectOf(given, `The ${field}`, place)
-      refuseUnknownFields(specification, specificationFields, `The ${field}`, place)
+      const known = field === 'elementSpecification' ? elementFields : typeFields
+      refuseUnknownFields(specification, known, `The ${field}`, place)
       return readTypeDefinition(specification, what, place)
     }
     case 'a number':

@@ -5,6 +5,7 @@ import type { Catalog } from './catalog.ts'
 import { commandError, within } from './command-error.ts'
 import type { AttributeDescription, ClassDescription, DefineMode } from './commands.ts'
 import { checkSameDefinition, defineAttribute } from './define-attribute.ts'
+import { checkSameProperties, definePropertiesOf } from './define-properties.ts'
 import { checkAttributeName, checkClassName } from './names.ts'
 import { isRootClass } from './root-class.ts'
 import { type ClassDraft, type DraftAttribute, SchemaBuilder } from './schema-builder.ts'
@@ -100,8 +101,13 @@ export class ClassBatch {
   defineTypes(draft: ClassDraft, staged: readonly StagedAttribute[]): void {
     for (const { description, place, attribute, isNew } of staged) {
       const spec = defineAttribute(this.builder, draft, description, place)
-      if (isNew) attribute.spec = spec
-      else checkSameDefinition(this.builder, draft, attribute.name, place, spec)
+      if (isNew) {
+        attribute.spec = spec
+        attribute.properties = definePropertiesOf(draft, spec, description, place)
+        continue
+      }
+      checkSameDefinition(this.builder, draft, attribute.name, place, spec)
+      checkSameProperties(draft, attribute, description, place)
     }
   }
 
@@ -167,6 +173,7 @@ export class ClassBatch {
       attributes: new Map(),
       arriving: [],
       existing: undefined,
+      properties: undefined,
       needsNewShape: true,
       place: undefined,
     }

@@ -1,11 +1,15 @@
 /** Classes, attributes, shapes and indexes as the catalog keeps them: plain data, JSON-able, everything by number. */
 import type { AttributeNumber, ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
+import type { ClassProperties } from './properties/class-properties.ts'
+import type { PropertiesOfAttribute } from './properties/index.ts'
 
 export interface Attribute {
   /** Its identity for life, unique in the FD: renames change the name only. */
   readonly number: AttributeNumber
   readonly name: string
   readonly spec: TypeSpec
+  /** Constraints, default and texts; absent where there are none. */
+  readonly properties?: PropertiesOfAttribute
   /** While its type changes: what it is to be. Every writer sees to it that its values fit. */
   readonly becoming?: PendingType
 }
@@ -26,6 +30,8 @@ export interface ClassDefinition {
   readonly superClass: ClassNumber | null
   /** The present shape; objects written before may have earlier ones. */
   readonly shapeNumber: ShapeNumber
+  /** Whether it may have objects of its own, how tools show it; absent where all is usual. */
+  readonly properties?: ClassProperties
   /** The class's own attributes, in schema order. */
   readonly attributes: readonly Attribute[]
   /** Inverses that references are being given (`pairing.ts`): writers keep their links, and readers do not know of them yet. */
@@ -41,6 +47,8 @@ export interface Shape {
 export interface ShapeAttribute {
   readonly number: AttributeNumber
   readonly spec: TypeSpec
+  /** What objects of earlier shapes have, as JSON; absent: the default of the type. */
+  readonly initial?: unknown
   /** In the shape that came with a change of the type to this one: how values of earlier shapes follow; absent: leniently. */
   readonly conversion?: 'strict'
 }

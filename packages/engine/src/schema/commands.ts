@@ -5,6 +5,7 @@
  */
 import type { TypeDefinition } from '../types/type-definition.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
+import type { GivenProperties } from './properties/index.ts'
 
 /** `create`: every class is new, else ClassExists. */
 export type DefineMode = 'create' | 'createOrExtend'
@@ -30,12 +31,17 @@ export interface ClassDescription {
   readonly isReferenceable: boolean | undefined
   /** Undefined = not said; null = said to be none. Name or digits. */
   readonly superClass: string | null | undefined
+  /** Fields of class properties as given, checked with the catalog; null takes one away. */
+  readonly properties?: GivenProperties | undefined
   readonly attributes: readonly AttributeDescription[]
 }
 
 export interface AttributeDescription {
   readonly attributeName: string
   readonly type: TypeDefinition
+  /** Fields of attribute properties as given, and those of `elementSpecification`; checked with the catalog. */
+  readonly properties?: GivenProperties | undefined
+  readonly elementProperties?: GivenProperties | undefined
 }
 
 /** A class by full name, or digits that are its class number. */

@@ -9,7 +9,9 @@ import { checkInverses } from './check-inverses.ts'
 import { ClassBatch, type StagedAttribute } from './class-batch.ts'
 import type { Attribute, CatalogState, ClassDefinition, Shape, ShapeAttribute } from './class-definition.ts'
 import type { ClassDescription, DefineClasses } from './commands.ts'
+import { setClassProperties } from './define-properties.ts'
 import { type Pairing, storedSpec } from './pairing.ts'
+import { creationDefault } from './properties/index.ts'
 import { addInverses, pairingsOf, type Retype } from './retype-attribute.ts'
 import {
   type ClassDraft,
@@ -71,6 +73,7 @@ export function* defineClassesInPieces(
   for (const [i, draft] of targets.entries()) {
     if (i > 0) yield
     batch.defineTypes(draft, staged[i] as StagedAttribute[])
+    setClassProperties(builder, draft, classes[i] as ClassDescription, [i])
   }
   for (const [i, draft] of targets.entries()) {
     if (i > 0) yield
@@ -128,13 +131,20 @@ function toDefinition(draft: ClassDraft, shapeNumber: ShapeNumber): ClassDefinit
     isDeleted: false,
     superClass: draft.superClass?.number ?? null,
     shapeNumber,
+    ...(draft.properties === undefined ? {} : { properties: draft.properties }),
     attributes: [...draft.attributes.values()].map(toAttribute),
     ...(draft.arriving.length === 0 ? {} : { arriving: draft.arriving.map(toAttribute) }),
   }
 }
 
-function toAttribute({ number, name, spec, pendingType }: DraftAttribute): Attribute {
-  return { number, name, spec: spec as TypeSpec, ...(pendingType === undefined ? {} : { becoming: pendingType }) }
+function toAttribute({ number, name, spec, properties, pendingType }: DraftAttribute): Attribute {
+  return {
+    number,
+    name,
+    spec: spec as TypeSpec,
+    ...(properties === undefined ? {} : { properties }),
+    ...(pendingType === undefined ? {} : { becoming: pendingType }),
+  }
 }
 
 /** `shaped`: the attributes so far, which the shapes of all that inherit them have in common. */
@@ -142,10 +152,12 @@ function toShape(draft: ClassDraft, number: ShapeNumber, shaped: Map<DraftAttrib
   const attributes = storedAttributes(draft).map((attribute) => {
     let one = shaped.get(attribute)
     if (one === undefined) {
-      const { number, conversion, spec, pendingType } = attribute
+      const { number, conversion, spec, properties, pendingType } = attribute
+      const initial = creationDefault(spec as TypeSpec, properties)
       one = {
         number,
         spec: storedSpec(spec as TypeSpec, pendingType),
+        ...(initial === undefined ? {} : { initial }),
         ...(conversion === undefined ? {} : { conversion }),
       }
       shaped.set(attribute, one)

@@ -3,10 +3,13 @@ import { AshlarError } from '../errors.ts'
 import { describeType } from '../types/index.ts'
 import type { DescribeContext } from '../types/logical-type.ts'
 import type { TypeDefinition } from '../types/type-definition.ts'
+import type { TypeSpec } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import type { ClassDefinition } from './class-definition.ts'
 import { truncateForMessage } from './command-error.ts'
 import { didYouMean } from './names.ts'
+import type { ClassProperties } from './properties/class-properties.ts'
+import type { GivenProperties, PropertiesOfAttribute } from './properties/index.ts'
 import { isRootClass, rootClassName } from './root-class.ts'
 
 export interface ClassRepresentation {
@@ -18,7 +21,7 @@ export interface ClassRepresentation {
   readonly isDeleted: boolean
   readonly superClass: string | null
   /** Own attributes only, with the defaults of encoding and storage written out. */
-  readonly attributes: readonly ({ readonly attributeName: string } & TypeDefinition)[]
+  readonly attributes: readonly ({ readonly attributeName: string } & TypeDefinition & GivenProperties)[]
 }
 
 export interface NamespaceRepresentation {
@@ -70,11 +73,36 @@ function representDefinition(definition: ClassDefinition, catalog: Catalog): Cla
     isInternal: isRootClass(definition),
     isDeleted: false,
     superClass: null,
-    attributes: definition.attributes.map(({ name, spec }) => ({
+    attributes: definition.attributes.map(({ name, spec, properties }) => ({
       attributeName: name,
-      ...describeType(spec, context),
+      ...describeAttribute(spec, properties, context),
     })),
+    ...describeClassProperties(definition.properties, catalog),
   }
+}
+
+/** The definition of a type and its properties as schema reads show them. */
+function describeAttribute(
+  spec: TypeSpec,
+  properties: PropertiesOfAttribute | undefined,
+  context: DescribeContext,
+): TypeDefinition & GivenProperties {
+  const type = describeType(spec, context)
+  if (properties === undefined) return type as TypeDefinition & GivenProperties
+  const element = { ...type.elementSpecification, ...properties.element }
+  return {
+    ...type,
+    ...(Object.keys(properties.element).length === 0 ? {} : { elementSpecification: element }),
+    ...properties.own,
+  }
+}
+
+/** A display attribute that was deleted is not shown. */
+function describeClassProperties(properties: ClassProperties | undefined, catalog: Catalog): GivenProperties {
+  if (properties?.displayAttribute === undefined) return { ...properties }
+  const { displayAttribute, ...others } = properties
+  const name = catalog.attribute(displayAttribute)?.name
+  return name === undefined ? others : { ...properties, displayAttribute: name }
 }
 
 export function describeContext(catalog: Catalog): DescribeContext {

@@ -5,6 +5,8 @@ import type { Catalog } from './catalog.ts'
 import type { ClassDefinition, PendingType } from './class-definition.ts'
 import { truncateForMessage } from './command-error.ts'
 import { didYouMean, simpleNameOf } from './names.ts'
+import type { ClassProperties } from './properties/class-properties.ts'
+import type { PropertiesOfAttribute } from './properties/index.ts'
 import { rootClassName, rootClassNumber, rootDefinition } from './root-class.ts'
 
 export interface DraftAttribute {
@@ -12,6 +14,7 @@ export interface DraftAttribute {
   readonly name: string
   /** Undefined until the types of the batch are defined. */
   spec: TypeSpec | undefined
+  properties?: PropertiesOfAttribute | undefined
   /** Where the batch defines it; undefined for an attribute that it does not list. */
   place: CommandPlace | undefined
   /** A change of its type that is under way. */
@@ -25,6 +28,7 @@ export interface ClassDraft {
   readonly name: string
   isReferenceable: boolean
   superClass: ClassDraft | null
+  properties: ClassProperties | undefined
   /** Its own, by name, in schema order. */
   readonly attributes: Map<string, DraftAttribute>
   /** See `ClassDefinition`. */
@@ -43,6 +47,7 @@ const rootDraft: ClassDraft = {
   name: rootClassName,
   isReferenceable: true,
   superClass: null,
+  properties: undefined,
   attributes: new Map(),
   arriving: [],
   existing: rootDefinition,
@@ -62,6 +67,7 @@ export class SchemaBuilder {
         name: definition.name,
         isReferenceable: definition.isReferenceable,
         superClass: null,
+        properties: definition.properties,
         attributes: new Map(),
         arriving: (definition.arriving ?? []).map((attribute) => ({ ...attribute, place: undefined })),
         existing: definition,
@@ -69,8 +75,8 @@ export class SchemaBuilder {
         place: undefined,
       }
       this.add(draft)
-      for (const { number, name, spec, becoming: pendingType } of definition.attributes) {
-        this.addAttribute(draft, { number, name, spec, place: undefined, pendingType })
+      for (const { number, name, spec, properties, becoming: pendingType } of definition.attributes) {
+        this.addAttribute(draft, { number, name, spec, properties, place: undefined, pendingType })
       }
     }
     for (const { definition } of catalog.classes) {

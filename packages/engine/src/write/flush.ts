@@ -7,10 +7,11 @@ import type { RecordFormats } from '../records/record-formats.ts'
 import type { Bytes } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import type { ChangeGuard } from './change-guard.ts'
+import { checkConstraints } from './constraint-error.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
 
-/** Throws UniqueViolation, Forbidden. */
+/** Throws ConstraintViolation, UniqueViolation, Forbidden. */
 export function flushObjects(unit: UnitOfWork): Promise<void> {
   const only = unit.guard === undefined ? unit.objects.only : undefined
   return only === undefined ? flushAll(unit) : flushOne(unit, only)
@@ -21,7 +22,7 @@ async function flushOne(unit: UnitOfWork, state: ObjectState): Promise<void> {
   const { transaction, objects } = unit
   const { key, format, stored, isDeleted } = state
   if (!isChanged(state) && !isDeleted) return
-  if (format.hasPendingType && !isDeleted) checkTypes(state, objects.formats)
+  if (format.isChecked && !isDeleted) check(state, objects.formats)
   if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
   const maintained = maintainIndexesOf(transaction, state)
   if (maintained !== undefined) await maintained
@@ -45,10 +46,10 @@ async function flushAll(unit: UnitOfWork): Promise<void> {
   for (const state of objects.all()) {
     const { key, format, stored, isDeleted } = state
     if (!isChanged(state) && !isDeleted) continue
-    if (format.hasPendingType && !isDeleted) checkTypes(state, objects.formats)
+    if (format.isChecked && !isDeleted) check(state, objects.formats)
     if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
     if (hasEntriesToCheck(state)) indexed.push(state)
-    const pause = ++seen % stepsBetweenLooks === 0 || format.hasPendingType ? slice.yieldIfDue() : undefined
+    const pause = ++seen % stepsBetweenLooks === 0 || format.isChecked ? slice.yieldIfDue() : undefined
     if (pause !== undefined) await pause
   }
   let violation: AshlarError | undefined
@@ -89,9 +90,11 @@ function put({ transaction }: UnitOfWork, state: ObjectState, record: Buffer): v
   } else transaction.put(state.key, record, state.stored)
 }
 
-function checkTypes(state: ObjectState, formats: RecordFormats): void {
+/** Throws ValueNotAllowed, ConstraintViolation. */
+function check(state: ObjectState, formats: RecordFormats): void {
   try {
-    checkPendingTypes(state.format, state.before, state.values, formats)
+    if (state.format.hasPendingType) checkPendingTypes(state.format, state.before, state.values, formats)
+    checkConstraints(state, formats)
   } catch (error) {
     throw ofState(state, error)
   }

@@ -6,6 +6,8 @@ import { type ProblemType, problemEntry } from './server-errors.ts'
 export interface ProblemDetail {
   readonly pointer: string
   readonly message: string
+  /** What else is known of the fault, such as the constraint that a value violates. */
+  readonly [extension: string]: unknown
 }
 
 /** Readable by clients that look for `message` and `type`, and a valid problem document (RFC 9457). */
@@ -26,7 +28,7 @@ export function makeProblem(type: ProblemType, message: string, errors: readonly
 
 /** A place in a command is the same place in the body of which the command was read. */
 export function problemDetails({ errors }: AshlarError): ProblemDetail[] {
-  return errors.map(({ place, message }) => ({ pointer: pointerTo(place), message }))
+  return errors.map(({ place, message, fault }) => ({ pointer: pointerTo(place), message, ...fault }))
 }
 
 /** Longest name in a pointer. */

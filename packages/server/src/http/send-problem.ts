@@ -38,8 +38,9 @@ export function toProblem(error: unknown, request: HttpRequest): Problem {
   const problem = problemOf(error, request)
   // A body that is a text, or missing, has no places that a JSON pointer could name.
   if (request.body !== undefined && request.headers['content-type'] !== 'text/plain') return problem
-  const { errors: _, ...rest } = problem
-  return rest
+  const { errors, ...rest } = problem
+  // Violations of constraints say more than their place.
+  return errors?.some(({ constraint }) => constraint !== undefined) === true ? problem : rest
 }
 
 function problemOf(error: unknown, request: HttpRequest): Problem {
@@ -74,7 +75,7 @@ function problemOf(error: unknown, request: HttpRequest): Problem {
 
 /** Places in the body of an operation are places in the body of the transaction. */
 function withinOperation(operation: number, errors: readonly ProblemDetail[]): ProblemDetail[] {
-  return errors.map(({ pointer, message }) => ({ pointer: `/${operation - 1}/body${pointer}`, message }))
+  return errors.map((error) => ({ ...error, pointer: `/${operation - 1}/body${error.pointer}` }))
 }
 
 const ownMembers = ['type', 'title', 'status', 'message', 'errors']

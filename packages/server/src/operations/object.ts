@@ -14,6 +14,8 @@ const attributeErrors = [
   'UnknownField',
   'UnknownAttribute',
   'ValueNotAllowed',
+  'ConstraintViolation',
+  'ClassIsAbstract',
   'InvalidReference',
   'UniqueViolation',
   'LimitExceeded',

@@ -91,6 +91,8 @@ export const queryOperations: readonly FdOperation[] = [
       'InvalidDefinition',
       'AttributeNotIndexable',
       'ValueNotAllowed',
+      'ConstraintViolation',
+      'ClassIsAbstract',
       'InvalidReference',
       'UniqueViolation',
       'ClassExists',

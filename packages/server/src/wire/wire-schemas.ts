@@ -93,6 +93,37 @@ export const ObjectRepresentation = Type.Object(
   { additionalProperties: true, description: 'The attributes follow, flat, in schema order.' },
 )
 
+/** Constraints, defaults and texts; null in a request takes one away. A test compares them with the properties that the engine knows. */
+const propertyFields = {
+  isRequired: Type.Optional(Type.Described(quotedBoolean, 'The value is never null.')),
+  default: Type.Optional(Type.Unknown({ description: 'What a creation that leaves the attribute out gets.' })),
+  enumeration: Type.Optional(
+    Type.Array(Type.Unknown(), { description: 'The values that are allowed, or objects of `value` and `label`.' }),
+  ),
+  minimum: Type.Optional(Type.Unknown()),
+  maximum: Type.Optional(Type.Unknown()),
+  exclusiveMinimum: Type.Optional(Type.Unknown()),
+  exclusiveMaximum: Type.Optional(Type.Unknown()),
+  minLength: Type.Optional(quotedInteger),
+  maxLength: Type.Optional(quotedInteger),
+  pattern: Type.Optional(Type.String({ description: 'A regular expression (RE2) that is found in the value.' })),
+  minItems: Type.Optional(quotedInteger),
+  maxItems: Type.Optional(quotedInteger),
+  uniqueItems: Type.Optional(quotedBoolean),
+  isReadOnly: Type.Optional(Type.Described(quotedBoolean, 'The value given at creation is never changed.')),
+  title: Type.Optional(Type.String()),
+  description: Type.Optional(Type.String()),
+  annotations: Type.Optional(Type.Record(Type.String())),
+}
+
+const classPropertyFields = {
+  isAbstract: Type.Optional(Type.Described(quotedBoolean, 'All objects are of subclasses.')),
+  displayAttribute: Type.Optional(Type.String({ description: 'The attribute that shows an object to people.' })),
+  title: Type.Optional(Type.String()),
+  description: Type.Optional(Type.String()),
+  annotations: Type.Optional(Type.Record(Type.String())),
+}
+
 const definitionFields = {
   logicalType: Type.String({
     description:
@@ -109,6 +140,7 @@ const definitionFields = {
   collectionTypeName: Type.Optional(Type.String()),
   elementSpecification: Type.Optional(Type.Deferred((): Schema => TypeDefinition)),
   keySpecification: Type.Optional(Type.Deferred((): Schema => TypeDefinition)),
+  ...propertyFields,
 }
 
 export const TypeDefinition = Type.Object(definitionFields, {
@@ -123,6 +155,7 @@ export const ClassDescription = Type.Object({
   isReferenceable: Type.Optional(quotedBoolean),
   superClass: Type.Optional(Type.Union([Type.String(), Type.Null(), Type.Object({ className: Type.String() })])),
   attributes: Type.Array(AttributeDefinition),
+  ...classPropertyFields,
 })
 
 export const ClassesDefined = Type.Object({
@@ -139,6 +172,7 @@ export const ClassRepresentation = Type.Object({
   isDeleted: Type.Boolean(),
   superClass: nameOrNull,
   attributes: Type.Array(AttributeDefinition),
+  ...classPropertyFields,
 })
 
 export const AttributeRename = Type.Object({ originalName: Type.String(), newName: Type.String() })
@@ -479,7 +513,7 @@ export const Problem = Type.Object(
     status: Type.Integer(),
     message: Type.String(),
     errors: Type.Optional(
-      Type.Array(Type.Object({ pointer: Type.String(), message: Type.String() }), {
+      Type.Array(Type.Object({ pointer: Type.String(), message: Type.String() }, { additionalProperties: true }), {
         description: 'Places of the faults in the request body: JSON pointers (RFC 6901).',
       }),
     ),

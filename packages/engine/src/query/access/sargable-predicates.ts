@@ -1,10 +1,11 @@
 /**
  * Extracts from a predicate the sargable conditions: those that compare attributes with values known before the rows.
  */
+
+import { beginningOfMatches } from '../../types/regular-expression.ts'
 import { embeddedAttribute } from '../bind/bind-target.ts'
 import { type Bound, type BoundAttribute, conjunctsOf, isConstant } from '../bind/bound.ts'
 import { literalPrefix } from '../functions/like-pattern.ts'
-import { beginningOfMatches } from '../functions/regular-expression.ts'
 import type { Span } from '../language/ast.ts'
 import { isNumeric, isReference, isText, type ValueType } from '../values/value-type.ts'
 import { noKeyValue } from './no-key-value.ts'

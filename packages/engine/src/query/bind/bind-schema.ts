@@ -1,6 +1,6 @@
 /** Binds UPDATE SCHEMA and CREATE INDEX to schema commands (docs/query-language.md, Schema and indexes). */
 
-import { AshlarError } from '../../errors.ts'
+import { AshlarError, unreachable } from '../../errors.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type {
   AlterAttributes,
@@ -11,6 +11,7 @@ import type {
 } from '../../schema/commands.ts'
 import { attributeOf, definitionError } from '../../schema/define-attribute.ts'
 import { simpleNameOf } from '../../schema/names.ts'
+import type { GivenProperties } from '../../schema/properties/index.ts'
 import { rootClassName } from '../../schema/root-class.ts'
 import { wrongForm } from '../../types/definition-fields.ts'
 import { logicalTypes, typeAliases } from '../../types/index.ts'
@@ -19,6 +20,8 @@ import type {
   Alteration,
   AttributeDeclaration,
   CreateIndexStatement,
+  PropertySetting,
+  PropertyValue,
   QualifiedName,
   SchemaChange,
   Span,
@@ -26,6 +29,7 @@ import type {
   TypeSetting,
 } from '../language/ast.ts'
 import { placed, truncateForMessage } from '../language/query-error.ts'
+import { attributePropertyNamed } from '../parse/parse-property.ts'
 import { wordOfType } from '../values/value-type.ts'
 import { hint, refuseRoot, resolveClass } from './class-names.ts'
 import type { Binder } from './scope.ts'
@@ -120,11 +124,12 @@ export function bindDefineClasses(changes: readonly AddingChange[], binder: Bind
       const attributes = addedAttributes(change).map((one) => describeAttribute(one, name, classNamed, binder))
       return { className: name, isReferenceable: undefined, superClass: undefined, attributes }
     }
-    const { className, superClass, isEmbeddable, attributes } = change
+    const { className, superClass, isEmbeddable, properties, attributes } = change
     return {
       className: className.text,
       isReferenceable: !isEmbeddable,
       superClass: superClass && classNamed(superClass),
+      properties: bindClassProperties(properties, binder),
       attributes: attributes.map((one) => describeAttribute(one, className.text, classNamed, binder)),
     }
   })
@@ -175,14 +180,38 @@ function describeAttribute(
   classNamed: ClassNamed,
   binder: Binder,
 ): AttributeDescription {
-  const definition = describeType(type, { what: attributeOf(className, name), classNamed, binder })
-  return { attributeName: name, type: definition }
+  const properties: Record<string, unknown> = {}
+  const elementProperties: Record<string, unknown> = {}
+  const of = { what: attributeOf(className, name), classNamed, binder }
+  const definition = describeType(type, { ...of, properties, elementProperties })
+  return { attributeName: name, type: definition, properties, elementProperties }
 }
 
 interface TypeBinder {
   readonly what: string
   readonly classNamed: ClassNamed
   readonly binder: Binder
+  /** Receives the properties of the attribute; undefined where a type has none, such as that of a key. */
+  readonly properties: Record<string, unknown> | undefined
+  readonly elementProperties: Record<string, unknown> | undefined
+}
+
+function bindClassProperties(settings: readonly PropertySetting[], binder: Binder): GivenProperties | undefined {
+  if (settings.length === 0) return undefined
+  const properties: Record<string, unknown> = {}
+  for (const setting of settings) addProperty(properties, setting.field, setting.value, setting, binder)
+  return properties
+}
+
+function addProperty(
+  properties: Record<string, unknown>,
+  field: string,
+  { json }: PropertyValue,
+  span: Span,
+  binder: Binder,
+): void {
+  if (field in properties) throw binder.error(span, `${field} is given twice`)
+  properties[field] = json
 }
 
 function describeType(type: TypeExpression, of: TypeBinder): TypeDefinition {
@@ -191,7 +220,15 @@ function describeType(type: TypeExpression, of: TypeBinder): TypeDefinition {
   if (!typeNames.includes(logicalType)) throw unknownType(type, classNamed, binder)
   const definition: Record<string, unknown> = { logicalType }
   for (const setting of type.settings) {
-    const { name, start, end } = setting
+    const { name, value, start, end } = setting
+    if (typeof value === 'object' && 'json' in value) {
+      const property = attributePropertyNamed(name)
+      if (property === undefined || of.properties === undefined) {
+        throw binder.error({ start, end }, `${type.name} has no property ${truncateForMessage(name)} here`)
+      }
+      addProperty(of.properties, property.field, value, { start, end }, binder)
+      continue
+    }
     const field = settingField(name)
     if (field === undefined) {
       const known = Object.values(settingWords).join(', ')
@@ -247,6 +284,7 @@ function isClass(type: TypeExpression, classNamed: ClassNamed): boolean {
 /** Throws MalformedValue for a setting of another form. */
 function settingValue(field: TypeField, setting: TypeSetting, of: TypeBinder): unknown {
   const { value } = setting
+  if (typeof value === 'object' && 'json' in value) return unreachable('properties are bound apart from settings')
   const isNumber = typeof value === 'number'
   if (isNumber !== (fieldForms[field] === 'a number')) {
     const words = wrongForm(field, isNumber ? value : value.name)
@@ -256,6 +294,9 @@ function settingValue(field: TypeField, setting: TypeSetting, of: TypeBinder): u
   if (classSettings.includes(field)) return of.classNamed({ text: value.name, start: value.start, end: value.end })
   // A hidden attribute is qualified by its class; both are parsed as one qualified name.
   if (field === 'edgeAttribute') return value.name.replace(/\.(?=[^.]*$)/, '::')
-  if (typeSettings.includes(field)) return describeType(value, of)
+  if (typeSettings.includes(field)) {
+    const properties = field === 'elementSpecification' ? of.elementProperties : undefined
+    return describeType(value, { ...of, properties, elementProperties: undefined })
+  }
   return field === 'encoding' || field === 'storage' ? value.name.toLowerCase() : value.name
 }

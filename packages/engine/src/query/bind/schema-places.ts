@@ -1,6 +1,7 @@
 /** Maps positions in a schema command to the source text of its statement, for errors. */
 import type { CommandPlace } from '../../errors.ts'
 import type { AttributeDeclaration, CreateIndexStatement, SchemaChange, Span, TypeExpression } from '../language/ast.ts'
+import { attributePropertyNamed } from '../parse/parse-property.ts'
 import {
   type AddingChange,
   type AlterClassChange,
@@ -23,7 +24,8 @@ function spanOfAdding(change: AddingChange, [field, ...steps]: CommandPlace): Sp
     return spanInList(attributes, steps, spanInAttribute) ?? change
   }
   if (field === 'superClass' && change.kind === 'createClass') return change.superClass ?? change
-  return field === 'className' ? change.className : change
+  const property = change.kind === 'createClass' ? change.properties.find((one) => one.field === field) : undefined
+  return field === 'className' ? change.className : (property ?? change)
 }
 
 /** For `bindAlterClass` and the other commands about one class. */
@@ -78,7 +80,10 @@ function spanInList<T>(
 
 /** Falls back to the type for a missing setting; an error inside a setting points to all of it. */
 function spanInType(type: TypeExpression, [field, ...steps]: CommandPlace): Span {
-  const setting = type.settings.find(({ name }) => settingField(name) === field)
+  const setting = type.settings.find(({ name }) => {
+    return (settingField(name) ?? attributePropertyNamed(name)?.field) === field
+  })
   if (setting === undefined) return type
-  return typeof setting.value === 'number' ? setting : spanInType(setting.value, steps)
+  const { value } = setting
+  return typeof value === 'number' || 'json' in value ? setting : spanInType(value, steps)
 }

@@ -2,7 +2,7 @@
 import { applyChanges } from '../../objects/apply-changes.ts'
 import type { ValueChange } from '../../records/attribute-change.ts'
 import { changeAt, formatAt } from '../../records/attribute-path.ts'
-import type { AttributeFormat } from '../../records/class-format.ts'
+import { type AttributeFormat, creationValue } from '../../records/class-format.ts'
 import type { Catalog } from '../../schema/catalog.ts'
 import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
@@ -99,7 +99,7 @@ function changeFor(
       return setElements(edits, action, choice, given, state, unit)
     case 'clear':
       if (choice !== undefined) return clearElements(edits, target, choice, state, unit)
-      return { kind: 'set', value: formatAt(unit.commandFormatOf(state), pathOf(target)).codec.defaultValue }
+      return { kind: 'set', value: creationValue(formatAt(unit.commandFormatOf(state), pathOf(target))) }
     case 'add':
     case 'remove': {
       if (choice !== undefined) return changeWithin(edits, action, choice, given, state, unit)

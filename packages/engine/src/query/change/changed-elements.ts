@@ -3,7 +3,7 @@ import { AshlarError, assert } from '../../errors.ts'
 import { applyChange } from '../../records/apply-change.ts'
 import type { ValueChange } from '../../records/attribute-change.ts'
 import { formatAt } from '../../records/attribute-path.ts'
-import type { AttributeFormat, ClassFormat } from '../../records/class-format.ts'
+import { type AttributeFormat, type ClassFormat, creationValue } from '../../records/class-format.ts'
 import type { Awaitable } from '../../store/store.ts'
 import type { MapPair } from '../../types/map.ts'
 import { noOid } from '../../types/oid.ts'
@@ -61,7 +61,7 @@ export async function clearElements(
   else {
     const fields = fieldsWithin(target, unit.commandFormats)
     const last = fields.at(-1)
-    const cleared = last === undefined ? clearedElement(target, format, unit.commandFormats) : last.codec.defaultValue
+    const cleared = last === undefined ? clearedElement(target, format, unit.commandFormats) : creationValue(last)
     collection.change(places, (element) => withField(element, fields, () => cleared))
   }
   return undefined

@@ -1,9 +1,9 @@
 /** Comparisons, patterns and quantifiers: true, false or null (docs/query-language.md, Operators). */
 import { AshlarError } from '../../errors.ts'
 import { matchedCharactersMax } from '../../limits.ts'
+import { compileRegularExpression, type RegularExpression } from '../../types/regular-expression.ts'
 import type { Bound } from '../bind/bound.ts'
 import { LikePattern } from '../functions/like-pattern.ts'
-import { compileRegularExpression, type RegularExpression } from '../functions/regular-expression.ts'
 import { placed, queryError } from '../language/query-error.ts'
 import { isLong } from '../values/type-rules.ts'
 import { compileLoop, textSteps, valueSteps } from './compile-loop.ts'

@@ -26,7 +26,9 @@ export function castTarget(type: TypeExpression): ScalarType | undefined {
   if (kind === undefined) return undefined
   const storage = type.settings.find(({ name }) => name.toLowerCase() === 'storage')?.value
   const isSingle =
-    storage === undefined ? word === 'float' : typeof storage === 'object' && storage.name.toLowerCase() === 'b32'
+    storage === undefined
+      ? word === 'float'
+      : typeof storage === 'object' && 'name' in storage && storage.name.toLowerCase() === 'b32'
   return kind === 'real' && isSingle ? { kind, isSingle: true } : { kind }
 }
 

@@ -181,7 +181,15 @@ export interface TypeExpression extends Span {
 }
 export interface TypeSetting extends Span {
   readonly name: string
-  readonly value: TypeExpression | number
+  readonly value: TypeExpression | PropertyValue | number
+}
+/** Of an attribute or a class, by the field of its definition. */
+export interface PropertySetting extends Span {
+  readonly field: string
+  readonly value: PropertyValue
+}
+export interface PropertyValue extends Span {
+  readonly json: unknown
 }
 
 export type Source = Span & { readonly alias: Alias | undefined } & (
@@ -355,6 +363,7 @@ export type SchemaChange =
       readonly className: QualifiedName
       readonly superClass: QualifiedName | undefined
       readonly isEmbeddable: boolean
+      readonly properties: readonly PropertySetting[]
       readonly attributes: readonly AttributeDeclaration[]
     })
   | (Span & {

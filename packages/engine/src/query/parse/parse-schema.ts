@@ -4,10 +4,12 @@ import type {
   AttributeDeclaration,
   CreateIndexStatement,
   DropIndexStatement,
+  PropertySetting,
   QualifiedName,
   SchemaChange,
   SchemaStatement,
 } from '../language/ast.ts'
+import { parseClassProperties } from './parse-property.ts'
 import { parseType } from './parse-type.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
@@ -47,14 +49,22 @@ function parseClass(cursor: TokenCursor, start: number): SchemaChange {
   const className = cursor.expectQualifiedName('a class')
   let superClass: QualifiedName | undefined
   let isEmbeddable = false
+  const properties: PropertySetting[] = []
   for (;;) {
     if (superClass === undefined && cursor.takeWord('SUPERCLASS')) superClass = cursor.expectQualifiedName('a class')
     else if (!isEmbeddable && cursor.takeWord('EMBEDDABLE')) isEmbeddable = true
+    else if (cursor.isWord('ABSTRACT')) properties.push(parseAbstract(cursor))
+    else if (cursor.takeWord('WITH')) properties.push(...parseClassProperties(cursor))
     else break
   }
-  if (!cursor.isSymbol('{')) throw cursor.unexpected(["'{'", 'SUPERCLASS', 'EMBEDDABLE'])
+  if (!cursor.isSymbol('{')) throw cursor.unexpected(["'{'", 'SUPERCLASS', 'EMBEDDABLE', 'ABSTRACT', 'WITH'])
   const attributes = cursor.braces(() => parseAttribute(cursor))
-  return { kind: 'createClass', className, superClass, isEmbeddable, attributes, ...cursor.spanFrom(start) }
+  return { kind: 'createClass', className, superClass, isEmbeddable, properties, attributes, ...cursor.spanFrom(start) }
+}
+
+function parseAbstract(cursor: TokenCursor): PropertySetting {
+  const { start, end } = cursor.next()
+  return { field: 'isAbstract', value: { json: true, start, end }, start, end }
 }
 
 function parseAttribute(cursor: TokenCursor): AttributeDeclaration {

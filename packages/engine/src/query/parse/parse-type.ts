@@ -1,17 +1,23 @@
 /** Types as schema statements and CAST name them: `Integer{Storage: B8}`, `List{Element: String}`. */
 import type { TypeExpression, TypeSetting } from '../language/ast.ts'
+import { attributePropertyNamed, parsePropertyValue } from './parse-property.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
 export function parseType(cursor: TokenCursor): TypeExpression {
   return cursor.nested(() => {
     const name = cursor.expectQualifiedName('a type')
-    const settings = cursor.isSymbol('{') ? cursor.braces(() => parseSetting(cursor)) : []
+    const settings = cursor.isSymbol('{') ? cursor.braces(() => parseSetting(cursor, name.text)) : []
     return { name: name.text, settings, ...cursor.spanFrom(name.start) }
   })
 }
 
-function parseSetting(cursor: TokenCursor): TypeSetting {
+function parseSetting(cursor: TokenCursor, typeName: string): TypeSetting {
   const name = cursor.expectName('a setting')
+  const property = attributePropertyNamed(name.text)
+  if (property !== undefined) {
+    const value = parsePropertyValue(cursor, property.form, typeName.toLowerCase() === 'list')
+    return { name: name.text, value, ...cursor.spanFrom(name.start) }
+  }
   cursor.expectSymbol(':')
   const token = cursor.peek()
   const isNumber = token.kind === 'literal' && token.literal.type === 'integer'

@@ -114,7 +114,7 @@ export function typeText(type: TypeDefinition, quoting: Quoting): string {
 const paths: readonly string[] = ['referencedClass', 'inverseAttribute', 'edgeClass', 'class']
 
 function settingText(field: string, value: TypeDefinition[keyof TypeDefinition], quoting: Quoting): string {
-  if (typeof value === 'object') return typeText(value, quoting)
+  if (typeof value === 'object') return typeText(value as TypeDefinition, quoting)
   const text = String(value)
   // A name that is hidden is qualified by its class.
   if (field === 'edgeAttribute') return pathText(text.replace('::', '.'), quoting)

@@ -1,0 +1,90 @@
+/** The properties of attributes and classes in schema statements: `Required`, `MinLength: 2`, `Enumeration: ('a', 'b' AS 'B')`. */
+import type { PropertyForm } from '../../schema/properties/attribute-property.ts'
+import { classPropertyFields } from '../../schema/properties/class-properties.ts'
+import { attributeProperties } from '../../schema/properties/index.ts'
+import type { PropertySetting, PropertyValue } from '../language/ast.ts'
+import type { TokenCursor } from './token-cursor.ts'
+
+interface NamedProperty {
+  readonly field: string
+  readonly form: PropertyForm
+}
+
+const propertiesByWord = byWord(attributeProperties)
+const classPropertiesByWord = byWord(classPropertyFields)
+
+function byWord(
+  properties: readonly (NamedProperty & { readonly word: string })[],
+): ReadonlyMap<string, NamedProperty> {
+  return new Map(properties.map((property) => [property.word.toLowerCase(), property]))
+}
+
+/** The property that a setting of a type states; undefined for a setting of the type itself. */
+export function attributePropertyNamed(word: string): NamedProperty | undefined {
+  return propertiesByWord.get(word.toLowerCase())
+}
+
+/** `{DisplayAttribute: name, Title: 'A title'}` */
+export function parseClassProperties(cursor: TokenCursor): PropertySetting[] {
+  return cursor.braces(() => {
+    const name = cursor.expectName('a property of the class')
+    const property = classPropertiesByWord.get(name.text.toLowerCase())
+    if (property === undefined) {
+      throw cursor.mistaken(
+        `a class has no property '${name.text}'; there are ${classPropertyFields.map(({ word }) => word).join(', ')}`,
+      )
+    }
+    return {
+      field: property.field,
+      value: parsePropertyValue(cursor, property.form, false),
+      ...cursor.spanFrom(name.start),
+    }
+  })
+}
+
+/** What follows the word of the property; `isList`: of an attribute that is a list, whose values are in parentheses. */
+export function parsePropertyValue(cursor: TokenCursor, form: PropertyForm, isList: boolean): PropertyValue {
+  const { start } = cursor.peek()
+  if (form === 'flag' && !cursor.isSymbol(':')) return { json: true, start: cursor.lastEnd, end: cursor.lastEnd }
+  cursor.expectSymbol(':')
+  return { json: parseJson(cursor, form, isList), ...cursor.spanFrom(start) }
+}
+
+function parseJson(cursor: TokenCursor, form: PropertyForm, isList: boolean): unknown {
+  if (cursor.takeWord('NULL')) return null
+  switch (form) {
+    case 'word':
+      return cursor.expectName('a name').text
+    case 'texts':
+      return Object.fromEntries(parseValues(cursor).map(([name, text]) => [name, text]))
+    case 'choices':
+      return parseValues(cursor).map(([value, label]) => (label === undefined ? value : { value, label }))
+    default:
+      return isList && cursor.isSymbol('(') ? parseValues(cursor).map(([value]) => value) : parseLiteral(cursor)
+  }
+}
+
+/** `(value, value AS 'text', …)` */
+function parseValues(cursor: TokenCursor): (readonly [unknown, string | undefined])[] {
+  cursor.expectSymbol('(')
+  if (cursor.takeSymbol(')')) return []
+  const values = cursor.list((): readonly [unknown, string | undefined] => {
+    return [parseLiteral(cursor), cursor.takeWord('AS') ? cursor.expectString('a text') : undefined]
+  })
+  cursor.expectSymbol(')')
+  return values
+}
+
+/** A literal as the JSON that a body of the REST interface would have; dates and times as they are written. */
+function parseLiteral(cursor: TokenCursor): unknown {
+  if (cursor.takeWord('NULL')) return null
+  if (cursor.takeWord('TRUE')) return true
+  if (cursor.takeWord('FALSE')) return false
+  const isNegative = cursor.takeSymbol('-')
+  const token = cursor.peek()
+  if (token.kind !== 'literal') throw cursor.unexpected(['a literal'])
+  cursor.next()
+  const { type, value } = token.literal
+  if (type === 'integer' || type === 'real') return isNegative ? -value : value
+  return type === 'string' || type === 'boolean' || type === 'null' ? value : token.text
+}

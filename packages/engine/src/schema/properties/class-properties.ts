@@ -1,0 +1,66 @@
+/** The properties of classes: how a definition is read and shown (contract 10.2). */
+import type { AttributeNumber } from '../../types/type-spec.ts'
+import { defineFlag, invalidProperty, type PropertyForm } from './attribute-property.ts'
+import type { GivenProperties } from './index.ts'
+import { defineAnnotations, defineText } from './texts.ts'
+
+/** A property of a class, as the catalog keeps it. */
+export interface ClassProperties {
+  readonly isAbstract?: true
+  /** Its value shows an object to people: an attribute of the class, or one that it inherits. */
+  readonly displayAttribute?: AttributeNumber
+  readonly title?: string
+  readonly description?: string
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+export interface ClassPropertyField {
+  readonly field: keyof ClassProperties
+  /** In the braces of CREATE CLASS … WITH; case-insensitive. */
+  readonly word: string
+  readonly form: PropertyForm
+}
+
+/** In the order in which representations show them. */
+export const classPropertyFields: readonly ClassPropertyField[] = [
+  { field: 'isAbstract', word: 'Abstract', form: 'flag' },
+  { field: 'displayAttribute', word: 'DisplayAttribute', form: 'word' },
+  { field: 'title', word: 'Title', form: 'text' },
+  { field: 'description', word: 'Description', form: 'text' },
+  { field: 'annotations', word: 'Annotations', form: 'texts' },
+]
+
+/** `findAttribute`: of the class, by name. Undefined where nothing is said. Throws ValueError. */
+export function defineClassProperties(
+  given: GivenProperties,
+  findAttribute: (name: string) => AttributeNumber | undefined,
+): ClassProperties | undefined {
+  const defined: Record<string, unknown> = {}
+  for (const { field } of classPropertyFields) {
+    const value = given[field]
+    if (value === undefined || value === null) continue
+    const stored = defineField(field, value, findAttribute)
+    if (stored !== undefined) defined[field] = stored
+  }
+  return Object.keys(defined).length === 0 ? undefined : defined
+}
+
+function defineField(
+  field: keyof ClassProperties,
+  value: unknown,
+  findAttribute: (name: string) => AttributeNumber | undefined,
+): unknown {
+  switch (field) {
+    case 'isAbstract':
+      return defineFlag(field, value)
+    case 'displayAttribute': {
+      const number = typeof value === 'string' ? findAttribute(value) : undefined
+      if (number === undefined) throw invalidProperty(field, 'is an attribute of the class')
+      return number
+    }
+    case 'annotations':
+      return defineAnnotations(value)
+    default:
+      return defineText(field, value)
+  }
+}

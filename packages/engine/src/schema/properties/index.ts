@@ -1,0 +1,181 @@
+/** All attribute properties: how a definition is read and shown, what a creation leaves in an attribute, and its constraints. */
+import { assert, unreachable } from '../../errors.ts'
+import { codecFor } from '../../types/index.ts'
+import { type Codec, formatForMessage, ValueError } from '../../types/logical-type.ts'
+import type { TypeSpec } from '../../types/type-spec.ts'
+import {
+  type AttributeProperty,
+  type Constraint,
+  invalidProperty,
+  isScalar,
+  type PropertyTarget,
+} from './attribute-property.ts'
+import { exclusiveMaximum, exclusiveMinimum, maximum, minimum } from './bounds.ts'
+import { defaultValue } from './default.ts'
+import { enumeration } from './enumeration.ts'
+import { maxItems, minItems, uniqueItems } from './items.ts'
+import { maxLength, minLength } from './lengths.ts'
+import { pattern } from './pattern.ts'
+import { isReadOnly } from './read-only.ts'
+import { isRequired } from './required.ts'
+import { annotations, description, title } from './texts.ts'
+
+export type { AttributeProperty, Constraint, PropertyForm } from './attribute-property.ts'
+
+/** In the order in which definitions show them. */
+export const attributeProperties: readonly AttributeProperty[] = [
+  isRequired,
+  defaultValue,
+  enumeration,
+  minimum,
+  maximum,
+  exclusiveMinimum,
+  exclusiveMaximum,
+  minLength,
+  maxLength,
+  pattern,
+  minItems,
+  maxItems,
+  uniqueItems,
+  isReadOnly,
+  title,
+  description,
+  annotations,
+]
+
+/** By field of a definition. */
+export const propertiesByField: ReadonlyMap<string, AttributeProperty> = new Map(
+  attributeProperties.map((property) => [property.field, property]),
+)
+
+/** Fields and their values as a definition gives them; null stands for a field that is not given, except for `default`. */
+export type GivenProperties = Readonly<Record<string, unknown>>
+
+/** The normal form of the properties of an attribute, as the catalog keeps them: JSON by field, in the order of definitions. */
+export interface AttributeProperties {
+  readonly isRequired?: true
+  readonly default?: unknown
+  readonly isReadOnly?: true
+  readonly [field: string]: unknown
+}
+
+export interface PropertiesOfAttribute {
+  readonly own: AttributeProperties
+  /** Of the elements of a list, set or map. */
+  readonly element: AttributeProperties
+}
+
+const none: AttributeProperties = {}
+
+/**
+ * `given`: of the attribute; `element`: of its `elementSpecification`. Undefined where nothing is said. Throws ValueError, with the path
+ * from the definition.
+ */
+export function defineProperties(
+  spec: TypeSpec,
+  isEmbeddable: boolean,
+  given: GivenProperties,
+  element: GivenProperties,
+): PropertiesOfAttribute | undefined {
+  const target = targetOf(spec, isEmbeddable, false)
+  const inner = elementTarget(spec, isEmbeddable)
+  const own = defineAll(given, target)
+  let ofElements = none
+  try {
+    if (inner !== undefined) ofElements = defineAll(element, inner)
+  } catch (error) {
+    if (error instanceof ValueError) error.path.unshift('elementSpecification')
+    throw error
+  }
+  checkDefault(own, ofElements, target, inner)
+  const isEmpty = Object.keys(own).length === 0 && Object.keys(ofElements).length === 0
+  return isEmpty ? undefined : { own, element: ofElements }
+}
+
+function defineAll(given: GivenProperties, target: PropertyTarget): AttributeProperties {
+  for (const field of Object.keys(given)) {
+    const property = propertiesByField.get(field)
+    assert(property !== undefined, `${field} is an attribute property`)
+    if (given[field] !== null && !property.appliesTo(target)) {
+      throw invalidProperty(field, `is for ${property.types}`)
+    }
+  }
+  const defined: Record<string, unknown> = {}
+  for (const { field, define } of attributeProperties) {
+    const value = given[field]
+    if (value === undefined || (value === null && field !== 'default')) continue
+    const stored = define(value, target)
+    if (stored !== undefined) defined[field] = stored
+  }
+  if (defined.default === null && defined.isRequired === true) delete defined.default
+  return defined
+}
+
+/** A default satisfies the constraints beside it. Throws ValueError. */
+function checkDefault(
+  own: AttributeProperties,
+  element: AttributeProperties,
+  target: PropertyTarget,
+  inner: PropertyTarget | undefined,
+): void {
+  const { default: stored } = own
+  if (stored === undefined || stored === null || target.codec === undefined) return
+  const value = target.codec.parse(stored)
+  const broken =
+    constraintsOf(own, target).find((one) => !one.isSatisfied(value)) ??
+    (inner !== undefined && Array.isArray(value)
+      ? constraintsOf(element, inner).find((one) => value.some((part) => part !== null && !one.isSatisfied(part)))
+      : undefined)
+  if (broken === undefined) return
+  throw invalidProperty('default', `is ${formatForMessage(stored)}, but the attribute ${broken.requirement}`)
+}
+
+/** The constraints of a single attribute, and those of its elements. */
+export function compileConstraints(
+  spec: TypeSpec,
+  { own, element }: PropertiesOfAttribute,
+): { readonly own: readonly Constraint[]; readonly element: readonly Constraint[] } {
+  const inner = elementTarget(spec, false)
+  return {
+    own: constraintsOf(own, targetOf(spec, false, false)),
+    element: inner === undefined ? [] : constraintsOf(element, inner),
+  }
+}
+
+function constraintsOf(properties: AttributeProperties, target: PropertyTarget): Constraint[] {
+  return attributeProperties.flatMap(({ field, constraint }) => {
+    const stored = properties[field]
+    return stored === undefined || constraint === undefined ? [] : [constraint(stored, target)]
+  })
+}
+
+/**
+ * What a creation that leaves the attribute out gets, as JSON (contract 10.1): its default; else null for a scalar that is required, or
+ * whose constraints refuse the default of its type; else undefined, for the default of the type.
+ */
+export function creationDefault(spec: TypeSpec, properties: PropertiesOfAttribute | undefined): unknown {
+  if (properties === undefined) return undefined
+  const { own } = properties
+  if (own.default !== undefined) return own.default
+  if (!isScalar(spec)) return undefined
+  if (own.isRequired === true) return null
+  const target = targetOf(spec, false, false)
+  const typeDefault = target.codec?.defaultValue
+  if (typeDefault === null || typeDefault === undefined) return undefined
+  return constraintsOf(own, target).every((one) => one.isSatisfied(typeDefault)) ? undefined : null
+}
+
+function targetOf(spec: TypeSpec, isEmbeddable: boolean, isElement: boolean): PropertyTarget {
+  return { spec, codec: scalarCodec(spec), isElement, isEmbeddable }
+}
+
+function elementTarget(spec: TypeSpec, isEmbeddable: boolean): PropertyTarget | undefined {
+  return 'element' in spec ? targetOf(spec.element, isEmbeddable, true) : undefined
+}
+
+/** Of types whose values name no class. */
+function scalarCodec(spec: TypeSpec): Codec | undefined {
+  const held = spec.logicalType === 'list' ? spec.element : spec
+  if (!isScalar(held)) return undefined
+  return codecFor(spec, { embedded: () => unreachable('a scalar embeds no object') })
+}

@@ -1,0 +1,67 @@
+/** `minItems`, `maxItems`, `uniqueItems`: the number of elements of a collection, and that no two of a list are equal. */
+import { ByteWriter } from '../../bytes/byte-writer.ts'
+import type { Codec } from '../../types/logical-type.ts'
+import {
+  type AttributeProperty,
+  counted,
+  defineCount,
+  defineFlag,
+  isCollection,
+  isScalar,
+} from './attribute-property.ts'
+
+export const minItems = numberOfItems('minItems', 'MinItems', 'at least', (length, count) => length >= count)
+export const maxItems = numberOfItems('maxItems', 'MaxItems', 'at most', (length, count) => length <= count)
+
+export const uniqueItems: AttributeProperty = {
+  field: 'uniqueItems',
+  word: 'UniqueItems',
+  form: 'flag',
+  types: 'lists of scalars and of references',
+  appliesTo: ({ spec }) =>
+    spec.logicalType === 'list' && (isScalar(spec.element) || spec.element.logicalType === 'reference'),
+  define: (given) => defineFlag('uniqueItems', given),
+  constraint: (_stored, { codec }) => ({
+    name: 'uniqueItems',
+    requirement: 'may not have two equal elements',
+    isSatisfied: (value) => areDistinct(value as readonly unknown[], codec),
+  }),
+}
+
+function numberOfItems(
+  field: string,
+  word: string,
+  relation: string,
+  isWithin: (length: number, count: number) => boolean,
+): AttributeProperty {
+  return {
+    field,
+    word,
+    form: 'count',
+    types: 'lists, sets and maps',
+    appliesTo: ({ spec }) => isCollection(spec),
+    define: (given) => defineCount(field, given),
+    constraint: (stored) => ({
+      name: field,
+      requirement: `has to have ${relation} ${counted(stored as number, 'element')}`,
+      isSatisfied: (value) => isWithin((value as readonly unknown[]).length, stored as number),
+    }),
+  }
+}
+
+/** Strings, OIDs and booleans are compared as they are, other elements by their stored form, in which -0 is 0. */
+function areDistinct(elements: readonly unknown[], codec: Codec | undefined): boolean {
+  const seen = new Set<unknown>()
+  for (const element of elements) {
+    const form = codec === undefined || typeof element !== 'object' ? element : storedForm(codec, element)
+    if (seen.has(form)) return false
+    seen.add(form)
+  }
+  return true
+}
+
+function storedForm(codec: Codec, element: unknown): string {
+  const writer = new ByteWriter(32)
+  codec.write([element], writer)
+  return writer.copy().toString('latin1')
+}

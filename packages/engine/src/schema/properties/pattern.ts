@@ -1,0 +1,26 @@
+/** `pattern`: a regular expression that is found in the string, as `=~` finds it. */
+import { formatForMessage } from '../../types/logical-type.ts'
+import { compileRegularExpression, type RegularExpression } from '../../types/regular-expression.ts'
+import { type AttributeProperty, invalidProperty } from './attribute-property.ts'
+
+export const pattern: AttributeProperty = {
+  field: 'pattern',
+  word: 'Pattern',
+  form: 'text',
+  types: 'strings',
+  appliesTo: ({ spec }) => spec.logicalType === 'string',
+  define(given) {
+    if (typeof given !== 'string') throw invalidProperty('pattern', `is a string, not ${formatForMessage(given)}`)
+    const compiled = compileRegularExpression(given, false)
+    if (typeof compiled === 'string') throw invalidProperty('pattern', `is a regular expression: ${compiled}`)
+    return given
+  },
+  constraint(stored) {
+    const expression = compileRegularExpression(stored as string, false) as RegularExpression
+    return {
+      name: 'pattern',
+      requirement: `has to match ${formatForMessage(stored)}`,
+      isSatisfied: (value) => expression.isIn(value as string),
+    }
+  },
+}

@@ -1,0 +1,11 @@
+/** `isReadOnly`: the value given at creation is never changed. */
+import { type AttributeProperty, defineFlag } from './attribute-property.ts'
+
+export const isReadOnly: AttributeProperty = {
+  field: 'isReadOnly',
+  word: 'ReadOnly',
+  form: 'flag',
+  types: 'attributes of referenceable classes',
+  appliesTo: ({ isElement, isEmbeddable }) => !isElement && !isEmbeddable,
+  define: (given) => defineFlag('isReadOnly', given),
+}

@@ -1,0 +1,48 @@
+/** `title`, `description`, `annotations`: what people and tools are to know of an attribute or a class. */
+import { formatForMessage } from '../../types/logical-type.ts'
+import { type AttributeProperty, invalidProperty } from './attribute-property.ts'
+
+const charactersMax = 10_000
+
+export const title = text('title', 'Title')
+export const description = text('description', 'Description')
+
+export const annotations: AttributeProperty = {
+  field: 'annotations',
+  word: 'Annotations',
+  form: 'texts',
+  types: 'attributes',
+  appliesTo: ({ isElement }) => !isElement,
+  define: (given) => defineAnnotations(given),
+}
+
+function text(field: string, word: string): AttributeProperty {
+  return {
+    field,
+    word,
+    form: 'text',
+    types: 'attributes',
+    appliesTo: ({ isElement }) => !isElement,
+    define: (given) => defineText(field, given),
+  }
+}
+
+/** Undefined for an empty one. Throws ValueError. */
+export function defineText(field: string, given: unknown): string | undefined {
+  if (typeof given !== 'string' || given.length > charactersMax) {
+    throw invalidProperty(field, `is a text of at most ${charactersMax} characters, not ${formatForMessage(given)}`)
+  }
+  return given === '' ? undefined : given
+}
+
+/** Texts by name, together at most as long as one text. Throws ValueError. */
+export function defineAnnotations(given: unknown): Readonly<Record<string, string>> | undefined {
+  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given)
+  const entries = isObject ? Object.entries(given) : []
+  if (!isObject || entries.some(([, value]) => typeof value !== 'string')) {
+    throw invalidProperty('annotations', `is an object of texts, not ${formatForMessage(given)}`)
+  }
+  const characters = entries.reduce((sum, [name, value]) => sum + name.length + (value as string).length, 0)
+  if (characters > charactersMax) throw invalidProperty('annotations', `have at most ${charactersMax} characters`)
+  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Record<string, string>)
+}

@@ -1,0 +1,57 @@
+/** ConstraintViolation: what a change writes that the constraints of a class refuse (contract 10.3). */
+import { AshlarError, type ErrorDetail } from '../errors.ts'
+import { constraintsOf, type Violation } from '../records/constraints.ts'
+import type { RecordFormats } from '../records/record-formats.ts'
+import { formatForMessage } from '../types/logical-type.ts'
+import type { ObjectState } from './working-set.ts'
+
+const valueCharactersMax = 200
+
+/** Throws ConstraintViolation, with an entry for each violation of the object. */
+export function checkConstraints(state: ObjectState, formats: RecordFormats): void {
+  const constraints = constraintsOf(state.format, formats)
+  if (constraints === undefined) return
+  const { before, values, changed } = state
+  if (before === undefined && constraints.areSatisfiedBy(values)) return
+  const violations = constraints.violations(values, before, changed)
+  if (violations.length > 0) throw violationError(state, violations)
+}
+
+function violationError(state: ObjectState, violations: readonly Violation[]): AshlarError {
+  const { name } = state.format.cls
+  const [first] = violations as readonly [Violation, ...Violation[]]
+  const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : ''
+  const message = `Class ${name}: ${sentence(first)}${more}.`
+  const details = violations.map((violation): ErrorDetail => {
+    const { attribute, constraint, path, value } = violation
+    const { declaringClass } = attribute.attribute
+    return {
+      place: ['attributes', ...path],
+      message: sentence(violation),
+      fault: {
+        className: declaringClass.isReferenceable ? name : declaringClass.name,
+        attributeName: attribute.attribute.outputName,
+        constraint,
+        value: truncated(value),
+        ...(state.stored === undefined ? {} : { oid: state.oid }),
+      },
+    }
+  })
+  return new AshlarError('ConstraintViolation', message, details)
+}
+
+/** Such as `attribute age has to be at least 0, not -1`. */
+function sentence({ attribute, constraint, requirement, path, value }: Violation): string {
+  const within = path.length > 1 ? ` (at ${path.join('.')})` : ''
+  const isShown = constraint !== 'isRequired' && constraint !== 'isReadOnly'
+  return `attribute ${attribute.attribute.outputName}${within} ${requirement}${isShown ? `, not ${formatForMessage(value)}` : ''}`
+}
+
+/** Strings, and the JSON of what is longer than a reply should repeat. */
+function truncated(value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value === 'string') return value.slice(0, valueCharactersMax)
+  if (typeof value !== 'object' || value === null) return value
+  const text = JSON.stringify(value, (_name, part: unknown) => (typeof part === 'bigint' ? String(part) : part))
+  return text.length <= valueCharactersMax ? value : text.slice(0, valueCharactersMax)
+}
