@@ -136,6 +136,7 @@ async function inline(root, outfile, entry, plugins, options) {
     alias: {
       '@ashlar/client': join(root, 'packages/client/src/index.ts'),
       '@ashlar/engine/limits': join(root, 'packages/engine/src/limits.ts'),
+      '@ashlar/engine/properties': join(root, 'packages/engine/src/schema/properties/index.ts'),
       '@ashlar/engine/store-address': join(root, 'packages/engine/src/storage/store-address.ts'),
       '@ashlar/engine': join(root, 'packages/engine/src/index.ts'),
     },

@@ -21,6 +21,7 @@ import { isRequired } from './required.ts'
 import { annotations, description, title } from './texts.ts'
 
 export type { AttributeProperty, Constraint, PropertyForm } from './attribute-property.ts'
+export { type ClassPropertyField, classPropertyFields } from './class-properties.ts'
 
 /** In the order in which definitions show them. */
 export const attributeProperties: readonly AttributeProperty[] = [

@@ -2,14 +2,18 @@
 import type { AttributeDefinition, ClassDescription, TransactionOperation, TypeDefinition } from '@ashlar/client'
 import { applyRenames, type RenamedSchema, type Renames } from './schema-renames.ts'
 import {
+  changedProperties,
+  definitionOf,
   isSameType,
   namespaceOf,
+  type Properties,
+  propertiesOf,
   type SchemaClass,
   type SchemaIndex,
   type SchemaState,
   typeOf,
 } from './schema-state.ts'
-import { attributeText, classText, indexText, typeText } from './schema-text.ts'
+import { alterationText, attributeText, classText, indexText, typeText } from './schema-text.ts'
 
 export interface PlanStep {
   /** A line for people, like the statement of DO. */
@@ -53,6 +57,7 @@ export function planOf(
     ...dropsAndRenames(kept, renamed),
     ...additions(added, kept),
     ...kept.flatMap(changeTypes),
+    ...kept.flatMap(changeProperties),
     ...subclassesFirst(dropped).map(dropClass),
     ...indexes.added.map(createIndex),
   ]
@@ -85,6 +90,17 @@ interface ClassChange {
   readonly paired: readonly AttributeDefinition[]
   /** References that lose their inverse, and are otherwise as before. */
   readonly unpaired: readonly AttributeDefinition[]
+  /** Attributes of the same type whose properties change. */
+  readonly constrained: readonly ConstrainedAttribute[]
+  /** Properties of the class; null for one that goes. */
+  readonly properties: Properties
+}
+
+/** Properties by field, null for one that goes. */
+interface ConstrainedAttribute {
+  readonly attributeName: string
+  readonly own: Properties
+  readonly element: Properties
 }
 
 function changeOf(before: SchemaClass, after: SchemaClass): ClassChange {
@@ -109,7 +125,20 @@ function changeOf(before: SchemaClass, after: SchemaClass): ClassChange {
     changed: differing.filter((attribute) => !paired.includes(attribute) && !unpaired.includes(attribute)),
     paired,
     unpaired,
+    constrained: after.attributes.flatMap((attribute) => {
+      const was = old.get(attribute.attributeName)
+      return was === undefined || differing.includes(attribute) ? [] : constraintChange(was, attribute)
+    }),
+    properties: changedProperties(before.properties, after.properties),
   }
+}
+
+function constraintChange(before: AttributeDefinition, after: AttributeDefinition): ConstrainedAttribute[] {
+  const [was, is] = [propertiesOf(before), propertiesOf(after)]
+  const own = changedProperties(was.own, is.own)
+  const element = changedProperties(was.element, is.element)
+  if (Object.keys(own).length + Object.keys(element).length === 0) return []
+  return [{ attributeName: after.attributeName, own, element }]
 }
 
 function inverseOf({ elementSpecification, inverseAttribute }: TypeDefinition): string | undefined {
@@ -207,9 +236,7 @@ function additions(added: readonly SchemaClass[], kept: readonly ClassChange[]):
   const grown = kept.filter((change) => change.added.length + change.paired.length > 0)
   if (added.length + grown.length === 0) return []
   const body: ClassDescription[] = [
-    ...added.map(({ className, isReferenceable, superClass, attributes }) => {
-      return { className, isReferenceable, superClass, attributes }
-    }),
+    ...added.map(({ properties, ...cls }) => ({ ...cls, ...properties })),
     ...grown.map((change) => ({
       className: change.after.className,
       attributes: [...change.added, ...change.paired],
@@ -232,19 +259,53 @@ function changeTexts(before: SchemaClass, after: SchemaClass, changed: readonly 
   const old = new Map(before.attributes.map((attribute) => [attribute.attributeName, attribute]))
   return changed.map((attribute) => {
     const was = old.get(attribute.attributeName) ?? attribute
-    const types = [was, attribute].map((one) => typeText(typeOf(one), 'asNeeded'))
+    const types = [was, attribute].map((one) => typeText(definitionOf(one), 'asNeeded'))
     return `CHANGE ${after.className}.${attribute.attributeName}: ${types.join(' → ')}`
   })
 }
 
 /** DO has no statement for it. */
 function changeTypes({ before, after, changed, unpaired }: ClassChange): PlanPart[] {
-  const attributesToChange = [...changed, ...unpaired]
-  if (attributesToChange.length === 0) return []
-  const steps = changeTexts(before, after, attributesToChange).map((text) => step(text))
+  const attributes = [...changed, ...unpaired]
+  if (attributes.length === 0) return []
+  const steps = changeTexts(before, after, attributes).map((text) => step(text))
+  const old = new Map(before.attributes.map((attribute) => [attribute.attributeName, attribute]))
+  const attributesToChange = attributes.map((attribute) => {
+    return {
+      ...attribute,
+      ...changedProperties(
+        propertiesOf(old.get(attribute.attributeName) ?? attribute).own,
+        propertiesOf(attribute).own,
+      ),
+    }
+  })
   const uri = `${classUri(after.className)}${unpaired.length === 0 ? '' : '?cascade=true'}`
   const stepAt = new Map(steps.map((_, i) => [`/attributesToChange/${i}`, i]))
   return [{ steps, operation: [{ method: 'put', uri, body: { attributesToChange } }], isConversion: true, stepAt }]
+}
+
+/** Constraints, defaults and texts of attributes, and the properties of the class. */
+function changeProperties({ after, constrained, properties }: ClassChange): PlanPart[] {
+  const hasClassFields = Object.keys(properties).length > 0
+  if (constrained.length === 0 && !hasClassFields) return []
+  const { className } = after
+  const body = {
+    ...(constrained.length === 0 ? {} : { attributesToConstrain: constrained.map(constraintBody) }),
+    ...(hasClassFields ? { classFields: properties } : {}),
+  }
+  const stepAt = new Map(constrained.map((_, i) => [`/attributesToConstrain/${i}`, i]))
+  const steps = [
+    ...constrained.map(({ attributeName, own, element }) =>
+      step(alterationText(className, attributeName, own, element)),
+    ),
+    ...(hasClassFields ? [step(alterationText(className, undefined, properties, {}))] : []),
+  ]
+  return [{ steps, operation: [{ method: 'put', uri: classUri(className), body }], stepAt }]
+}
+
+function constraintBody({ attributeName, own, element }: ConstrainedAttribute): Properties {
+  const elementSpecification = Object.keys(element).length === 0 ? {} : { elementSpecification: element }
+  return { attributeName, ...own, ...elementSpecification }
 }
 
 function dropClass({ className }: SchemaClass): PlanPart {
@@ -304,7 +365,7 @@ function hintsFor(
   })
   const ofAttributes = kept.flatMap(({ after, added: more, dropped: fewer }) =>
     (isFew(fewer, more) ? fewer : []).flatMap((one) => {
-      const like = more.filter((other) => isSameType(typeOf(one), typeOf(other)))
+      const like = more.filter((other) => isSameType(definitionOf(one), definitionOf(other)))
       return like.map((other) => hint(`${after.className}.${one.attributeName}`, other.attributeName))
     }),
   )

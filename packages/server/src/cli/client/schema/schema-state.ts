@@ -1,5 +1,7 @@
 /** A schema as the commands on schemas know it: the classes that people have made, and their indexes. */
+
 import type { AttributeDefinition, ClassRepresentation, TypeDefinition } from '@ashlar/client'
+import { attributeProperties, classPropertyFields } from '@ashlar/engine/properties'
 
 export interface SchemaClass {
   readonly className: string
@@ -7,7 +9,12 @@ export interface SchemaClass {
   readonly superClass: string | null
   /** Without inherited attributes. */
   readonly attributes: readonly AttributeDefinition[]
+  /** Such as `isAbstract` and `title`, by field; those that the class does not have are missing. */
+  readonly properties: Properties
 }
+
+/** Properties of an attribute or a class by field. */
+export type Properties = Readonly<Record<string, unknown>>
 
 export interface SchemaIndex {
   readonly name: string
@@ -41,12 +48,11 @@ export function schemaState(classes: readonly ClassRepresentation[], indexes: re
   return schemaOf(
     classes
       .filter(({ className, isInternal, isDeleted }) => !isInternal && !isDeleted && !isOwn(className))
-      .map(({ className, isReferenceable, superClass, attributes }) => ({
-        className,
-        isReferenceable,
-        superClass,
-        attributes,
-      })),
+      .map((cls) => {
+        const { className, isReferenceable, superClass, attributes } = cls
+        const properties = fieldsAmong(cls, classPropertyNames)
+        return { className, isReferenceable, superClass, attributes, properties }
+      }),
     indexes
       .filter(({ indexedClass, state }) => !isOwn(indexedClass) && state !== 'failed')
       .map(({ name, indexedClass, isUnique, keyAttributes }) => {
@@ -77,9 +83,49 @@ export function namespaceOf(className: string): string | null {
   return at < 0 ? null : className.slice(0, at)
 }
 
-/** Returns the type of an attribute or an element. */
-export function typeOf({ attributeName: _, ...type }: AttributeDefinition): TypeDefinition {
-  return type
+/** Returns the definition of an attribute: its type and its properties. */
+export function definitionOf({ attributeName: _, ...definition }: AttributeDefinition): TypeDefinition {
+  return definition
+}
+
+/** Returns the type of an attribute, without properties. */
+export function typeOf(attribute: AttributeDefinition): TypeDefinition {
+  const type = withoutProperties(definitionOf(attribute))
+  const { elementSpecification: element } = type
+  if (element === undefined) return type
+  return { ...type, elementSpecification: withoutProperties(element) }
+}
+
+/** Returns the properties of an attribute, and those of its elements. */
+export function propertiesOf(attribute: AttributeDefinition): {
+  readonly own: Properties
+  readonly element: Properties
+} {
+  const { elementSpecification: element } = attribute
+  return {
+    own: fieldsAmong(attribute, propertyNames),
+    element: element === undefined ? {} : fieldsAmong(element, propertyNames),
+  }
+}
+
+const propertyNames: ReadonlySet<string> = new Set(attributeProperties.map(({ field }) => field))
+const classPropertyNames: ReadonlySet<string> = new Set(classPropertyFields.map(({ field }) => field))
+
+function fieldsAmong(value: object, names: ReadonlySet<string>): Properties {
+  return Object.fromEntries(Object.entries(value).filter(([name, field]) => names.has(name) && field !== undefined))
+}
+
+function withoutProperties(type: TypeDefinition): TypeDefinition {
+  return Object.fromEntries(
+    Object.entries(type).filter(([name]) => !propertyNames.has(name)),
+  ) as unknown as TypeDefinition
+}
+
+/** Returns the fields whose values differ, with those of `after`; null for one that it does not have. */
+export function changedProperties(before: Properties, after: Properties): Properties {
+  const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+  const changed = fields.filter((field) => canonical(before[field] ?? null) !== canonical(after[field] ?? null))
+  return Object.fromEntries(changed.map((field) => [field, after[field] ?? null]))
 }
 
 /** Ignores the order of fields. */
@@ -89,6 +135,7 @@ export function isSameType(one: TypeDefinition, other: TypeDefinition): boolean 
 
 function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
   const entries = Object.entries(value).filter(([, field]) => field !== undefined)
   return `{${entries
     .sort()
@@ -102,9 +149,11 @@ export function isSameSchema(one: SchemaState, other: SchemaState): boolean {
 }
 
 function fingerprint({ classes, indexes }: SchemaState): string {
-  const ofClasses = classes.map(({ className, isReferenceable, superClass, attributes }) => {
-    const types = attributes.map((attribute) => `${attribute.attributeName}:${canonical(typeOf(attribute))}`).sort()
-    return [className, isReferenceable, superClass, types]
+  const ofClasses = classes.map(({ className, isReferenceable, superClass, attributes, properties }) => {
+    const types = attributes
+      .map((attribute) => `${attribute.attributeName}:${canonical(definitionOf(attribute))}`)
+      .sort()
+    return [className, isReferenceable, superClass, types, canonical(properties)]
   })
   return JSON.stringify([
     ofClasses,

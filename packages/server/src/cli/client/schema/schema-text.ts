@@ -1,6 +1,14 @@
 /** A schema as the text of DO that makes it: one class after the other by name, so that two versions of it can be compared line by line. */
 import type { AttributeDefinition, TypeDefinition } from '@ashlar/client'
-import { namespaceOf, type SchemaClass, type SchemaIndex, type SchemaState, typeOf } from './schema-state.ts'
+import { attributeProperties, classPropertyFields, type PropertyForm } from '@ashlar/engine/properties'
+import {
+  definitionOf,
+  namespaceOf,
+  type Properties,
+  type SchemaClass,
+  type SchemaIndex,
+  type SchemaState,
+} from './schema-state.ts'
 
 /** How names are quoted: only if they are no identifiers, or always, so that keywords can be names. */
 export type Quoting = 'asNeeded' | 'always'
@@ -30,11 +38,15 @@ export function schemaFiles({ classes, indexes }: SchemaState, quoting: Quoting)
 }
 
 export function classText(
-  { className, isReferenceable, superClass, attributes }: SchemaClass,
+  { className, isReferenceable, superClass, attributes, properties }: SchemaClass,
   quoting: Quoting,
 ): string[] {
   const above = superClass === null ? '' : ` SUPERCLASS ${pathText(superClass, quoting)}`
-  const head = `CREATE CLASS ${pathText(className, quoting)}${above}${isReferenceable ? '' : ' EMBEDDABLE'}`
+  const kind = `${isReferenceable ? '' : ' EMBEDDABLE'}${properties.isAbstract === true ? ' ABSTRACT' : ''}`
+  const { isAbstract: _, ...others } = properties
+  const shown = propertyTexts(classPropertyFields, others, quoting)
+  const withProperties = shown.length === 0 ? '' : ` WITH {${shown.join(', ')}}`
+  const head = `CREATE CLASS ${pathText(className, quoting)}${above}${kind}${withProperties}`
   if (attributes.length === 0) return [`${head} {}`]
   const lines = attributes.map((attribute, at) => {
     return `  ${attributeText(attribute, quoting)}${at === attributes.length - 1 ? '' : ','}`
@@ -43,7 +55,7 @@ export function classText(
 }
 
 export function attributeText(attribute: AttributeDefinition, quoting: Quoting): string {
-  return `${nameText(attribute.attributeName, quoting)}: ${typeText(typeOf(attribute), quoting)}`
+  return `${nameText(attribute.attributeName, quoting)}: ${typeText(definitionOf(attribute), quoting)}`
 }
 
 export function indexText({ name, indexedClass, isUnique, keys }: SchemaIndex, quoting: Quoting): string {
@@ -53,7 +65,7 @@ export function indexText({ name, indexedClass, isUnique, keys }: SchemaIndex, q
       .map((part) => pathText(part, quoting))
       .join('::'),
   )
-  const word = /^[A-Za-z_]\w*$/.test(name) ? nameText(name, quoting) : `'${name.replaceAll("'", "''")}'`
+  const word = /^[A-Za-z_]\w*$/.test(name) ? nameText(name, quoting) : literal(name)
   return `CREATE ${isUnique ? 'UNIQUE ' : ''}INDEX ${word} ON ${pathText(indexedClass, quoting)} (${paths.join(', ')})`
 }
 
@@ -108,7 +120,72 @@ export function typeText(type: TypeDefinition, quoting: Quoting): string {
     if (value === undefined || value === defaults[logicalType]?.[field]) return []
     return [`${name}: ${settingText(field, value, quoting)}`]
   })
-  return given.length === 0 ? word : `${word}{${given.join(', ')}}`
+  const all = [...given, ...propertyTexts(attributeProperties, { ...type }, quoting)]
+  return all.length === 0 ? word : `${word}{${all.join(', ')}}`
+}
+
+/** The change of the properties of an attribute or, without its name, of the class; null for one that goes. */
+export function alterationText(
+  className: string,
+  attributeName: string | undefined,
+  own: Properties,
+  element: Properties,
+): string {
+  const head = `ALTER CLASS ${pathText(className, 'asNeeded')}`
+  const known = attributeName === undefined ? classPropertyFields : attributeProperties
+  const texts = propertyTexts(known, own, 'asNeeded')
+  const elements = propertyTexts(attributeProperties, element, 'asNeeded')
+  const all = [...texts, ...(elements.length === 0 ? [] : [`Element: {${elements.join(', ')}}`])].join(', ')
+  return attributeName === undefined
+    ? `${head} {SET {${all}}}`
+    : `${head} {ALTER ${nameText(attributeName, 'asNeeded')} {${all}}}`
+}
+
+interface NamedProperty {
+  readonly field: string
+  readonly word: string
+  readonly form: PropertyForm
+}
+
+/** Properties as the braces of a type or a class have them: `Required`, `MinLength: 2`. */
+export function propertyTexts(known: readonly NamedProperty[], given: Properties, quoting: Quoting): string[] {
+  return known.flatMap(({ field, word, form }) => {
+    const value = given[field]
+    if (value === undefined) return []
+    if (form === 'flag' && value === true) return [word]
+    return [`${word}: ${propertyText(form, value, quoting)}`]
+  })
+}
+
+function propertyText(form: PropertyForm, value: unknown, quoting: Quoting): string {
+  if (value === null) return 'NULL'
+  switch (form) {
+    case 'word':
+      return nameText(String(value), quoting)
+    case 'texts':
+      return inParentheses(
+        Object.entries(value as Properties).map(([name, text]) => `${literal(name)} AS ${literal(text)}`),
+      )
+    case 'choices':
+      return inParentheses((value as readonly unknown[]).map(choiceText))
+    default:
+      return Array.isArray(value) ? inParentheses(value.map(literal)) : literal(value)
+  }
+}
+
+function choiceText(choice: unknown): string {
+  if (typeof choice !== 'object' || choice === null) return literal(choice)
+  const { value, label } = choice as { readonly value: unknown; readonly label: string }
+  return `${literal(value)} AS ${literal(label)}`
+}
+
+function inParentheses(values: readonly string[]): string {
+  return `(${values.join(', ')})`
+}
+
+function literal(value: unknown): string {
+  if (typeof value !== 'string') return String(value).toUpperCase()
+  return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }
 
 const paths: readonly string[] = ['referencedClass', 'inverseAttribute', 'edgeClass', 'class']
