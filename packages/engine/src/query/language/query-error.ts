@@ -40,8 +40,11 @@ export function placed(text: string, span: Span, error: unknown): unknown {
   if (!kindsOfTexts.has(error.kind)) return error
   const position = positionOf(text, span)
   const { type, message, errors, extensions } = error
-  const detail = { place, message: errors[0]?.message ?? message }
-  return new AshlarError(type, `Line ${position.line}, column ${position.column}: ${message}`, [detail], {
+  const [first = { message }] = errors
+  // Violations of constraints say more than their place.
+  const faults = errors.filter(({ fault }) => fault !== undefined)
+  const details = (faults.length === 0 ? [{ message: first.message }] : faults).map((one) => ({ ...one, place }))
+  return new AshlarError(type, `Line ${position.line}, column ${position.column}: ${message}`, details, {
     ...extensions,
     ...position,
   })

@@ -1,0 +1,289 @@
+/** Constraints, defaults and texts of attributes and classes, over HTTP (contract 10.1 to 10.3). */
+import { describe, expect } from 'vitest'
+import { classOf, embedded, type FdUnderTest, list } from './class-of.ts'
+import { expectProblem } from './expectations.ts'
+import { useFdPerTest } from './fd-per-test.ts'
+import { rule } from './rule.ts'
+import type { Reply, ServerUnderTest } from './server-under-test.ts'
+
+let server: ServerUnderTest
+let fd: FdUnderTest
+useFdPerTest(async (given) => {
+  ;({ server, fd } = given)
+})
+
+const classNamed = async (name: string) => (await server.get(fd.at(`/v1/schema/${name}`))).json
+const post = (cls: string, attributes: object): Promise<Reply> =>
+  server.post(fd.at('/v1/object'), { class: cls, attributes })
+const query = (text: string): Promise<Reply> => server.post(fd.at('/v1/query'), { query: text })
+const string = (more: object) => ({ logicalType: 'string', ...more })
+const integer = (more: object) => ({ logicalType: 'integer', ...more })
+
+/** The constraints that a reply says are violated, by attribute. */
+function violated(reply: Reply): string[] {
+  expectProblem({ ...reply, json: { ...reply.json, errors: [] } } as Reply, 422, 'ConstraintViolation')
+  return reply.json.errors.map((one: { attributeName: string; constraint: string }) => {
+    return `${one.attributeName} ${one.constraint}`
+  })
+}
+
+describe('definitions', () => {
+  rule(['10.1.1', '10.2.1'], 'are shown as they were given, behind the type', async () => {
+    const attributes = {
+      title: string({
+        isRequired: true,
+        minLength: 2,
+        maxLength: 80,
+        pattern: '^\\S',
+        title: 'Title',
+        description: 'd',
+      }),
+      status: string({ default: 'open', enumeration: ['open', { value: 'done', label: 'Done' }] }),
+      points: integer({ minimum: 0, exclusiveMaximum: 100, annotations: { unit: 'story points' } }),
+      due: { logicalType: 'date', minimum: '2000-01-01', maximum: '2099-12-31' },
+      tags: { ...list(string({ minLength: 1 })), minItems: 1, maxItems: 3, uniqueItems: true, default: ['x'] },
+      code: string({ isReadOnly: true }),
+    }
+    await fd.define(classOf('Task', attributes, { displayAttribute: 'title', title: 'Tasks', annotations: { a: 'b' } }))
+    const shown = await classNamed('Task')
+    for (const attribute of shown.attributes) {
+      expect(attribute).toMatchObject(attributes[attribute.attributeName as keyof typeof attributes])
+    }
+    expect(shown).toMatchObject({ displayAttribute: 'title', title: 'Tasks', annotations: { a: 'b' } })
+    expect(Object.keys(shown.attributes[0]).slice(-6)).toEqual([
+      ...['isRequired', 'minLength', 'maxLength', 'pattern', 'title', 'description'],
+    ])
+  })
+
+  rule('10.1.1', 'in DO say the same as in JSON', async () => {
+    const text = `UPDATE SCHEMA {
+      CREATE CLASS Base ABSTRACT WITH {DisplayAttribute: name, Title: 'Named things'} { name: String{Required} };
+      CREATE CLASS Task SUPERCLASS Base {
+        status: String{Default: 'open', Enumeration: ('open', 'done' AS 'It''s')},
+        points: Integer{Minimum: -5, ExclusiveMaximum: 100, Annotations: ('unit' AS 'points')},
+        rate: Real{Maximum: 1.5, Default: NULL},
+        tags: List{Element: String{MinLength: 1}, MaxItems: 3, UniqueItems, Default: ('a', 'b')},
+        mail: String{Pattern: '@', ReadOnly, Description: 'An address'} } }`.replace("'It''s'", "'It\\'s'")
+    const reply = await query(text)
+    expect(reply.status, reply.text).toBe(200)
+    expect(await classNamed('Base')).toMatchObject({
+      isAbstract: true,
+      displayAttribute: 'name',
+      title: 'Named things',
+    })
+    expect((await classNamed('Task')).attributes).toMatchObject([
+      { default: 'open', enumeration: ['open', { value: 'done', label: "It's" }] },
+      { minimum: -5, exclusiveMaximum: 100, annotations: { unit: 'points' } },
+      { maximum: 1.5, default: null },
+      { maxItems: 3, uniqueItems: true, default: ['a', 'b'], elementSpecification: { minLength: 1 } },
+      { pattern: '@', isReadOnly: true, description: 'An address' },
+    ])
+  })
+
+  rule('10.1.1', 'say nothing by false, null and an empty text', async () => {
+    await fd.define(classOf('A', { x: string({ isRequired: false, pattern: null, title: '', annotations: {} }) }))
+    expect((await classNamed('A')).attributes).toEqual([
+      { attributeName: 'x', logicalType: 'string', encoding: 'utf8', storage: 'variable' },
+    ])
+  })
+
+  rule('10.1.1', 'of a type that cannot have the field, or with a value that it cannot have', async () => {
+    const wrong = [
+      { logicalType: 'boolean', minimum: 1 },
+      string({ minimum: 1 }),
+      integer({ minLength: 1 }),
+      integer({ minimum: 'x' }),
+      integer({ minimum: 2 ** 40 }),
+      string({ minLength: -1 }),
+      string({ maxLength: 1.5 }),
+      string({ pattern: '(' }),
+      string({ pattern: 5 }),
+      string({ enumeration: [] }),
+      string({ enumeration: 'a' }),
+      string({ enumeration: ['a', 'a'] }),
+      string({ enumeration: [{ value: 'a' }] }),
+      string({ enumeration: Array.from({ length: 1001 }, (_, i) => `${i}`) }),
+      string({ isRequired: 'perhaps' }),
+      string({ default: 5 }),
+      string({ default: 'x', minLength: 2 }),
+      string({ default: 'c', enumeration: ['a', 'b'] }),
+      string({ uniqueItems: true }),
+      string({ title: 'x'.repeat(10_001) }),
+      string({ annotations: { a: 5 } }),
+      { ...list('string'), isRequired: true },
+      list(string({ isReadOnly: true })),
+      list(string({ default: 'x' })),
+    ]
+    for (const type of wrong) {
+      const reply = await fd.putSchema(classOf('A', { x: type }))
+      const message = expectProblem(reply, 422, 'InvalidDefinition')
+      expect(message, JSON.stringify(type)).toContain('Class A, attribute x')
+    }
+    const code = string({ isReadOnly: true })
+    expectProblem(await fd.putSchema(classOf('E', { code }, embedded)), 422, 'InvalidDefinition')
+    expectProblem(await fd.putSchema(classOf('A', {}, { displayAttribute: 'x' })), 422, 'InvalidDefinition')
+    expectProblem(await fd.putSchema(classOf('A', { x: string({ isRequried: true }) })), 400, 'UnknownField')
+    expectProblem(await server.get(fd.at('/v1/schema/A')), 404, 'ClassNotFound')
+  })
+
+  rule('10.1.5', 'listed again agree in what they give', async () => {
+    const x = string({ isRequired: true, maxLength: 5 })
+    await fd.define(classOf('A', { x }))
+    await fd.define(classOf('A', { x: 'string' }), classOf('B', { y: string({ minLength: 1 }) }))
+    await fd.define(classOf('A', { x }))
+    const message = expectProblem(
+      await fd.putSchema(classOf('A', { x: string({ maxLength: 6 }) })),
+      409,
+      'AttributeExists',
+    )
+    expect(message).toBe('Class A: attribute x exists with maxLength 5, not 6.')
+    expectProblem(await fd.putSchema(classOf('A', { x: string({ minLength: 1 }) })), 409, 'AttributeExists')
+    expect((await classNamed('A')).attributes[0]).toMatchObject({ isRequired: true, maxLength: 5 })
+  })
+})
+
+describe('values', () => {
+  rule(['10.1.2', '10.3.1'], 'each violation of an object is named', async () => {
+    await fd.define(
+      classOf('Task', {
+        title: string({ isRequired: true, minLength: 2 }),
+        status: string({ enumeration: ['open', 'done'] }),
+        points: integer({ minimum: 0, exclusiveMaximum: 10 }),
+        due: { logicalType: 'datetime', minimum: '2000-01-01T00:00:00' },
+        rate: { logicalType: 'real', exclusiveMinimum: 0, maximum: 1 },
+        mail: string({ pattern: '@' }),
+        tags: { ...list(string({ maxLength: 2 })), maxItems: 2, uniqueItems: true },
+      }),
+    )
+    const reply = await post('Task', {
+      ...{ title: '𝄞', status: 'odd', points: 10, due: '1999-12-31T23:59:59', rate: 0, mail: 'x' },
+      tags: ['a', 'a', 'abc'],
+    })
+    expect(violated(reply)).toEqual([
+      ...['title minLength', 'status enumeration', 'points exclusiveMaximum', 'due minimum'],
+      ...['rate exclusiveMinimum', 'mail pattern', 'tags maxItems', 'tags uniqueItems', 'tags maxLength'],
+    ])
+    expect(reply.json.errors[1]).toEqual({
+      pointer: '/attributes/status',
+      message: 'attribute status has to be one of "open", "done", not "odd"',
+      className: 'Task',
+      attributeName: 'status',
+      constraint: 'enumeration',
+      value: 'odd',
+    })
+    expect(reply.json.errors.at(-1)).toMatchObject({ pointer: '/attributes/tags/2', value: 'abc' })
+    expect(violated(await post('Task', {}))).toEqual(['title isRequired'])
+    const nulls = { title: 'ab', status: null, points: null, due: null, rate: null, mail: null }
+    expect((await post('Task', nulls)).status).toBe(201)
+    expect((await post('Task', { ...nulls, title: '𝄞𝄞', points: 9, rate: 1, tags: ['a', 'b'] })).status).toBe(201)
+    expect((await query('FROM Task RETURN COUNT() AS n')).json).toEqual([{ n: 2 }])
+  })
+
+  rule(
+    '10.1.3',
+    'that a creation leaves out are the default, or null where the default of the type is refused',
+    async () => {
+      await fd.define(
+        classOf('A', {
+          a: string({ default: 'x' }),
+          b: string({ isRequired: true, default: 'y' }),
+          c: integer({ minimum: 1 }),
+          d: integer({ maximum: 1 }),
+          e: string({ enumeration: ['p', 'q'] }),
+          f: { ...list('integer'), default: [1, 2] },
+          g: integer({ default: null }),
+          h: { logicalType: 'integer', storage: 'b64', default: '9223372036854775807' },
+        }),
+      )
+      const oid = await fd.create('A', {})
+      const defaults = { a: 'x', b: 'y', c: null, d: 0, e: null, f: [1, 2], g: null }
+      expect(await fd.read(oid)).toMatchObject(defaults)
+      expect((await server.get(fd.at(`/v1/object/${oid}`))).text).toContain('"h":9223372036854775807')
+      await fd.update(oid, { a: 'z', c: 5, d: 1, e: 'q', f: [], g: 3 })
+      await query('UPDATE A CLEAR a, c, d, e, f, g')
+      expect(await fd.read(oid)).toMatchObject(defaults)
+      await fd.update(oid, { a: null })
+      expect(await fd.read(oid)).toMatchObject({ a: null })
+    },
+  )
+
+  rule('10.1.4', 'of existing objects are what a new attribute was added with', async () => {
+    await fd.define(classOf('A', { x: 'integer' }), classOf('E', { i: 'integer' }, embedded))
+    await fd.define(classOf('A', { e: { logicalType: 'object', class: 'E' } }))
+    const oid = await fd.create('A', { x: 1 })
+    const added = { s: string({ default: 'old' }), n: integer({ minimum: 1 }) }
+    await fd.define(classOf('A', added), classOf('E', { t: string({ default: 'in' }) }, embedded))
+    await fd.define(classOf('A', { later: 'integer' }))
+    expect(await fd.read(oid)).toMatchObject({ x: 1, s: 'old', n: null, e: { i: 0, t: 'in' } })
+    expect((await query("FROM A WHERE s = 'old' AND n IS NULL RETURN x")).json).toEqual([{ x: 1 }])
+    await fd.index('byS', 'A', false, 's')
+    expect((await query("FROM A WHERE s = 'old' RETURN x")).json).toEqual([{ x: 1 }])
+  })
+
+  rule('10.1.6', 'of embedded objects', async () => {
+    await fd.define(
+      classOf('Money', { amount: integer({ minimum: 0 }), currency: string({ isRequired: true }) }, embedded),
+      classOf('Order', {
+        total: { logicalType: 'object', class: 'Money' },
+        lines: { ...list({ logicalType: 'object', class: 'Money' }), maxItems: 2 },
+      }),
+    )
+    const total = { amount: 1, currency: 'EUR' }
+    expect(violated(await post('Order', {}))).toEqual(['currency isRequired'])
+    const reply = await post('Order', { total, lines: [total, { amount: -1 }] })
+    expect(violated(reply)).toEqual(['amount minimum', 'currency isRequired'])
+    expect(reply.json.errors[0]).toMatchObject({ pointer: '/attributes/lines/1/amount', className: 'Money' })
+    const oid = await fd.create('Order', { total, lines: [total] })
+    const merged = await server.put(fd.at(`/v1/object/${oid}`), { attributes: { total: { amount: -5 } } })
+    expect(violated(merged)).toEqual(['amount minimum'])
+    expect(merged.json.errors[0].oid).toBe(oid)
+    expect(await fd.read(oid)).toMatchObject({ total })
+  })
+
+  rule('10.3.3', 'sent back as they are, and read-only ones', async () => {
+    await fd.define(classOf('A', { code: string({ isReadOnly: true }), n: integer({ maximum: 5 }) }))
+    const oid = await fd.create('A', { code: 'c', n: 1 })
+    await fd.update(oid, { code: 'c', n: 2 })
+    expect(violated(await server.put(fd.at(`/v1/object/${oid}`), { attributes: { code: 'd', n: 3 } }))).toEqual(['code isReadOnly'])
+    expect(violated(await query('UPDATE A CLEAR code'))).toEqual(['code isReadOnly'])
+    expect(await fd.read(oid)).toMatchObject({ code: 'c', n: 2 })
+  })
+
+  rule('10.3.2', 'on every way to write', async () => {
+    await fd.define(classOf('A', { n: integer({ maximum: 5 }), tags: { ...list('string'), maxItems: 1 } }))
+    await fd.index('byN', 'A', true, 'n')
+    const oid = await fd.create('A', { n: 1 })
+    const uri = `/v1/object/${oid}`
+    const lines = (count: number, last: number): string => {
+      const body = Array.from({ length: count }, (_, i) => ({ class: 'A', attributes: { n: -10 - i } }))
+      return [...body, { class: 'A', attributes: { n: last } }].map((line) => JSON.stringify(line)).join('\n')
+    }
+    const ndjson = { 'content-type': 'application/x-ndjson' }
+    const replies = [
+      await server.put(fd.at(uri), { attributes: { n: 6 } }),
+      await server.put(fd.at(uri), { attributes: { tags: { action: 'add', elements: ['a', 'b'] } } }),
+      await server.post(fd.at('/v1/transaction'), [{ method: 'put', uri, body: { attributes: { n: 6 } } }]),
+      await server.post(fd.at('/v1/object'), [{ class: 'A', attributes: { n: 6 } }]),
+      await query('CREATE A {n: 6}'),
+      await query('UPDATE A SET n TO 6'),
+      await query("UPDATE A ADD {'a', 'b'} TO tags"),
+      await query('UPDATE A WHERE n = 1 SET n TO n + 5'),
+      await query('FOR EACH o IN LIST{1} => (CREATE A {n: 5 + $o})'),
+      await server.post(fd.at('/v1/query'), { query: 'UPDATE A SET n TO $n', parameters: { n: 6 } }),
+      await server.send('POST', `${fd.at('/v1/object')}&atomic=true`, { raw: lines(2, 6), headers: ndjson }),
+      await server.send('POST', `${fd.at('/v1/object')}&atomic=true`, { raw: lines(100, 6), headers: ndjson }),
+    ]
+    for (const [i, reply] of replies.entries()) {
+      expect([i, reply.status, reply.json.type], reply.text).toEqual([i, 422, 'ConstraintViolation'])
+    }
+    expect((await query('FROM A RETURN n, tags')).json).toEqual([{ n: 1, tags: [] }])
+  })
+
+  rule('10.2.2', 'of abstract classes', async () => {
+    await fd.define(classOf('Base', { n: 'integer' }, { isAbstract: true }), classOf('A', {}, { superClass: 'Base' }))
+    expectProblem(await post('Base', {}), 422, 'ClassIsAbstract')
+    expectProblem(await query('CREATE Base {n: 1}'), 422, 'ClassIsAbstract')
+    await fd.create('A', { n: 1 })
+    expect((await query('FROM Base RETURN n')).json).toEqual([{ n: 1 }])
+  })
+})
