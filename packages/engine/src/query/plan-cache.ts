@@ -1,4 +1,5 @@
 /** Texts that were parsed and statements that were planned before: kept while catalog, dialect and the variables' types stay. */
+import { AshlarError } from '../errors.ts'
 import { plansBytesMax } from '../limits.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
@@ -23,6 +24,7 @@ import { type Dialect, dialectDefault } from './language/dialect.ts'
 import { liftLiterals, parseLifted } from './parse/lift-literals.ts'
 import { parse, statementsOf } from './parse/parse.ts'
 import { givenScalar, type TypedValue, typeSignature } from './values/parameter-value.ts'
+import type { Convert } from './values/scalars/scalar-kind.ts'
 import { noTextFormats, type TextFormats } from './values/text-format.ts'
 import type { ValueType } from './values/value-type.ts'
 
@@ -61,6 +63,13 @@ export interface Uses {
   readonly inner: readonly InnerStatement[]
   /** The variables that it depends on, by name, each with the signature of its type: a text may have thousands of others. */
   readonly variables: ReadonlyMap<string, string>
+  /** What it does with values that were taken out of the text: it is for those that can be converted. */
+  readonly conversions: readonly Conversion[]
+}
+
+interface Conversion {
+  readonly name: string
+  readonly convert: Convert
 }
 
 type Plans = WeakMap<Statement | Expression, KeptPlan>
@@ -75,6 +84,7 @@ export interface KeptPlan {
 /** The types of variables, and which of them were asked for. */
 class AskedVariables implements VariableTypes {
   readonly signatures = new Map<string, string>()
+  readonly conversions: Conversion[] = []
   private readonly variables: ReadonlyMap<string, TypedValue>
 
   constructor(variables: ReadonlyMap<string, TypedValue>) {
@@ -85,6 +95,11 @@ class AskedVariables implements VariableTypes {
     const type = this.variables.get(name)?.type
     if (type !== undefined) this.signatures.set(name, typeSignature(type))
     return type
+  }
+
+  requireConvertible(name: string, convert: Convert): void {
+    convert(this.variables.get(name)?.value)
+    this.conversions.push({ name, convert })
   }
 
   has(name: string): boolean {
@@ -180,6 +195,8 @@ export interface ParsedText {
   readonly statements: readonly Statement[]
   /** Values that were taken out of the text, by the names of the variables that the statements have for them. */
   readonly lifted: ReadonlyMap<string, TypedValue>
+  /** The text without these values. */
+  readonly shape?: string
 }
 
 const noneLifted: ReadonlyMap<string, TypedValue> = new Map()
@@ -204,11 +221,11 @@ export class PlanCache {
 
   /** At once. Throws QuerySyntaxError, and LimitExceeded for a statement that is too long. */
   parsed(text: string, statementTokensMax: number): ParsedText {
-    const known = this.texts.get(text) ?? this.parsedByShape(text, statementTokensMax)
-    if (known !== undefined) return known
-    const parsed = asWritten(parse(text, statementTokensMax))
-    if (text.length <= textCharactersKept) this.keep(text, parsed)
-    return parsed
+    return (
+      this.texts.get(text) ??
+      this.parsedByShape(text, statementTokensMax) ??
+      this.parsedAsWritten(text, statementTokensMax)
+    )
   }
 
   /** The same for a long text, which is not kept: the event loop is free between two statements. */
@@ -222,18 +239,18 @@ export class PlanCache {
     return asWritten(statements)
   }
 
-  /** As `parsed`, with every value where the text has it; from now on for all texts of the shape where `isLasting`. */
-  parsedAsWritten(text: string, statementTokensMax: number, isLasting: boolean): ParsedText {
+  /** As `parsed`, with every value where the text has it. */
+  parsedAsWritten(text: string, statementTokensMax: number): ParsedText {
+    const known = this.texts.get(text)
+    if (known !== undefined) return known
     const parsed = asWritten(parse(text, statementTokensMax))
-    if (!isLasting) return parsed
-    const lifted = liftLiterals(text)
-    if (lifted !== undefined) this.shapes.set(lifted.shape, false, bytesOf(lifted.shape, false))
-    this.keep(text, parsed)
+    if (text.length <= textCharactersKept) this.texts.set(text, parsed, bytesOf(text, parsed.statements))
     return parsed
   }
 
-  private keep(text: string, parsed: ParsedText): void {
-    this.texts.set(text, parsed, bytesOf(text, parsed.statements))
+  /** From now on, all texts of the shape are parsed as they are written. */
+  keepValues(shape: string): void {
+    this.shapes.set(shape, false, bytesOf(shape, false))
   }
 
   private parsedByShape(text: string, statementTokensMax: number): ParsedText | undefined {
@@ -245,7 +262,7 @@ export class PlanCache {
       statements = parseLifted(text, lifted, statementTokensMax) ?? false
       this.shapes.set(shape, statements, bytesOf(shape, statements))
     }
-    return statements === false ? undefined : { statements, lifted: typed(values) }
+    return statements === false ? undefined : { statements, lifted: typed(values), shape }
   }
 
   /** Throws QueryError, also where the type is not the one wanted. */
@@ -272,7 +289,8 @@ export class PlanCache {
     const asked = new AskedVariables(context.variables)
     const binder = createBinder(context, asked, context.outer)
     const plan = withinSpan(this.spans, 'plan', () => make(binder))
-    const planned = { plan, nested: binder.nested, inner: binder.inner, variables: asked.signatures }
+    const { signatures: variables, conversions } = asked
+    const planned = { plan, nested: binder.nested, inner: binder.inner, variables, conversions }
     this.plansOf(catalog).set(statement, { dialect, formats: formatsSignature(context.textFormats), planned })
     return planned
   }
@@ -309,7 +327,18 @@ export function isFor(
   textFormats: TextFormats,
   variables: ReadonlyMap<string, TypedValue>,
 ): boolean {
-  return dialect === ofDialect && formats === formatsSignature(textFormats) && areSame(planned.variables, variables)
+  if (dialect !== ofDialect || formats !== formatsSignature(textFormats)) return false
+  return areSame(planned.variables, variables) && areConvertible(planned.conversions, variables)
+}
+
+function areConvertible(conversions: readonly Conversion[], variables: ReadonlyMap<string, TypedValue>): boolean {
+  try {
+    for (const { name, convert } of conversions) convert(variables.get(name)?.value)
+    return true
+  } catch (error) {
+    if (error instanceof AshlarError) return false
+    throw error
+  }
 }
 
 /** Whether the variables have the types with these signatures. */

@@ -24,8 +24,6 @@ export interface PreparedText {
   readonly statements: readonly Statement[]
   readonly texts: ScriptContext
   readonly state: ScriptState
-  /** Some of the variables are values of the text. */
-  readonly isLifted: boolean
 }
 
 /** Throws LimitExceeded. */
@@ -72,9 +70,10 @@ function withValues(
   mayLift: boolean,
   slice: TimeSlice,
 ): Awaitable<PreparedText> {
-  const isToBeRun = parsed.lifted.size === 0 || (mayLift && classify(parsed.statements) === 'read')
+  // Changes of the schema keep values as names and settings.
+  const isToBeRun = parsed.shape === undefined || (mayLift && classify(parsed.statements) !== 'define')
   const { statementTokensMax } = resources.database.limits
-  const toRun = isToBeRun ? parsed : resources.plans.parsedAsWritten(request.text, statementTokensMax, false)
+  const toRun = isToBeRun ? parsed : resources.plans.parsedAsWritten(request.text, statementTokensMax)
   const { parameters } = request
   const prepared = preparedText(toRun, request, resources, memory, slice)
   if (parameters === undefined) return prepared
@@ -119,7 +118,7 @@ async function takeParameters(
 type Parameters = NonNullable<QueryRequest['parameters']>
 
 function preparedText(
-  { statements, lifted }: ParsedText,
+  { statements, lifted, shape }: ParsedText,
   request: QueryRequest,
   {
     database: { limits, store, restriction, temporary, isolation },
@@ -137,6 +136,7 @@ function preparedText(
     statements,
     texts: {
       text: request.text,
+      shape,
       dialect: request.dialect ?? dialect,
       limits,
       capabilities: restriction?.capabilities ?? store.capabilities,
@@ -153,7 +153,6 @@ function preparedText(
       user,
     },
     state: { variables: lifted.size === 0 ? new Map() : new Map(lifted), textFormats: noTextFormats },
-    isLifted: lifted.size > 0,
   }
 }
 

@@ -5,14 +5,13 @@ import { CatalogTransaction, type OpenCatalogTransaction, runInCatalogTransactio
 import { AshlarError, assert } from '../errors.ts'
 import { TrialContainers } from '../records/trial-containers.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import { caught } from '../store/awaitable.ts'
+import { caught, mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Entry, Snapshot, SnapshotOptions } from '../store/store.ts'
 import { type LastingRead, lateReadError, withLastingSnapshot, withSnapshot } from '../store/with-snapshot.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { type EndSpan, withinSpan } from '../work-spans.ts'
 import { transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { answerAtOnce } from './answer-at-once.ts'
-import { valueMatters } from './bind/coercion.ts'
 import { classify, effectOf } from './classify.ts'
 import { createIndex } from './create-index-online.ts'
 import { wantedOf } from './effects-of-text.ts'
@@ -38,7 +37,6 @@ import { type CommitHooks, type RowsReceipt, TextCommits } from './script-commit
 import { copyOfState, isOneSelect, ScriptExecutor, type ScriptState } from './script-executor.ts'
 import type { Answer } from './statements/answer.ts'
 import { importedElements, runBody } from './statements/for-each.ts'
-import { noTextFormats } from './values/text-format.ts'
 
 /**
  * Throws QuerySyntaxError, QueryError, LimitExceeded, ServerBusy, and what changes of objects and of the schema throw. What the request
@@ -130,7 +128,7 @@ async function replyLater(answered: Promise<RowChunks>, memory: RequestMemory): 
 }
 
 function answer(prepared: PreparedText, request: QueryRequest, resources: QueryResources): Awaitable<RowChunks> {
-  const { statements, texts, state } = prepared
+  const { statements, texts } = prepared
   if (request.slice !== undefined) choosePlace(statements, request, request.slice)
   if (request.explain !== undefined || isAnalyzedChange(statements)) {
     return explained(prepared, request, resources).then((rows) => chunksOf(rows, texts.memory))
@@ -138,13 +136,12 @@ function answer(prepared: PreparedText, request: QueryRequest, resources: QueryR
   const receipt = request.once === undefined ? undefined : resources.database.receipts.of(request.once)
   const [only] = statements
   if (only?.kind === 'createIndex' && statements.length === 1) return createIndex(only, texts, resources, receipt)
-  if (classify(statements) === 'read') {
-    const options: SnapshotOptions = { isolation: 'readOnly', mayShare: true, watch: request.watch }
-    return prepared.isLifted
-      ? readLifted(prepared, request, resources, options)
-      : read(statements, texts, state, resources, options)
-  }
-  return change(prepared, request, resources, receipt)
+  const options: SnapshotOptions = { isolation: 'readOnly', mayShare: true, watch: request.watch }
+  const run =
+    classify(statements) === 'read'
+      ? (text: PreparedText) => read(text, resources, options)
+      : (text: PreparedText) => change(text, request, resources, receipt)
+  return texts.shape === undefined ? run(prepared) : runLifted(prepared, texts.shape, resources, run)
 }
 
 /** Changes of the schema go on in the background of the main thread; a text of several commits must not be abandoned after the first of them. */
@@ -154,22 +151,30 @@ function choosePlace(statements: readonly Statement[], { explain, watch }: Query
   else if (effect === 'write' && explain === undefined && statements.some(isStepwise)) slice.commit()
 }
 
-/** What fails because a value was taken out of the text, and what is told of a piece of it, is as if none had been. */
-function readLifted(
-  { statements, texts, state }: PreparedText,
-  request: QueryRequest,
-  resources: QueryResources,
-  options: SnapshotOptions,
+/**
+ * What fails because values were taken out of the text, and what is told of a piece of it, is as if none had been: nothing was committed by then. What succeeds with its
+ * values alone is carried out with them from now on.
+ */
+function runLifted(
+  prepared: PreparedText,
+  shape: string,
+  { database, plans }: QueryResources,
+  run: (prepared: PreparedText) => Awaitable<RowChunks>,
 ): Awaitable<RowChunks> {
+  const { texts, state } = prepared
+  const held = texts.memory.requestBytes
   return caught(
-    () => read(statements, texts, state, resources, options),
+    () => run(prepared),
     (error) => {
-      const isOfText = error === valueMatters || (error instanceof AshlarError && 'line' in error.extensions)
-      if (!isOfText) throw error
-      const { database, plans } = resources
-      const written = plans.parsedAsWritten(request.text, database.limits.statementTokensMax, error === valueMatters)
-      const given = new Map([...state.variables].filter(([name]) => !isLifted(name)))
-      return read(written.statements, texts, { variables: given, textFormats: noTextFormats }, resources, options)
+      if (!(error instanceof AshlarError) || error.type !== 'QueryError') throw error
+      texts.memory.releaseAllBut(held)
+      const { statements } = plans.parsedAsWritten(texts.text, database.limits.statementTokensMax)
+      const variables = new Map([...state.variables].filter(([name]) => !isLifted(name)))
+      const written = { statements, texts: { ...texts, shape: undefined }, state: { ...state, variables } }
+      return mapAwaitable(run(written), (chunks) => {
+        plans.keepValues(shape)
+        return chunks
+      })
     },
   )
 }
@@ -303,9 +308,7 @@ async function plansRows(
 
 /** The snapshot lives as long as somebody takes rows from it. */
 function read(
-  statements: readonly Statement[],
-  texts: ScriptContext,
-  state: ScriptState,
+  { statements, texts, state }: PreparedText,
   resources: QueryResources,
   options: SnapshotOptions,
 ): Awaitable<RowChunks> {

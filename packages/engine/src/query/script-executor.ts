@@ -85,7 +85,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     this.analysis = analysis
     this.resources = resources
     this.script = script
-    this.text = script.text
+    this.text = script.shape ?? script.text
     this.plans = resources.plans
     this.importDirectory = resources.importDirectory
     this.variables = state.variables
@@ -176,7 +176,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
       const answer = kindOf(statement).run(statement, this, isAnswer)
       return answer instanceof Promise ? this.placedLater(answer, statement) : this.placedRows(answer, statement)
     } catch (error) {
-      throw placed(this.text, statement, error)
+      throw placed(this.script.text, statement, error)
     }
   }
 
@@ -187,7 +187,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
       return this.placedRows(rows, statement)
     } catch (error) {
       await this.closeSources()
-      throw placed(this.text, statement, error)
+      throw placed(this.script.text, statement, error)
     }
   }
 
@@ -199,7 +199,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     try {
       yield* rows
     } catch (error) {
-      throw placed(this.text, statement, error)
+      throw placed(this.script.text, statement, error)
     } finally {
       if (this.heldSources !== undefined) await this.closeSources()
     }
@@ -382,7 +382,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   changeContext(): ChangeContext {
     const { catalogTransaction } = this
     return {
-      text: this.text,
+      text: this.script.text,
       unit: catalogTransaction.beginUnit(),
       count: (objects) => catalogTransaction.count(objects),
     }

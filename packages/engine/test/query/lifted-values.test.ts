@@ -18,6 +18,20 @@ describe('the values of a text', () => {
     ['FROM Car WHERE n<1 ORDER BY n', 'FROM Car WHERE n<2 ORDER BY n'],
     ["FROM Car WHERE (n != 1 OR license = 'x')", "FROM Car WHERE (n != 2 OR license = 'y')"],
     ['FROM Car WHERE license = "n = 1 AND" AND n = 1', 'FROM Car WHERE license = "it\'s = 2!" AND n = 1'],
+    ["UPDATE Car WHERE n = 1 SET n TO 2, license TO 'a'", "UPDATE Car WHERE n = 3 SET n TO 4, license TO 'b'"],
+    ["CREATE Car {license: 'a', n: 1}; FROM Car", "CREATE Car {license: 'b', n: 2}; FROM Car"],
+    [
+      "UPSERT Car {license: 'a', n: 1} ON (license); FROM Car",
+      "UPSERT Car {license: 'b', n: 2} ON (license); FROM Car",
+    ],
+    [
+      'LET c = LOOKUP Car WHERE n = 1; DELETE Car WHERE n = 1',
+      'LET c = LOOKUP Car WHERE n = 2; DELETE Car WHERE n = 3',
+    ],
+    [
+      'IF EXISTS (FROM Car WHERE n = 1) THEN (CREATE Car {n: 1}); FROM Car',
+      'IF EXISTS (FROM Car WHERE n = 2) THEN (CREATE Car {n: 3}); FROM Car',
+    ],
   ]
   it.each(together)('are taken out: %s', (one, other) => {
     expect(sameStatements(one, other)).toBe(true)
@@ -34,7 +48,11 @@ describe('the values of a text', () => {
     ['FROM Car WHERE license = "a\\t"', 'FROM Car WHERE license = "b\\t"'],
     ['FROM Car /* n = 1 */ WHERE n = 1', 'FROM Car /* n = 2 */ WHERE n = 1'],
     ['FROM Car /* n = \u0001 */ WHERE n = 1', 'FROM Car /* n = 2 */ WHERE n = 1'],
-    ['FROM Car WHERE n = 1 RETURN n; FROM Car', 'FROM Car WHERE n = 2 RETURN n; FROM Car'],
+    ['FROM Car WHERE n = 1 RETURN n = 1; FROM Car', 'FROM Car WHERE n = 2 RETURN n = 2; FROM Car'],
+    ['SHOW PARAMETERS; FROM Car WHERE n = 1', 'SHOW PARAMETERS; FROM Car WHERE n = 2'],
+    ['EXPLAIN FROM Car WHERE n = 1', 'EXPLAIN FROM Car WHERE n = 2'],
+    ['CREATE Car {n: 1.5}; FROM Car', 'CREATE Car {n: 2.5}; FROM Car'],
+    ['CREATE Car {n: 1, at: 8:05}; FROM Car', 'CREATE Car {n: 1, at: 8:06}; FROM Car'],
   ]
   it.each(apart)('stay in it: %s', (one, other) => {
     expect(sameStatements(one, other)).toBe(false)

@@ -1,5 +1,6 @@
 /** The targets of SET, CLEAR, ADD and REMOVE (docs/query-language.md, Creating and changing). */
 import type { Expression, Span } from '../language/ast.ts'
+import { isMasked } from '../parse/lift-literals.ts'
 import { isMany, isReference, type ValueType } from '../values/value-type.ts'
 import type { Bound, BoundAttribute } from './bound.ts'
 import { boundKey } from './bound-key.ts'
@@ -43,7 +44,9 @@ export function collectionTarget(expression: Expression, scope: Scope, binder: B
 
 export function bindTarget(expression: Expression, scope: Scope, binder: Binder): BoundTarget {
   const span = { start: expression.start, end: expression.end }
-  const text = `'${binder.text.slice(span.start, span.end).slice(0, 60)}'`
+  const written = binder.text.slice(span.start, span.end)
+  if (isMasked(written)) throw binder.error(span, 'targets are compared by their text')
+  const text = `'${written.slice(0, 60)}'`
   if (expression.kind === 'subscript' || expression.kind === 'slice') {
     const whole = bindTarget(expression.object, scope, binder)
     if (whole.elements !== undefined) throw binder.error(expression, `${text} is not an element of one collection`)

@@ -28,9 +28,6 @@ export function coerced(bound: Bound, type: ValueType, binder: Binder, what?: st
   return { kind: 'convert', operand: bound, convert, type, start, end }
 }
 
-/** Thrown if a plan needs the value of an extracted literal; the statement is then planned as written. */
-export const valueMatters: unique symbol = Symbol('the value matters')
-
 /** Unifies values of one kind; the first datetime decides on the presence of an offset. Throws QueryError. */
 export function alikeMoments(values: readonly Bound[], binder: Binder): Bound[] {
   const first = values.find(({ type }) => type.kind === 'datetime' || type.kind === 'datetimeoffset')
@@ -62,9 +59,12 @@ function conversion(from: ValueType, type: ValueType, subject: Subject): Convert
 /** The conversion of values that are constant before the rows. */
 function constantConversion(from: ValueType, type: ValueType, subject: Subject): Convert | undefined {
   if (from.kind === 'string' && type.kind !== 'string' && canBeText(type)) {
-    // An invalid text must be reported at binding, with the text.
-    if (subject.bound.kind === 'variable' && isLifted(subject.bound.name)) throw valueMatters
-    return (value) => toClientError(subject, () => valueOfText(type, value as string, subject.binder.textFormats))
+    const convert: Convert = (value) =>
+      toClientError(subject, () => valueOfText(type, value as string, subject.binder.textFormats))
+    // An invalid literal is reported at binding, whether or not there are rows.
+    const { bound, binder } = subject
+    if (bound.kind === 'variable' && isLifted(bound.name)) binder.variables.requireConvertible(bound.name, convert)
+    return convert
   }
   if (type.kind !== 'real' || !isNumeric(from)) return undefined
   if (type.isSingle === true) return (value) => Math.fround(Number(value))

@@ -6,6 +6,7 @@ import { noOid } from '../../types/oid.ts'
 import type { Alias, Expression, Span, Statement } from '../language/ast.ts'
 import type { Dialect } from '../language/dialect.ts'
 import { queryError } from '../language/query-error.ts'
+import type { Convert } from '../values/scalars/scalar-kind.ts'
 import type { TextFormats } from '../values/text-format.ts'
 import { booleanType, isReference, typeOfSpec, type ValueType } from '../values/value-type.ts'
 import type { Bound, BoundAggregate, BoundAttribute, BoundWindow } from './bound.ts'
@@ -60,6 +61,8 @@ export function namesOf(scope: Scope | undefined): Scope | undefined {
 }
 
 export interface VariableTypes {
+  /** The plan is for values of the variable that can be converted. Throws what `convert` throws for the one that there is. */
+  requireConvertible(name: string, convert: Convert): void
   get(name: string): ValueType | undefined
   has(name: string): boolean
   keys(): Iterable<string>

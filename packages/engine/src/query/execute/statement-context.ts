@@ -48,6 +48,8 @@ const arenaBytesMin = 2_048
 
 export interface ScriptContext {
   readonly text: string
+  /** In place of the text where statements are planned whose values were taken out of it; see `liftLiterals`. */
+  readonly shape?: string | undefined
   readonly dialect: Dialect
   readonly limits: EngineLimits
   readonly capabilities: StoreCapabilities

@@ -48,19 +48,28 @@ export function parsePredicate(text: string, tokensMax: number): Expression {
   return predicate
 }
 
+/** Other tokens in place of those of a text, and another text in place of the pieces of it that statements keep. */
+interface Replacement {
+  readonly shape: string
+  inPlace(token: Token): Token
+}
+
 /**
- * One statement after the other, each parsed when it is asked for. `inPlace`: other tokens in place of those of the text. Throws QuerySyntaxError,
- * and LimitExceeded for a statement of too many tokens.
+ * One statement after the other, each parsed when it is asked for. Throws QuerySyntaxError, and LimitExceeded for a statement of too many
+ * tokens.
  */
 export function* statementsOf(
   text: string,
   statementTokensMax: number,
-  inPlace?: (token: Token) => Token,
+  replacement?: Replacement,
 ): Generator<Statement> {
   const lexer = new Lexer(text)
   const next = (): TokenCursor => {
     const tokens = statementTokens(lexer, text, statementTokensMax)
-    const cursor = new TokenCursor(text, inPlace === undefined ? tokens : tokens.map(inPlace), parseStatement)
+    const cursor =
+      replacement === undefined
+        ? new TokenCursor(text, tokens, parseStatement)
+        : new TokenCursor(replacement.shape, tokens.map(replacement.inPlace), parseStatement)
     while (cursor.takeSymbol(';'));
     return cursor
   }
