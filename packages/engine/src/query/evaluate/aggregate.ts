@@ -17,7 +17,7 @@ export interface Accumulator {
   /** To an accumulator that was given nothing yet. */
   restore(saved: readonly unknown[]): void
   /** What it holds in memory beyond a fixed size, in elements. */
-  readonly held: number
+  readonly retained: number
 }
 
 /** Makes one for each group, or each collection. `operand`: the type of the values; undefined for COUNT(). */
@@ -58,7 +58,7 @@ function plainAccumulators(name: AggregateName, operand: ValueType | undefined):
 }
 
 class Count implements Accumulator {
-  readonly held = 0
+  readonly retained = 0
   private count = 0
 
   add(): boolean {
@@ -80,7 +80,7 @@ class Count implements Accumulator {
 }
 
 class Sum implements Accumulator {
-  readonly held = 0
+  readonly retained = 0
   private readonly plus: Total['add']
   private sum: unknown = null
 
@@ -110,7 +110,7 @@ class Sum implements Accumulator {
 }
 
 class Average implements Accumulator {
-  readonly held = 0
+  readonly retained = 0
   private readonly average: Total['average']
   private sum = 0
   private count = 0
@@ -141,7 +141,7 @@ class Average implements Accumulator {
 }
 
 class Extreme implements Accumulator {
-  readonly held = 0
+  readonly retained = 0
   private readonly compare: Compare
   private readonly sign: number
   private extreme: unknown = null
@@ -173,7 +173,7 @@ class Extreme implements Accumulator {
 class Collect implements Accumulator {
   private values: unknown[] = []
 
-  get held(): number {
+  get retained(): number {
     return this.values.length
   }
 
@@ -206,8 +206,8 @@ class Distinct implements Accumulator {
     this.writers = [write]
   }
 
-  get held(): number {
-    return this.seen.size + this.values.held
+  get retained(): number {
+    return this.seen.size + this.values.retained
   }
 
   add(value: unknown): boolean {
@@ -233,7 +233,7 @@ class Distinct implements Accumulator {
 
 /** Of a sample; in one pass (Welford), whatever the size of the numbers. */
 class StandardDeviation implements Accumulator {
-  readonly held = 0
+  readonly retained = 0
   private count = 0
   private mean = 0
   private squares = 0
@@ -272,7 +272,7 @@ class Percentile implements Accumulator {
     this.fraction = fraction
   }
 
-  get held(): number {
+  get retained(): number {
     return this.values.length
   }
 

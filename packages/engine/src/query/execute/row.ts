@@ -7,12 +7,12 @@ export interface RowKind<R> {
   /** Makes the row visible to expressions; undefined = no row at all, as for aggregates over an empty input. */
   enter(evaluation: EvaluationContext, row: R | undefined): void
   /** A copy that stays valid after a borrowed row is reused. */
-  kept(row: R): R
+  copy(row: R): R
   /** Approximate size in bytes of a retained row. */
   bytesOf(row: R): number
   /** Conversion to and from the value that is spilled to disk; see `ValueCodec`. */
   toValue(row: R): unknown
-  ofValue(value: unknown): R
+  fromValue(value: unknown): R
 }
 
 /** A row, or a group with its first row and the results of its aggregates. */
@@ -42,9 +42,9 @@ export function objectRowKind(slot: number): RowKind<ObjectView> {
     enter(evaluation, row) {
       evaluation.slots[slot] = row
     },
-    kept: (row) => row.copy(),
+    copy: (row) => row.copy(),
     bytesOf: ({ bytes }) => bytes + 100,
     toValue: (row) => row,
-    ofValue: (value) => value as ObjectView,
+    fromValue: (value) => value as ObjectView,
   }
 }

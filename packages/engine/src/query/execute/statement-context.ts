@@ -332,7 +332,7 @@ export class StatementContext {
   }
 
   /** Registers a resource that is closed when the statement ends. */
-  closeLater(closable: Closable): void {
+  closeAtEnd(closable: Closable): void {
     this.closables.push(closable)
   }
 

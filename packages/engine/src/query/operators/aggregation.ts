@@ -1,4 +1,4 @@
-/** Groups with the aggregates over their rows: what each is given, and what it comes to. */
+/** Groups of rows and their aggregates. */
 import type { AggregateName } from '../bind/bound.ts'
 import type { Accumulator } from '../evaluate/aggregate.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
@@ -21,14 +21,14 @@ export interface AggregatePlan {
 
 export interface Group<R> {
   readonly key: string
-  /** The place of its first row among all rows. */
+  /** Position of its first row among all rows. */
   readonly order: number
-  /** The first one; undefined of aggregates over nothing. */
+  /** The first row; undefined for aggregates over an empty input. */
   readonly row: R | undefined
   readonly accumulators: readonly Accumulator[]
 }
 
-/** What a group takes beside its key, its row and its values. */
+/** Memory of a group without its key, row and values. */
 export const groupBytes = 200
 
 export function newGroup<R>(
@@ -40,7 +40,7 @@ export function newGroup<R>(
   return { key, order, row, accumulators: aggregates.map(({ newAccumulator }) => newAccumulator()) }
 }
 
-/** `hold`: is charged with what the aggregates hold on to. Throws QueryError where a sum is too large. */
+/** Charges memory that the aggregates retain to `hold`. Throws QueryError where a sum overflows. */
 export function accumulate(
   accumulators: readonly Accumulator[],
   aggregates: readonly AggregatePlan[],
@@ -49,20 +49,26 @@ export function accumulate(
   hold: (bytes: number) => void,
 ): void {
   for (let i = 0; i < accumulators.length; i++) {
-    const accumulator = accumulators[i] as Accumulator
-    const plan = aggregates[i] as AggregatePlan
-    const value = operands[i]
-    if (plan.operandType !== undefined && isNullOf(plan.operandType, value)) continue
-    const { held } = accumulator
-    if (!accumulator.add(value ?? null)) {
-      throw queryError(evaluation.text, plan.span, `the sum is beyond what an ${plan.type.kind} holds`)
-    }
-    const more = accumulator.held - held
-    if (more > 0) hold(more * (elementBytes + valueBytes(value)))
+    const bytes = addValue(accumulators[i] as Accumulator, aggregates[i] as AggregatePlan, operands[i], evaluation)
+    if (bytes > 0) hold(bytes)
   }
 }
 
-/** MEDIAN and PERCENTILE select among their values, which may take long. */
+/** Returns the approximate number of bytes that the accumulator retains in addition. Throws QueryError on overflow. */
+export function addValue(
+  accumulator: Accumulator,
+  { operandType, type, span }: Pick<AggregatePlan, 'operandType' | 'type' | 'span'>,
+  value: unknown,
+  { text }: EvaluationContext,
+): number {
+  if (operandType !== undefined && isNullOf(operandType, value)) return 0
+  const { retained } = accumulator
+  if (!accumulator.add(value ?? null)) throw queryError(text, span, `the sum is beyond what an ${type.kind} holds`)
+  const more = accumulator.retained - retained
+  return more > 0 ? more * (elementBytes + valueBytes(value)) : 0
+}
+
+/** Whether results need sorting, which may take long: MEDIAN and PERCENTILE. */
 export function areSelected(aggregates: readonly AggregatePlan[]): boolean {
   return aggregates.some(({ function: name }) => name === 'MEDIAN' || name === 'PERCENTILE')
 }
@@ -76,8 +82,8 @@ export async function selectedResults(
   const results: unknown[] = []
   for (const [i, accumulator] of accumulators.entries()) {
     const { fraction } = aggregates[i] as AggregatePlan
-    const given = fraction && (await evaluateConstant(fraction, evaluation, context))
-    results.push(accumulator.result(given))
+    const value = fraction && (await evaluateConstant(fraction, evaluation, context))
+    results.push(accumulator.result(value))
   }
   return results
 }

@@ -1,4 +1,4 @@
-/** SKIP and TAKE as they are planned: how many rows are wanted is of use to operators and access paths before they are applied. */
+/** Plans for SKIP and TAKE, whose row counts operators and access paths use before the clauses are applied. */
 import { caught, mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import type { BoundClauses, BoundLimit } from '../bind/bound.ts'
@@ -28,12 +28,12 @@ function planLimit(limit: BoundLimit | undefined, { compiler, text }: Planning):
   if (limit === undefined) return undefined
   const { kind, expression } = limit
   const span = { start: expression.start, end: expression.end }
-  // EXISTS takes one row without saying so.
-  const written = span.start === span.end ? '1' : text.slice(span.start, span.end)
-  return { kind, evaluate: compiler.compile(expression), text: written, span }
+  // EXISTS implies TAKE 1.
+  const source = span.start === span.end ? '1' : text.slice(span.start, span.end)
+  return { kind, evaluate: compiler.compile(expression), text: source, span }
 }
 
-/** How many of the first rows are looked at; undefined where that is not known before. Throws QueryError. */
+/** Number of leading rows that are needed; undefined where it is not known in advance. Throws QueryError. */
 export function rowsWanted(
   { skip, take }: RowLimits,
   evaluation: EvaluationContext,
@@ -41,8 +41,8 @@ export function rowsWanted(
 ): Awaitable<number | undefined> {
   if (skip?.kind === 'while' || take === undefined || take.kind === 'while') return undefined
   const counts = (): Awaitable<number | undefined> => {
-    return mapAwaitable(countOf(skip, evaluation, context), (skipped = 0) => {
-      return mapAwaitable(countOf(take, evaluation, context), (taken = 0) => skipped + taken)
+    return mapAwaitable(countOf(skip, evaluation, context), (skipCount = 0) => {
+      return mapAwaitable(countOf(take, evaluation, context), (takeCount = 0) => skipCount + takeCount)
     })
   }
   return caught(counts, (error) => {
@@ -51,7 +51,7 @@ export function rowsWanted(
   })
 }
 
-/** How many of the first rows are not looked at; undefined where that is not known before. Throws QueryError. */
+/** Number of leading rows that are skipped; undefined where it is not known in advance. Throws QueryError. */
 export function rowsSkipped(
   { skip }: RowLimits,
   evaluation: EvaluationContext,
