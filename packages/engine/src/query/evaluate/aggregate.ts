@@ -1,4 +1,4 @@
-/** COUNT, SUM, AVG, MIN, MAX and COLLECT: over rows one by one, or over the elements of one collection. */
+/** Accumulators of aggregate functions, over rows one by one or over the elements of a collection. */
 import { TextMap } from '../../budget/text-map.ts'
 import type { AggregateName } from '../bind/bound.ts'
 import { totalOf } from '../values/arithmetic.ts'
@@ -8,19 +8,19 @@ import type { ValueType } from '../values/value-type.ts'
 import { groupKey, keyWriter, type WriteKey } from './value-key.ts'
 
 export interface Accumulator {
-  /** Nulls do not count. False on overflow. */
+  /** Nulls must not be added. False on overflow. */
   add(value: unknown): boolean
-  /** `fraction`: of PERCENTILE. */
+  /** `fraction`: the argument of PERCENTILE. */
   result(fraction?: unknown): unknown
-  /** What it has come to, for another one to go on from. */
+  /** State from which `restore` continues. */
   save(): readonly unknown[]
-  /** To an accumulator that was given nothing yet. */
+  /** The accumulator must be empty. */
   restore(saved: readonly unknown[]): void
-  /** What it holds in memory beyond a fixed size, in elements. */
+  /** Number of elements that it retains beyond a fixed size. */
   readonly retained: number
 }
 
-/** Makes one for each group, or each collection. `operand`: the type of the values; undefined for COUNT(). */
+/** Factory of accumulators, one per group or collection. `operand`: type of the values; undefined for COUNT(). */
 export function accumulatorsOf(
   name: AggregateName,
   operand: ValueType | undefined,
@@ -84,7 +84,7 @@ class Sum implements Accumulator {
   private readonly plus: Total['add']
   private sum: unknown = null
 
-  /** `total`: undefined where there are nulls only. */
+  /** `total` is undefined where all values are null. */
   constructor(total: Total | undefined) {
     this.plus = total?.add ?? ((sum) => sum)
   }
@@ -115,7 +115,7 @@ class Average implements Accumulator {
   private sum = 0
   private count = 0
 
-  /** `total`: undefined where there are nulls only. */
+  /** `total` is undefined where all values are null. */
   constructor(total: Total | undefined) {
     this.average = total?.average ?? ((mean) => mean)
   }
@@ -146,7 +146,7 @@ class Extreme implements Accumulator {
   private readonly sign: number
   private extreme: unknown = null
 
-  /** `sign`: 1 for the greatest, -1 for the least. */
+  /** `sign`: 1 for the maximum, -1 for the minimum. */
   constructor(compare: Compare | undefined, sign: 1 | -1) {
     this.compare = compare ?? (() => 0)
     this.sign = sign
@@ -195,7 +195,7 @@ class Collect implements Accumulator {
   }
 }
 
-/** Each value once. */
+/** Adds each distinct value once. */
 class Distinct implements Accumulator {
   private readonly values: Accumulator
   private readonly writers: readonly WriteKey[]
@@ -231,7 +231,7 @@ class Distinct implements Accumulator {
   }
 }
 
-/** Of a sample; in one pass (Welford), whatever the size of the numbers. */
+/** Sample standard deviation in one pass (Welford), which is numerically stable. */
 class StandardDeviation implements Accumulator {
   readonly retained = 0
   private count = 0
@@ -262,12 +262,12 @@ class StandardDeviation implements Accumulator {
   }
 }
 
-/** Between the two nearest values in proportion; all of them are kept. */
+/** Interpolates linearly between the two nearest values; retains all values. */
 class Percentile implements Accumulator {
   private values: number[] = []
   private readonly fraction: number | undefined
 
-  /** Undefined: that of `result`. */
+  /** Undefined: `result` receives the fraction. */
   constructor(fraction: number | undefined) {
     this.fraction = fraction
   }
@@ -289,17 +289,17 @@ class Percentile implements Accumulator {
     this.values = values as number[]
   }
 
-  result(given?: unknown): unknown {
-    const fraction = this.fraction ?? given
+  result(argument?: unknown): unknown {
+    const fraction = this.fraction ?? argument
     const { length } = this.values
     if (length === 0 || typeof fraction !== 'number') return null
-    // NaN last.
+    // Sorts NaN last.
     const numbers = Float64Array.from(this.values).sort()
     if (Number.isNaN(numbers[length - 1])) return Number.NaN
-    const place = fraction * (length - 1)
-    const below = Math.floor(place)
+    const rank = fraction * (length - 1)
+    const below = Math.floor(rank)
     const low = numbers[below] as number
-    if (place === below) return low
-    return low + ((numbers[below + 1] as number) - low) * (place - below)
+    if (rank === below) return low
+    return low + ((numbers[below + 1] as number) - low) * (rank - below)
   }
 }

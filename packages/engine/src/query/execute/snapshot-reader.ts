@@ -194,7 +194,7 @@ export class SnapshotReader implements ObjectReader {
     return view
   }
 
-  ask(bytes: Bytes, at: number): ObjectView | undefined | 'asked' | 'askedBefore' {
+  request(bytes: Bytes, at: number): ObjectView | undefined | 'requested' | 'requestedBefore' {
     const high = readInt32(bytes, at)
     const low = readInt32(bytes, at + 4)
     if (high === 0 && low === 0) return undefined
@@ -202,13 +202,13 @@ export class SnapshotReader implements ObjectReader {
     const near = this.near[slot]
     if (near?.high === high && near.low === low) {
       if (near.view !== undefined) return near.view
-      if (near.trips === this.trips) return 'askedBefore'
+      if (near.trips === this.trips) return 'requestedBefore'
     }
     const oid = oidFromBytes(bytes, at)
     const view = this.views.get(oid)
     if (view === undefined) this.missingObjects.add(oid)
     this.near[slot] = { high, low, view, trips: this.trips }
-    return view ?? 'asked'
+    return view ?? 'requested'
   }
 
   /** The object of an OID within a record; for a synchronous store. */
