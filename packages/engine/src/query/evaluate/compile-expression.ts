@@ -468,7 +468,7 @@ function compileConcat(bound: Extract<Bound, { kind: 'concat' }>, operands: read
   }
 }
 
-/** `characters`: those that are already charged. */
+/** `characters`: number that is already charged. */
 function checked(result: unknown, characters: number, bound: Calculated, evaluation: EvaluationContext): unknown {
   if (typeof result === 'string') checkLength(result.length, bound, evaluation)
   evaluation.memory.chargeRow(textBytes((typeof result === 'string' ? result.length : 0) - characters))

@@ -163,7 +163,7 @@ const candidateBytes = 150
 /** Work steps to compare two keys. */
 const comparisonSteps = 16
 
-/** Evaluates WHERE and the keys of all elements first, then the fields of those that are returned. */
+/** Evaluates WHERE and the keys of all elements first, then the fields of returned elements. */
 function compileOrderedShape(bound: Shape, compiler: ExpressionCompiler): Evaluate {
   const { slot } = bound
   const candidates = compileCandidates(bound, compiler)

@@ -63,7 +63,7 @@ export class InnerValues implements InnerReader {
     const before = memory.statementBytes
     const retainedBefore = memory.keptBytes
     const outcomes = await Promise.allSettled(pending.map(([, { index, captured }]) => this.run(index, captured)))
-    // Memory that the runs used is released, except for their results and for what is cached for other runs of the same statements.
+    // Memory that the runs used is released, except for their results and for data that is cached for later runs of the same statements.
     memory.chargeStatement(before + memory.keptBytes - retainedBefore - memory.statementBytes)
     for (const [i, [key]] of pending.entries()) {
       const outcome = outcomes[i] as PromiseSettledResult<unknown>
