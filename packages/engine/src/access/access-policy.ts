@@ -33,10 +33,7 @@ export interface Grant {
   readonly rules?: Partial<Readonly<Record<RuledAction, string>>>
 }
 
-/**
- * Grants are combined by union, separately for objects and attributes: an attribute that one grant shows is visible in all objects that any grant
- * for the class shows.
- */
+/** Grants combine by union, separately for objects and attributes: an attribute shown by one grant is visible in every visible object of its class. */
 export interface AccessPolicy {
   /** `$$USER`; null for anonymous callers. */
   readonly user: User | null

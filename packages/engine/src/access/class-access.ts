@@ -116,10 +116,7 @@ export class ClassAccess {
     return numbers
   }
 
-  /**
-   * Numbers of the attributes that the caller may set: by a grant with the action that neither hides them nor makes them read-only. Embedded
-   * objects change with their owners, so that for an embedded class any grant counts where none has the action.
-   */
+  /** The attributes that a grant with the action neither hides nor makes read-only; for an embedded class, any grant if none has the action. */
   writableIn(cls: SchemaClass, action: 'create' | 'update'): ReadonlySet<AttributeNumber> {
     const name = `${action} ${cls.number}`
     let numbers = this.writable.get(name)
@@ -145,10 +142,7 @@ export class ClassAccess {
     )
   }
 
-  /**
-   * Whether a dropped attribute would be visible by the current grants and its last name. False for link attributes, since the name of the
-   * inverse is unknown.
-   */
+  /** Whether a dropped attribute would be visible by its last name. False for link attributes, since the name of the inverse is unknown. */
   hasShown(cls: SchemaClass, { name, spec }: Attribute): boolean {
     const references = referencesOf(spec)
     return (

@@ -18,10 +18,7 @@ interface RuleProblem {
   readonly message: string
 }
 
-/**
- * Throws QuerySyntaxError, LimitExceeded for rules that are too long, and QueryError for rules that do more than read. Independent of the
- * catalog.
- */
+/** Independent of the catalog. Throws QuerySyntaxError, LimitExceeded for rules that are too long, QueryError for rules that do more than read. */
 export function checkRule(text: string, tokensMax = defaultEngineLimits.statementTokensMax): void {
   if (effectOf(parsePredicate(text, tokensMax)) !== 'read') throw new AshlarError('QueryError', onlyReadsMessage)
 }

@@ -1,7 +1,4 @@
-/**
- * Evaluates object rules that depend on the record alone while the record is borrowed; prepared once per caller and catalog instead of per
- * request.
- */
+/** Evaluates object rules that depend on the record alone while it is borrowed; prepared once per caller and catalog. */
 import { isMemoryRefused, ownBytes, RequestMemory } from '../budget/request-memory.ts'
 import { WorkClock } from '../budget/work-clock.ts'
 import { unreachable } from '../errors.ts'

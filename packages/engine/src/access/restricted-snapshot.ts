@@ -1,6 +1,7 @@
 /** A snapshot without the data that its caller may not read (decision 0026): hidden objects do not exist, and nothing refers to them. */
 import { keySpace } from '../bytes/key-space.ts'
 import { assert } from '../errors.ts'
+import { restAfter } from '../query/execute/snapshot-reader.ts'
 import { attributeOfKey, kindOfKey, linkKind, ownerOfKey, targetOfKey } from '../records/link-keys.ts'
 import { oidOfObjectKey } from '../records/object-key.ts'
 import { shapeNumberOf } from '../records/record-format.ts'
@@ -231,13 +232,9 @@ export class RestrictedSnapshot implements Snapshot, Screened {
 
   /** Continues behind hidden entries until the limit is reached. */
   private filled(screen: Screen, range: RangeRead, read: readonly Entry[], found: Entry[]): Awaitable<Entry[]> {
-    const { limit, reverse = false, from, to } = range
-    const last = read.at(-1)
-    if (limit === undefined || last === undefined || read.length < limit || found.length >= limit) return found
-    const rest = reverse
-      ? { ...(from === undefined ? {} : { from }), to: last.key }
-      : { from: Buffer.concat([last.key, Buffer.of(0)]), ...(to === undefined ? {} : { to }) }
-    return this.filledByScan(rest, { reverse, limit: limit - found.length }, found, screen)
+    const { limit, reverse = false } = range
+    if (limit === undefined || read.length === 0 || read.length < limit || found.length >= limit) return found
+    return this.filledByScan(restAfter(range, read), { reverse, limit: limit - found.length }, found, screen)
   }
 
   private async filledByScan(

@@ -9,10 +9,7 @@ import type { CatalogAccesses } from './catalog-access.ts'
 import { RestrictedSnapshot, type Screen } from './restricted-snapshot.ts'
 import { type CallerContext, Visibility } from './visibility.ts'
 
-/**
- * How each member of a store is restricted; exhaustive, so that a new member does not compile unlisted. Only requests use it: operator functions
- * and commits go to the underlying store.
- */
+/** How each member of a store is restricted; exhaustive, so that the compiler rejects new ones. Operator functions and commits bypass it. */
 const memberRules = {
   capabilities: 'changed',
   threadAddress: 'leftOut',

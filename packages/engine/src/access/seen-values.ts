@@ -1,8 +1,4 @@
-/**
- * Converts values to the view of a caller, and merges its changes back (decision 0026). `visible` omits hidden references and sets hidden
- * attributes of embedded objects to their defaults; `mergeHidden` restores hidden parts from the stored value. An unchanged value is restored
- * exactly.
- */
+/** Converts values to a caller's view (hidden references omitted, hidden attributes defaulted) and merges its changes back (decision 0026). */
 import { assert } from '../errors.ts'
 import type { AttributeChange, ElementOrigins, ValueChange } from '../records/attribute-change.ts'
 import { type AttributeFormat, type ClassFormat, embeddedClassOf } from '../records/class-format.ts'
@@ -19,10 +15,7 @@ import { mayHide } from './hidden-within.ts'
 import { holdsKeyOf } from './link-elements.ts'
 import { type IsVisible, isReferenceVisible, visibleOf } from './value-references.ts'
 
-/**
- * Embedded objects that are processed between two yields. Each takes some microseconds if it may have hidden parts, and a request may contain a
- * list of 60,000.
- */
+/** Embedded objects between two yields: each takes microseconds if it may have hidden parts, and a list may have 60,000. */
 const elementsPerYield = 100
 
 /** Origins of the elements of lists that were edited element by element, by the resulting list. */

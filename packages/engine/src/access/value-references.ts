@@ -65,14 +65,8 @@ export function visibleOf(spec: TypeSpec, value: unknown, formats: FormatSource,
       if (!mayHoldReferences(spec)) return value
       const elements = value as readonly unknown[]
       if (spec.element.logicalType === 'reference') return visibleElements(elements, isVisible)
-      const visible: unknown[] = []
-      let isSame = true
-      for (const element of elements) {
-        const visibleElement = visibleOf(spec.element, element, formats, isVisible)
-        if (visibleElement !== element) isSame = false
-        visible.push(visibleElement)
-      }
-      return isSame ? value : visible
+      const visible = elements.map((element) => visibleOf(spec.element, element, formats, isVisible))
+      return visible.every((element, i) => element === elements[i]) ? value : visible
     }
     case 'map':
       return visiblePairs(spec, value as readonly MapPair[], isVisible)
@@ -82,19 +76,15 @@ export function visibleOf(spec: TypeSpec, value: unknown, formats: FormatSource,
 }
 
 function visibleElements(elements: readonly unknown[], isVisible: IsVisible): unknown {
-  const visible: unknown[] = []
-  for (const element of elements) {
-    if (isReferenceVisible(element, isVisible)) visible.push(element)
-  }
+  const visible = elements.filter((element) => isReferenceVisible(element, isVisible))
   return visible.length === elements.length ? elements : visible
 }
 
 function visiblePairs(spec: MapSpec, pairs: readonly MapPair[], isVisible: IsVisible): unknown {
-  const visible: MapPair[] = []
-  for (const pair of pairs) {
-    const isKeyVisible = spec.key.logicalType !== 'reference' || isReferenceVisible(pair.key, isVisible)
-    if (isKeyVisible && isReferenceVisible(pair.value, isVisible)) visible.push(pair)
-  }
+  const visible = pairs.filter(({ key, value }) => {
+    const isKeyVisible = spec.key.logicalType !== 'reference' || isReferenceVisible(key, isVisible)
+    return isKeyVisible && isReferenceVisible(value, isVisible)
+  })
   return visible.length === pairs.length ? pairs : visible
 }
 

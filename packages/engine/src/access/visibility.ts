@@ -212,11 +212,14 @@ export class Visibility {
   private compiledOf(rules: readonly ClassRule[]): readonly ActiveRule[] {
     let compiled = this.compiled.get(rules)
     if (compiled === undefined) {
-      const own = rules.map((rule) => this.access.rules.compile(rule)).filter((rule) => rule !== undefined)
-      compiled = own.map((rule) => this.activate(rule))
+      compiled = this.compiledRules(rules).map((rule) => this.activate(rule))
       this.compiled.set(rules, compiled)
     }
     return compiled
+  }
+
+  private compiledRules(rules: readonly ClassRule[]): CompiledRule[] {
+    return rules.flatMap((rule) => this.access.rules.compile(rule) ?? [])
   }
 
   private cacheDecision(oid: Oid, isSeen: boolean): void {
@@ -337,10 +340,9 @@ export class Visibility {
     hidden: Set<Oid>,
   ): Promise<void> {
     const candidates = open.filter(([oid]) => !this.isDecided(oid, hidden))
-    const compiled = rules.map((rule) => this.access.rules.compile(rule)).filter((rule) => rule !== undefined)
     let views = (await this.viewsOf(candidates)).filter((view) => view !== undefined)
     const seen = new Set<Oid>()
-    for (const rule of compiled) {
+    for (const rule of this.compiledRules(rules)) {
       const results = await this.holds(rule, views)
       for (const [i, view] of views.entries()) if (results[i] === true) seen.add(view.oid)
       views = views.filter((_view, i) => results[i] !== true)
@@ -380,12 +382,7 @@ export class Visibility {
   /** Whether the object would be visible with this record, by rules that depend on the record alone; the result is not cached. */
   async isSeenWith(oid: Oid, record: Bytes, rules: readonly ClassRule[]): Promise<boolean> {
     const view = this.reader.reader.view(oid, undefined, record)
-    for (const rule of rules) {
-      const compiled = this.access.rules.compile(rule)
-      if (compiled === undefined) continue
-      const [holds] = await this.holds(compiled, [view])
-      if (holds === true) return true
-    }
+    for (const rule of this.compiledRules(rules)) if ((await this.holds(rule, [view]))[0] === true) return true
     return false
   }
 

@@ -43,10 +43,7 @@ export interface Following {
   readonly references: readonly FollowedReference[]
 }
 
-/**
- * Requests the objects that the object refers to, and appends to `behind` what must be repeated after the fetch to follow further. False where
- * nothing is missing.
- */
+/** Requests what the object refers to, and appends to `behind` what must be repeated after the fetch. False where nothing is missing. */
 export function requestFollowed(
   { view, references }: Following,
   reader: Pick<ObjectReader, 'request'>,

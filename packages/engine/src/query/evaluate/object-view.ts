@@ -96,8 +96,8 @@ export interface ObjectReader {
   /** The object whose OID is encoded at `at`; undefined for the null reference. */
   objectAt(bytes: Bytes, at: number): ObjectView | undefined
   /**
-   * `objectAt` for an asynchronous store, without throwing: `requested` where the object will be in the next fetch, `requestedBefore` where an
-   * earlier request since the last fetch is known.
+   * `objectAt` that requests instead of throwing: `requested` if the next fetch includes the object, `requestedBefore` if it was requested since
+   * the last.
    */
   request(bytes: Bytes, at: number): ObjectView | undefined | 'requested' | 'requestedBefore'
   /** Announces that all of these objects will be read, so that one fetch loads them. */

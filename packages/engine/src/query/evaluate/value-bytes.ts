@@ -13,10 +13,7 @@ export function textBytes(characters: number): number {
   return characters * characterBytes
 }
 
-/**
- * Approximate memory of a value's contents. Shared parts count each time they occur, since writing, comparing and sorting them costs time each
- * time.
- */
+/** Approximate memory of a value's contents. Shared parts count at each occurrence, since they are written and compared each time. */
 export function valueBytes(value: unknown): number {
   if (typeof value === 'string') return textBytes(value.length)
   if (typeof value !== 'object' || value === null) return 0

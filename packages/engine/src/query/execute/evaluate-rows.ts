@@ -4,10 +4,7 @@ import type { Awaitable } from '../../store/store.ts'
 import { type Evaluate, type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from './statement-context.ts'
 
-/**
- * The results in row order; no promise where no row had to wait and the time slice was not exceeded. `rowParts`: number of expressions evaluated
- * per row.
- */
+/** Results in row order; no promise if no row had to wait and the slice is not over. `rowParts`: expressions evaluated per row. */
 export function evaluateRows<R, T>(
   context: StatementContext,
   rows: readonly R[],
@@ -20,10 +17,7 @@ export function evaluateRows<R, T>(
   return at === rows.length && batch.pending.length === 0 ? batch.results : evaluateRest(batch, at)
 }
 
-/**
- * The results of a prefix of the rows: all of them, or at least one, up to where `isFull` is true. Results of later rows are passed to `drop`,
- * and these rows must be evaluated again.
- */
+/** Results of the first rows, at least one, until `isFull`. Results of later rows are passed to `drop`, and these rows must be evaluated again. */
 export function evaluateWhile<R, T extends object>(
   context: StatementContext,
   rows: readonly R[],

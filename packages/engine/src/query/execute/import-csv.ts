@@ -13,6 +13,7 @@ export interface ImportedRows {
 }
 
 const fieldBytesMax = 1_048_576
+const missingFileCodes: readonly unknown[] = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'ERR_INVALID_ARG_VALUE']
 
 /** Throws QueryError where the file does not exist, or no imports are allowed. */
 export async function importRows(
@@ -77,14 +78,7 @@ async function checkedPath(statement: ImportStatement, text: string, directory: 
     if (isBelow && (await stat(path)).isFile()) return path
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (
-      code !== 'ENOENT' &&
-      code !== 'ENOTDIR' &&
-      code !== 'ELOOP' &&
-      code !== 'ENAMETOOLONG' &&
-      code !== 'ERR_INVALID_ARG_VALUE'
-    )
-      throw error
+    if (!missingFileCodes.includes(code)) throw error
   }
   throw queryError(
     text,

@@ -1,10 +1,7 @@
 /** Push-based row sources: rows are passed one by one in borrowed memory instead of in batches of copies. */
 
 export interface RowConsumer<R> {
-  /**
-   * The row is borrowed until this returns. Returns false, with nothing consumed, where a time slice is over or a read is needed, which is
-   * impossible while bytes are borrowed.
-   */
+  /** The row is borrowed until this returns. False, with nothing consumed, where the slice is over or a read is needed (impossible meanwhile). */
   consume(row: R): boolean
   /** Rows that may be retained, the first of which was refused; called before any further row is pushed. */
   consumeCopies(rows: readonly R[]): Promise<void>

@@ -518,7 +518,7 @@ function visibleRange({ oid }: ObjectView, attribute: AttributeFormat): KeyRange
 }
 
 /** The rest of the range after these entries, in the order of the read. */
-function restAfter({ from, to, reverse }: RangeRead, read: readonly Entry[]): KeyRange {
+export function restAfter({ from, to, reverse }: RangeRead, read: readonly Entry[]): KeyRange {
   const { key } = read.at(-1) as Entry
   if (reverse === true) return { ...(from === undefined ? {} : { from }), to: key }
   return { from: Buffer.concat([key, Buffer.from([0])]), ...(to === undefined ? {} : { to }) }

@@ -177,7 +177,20 @@ export class StatementContext {
   /** Number of index entries in the range, exact below `max`, else `max`. `isWanted`: the filter that later reads of these entries will use. */
   async countEntries(range: KeyRange, max: number, isWanted?: (key: Bytes) => boolean): Promise<number> {
     if (!this.isRemote) return this.countAbout(range, max)
-    const count = await this.countByReading(range, max, isWanted)
+    // Reads the entries instead of counting them: a scan of the range then needs no further round trip.
+    let count = 0
+    const oids: Oid[] = []
+    const counts = (key: Bytes): boolean => {
+      count++
+      return isWanted === undefined || isWanted(key)
+    }
+    const options = { limit: max, isWanted: counts }
+    for await (const batch of readIndexOids(this.snapshot, range, false, options))
+      for (const oid of batch) oids.push(oid)
+    if (count < max) {
+      this.counted ??= new Map()
+      this.counted.set(rangeKey(range), oids)
+    }
     this.entriesCounted += count
     return count
   }
@@ -196,28 +209,6 @@ export class StatementContext {
     // The estimate is too close to `max` to decide.
     const count = await countLimited(snapshot, range, max)
     this.entriesCounted += count
-    return count
-  }
-
-  private async countByReading(
-    range: KeyRange,
-    max: number,
-    isWanted: ((key: Bytes) => boolean) | undefined,
-  ): Promise<number> {
-    // Reads the entries instead of counting them: a scan of the range then needs no further round trip.
-    let count = 0
-    const oids: Oid[] = []
-    const counts = (key: Bytes): boolean => {
-      count++
-      return isWanted === undefined || isWanted(key)
-    }
-    const options = { limit: max, isWanted: counts }
-    for await (const batch of readIndexOids(this.snapshot, range, false, options))
-      for (const oid of batch) oids.push(oid)
-    if (count < max) {
-      this.counted ??= new Map()
-      this.counted.set(rangeKey(range), oids)
-    }
     return count
   }
 

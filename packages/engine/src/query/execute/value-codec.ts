@@ -2,9 +2,7 @@
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
 import { assert, unreachable } from '../../errors.ts'
 import type { ClassFormat } from '../../records/class-format.ts'
-import type { SchemaClass } from '../../schema/catalog.ts'
 import type { Oid } from '../../types/oid.ts'
-import type { BoundAssignment } from '../bind/bound.ts'
 import { NewObject } from '../evaluate/new-object.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
 import { ValuesView } from '../evaluate/values-view.ts'
@@ -35,9 +33,7 @@ const shortCharacters = 24
 export class ValueCodec {
   private readonly formats = new Interned<ClassFormat>()
   private readonly shapes = new Interned<readonly string[]>()
-  private readonly shapeNumbers = new Map<string, number>()
-  private readonly newObjects = new Interned<NewObjectShape>()
-  private readonly newObjectNumbers = new Map<readonly BoundAssignment[], number>()
+  private readonly newObjects = new Interned<Pick<NewObject, 'cls' | 'assignments'>>()
 
   write(value: unknown, to: ByteWriter): void {
     switch (typeof value) {
@@ -123,7 +119,7 @@ export class ValueCodec {
     } else if (value instanceof ObjectView) this.writeView(value, to)
     else if (value instanceof NewObject) {
       to.writeByte(tags.newObject)
-      to.writeUint32(this.newObjectNumber(value))
+      to.writeUint32(this.newObjects.of({ cls: value.cls, assignments: value.assignments }, value.assignments))
       this.write(value.values, to)
     } else {
       // A map pair, an edge, or a moment with its offset.
@@ -133,7 +129,7 @@ export class ValueCodec {
       )
       const names = Object.keys(value)
       to.writeByte(tags.plain)
-      to.writeUint32(this.shapeNumber(names))
+      to.writeUint32(this.shapes.of(names, JSON.stringify(names)))
       for (const element of Object.values(value)) this.write(element, to)
     }
   }
@@ -160,30 +156,6 @@ export class ValueCodec {
     for (let i = 0; i < count; i++) values.push(this.read(from))
     return values
   }
-
-  private shapeNumber(names: readonly string[]): number {
-    const name = JSON.stringify(names)
-    let number = this.shapeNumbers.get(name)
-    if (number === undefined) {
-      number = this.shapes.of(names)
-      this.shapeNumbers.set(name, number)
-    }
-    return number
-  }
-
-  private newObjectNumber({ cls, assignments }: NewObject): number {
-    let number = this.newObjectNumbers.get(assignments)
-    if (number === undefined) {
-      number = this.newObjects.of({ cls, assignments })
-      this.newObjectNumbers.set(assignments, number)
-    }
-    return number
-  }
-}
-
-interface NewObjectShape {
-  readonly cls: SchemaClass
-  readonly assignments: readonly BoundAssignment[]
 }
 
 export interface Position {
@@ -193,13 +165,14 @@ export interface Position {
 
 class Interned<T> {
   private readonly all: T[] = []
-  private readonly numbers = new Map<T, number>()
+  private readonly numbers = new Map<unknown, number>()
 
-  of(one: T): number {
-    let number = this.numbers.get(one)
+  /** `key`: equal for equal values. */
+  of(value: T, key: unknown = value): number {
+    let number = this.numbers.get(key)
     if (number === undefined) {
-      number = this.all.push(one) - 1
-      this.numbers.set(one, number)
+      number = this.all.push(value) - 1
+      this.numbers.set(key, number)
     }
     return number
   }

@@ -30,10 +30,7 @@ function isPair(text: string, at: number): boolean {
   return next >= trailFirst && next <= trailLast
 }
 
-/**
- * V8's search may compare most of `part` at each position, which takes minutes for some MiB. Bound of text times part length that is searched at
- * once: about 2 ms.
- */
+/** Bound of text length times part length (about 2 ms): V8's search may compare most of `part` at each position. */
 const comparedAtOnce = 2 ** 21
 /** Longer parts are searched with an algorithm that is linear in the worst case. */
 const plainPartMax = 256
@@ -51,10 +48,7 @@ export function searchInPieces(text: string, part: string): Pieces {
   return part.length > plainPartMax ? linearSearch(text, part) : plainSearch(text, part)
 }
 
-/**
- * Calls `found` for each non-overlapping occurrence from left to right, in linear time. Yields work steps; `foundSteps`: steps of a call of
- * `found`.
- */
+/** Calls `found` for each non-overlapping occurrence, in linear time. Yields work steps; `foundSteps`: steps of a call of `found`. */
 export function* eachOccurrence(
   text: string,
   part: string,

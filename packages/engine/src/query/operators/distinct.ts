@@ -1,7 +1,4 @@
-/**
- * DISTINCT: keeps the first of rows with equal columns, in order. Keys seen are held in memory; once that is full, rows with other keys are
- * sorted by key on disk and follow at the end.
- */
+/** DISTINCT: keeps the first of equal rows. Once the table of keys is full, rows with new keys are sorted on disk and follow at the end. */
 import { TextMap } from '../../budget/text-map.ts'
 import { textBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { groupKey, keyWriter } from '../evaluate/value-key.ts'

@@ -106,10 +106,7 @@ async function* groupRows<R>(
   }
 }
 
-/**
- * Hash table of groups by key, with a second index by the key values. When memory is full, rows of new groups go to disk; if the aggregates of
- * existing groups keep growing, these groups are written as well.
- */
+/** Hash table of groups by key and by key values. When it is full, rows of new groups go to disk; groups follow if their aggregates keep growing. */
 class Groups<R> implements RowConsumer<R> {
   private readonly plan: GroupPlan
   private readonly operator: ExplainNode

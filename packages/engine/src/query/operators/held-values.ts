@@ -55,10 +55,7 @@ export class HeldValues extends RowsOnDisk {
   private bytes = 0
   private added = 0
 
-  /**
-   * Charged to the statement. `isValue`: while in memory, they may be used as a value. Throws LimitExceeded and ServerBusy, after removing its
-   * files.
-   */
+  /** Charged to the statement. `isValue`: usable as a value while in memory. Throws LimitExceeded and ServerBusy, after removing its files. */
   static async of(
     batches: AsyncIterable<readonly unknown[]>,
     context: StatementContext,

@@ -184,10 +184,7 @@ function objectAndColumns(
 
 const [comma, colon] = [0x2c, 0x3a]
 
-/**
- * The value of each row: its only column, or a record of its columns, or `rowValue` without projections. Charged until the next batch is
- * requested.
- */
+/** Value of each row: its only column, a record of its columns, or `rowValue` without projections. Charged until the next batch. */
 export async function* rowValues<R>(
   { rows }: Pipeline<R>,
   projections: Projections,

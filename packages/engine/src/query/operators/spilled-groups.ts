@@ -1,7 +1,4 @@
-/**
- * Groups that exceed memory: rows are sorted by key and aggregated in input order, so that sums of reals equal those computed in memory; groups
- * are then sorted into the order of their first rows.
- */
+/** Groups beyond memory: rows are sorted by key and aggregated in input order, as in memory; groups are then sorted by their first rows. */
 import type { Accumulator } from '../evaluate/aggregate.ts'
 import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import type { OutputRow } from '../execute/row.ts'

@@ -1,7 +1,4 @@
-/**
- * Copies columns to the reply from where their values are stored. Columns of a referenced object are written once per chunk of rows and then
- * copied from the earlier row, since many rows refer to the same few objects.
- */
+/** Copies columns to the reply from records; columns of an object that many rows refer to are written once per chunk and then copied. */
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import type { PreparedText } from '../../bytes/prepared-text.ts'

@@ -1,7 +1,4 @@
-/**
- * OVER: sorts the rows once per distinct window specification and computes its functions; spills to disk when memory runs out. The input order is
- * kept.
- */
+/** OVER: sorts the rows once per window specification and computes its functions, in memory or on disk. The input order is kept. */
 import { inSlices } from '../../store/time-slice.ts'
 import type { BoundWindow } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
