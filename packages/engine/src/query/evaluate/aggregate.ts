@@ -1,10 +1,14 @@
 /** Accumulators of aggregate functions, over rows one by one or over the elements of a collection. */
 import { TextMap } from '../../budget/text-map.ts'
 import type { AggregateName } from '../bind/bound.ts'
+import type { Span } from '../language/ast.ts'
+import { queryError } from '../language/query-error.ts'
 import { totalOf } from '../values/arithmetic.ts'
-import { compareFor } from '../values/compare.ts'
+import { compareFor, isNullOf } from '../values/compare.ts'
 import type { Compare, Total } from '../values/scalars/scalar-kind.ts'
 import type { ValueType } from '../values/value-type.ts'
+import type { EvaluationContext } from './evaluation-context.ts'
+import { elementBytes, valueBytes } from './value-bytes.ts'
 import { groupKey, keyWriter, type WriteKey } from './value-key.ts'
 
 export interface Accumulator {
@@ -55,6 +59,26 @@ function plainAccumulators(name: AggregateName, operand: ValueType | undefined):
     case 'PERCENTILE':
       return () => new Percentile(undefined)
   }
+}
+
+interface Aggregated {
+  readonly operandType: ValueType | undefined
+  readonly type: ValueType
+  readonly span: Span
+}
+
+/** Returns the approximate number of bytes that the accumulator retains in addition. Throws QueryError on overflow. */
+export function addValue(
+  accumulator: Accumulator,
+  { operandType, type, span }: Aggregated,
+  value: unknown,
+  { text }: EvaluationContext,
+): number {
+  if (operandType !== undefined && isNullOf(operandType, value)) return 0
+  const { retained } = accumulator
+  if (!accumulator.add(value ?? null)) throw queryError(text, span, `the sum is beyond what an ${type.kind} holds`)
+  const more = accumulator.retained - retained
+  return more > 0 ? more * (elementBytes + valueBytes(value)) : 0
 }
 
 class Count implements Accumulator {

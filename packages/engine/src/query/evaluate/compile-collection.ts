@@ -40,14 +40,14 @@ export function compileCollection(bound: CollectionNode, compiler: ExpressionCom
       const end = compileLinkEnd(bound.operand, compiler)
       if (end !== undefined) {
         return (evaluation) => {
-          const held = end(evaluation, { isLast: false, max: 1 })
-          return held && held.length === 0
+          const list = end(evaluation, { isLast: false, max: 1 })
+          return list && list.length === 0
         }
       }
       const operand = compiler.compile(bound.operand)
       return (evaluation) => {
-        const held = operand(evaluation)
-        return held === null ? null : (held as readonly unknown[]).length === 0
+        const list = operand(evaluation)
+        return list === null ? null : (list as readonly unknown[]).length === 0
       }
     }
     case 'elements': {
@@ -168,9 +168,9 @@ function compileElementAt(bound: Extract<Bound, { kind: 'elementAt' }>, compiler
     }
   }
   return (evaluation) => {
-    const [held, at] = [collection(evaluation), index(evaluation)]
-    if (held === null || at === null) return null
-    return (held as readonly unknown[]).at(Number(at)) ?? null
+    const [list, at] = [collection(evaluation), index(evaluation)]
+    if (list === null || at === null) return null
+    return (list as readonly unknown[]).at(Number(at)) ?? null
   }
 }
 
@@ -185,9 +185,9 @@ function compileSlice(bound: Extract<Bound, { kind: 'slice' }>, compiler: Expres
     if (bounds.includes(null)) return null
     const [first, last] = bounds.map((value) => (value === undefined ? undefined : Number(value)))
     const end = linksAt && endWith(first, last)
-    const held = end === undefined ? collection(evaluation) : linksAt?.(evaluation, end)
-    if (held === null) return null
-    const values = (held as readonly unknown[]).slice(first, last)
+    const list = end === undefined ? collection(evaluation) : linksAt?.(evaluation, end)
+    if (list === null) return null
+    const values = (list as readonly unknown[]).slice(first, last)
     evaluation.memory.chargeRow(valueBytes(values))
     return values
   }

@@ -72,8 +72,8 @@ export class Compiler implements ExpressionCompiler {
   memoize(evaluate: Evaluate): Evaluate {
     const place = this.constants++
     return (evaluation) => {
-      const known = evaluation.constants[place]
-      if (known !== undefined) return known
+      const cached = evaluation.constants[place]
+      if (cached !== undefined) return cached
       const value = evaluate(evaluation) ?? null
       evaluation.memory.chargeStatement(valueBytes(value))
       evaluation.constants[place] = value

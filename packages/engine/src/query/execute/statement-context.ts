@@ -91,7 +91,7 @@ export class StatementContext {
   /** Entries that were counted to choose access paths. */
   entriesCounted = 0
   private expansions = 0
-  private heldRows = 0
+  private bufferedRows = 0
 
   private lazyReader: SnapshotReader | undefined
   private readonly innerValues: InnerValues[] = []
@@ -294,8 +294,8 @@ export class StatementContext {
   /** `hold` for rows whose memory is charged elsewhere. */
   holdRows(rows: number, use?: MemoryUse): void {
     const { sortedRowsMax } = this.script.limits
-    this.heldRows += rows
-    if (this.heldRows <= sortedRowsMax) return
+    this.bufferedRows += rows
+    if (this.bufferedRows <= sortedRowsMax) return
     if (use !== undefined)
       throw new AshlarError('LimitExceeded', refusalOfRows(use, `${sortedRowsMax} rows (sortedRowsMax)`))
     throw new AshlarError(
@@ -312,14 +312,14 @@ export class StatementContext {
     const { sortedRowsMax } = limits
     // The reserve is for operators that hold too few rows for a run.
     const threshold = sortedRowsMax - Math.floor(sortedRowsMax / reservedRowsFraction)
-    return rows * spillFraction > sortedRowsMax && this.heldRows + uncounted + rowsPerMemoryCheck > threshold
+    return rows * spillFraction > sortedRowsMax && this.bufferedRows + uncounted + rowsPerMemoryCheck > threshold
   }
 
   /** `isSpillDue` for rows that are a value and stay in memory as long as they fit. */
   isBeyondMemory(bytes: number): boolean {
     const { space, limits, memory } = this.script
     if (space === undefined) return false
-    return this.heldRows >= limits.sortedRowsMax || (bytes * spillFraction > limits.statementBytesMax && memory.isShort)
+    return this.bufferedRows >= limits.sortedRowsMax || (bytes * spillFraction > limits.statementBytesMax && memory.isShort)
   }
 
   /** Registers a resource that is closed when the statement ends. */

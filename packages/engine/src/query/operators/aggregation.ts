@@ -1,12 +1,9 @@
 /** Groups of rows and their aggregates. */
 import type { AggregateName } from '../bind/bound.ts'
-import type { Accumulator } from '../evaluate/aggregate.ts'
+import { type Accumulator, addValue } from '../evaluate/aggregate.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
-import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { evaluateConstant } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { queryError } from '../language/query-error.ts'
-import { isNullOf } from '../values/compare.ts'
 import type { ValueType } from '../values/value-type.ts'
 
 export interface AggregatePlan {
@@ -52,20 +49,6 @@ export function accumulate(
     const bytes = addValue(accumulators[i] as Accumulator, aggregates[i] as AggregatePlan, operands[i], evaluation)
     if (bytes > 0) hold(bytes)
   }
-}
-
-/** Returns the approximate number of bytes that the accumulator retains in addition. Throws QueryError on overflow. */
-export function addValue(
-  accumulator: Accumulator,
-  { operandType, type, span }: Pick<AggregatePlan, 'operandType' | 'type' | 'span'>,
-  value: unknown,
-  { text }: EvaluationContext,
-): number {
-  if (operandType !== undefined && isNullOf(operandType, value)) return 0
-  const { retained } = accumulator
-  if (!accumulator.add(value ?? null)) throw queryError(text, span, `the sum is beyond what an ${type.kind} holds`)
-  const more = accumulator.retained - retained
-  return more > 0 ? more * (elementBytes + valueBytes(value)) : 0
 }
 
 /** Whether results need sorting, which may take long: MEDIAN and PERCENTILE. */

@@ -61,18 +61,18 @@ export class HeldValues extends RowsOnDisk {
     context: StatementContext,
     isValue = false,
   ): Promise<HeldValues> {
-    const held = new HeldValues(context, isValue)
+    const buffer = new HeldValues(context, isValue)
     try {
       for await (const batch of batches) {
-        await held.add(batch)
+        await buffer.add(batch)
         const pause = context.yieldIfDue()
         if (pause !== undefined) await pause
       }
       // Merged into one run, so that each of several concurrent readers holds one block only.
-      await held.onDisk?.mergeAll()
-      return held
+      await buffer.onDisk?.mergeAll()
+      return buffer
     } catch (error) {
-      await held.close()
+      await buffer.close()
       throw error
     }
   }

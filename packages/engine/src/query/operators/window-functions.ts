@@ -1,13 +1,12 @@
 /** Window functions over rows that are sorted by partition and order. */
 
 import type { AggregateName, BoundWindow, WindowName } from '../bind/bound.ts'
-import { type Accumulator, accumulatorsOf } from '../evaluate/aggregate.ts'
+import { type Accumulator, accumulatorsOf, addValue } from '../evaluate/aggregate.ts'
 import type { Compiler } from '../evaluate/compile-expression.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { elementBytes } from '../evaluate/value-bytes.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ValueType } from '../values/value-type.ts'
-import { addValue } from './aggregation.ts'
 
 export interface FunctionPlan {
   readonly function: WindowName
