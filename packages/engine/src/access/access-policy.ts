@@ -60,7 +60,7 @@ export function grantText({ on, within = [], actions, shown, hidden = [], readOn
   // The first scope is the one whose class the rules refer to, so it is not sorted.
   const scopes = [scopeText(on), ...[...new Set(within.map(scopeText))].sort()]
   const written = ruledActions.map((action) => rules[action] ?? null)
-  const names = [shown, hidden, readOnly].map((some) => (some === undefined ? null : [...some].sort()))
+  const names = [shown, hidden, readOnly].map((list) => (list === undefined ? null : [...list].sort()))
   return JSON.stringify([scopes, [...actions].sort(), names, written])
 }
 

@@ -18,16 +18,16 @@ export function checkSchemaChange(access: ClassAccess, before: CatalogState, aft
   const changed = changedOf(before.classes, after.classes)
   if (changed.length > 0) {
     const { catalog } = access
-    const then = access.under(buildCatalog(lineagesOf(changed, after), catalog.version))
+    const newAccess = access.under(buildCatalog(lineagesOf(changed, after), catalog.version))
     for (const { number, name } of changed) {
-      const [was, is] = [catalog.classByNumber(number), then.catalog.classByNumber(number)]
-      const touched = was === undefined ? [] : [was, ...classesHolding(was, catalog.classes)]
+      const [previous, next] = [catalog.classByNumber(number), newAccess.catalog.classByNumber(number)]
+      const touched = previous === undefined ? [] : [previous, ...classesHolding(previous, catalog.classes)]
       for (const cls of touched) {
         if (!isFullyVisible(cls, access) || !access.allows(cls, 'define')) throw refusal('define', cls, access)
       }
       // Its objects become members of its new superclass, and of that class's unique indexes.
-      const isMoved = is !== undefined && is.superClass?.number !== was?.superClass?.number
-      const above = isMoved && is.superClass !== null ? catalog.classByNumber(is.superClass.number) : undefined
+      const isMoved = next !== undefined && next.superClass?.number !== previous?.superClass?.number
+      const above = isMoved && next.superClass !== null ? catalog.classByNumber(next.superClass.number) : undefined
       if (
         above !== undefined &&
         !isRootClass(above) &&
@@ -35,7 +35,8 @@ export function checkSchemaChange(access: ClassAccess, before: CatalogState, aft
       ) {
         throw refusal('define', above, access)
       }
-      if (is !== undefined && !then.allows(is, 'define')) throw denied(`The caller may not define class ${name}.`)
+      if (next !== undefined && !newAccess.allows(next, 'define'))
+        throw denied(`The caller may not define class ${name}.`)
     }
   }
   for (const { indexedClass } of changedOf(before.indexes, after.indexes)) {
@@ -63,14 +64,14 @@ function lineagesOf(classes: readonly ClassDefinition[], state: CatalogState): C
 }
 
 function changedOf<T extends ClassDefinition | IndexDefinition>(before: readonly T[], after: readonly T[]): T[] {
-  const were = new Map(before.map((one) => [one.number as number, one]))
+  const remaining = new Map(before.map((one) => [one.number as number, one]))
   const changed: T[] = []
   for (const one of after) {
-    const was = were.get(one.number)
-    were.delete(one.number)
-    if (was !== one && JSON.stringify(was) !== JSON.stringify(one)) changed.push(one)
+    const previous = remaining.get(one.number)
+    remaining.delete(one.number)
+    if (previous !== one && JSON.stringify(previous) !== JSON.stringify(one)) changed.push(one)
   }
-  return [...changed, ...were.values()]
+  return [...changed, ...remaining.values()]
 }
 
 /** All objects of the class and its subclasses are visible with all attributes, so that a change neither loses nor reveals hidden data. */

@@ -74,7 +74,7 @@ function combined(a: Grant, b: Grant, actions: Grant['actions'], isSameScope: bo
 }
 
 /** May be empty: a missing list would show everything. */
-function sharedBy(some: readonly string[], others: readonly string[]): string[] {
-  const names = new Set(others)
-  return some.filter((name) => names.has(name))
+function sharedBy(left: readonly string[], right: readonly string[]): string[] {
+  const names = new Set(right)
+  return left.filter((name) => names.has(name))
 }

@@ -213,10 +213,10 @@ export class MergedChanges {
 
   /** Throws the same error as for missing objects. */
   private async refuseHidden({ state, attribute }: Changed, targets: readonly Oid[]): Promise<void> {
-    const named = targets.filter((oid) => oid !== noOid)
-    const hidden = await this.guard.hiddenAmong(named)
+    const references = targets.filter((oid) => oid !== noOid)
+    const hidden = await this.guard.hiddenAmong(references)
     if (hidden.size === 0) return
-    const first = named.find((oid) => hidden.has(oid))
+    const first = references.find((oid) => hidden.has(oid))
     if (first === undefined) return
     // Takes as long as for a missing object.
     await this.guard.isSeen(first)

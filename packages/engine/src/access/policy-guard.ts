@@ -141,7 +141,7 @@ class PolicyGuard implements ChangeGuard {
       const candidate: Candidates = new Map([[from, state?.stored]])
       return mapAwaitable(this.visibilityFor('read').refusedAmong(candidate), (hidden) =>
         mapAwaitable(this.visibilityFor('update').refusedAmong(candidate), (refused) => {
-          if (hidden.has(from) || refused.has(from)) throw takingDenied(place)
+          if (hidden.has(from) || refused.has(from)) throw unlinkDenied(place)
           this.updated.set(from, place)
         }),
       )
@@ -158,7 +158,7 @@ class PolicyGuard implements ChangeGuard {
   isSeen(oid: Oid): Awaitable<boolean> {
     return mapAwaitable(
       this.snapshot({ withReferences: true }).view(objectKey(oid), () => true),
-      (isThere) => isThere === true,
+      (isFound) => isFound === true,
     )
   }
 
@@ -214,7 +214,7 @@ class PolicyGuard implements ChangeGuard {
     const [refused] = await after.refusedAmong(written)
     if (refused === undefined) return
     const place = action === 'update' ? this.updated.get(refused) : undefined
-    if (place !== undefined) throw takingDenied(place)
+    if (place !== undefined) throw unlinkDenied(place)
     const state = this.work.objects.known(refused)
     const of = state === undefined ? '' : ` of class ${state.format.cls.name}`
     const error = denied(`The caller may not ${action} such an object${of}.`)
@@ -235,6 +235,6 @@ function requireAsRead({ transaction }: GuardedWork, key: Bytes, stored: Bytes):
   transaction.requireRevision(key, revisionPrefixOf(stored))
 }
 
-function takingDenied({ attributeName, className }: ReferenceLocation): AshlarError {
+function unlinkDenied({ attributeName, className }: ReferenceLocation): AshlarError {
   return attributeDenied('update', attributeName, className)
 }

@@ -93,15 +93,15 @@ function restrictedClass(cls: SchemaClass, exposed: ReadonlySet<ClassNumber>, ac
   while (superClass !== null && !exposed.has(superClass.number)) superClass = superClass.superClass
   const inherited = superClass === null ? undefined : access.attributesOf(superClass)
   const names = new Set<string>()
-  const own: Attribute[] = []
+  const declared: Attribute[] = []
   // Starts at the nearest class: of attributes with the same name, which hidden classes no longer distinguish, its attribute is kept.
   for (const attribute of exposedAttributes(cls, access).toReversed()) {
     if (inherited?.has(attribute.number) === true || names.has(attribute.name)) continue
     names.add(attribute.name)
-    own.push({ number: attribute.number, name: attribute.name, spec: restrictedSpec(attribute.spec, access) })
+    declared.push({ number: attribute.number, name: attribute.name, spec: restrictedSpec(attribute.spec, access) })
   }
   const { arriving: _, ...definition } = cls.definition
-  return { ...definition, superClass: superClass?.number ?? null, attributes: own.reverse() }
+  return { ...definition, superClass: superClass?.number ?? null, attributes: declared.reverse() }
 }
 
 /** The type, without classes and attributes that are hidden. */

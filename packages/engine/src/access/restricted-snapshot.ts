@@ -120,13 +120,13 @@ export class RestrictedSnapshot implements Snapshot, Screened {
       yield* this.below.scan(range, use, options)
       return
     }
-    const { limit, keysOnly = false, batch, ...others } = options
+    const { limit, keysOnly = false, batch, ...scanOptions } = options
     let left = limit ?? Number.POSITIVE_INFINITY
     const size = batch ?? (limit === undefined ? undefined : Math.max(limit, scanBatchLimited))
     const { visibility } = screen
     // The caller's time slice also charges the time of the scan to the caller's limits.
-    const own = { slice: visibility.slice, ...others }
-    const sized = size === undefined ? own : { ...own, batch: Math.max(size, scanBatchMin) }
+    const slicedOptions = { slice: visibility.slice, ...scanOptions }
+    const sized = size === undefined ? slicedOptions : { ...slicedOptions, batch: Math.max(size, scanBatchMin) }
     const visibleValue = (value: Bytes): Bytes => (keysOnly ? nothing : value)
     let returned = 0
     let isUndecided = false
@@ -219,13 +219,13 @@ export class RestrictedSnapshot implements Snapshot, Screened {
       return mapAwaitable(screened([...entries, ...rangeEntries], screen), (visible) => {
         let at = 0
         const values = answer.values.map((value) => (value === undefined ? undefined : visible[at++]))
-        const partly = answer.ranges.map((read, i) => {
+        const completed = answer.ranges.map((read, i) => {
           const found = visibleEntries(read, visible.slice(at, at + read.length))
           at += read.length
           return this.filled(screen, ranges[i] as RangeRead, read, found)
         })
-        if (!partly.some((part) => part instanceof Promise)) return { values, ranges: partly as Entry[][] }
-        return Promise.all(partly).then((filled) => ({ values, ranges: filled }))
+        if (!completed.some((part) => part instanceof Promise)) return { values, ranges: completed as Entry[][] }
+        return Promise.all(completed).then((filled) => ({ values, ranges: filled }))
       })
     })
   }
@@ -341,9 +341,9 @@ function screened(entries: readonly Entry[], screen: Screen): Awaitable<(Bytes |
       if (shape?.objects === 'none') return true
       if (shape?.objects === 'all' || hidden.size === 0) return false
       if (shape !== undefined) return hidden.has(oidOfObjectKey(key))
-      const named: Candidates = new Map()
-      addReferenced(key, value, screen, named)
-      for (const oid of named.keys()) if (hidden.has(oid)) return true
+      const references: Candidates = new Map()
+      addReferenced(key, value, screen, references)
+      for (const oid of references.keys()) if (hidden.has(oid)) return true
       return false
     })
     const values = entries.map(({ value }, i) => (isHidden[i] === true ? undefined : value))

@@ -268,14 +268,14 @@ export class Visibility {
   /** Sequential: an evaluation that is continued after a fetch relies on its context, which must not be used for another row meanwhile. */
   private async decideAll(open: readonly Candidate[], hidden: Set<Oid>): Promise<ReadonlySet<Oid>> {
     const before = this.deciding
-    const own = (async (): Promise<void> => {
+    const decision = (async (): Promise<void> => {
       await before
       await this.decideParts(open, hidden)
     })()
     this.pendingDecisions++
-    this.deciding = own.catch(() => undefined)
+    this.deciding = decision.catch(() => undefined)
     try {
-      await own
+      await decision
     } finally {
       this.pendingDecisions--
     }

@@ -56,12 +56,12 @@ export class Compiler implements ExpressionCompiler {
   }
 
   placeOf(bound: Bound): number {
-    let place = this.constantIndexes.get(bound)
-    if (place === undefined) {
-      place = this.constants++
-      this.constantIndexes.set(bound, place)
+    let index = this.constantIndexes.get(bound)
+    if (index === undefined) {
+      index = this.constants++
+      this.constantIndexes.set(bound, index)
     }
-    return place
+    return index
   }
 
   compileAll(bounds: readonly Bound[]): Evaluate[] {
@@ -70,13 +70,13 @@ export class Compiler implements ExpressionCompiler {
 
   /** Evaluated for the first row that needs it. */
   memoize(evaluate: Evaluate): Evaluate {
-    const place = this.constants++
+    const index = this.constants++
     return (evaluation) => {
-      const cached = evaluation.constants[place]
+      const cached = evaluation.constants[index]
       if (cached !== undefined) return cached
       const value = evaluate(evaluation) ?? null
       evaluation.memory.chargeStatement(valueBytes(value))
-      evaluation.constants[place] = value
+      evaluation.constants[index] = value
       return value
     }
   }
@@ -433,8 +433,8 @@ function compileTextCalculation(
     if (bound.kind === 'arithmetic') checkLength(characters, bound, evaluation)
     evaluation.memory.chargeRow(textBytes(characters))
     evaluation.work.spend(textSteps(characters))
-    const made = takesRoom ? calculate(roomFor(bound, evaluation), ...values) : calculate(...values)
-    const result = made instanceof LongWork ? evaluation.work.run(made.pieces) : made
+    const returned = takesRoom ? calculate(roomFor(bound, evaluation), ...values) : calculate(...values)
+    const result = returned instanceof LongWork ? evaluation.work.run(returned.pieces) : returned
     return checked(result, characters, bound, evaluation)
   }
 }

@@ -43,11 +43,11 @@ export interface Following {
   readonly references: readonly FollowedReference[]
 }
 
-/** Requests what the object refers to, and appends to `behind` what must be repeated after the fetch. False where nothing is missing. */
+/** Requests what the object refers to, and appends to `deferred` the requests to repeat after the fetch. False where nothing is missing. */
 export function requestFollowed(
   { view, references }: Following,
   reader: Pick<ObjectReader, 'request'>,
-  behind: Following[],
+  deferred: Following[],
 ): boolean {
   let isIncomplete = false
   for (const reference of references) {
@@ -59,14 +59,14 @@ export function requestFollowed(
     if (target === undefined) continue
     if (target !== 'requested' && target !== 'requestedBefore') {
       if (next.length > 0)
-        isIncomplete = requestFollowed({ view: target, references: next }, reader, behind) || isIncomplete
+        isIncomplete = requestFollowed({ view: target, references: next }, reader, deferred) || isIncomplete
       continue
     }
     isIncomplete = true
     // Many rows refer to the same objects: the first to request one follows further. If that was by other references, the row itself fetches the
     // rest.
     if (next.length === 0 || (target === 'requestedBefore' && references.length === 1)) continue
-    behind.push({ view, references: [reference] })
+    deferred.push({ view, references: [reference] })
   }
   return isIncomplete
 }

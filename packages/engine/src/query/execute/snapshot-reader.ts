@@ -86,10 +86,10 @@ const targetKey = Buffer.allocUnsafe(objectKeyBytes)
 
 function copyBytes(borrowed: Bytes): Buffer {
   const { length } = borrowed
-  const own = Buffer.allocUnsafe(length)
-  if (length > loopCopyMax) own.set(borrowed)
-  else for (let i = 0; i < length; i++) own[i] = borrowed[i] as number
-  return own
+  const copy = Buffer.allocUnsafe(length)
+  if (length > loopCopyMax) copy.set(borrowed)
+  else for (let i = 0; i < length; i++) copy[i] = borrowed[i] as number
+  return copy
 }
 
 /** Up to this length a loop beats a call into the runtime. */

@@ -319,7 +319,9 @@ export class StatementContext {
   isBeyondMemory(bytes: number): boolean {
     const { space, limits, memory } = this.script
     if (space === undefined) return false
-    return this.bufferedRows >= limits.sortedRowsMax || (bytes * spillFraction > limits.statementBytesMax && memory.isShort)
+    return (
+      this.bufferedRows >= limits.sortedRowsMax || (bytes * spillFraction > limits.statementBytesMax && memory.isShort)
+    )
   }
 
   /** Registers a resource that is closed when the statement ends. */

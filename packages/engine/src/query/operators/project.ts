@@ -202,8 +202,8 @@ export async function* rowValues<R>(
     bytes += more
     return value
   }
-  for await (const some of rows) {
-    for (let rest = some; rest.length > 0; ) {
+  for await (const outputs of rows) {
+    for (let rest = outputs; rest.length > 0; ) {
       const isFull = (): boolean => context.isSpillDue(0, bytes)
       const evaluated = evaluateWhile(
         context,

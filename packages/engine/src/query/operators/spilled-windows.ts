@@ -1,8 +1,4 @@
-/**
- * Window functions over rows that exceed memory. Inputs are sorted on disk by partition and order, and scanned once for results that depend on
- * following rows (totals, LAST_VALUE), then for all results, with extra cursors for LAG and LEAD. Results are sorted into input order and merged
- * with the rows.
- */
+/** Window functions beyond memory: inputs are sorted on disk by partition and order; results are sorted into input order and merged with the rows. */
 import type { Evaluate } from '../evaluate/evaluation-context.ts'
 import type { OrderPlan } from '../evaluate/sort-key.ts'
 import type { WriteKey } from '../evaluate/value-key.ts'
