@@ -30,7 +30,7 @@ import { SnapshotReader } from './snapshot-reader.ts'
 
 /** A spill writes at least 1/16 of the statement's memory limit: a smaller run is not worth a file. */
 const spillFraction = 16
-/** An operator that can spill leaves 1/8 of `sortedRowsMax` to operators that cannot. */
+/** An operator that can spill leaves 1/8 of `sortedRowsMax` to operators with too few rows for a run. */
 const reservedRowsFraction = 8
 /** Ranges are counted exactly up to this many entries; beyond, an estimate by the store is used where there is one. */
 const exactCountMax = 4_096
@@ -310,7 +310,6 @@ export class StatementContext {
     if (space === undefined) return false
     if (bytes * spillFraction > limits.statementBytesMax && memory.isShort) return true
     const { sortedRowsMax } = limits
-    // The reserve is for operators that hold too few rows for a run.
     const threshold = sortedRowsMax - Math.floor(sortedRowsMax / reservedRowsFraction)
     return rows * spillFraction > sortedRowsMax && this.bufferedRows + uncounted + rowsPerMemoryCheck > threshold
   }

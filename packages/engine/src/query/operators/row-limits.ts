@@ -40,12 +40,15 @@ export function rowsWanted(
   context: StatementContext,
 ): Awaitable<number | undefined> {
   if (skip?.kind === 'while' || take === undefined || take.kind === 'while') return undefined
-  const counts = (): Awaitable<number | undefined> => {
+  return unlessUnknown(() => {
     return mapAwaitable(countOf(skip, evaluation, context), (skipCount = 0) => {
       return mapAwaitable(countOf(take, evaluation, context), (takeCount = 0) => skipCount + takeCount)
     })
-  }
-  return caught(counts, (error) => {
+  })
+}
+
+function unlessUnknown(count: () => Awaitable<number | undefined>): Awaitable<number | undefined> {
+  return caught(count, (error) => {
     if (error !== unknownValue) throw error
     return undefined
   })
@@ -57,13 +60,7 @@ export function rowsSkipped(
   evaluation: EvaluationContext,
   context: StatementContext,
 ): Awaitable<number | undefined> {
-  return caught(
-    () => countOf(skip, evaluation, context),
-    (error) => {
-      if (error !== unknownValue) throw error
-      return undefined
-    },
-  )
+  return unlessUnknown(() => countOf(skip, evaluation, context))
 }
 
 /** Undefined without the clause, and where it is a predicate. Throws QueryError. */
