@@ -275,13 +275,13 @@ export const accessPairsMax = 5_000
 export const accessNamesMax = 10_000
 export const accessRuleCharactersMax = 10_000
 /** Policies of whose callers plans, catalogs and rules are kept. */
-export const accessPoliciesKept = 100
+export const accessCachedPoliciesMax = 100
 /** What that takes in memory together, of one federated database. */
-export const accessKeptBytesMax = 64 * 2 ** 20
+export const accessCacheBytesMax = 64 * 2 ** 20
 /** Of records that are kept for work that is done in vain, for callers with the same grants. */
 export const accessSampleBytesMax = 2 ** 20
 /** Objects of which a snapshot keeps whether its caller sees them. */
-export const accessDecisionsKept = 50_000
+export const accessCachedDecisionsMax = 50_000
 /** Fields of the objects of one parameter of a query, of the elements of a list once; and parameters of a query. */
 export const parameterFieldsMax = 10_000
 /** Of a record that is large: it is read and written out alone, or beside few others. */

@@ -1,4 +1,4 @@
-/** What a caller may see and do, as plain data that its roles add up to (decision 0026). */
+/** Access policies: the permissions of a caller, as plain data combined from its roles (decision 0026). */
 import { createHash } from 'node:crypto'
 import { AshlarError, type ErrorDetail } from '../errors.ts'
 import { accessGrantsMax, accessNamesMax, accessRuleCharactersMax } from '../limits.ts'
@@ -8,10 +8,10 @@ export const accessActions = ['read', 'create', 'update', 'delete', 'define', 'i
 export type AccessAction = (typeof accessActions)[number]
 
 const ruledActions = ['read', 'create', 'update', 'delete'] as const
-/** Actions on single objects, which a predicate may decide. */
+/** Actions on single objects, which may depend on a predicate. */
 export type RuledAction = (typeof ruledActions)[number]
 
-/** What a grant is about: all classes, those of a namespace, or one class; the subclasses of each with it. */
+/** Scope of a grant: all classes, a namespace or one class, each including subclasses. */
 export type GrantScope =
   | { readonly kind: 'all' }
   /** null = the default namespace. */
@@ -20,30 +20,27 @@ export type GrantScope =
 
 export interface Grant {
   readonly on: GrantScope
-  /** Further scopes: it is about those classes alone that are in all of them. */
+  /** Further scopes: the grant applies only to classes within all of them. */
   readonly within?: readonly GrantScope[]
   readonly actions: readonly AccessAction[]
-  /** The only attributes that it shows, by name, in every class that it is about; without it, all. A renamed attribute is not among them. */
+  /** Names of the only attributes that it shows, in every class of its scope; without it, all. A renamed attribute is not among them. */
   readonly shown?: readonly string[]
-  /** Attributes that it does not show, by name, in every class that it is about. */
+  /** Names of attributes that it hides, in every class of its scope. */
   readonly hidden?: readonly string[]
-  /** Attributes that it does not let be changed. */
+  /** Names of attributes that it does not allow to change. */
   readonly readOnly?: readonly string[]
-  /** DO predicates over the object and `$$USER`: what of the class the grant is about; without one, all of it. */
+  /** DO predicates over the object and `$$USER` that restrict the grant to matching objects; without one, it applies to all. */
   readonly rules?: Partial<Readonly<Record<RuledAction, string>>>
 }
 
-/**
- * Several grants add up: what one of them allows is allowed, and what one of them shows is seen. Objects and attributes do so apart: an attribute that one grant for the
- * class shows is seen in all objects that any of them shows.
- */
+/** Grants combine by union, separately for objects and attributes: an attribute shown by one grant is visible in every visible object of its class. */
 export interface AccessPolicy {
-  /** `$$USER`; null where nobody is known. */
+  /** `$$USER`; null for anonymous callers. */
   readonly user: User | null
   readonly grants: readonly Grant[]
 }
 
-/** Nothing is kept from a caller that has it. */
+/** Whether the policy hides nothing and allows everything. */
 export function isUnrestricted({ grants }: AccessPolicy): boolean {
   return grants.some(({ on, within = [], actions, shown, hidden = [], readOnly = [], rules = {} }) => {
     const isPlain =
@@ -52,18 +49,18 @@ export function isUnrestricted({ grants }: AccessPolicy): boolean {
   })
 }
 
-/** The same for policies that allow the same, whoever has them; what is kept for one is kept by it. */
+/** Equal for policies that allow the same, regardless of the user; used as a cache key. */
 export function grantsId({ grants }: AccessPolicy): string {
   const canonical = [...new Set(grants.map(grantText))].sort()
   return createHash('sha256').update(JSON.stringify(canonical)).digest('base64url')
 }
 
-/** The same for grants that say the same. */
+/** Equal for grants with the same meaning. */
 export function grantText({ on, within = [], actions, shown, hidden = [], readOnly = [], rules = {} }: Grant): string {
-  // Rules mean the class of the first.
+  // The first scope is the one whose class the rules refer to, so it is not sorted.
   const scopes = [scopeText(on), ...[...new Set(within.map(scopeText))].sort()]
   const written = ruledActions.map((action) => rules[action] ?? null)
-  const names = [shown, hidden, readOnly].map((some) => (some === undefined ? null : [...some].sort()))
+  const names = [shown, hidden, readOnly].map((list) => (list === undefined ? null : [...list].sort()))
   return JSON.stringify([scopes, [...actions].sort(), names, written])
 }
 
@@ -72,7 +69,7 @@ export function scopeText(scope: GrantScope): string {
   return JSON.stringify([scope.kind, scope.kind === 'namespace' ? scope.namespace : scope.className])
 }
 
-/** The same for the same policy. */
+/** Equal for equal policies. */
 export function policyId(policy: AccessPolicy): string {
   const { user } = policy
   const claims = user && Object.entries(user.claims).sort(([one], [other]) => (one < other ? -1 : 1))
@@ -82,13 +79,13 @@ export function policyId(policy: AccessPolicy): string {
     .digest('base64url')
 }
 
-/** A policy from JSON. Throws MalformedRequest, and LimitExceeded for one that is too large. */
+/** Parses a policy from JSON. Throws MalformedRequest, and LimitExceeded for one that is too large. */
 export function readAccessPolicy(json: unknown): AccessPolicy {
   const { user, grants } = fieldsOf(json, [], ['user', 'grants'])
   return { user: user === undefined || user === null ? null : readUser(user), grants: readAccessGrants(grants) }
 }
 
-/** Likewise; places of errors begin with `grants`. */
+/** Like `readAccessPolicy`; error locations begin with `grants`. */
 export function readAccessGrants(json: unknown): readonly Grant[] {
   if (!Array.isArray(json)) throw malformed(['grants'], 'must be an array')
   if (json.length > accessGrantsMax) throw tooMuch(['grants'], `can have at most ${accessGrantsMax} elements`)
@@ -115,7 +112,7 @@ function readUser(json: unknown): User {
 function readGrant(json: unknown, place: Place): Grant {
   const fields = fieldsOf(json, place, ['on', 'actions', 'shown', 'hidden', 'readOnly', 'rules'])
   const { on, actions, shown, hidden, readOnly, rules } = fields
-  const known = textsOf(actions, [...place, 'actions']).map((word, position): AccessAction => {
+  const parsedActions = textsOf(actions, [...place, 'actions']).map((word, position): AccessAction => {
     const action = accessActions.find((each) => each === word)
     if (action !== undefined) return action
     throw malformed(
@@ -125,7 +122,7 @@ function readGrant(json: unknown, place: Place): Grant {
   })
   return {
     on: readScope(on, [...place, 'on']),
-    actions: known,
+    actions: parsedActions,
     ...(shown === undefined ? {} : { shown: textsOf(shown, [...place, 'shown']) }),
     ...(hidden === undefined ? {} : { hidden: textsOf(hidden, [...place, 'hidden']) }),
     ...(readOnly === undefined ? {} : { readOnly: textsOf(readOnly, [...place, 'readOnly']) }),
@@ -154,13 +151,13 @@ function readRules(json: unknown, place: Place): NonNullable<Grant['rules']> {
   return rules as NonNullable<Grant['rules']>
 }
 
-/** `known`: the fields that there may be; without them, any. */
-function fieldsOf(json: unknown, place: Place, known?: readonly string[]): Record<string, unknown> {
+/** `allowedFields`: permitted names; without it, any. */
+function fieldsOf(json: unknown, place: Place, allowedFields?: readonly string[]): Record<string, unknown> {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) throw malformed(place, 'must be an object')
   for (const name of Object.keys(json)) {
-    if (known !== undefined && !known.includes(name)) {
-      const last = known.length > 1 ? ` and ${known.at(-1)}` : ''
-      const fields = `${known.slice(0, Math.max(1, known.length - 1)).join(', ')}${last}`
+    if (allowedFields !== undefined && !allowedFields.includes(name)) {
+      const last = allowedFields.length > 1 ? ` and ${allowedFields.at(-1)}` : ''
+      const fields = `${allowedFields.slice(0, Math.max(1, allowedFields.length - 1)).join(', ')}${last}`
       throw malformed(place, `cannot have a field '${name.slice(0, 60)}': its fields are ${fields}`)
     }
   }
@@ -187,7 +184,7 @@ function refusal(type: 'MalformedRequest' | 'LimitExceeded', place: Place, words
   return new AshlarError(type, message, [{ place, message }])
 }
 
-/** `Grant 2: rules.read`, `Grant 2: action 1`: counted from 1 as people do. */
+/** `Grant 2: rules.read`, `Grant 2: action 1`: one-based for human readers. */
 function wordsOf([first, position, ...rest]: Place): string {
   if (first === undefined) return 'The policy'
   if (first !== 'grants' || typeof position !== 'number')

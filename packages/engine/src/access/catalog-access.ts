@@ -1,4 +1,4 @@
-/** What one catalog is for callers with the same grants: its classes, its rules and its restricted form, each made when it is first needed. */
+/** Access of callers with the same grants to one catalog: class access, compiled rules and the restricted catalog, each created on demand. */
 import { accessSampleBytesMax } from '../limits.ts'
 import type { UserValue } from '../query/values/user.ts'
 import { recordFormats } from '../records/record-formats.ts'
@@ -9,44 +9,44 @@ import type { AttributeNumber, ClassNumber, ShapeNumber } from '../types/type-sp
 import type { OpenDatabase } from '../write/open-database.ts'
 import type { Grant, RuledAction } from './access-policy.ts'
 import { ClassAccess, type ObjectsAllowed } from './class-access.ts'
-import type { KeptAccess, KeptAccesses } from './kept-accesses.ts'
+import type { AccessCache, CachedAccess } from './kept-accesses.ts'
 import { ObjectRules } from './object-rules.ts'
 import { RecordReferences } from './record-references.ts'
 import { RecordRules } from './record-rules.ts'
 import { restrictedCatalog } from './restricted-catalog.ts'
 
-/** What is seen of the objects of one shape. */
+/** Access to the objects of one shape. */
 export interface ShapeAccess {
   readonly classNumber: ClassNumber
   readonly objects: ObjectsAllowed
   readonly references: RecordReferences
-  /** Every one of them, as it is stored. */
-  readonly isWhole: boolean
+  /** All objects are visible exactly as stored. */
+  readonly isFullyVisible: boolean
 }
 
-/** For callers without a `$$USER`. */
+/** Key for callers without a `$$USER`. */
 const noUser = {}
 
 const sampleBytesMax = 4_096
 
-/** About what a class takes in a catalog, an attribute of it, with those that it inherits, and what is made of a class when an object of it is read. */
+/** Approximate memory of a class in a catalog, of an attribute including inherited ones, and of the access to the objects of a class. */
 const [classBytes, attributeBytes, shapeBytes] = [1_500, 250, 500]
 
-const measured = new WeakMap<Catalog, number>()
+const measuredBytes = new WeakMap<Catalog, number>()
 
-/** Counted once: a catalog does not change. By definitions: the attributes of a class are made when they are asked for, and of thousands of classes they are much. */
+/** Cached per catalog, which is immutable. Counts definitions, since classes create their attributes on demand. */
 function bytesOf(catalog: Catalog): number {
-  let bytes = measured.get(catalog)
+  let bytes = measuredBytes.get(catalog)
   if (bytes === undefined) {
     const counts = new Map<ClassNumber, number>()
     bytes = catalog.classes.length * classBytes
     for (const cls of catalog.classes) bytes += attributeCount(cls, counts) * attributeBytes
-    measured.set(catalog, bytes)
+    measuredBytes.set(catalog, bytes)
   }
   return bytes
 }
 
-/** `counts`: of classes that were counted before. */
+/** `counts`: classes that are counted already. */
 function attributeCount({ number, definition, superClass }: SchemaClass, counts: Map<ClassNumber, number>): number {
   let count = counts.get(number)
   if (count === undefined) {
@@ -56,66 +56,68 @@ function attributeCount({ number, definition, superClass }: SchemaClass, counts:
   return count
 }
 
-/** Told what becomes of one that is kept. */
-interface Keeper {
-  /** It takes much more memory than it did. */
-  grown(): void
-  forgotten(): void
+/** Notified about a cached access. */
+interface CacheOwner {
+  /** Its memory has grown considerably. */
+  onGrowth(): void
+  onEviction(): void
 }
 
-export class CatalogAccess implements KeptAccess {
+export class CatalogAccess implements CachedAccess {
   readonly catalog: Catalog
   readonly classes: ClassAccess
   readonly rules: ObjectRules
   private readonly shapes = new Map<ShapeNumber, ShapeAccess>()
   private readonly byClass = new Map<ClassNumber, ShapeAccess>()
-  private shown: Catalog | undefined
+  private restrictedForm: Catalog | undefined
   private preparing: Promise<this> | undefined
   private readonly rulesOf = new WeakMap<object, RecordRules>()
   private readonly samples = new Map<ClassNumber, Entry>()
   private sampleBytes = 0
-  private readonly keeper: Keeper | undefined
+  private readonly owner: CacheOwner | undefined
 
-  /** `keeper`: where it is kept. */
-  constructor(catalog: Catalog, grants: readonly Grant[], ruleTokensMax: number, keeper?: Keeper) {
-    this.keeper = keeper
+  /** `owner`: the cache that contains it. */
+  constructor(catalog: Catalog, grants: readonly Grant[], ruleTokensMax: number, owner?: CacheOwner) {
+    this.owner = owner
     this.catalog = catalog
     this.classes = new ClassAccess(catalog, grants)
     this.rules = new ObjectRules(recordFormats(catalog), ruleTokensMax)
   }
 
-  /** As the caller knows it; made at once where nobody has prepared it. */
+  /** The restricted catalog; created synchronously unless `prepared` was called before. */
   get restricted(): Catalog {
-    this.shown ??= atOnce(restrictedCatalog(this.classes))
-    return this.shown
+    this.restrictedForm ??= atOnce(restrictedCatalog(this.classes))
+    return this.restrictedForm
   }
 
-  /** See `KeptAccess`. Rules are of grants, which are bounded. */
+  /** See `CachedAccess`. Rules are not counted: their number is bounded by the grants. */
   get bytes(): number {
-    const { shown } = this
-    return this.sampleBytes + (shown === undefined ? 0 : bytesOf(shown)) + this.byClass.size * shapeBytes
+    const { restrictedForm } = this
+    return (
+      this.sampleBytes + (restrictedForm === undefined ? 0 : bytesOf(restrictedForm)) + this.byClass.size * shapeBytes
+    )
   }
 
-  forget(): void {
-    this.keeper?.forgotten()
+  evict(): void {
+    this.owner?.onEviction()
   }
 
   get isPrepared(): boolean {
-    return this.shown !== undefined
+    return this.restrictedForm !== undefined
   }
 
-  /** What the caller knows of a catalog of thousands of classes is made with turns for others in between, once for all who wait for it. */
+  /** Creates the restricted catalog of thousands of classes in steps, once for all concurrent callers. */
   prepared(): Awaitable<this> {
-    if (this.shown !== undefined) return this
+    if (this.restrictedForm !== undefined) return this
     this.preparing ??= this.prepare()
     return this.preparing
   }
 
   private async prepare(): Promise<this> {
     try {
-      const shown = await inTurns(restrictedCatalog(this.classes))
-      this.shown ??= shown
-      this.keeper?.grown()
+      const restrictedForm = await inTurns(restrictedCatalog(this.classes))
+      this.restrictedForm ??= restrictedForm
+      this.owner?.onGrowth()
       return this
     } finally {
       this.preparing = undefined
@@ -135,39 +137,40 @@ export class CatalogAccess implements KeptAccess {
 
   /** Undefined where the catalog has no such class. */
   ofClass(number: ClassNumber): ShapeAccess | undefined {
-    const known = this.byClass.get(number)
-    if (known !== undefined) return known
+    const cached = this.byClass.get(number)
+    if (cached !== undefined) return cached
     const cls = this.catalog.classByNumber(number)
     if (cls === undefined) return undefined
     const references = new RecordReferences(recordFormats(this.catalog).of(cls), this.classes)
     const objects = this.classes.objects(cls, 'read')
-    const access = { classNumber: number, objects, references, isWhole: objects === 'all' && references.areNone }
+    const access = { classNumber: number, objects, references, isFullyVisible: objects === 'all' && references.areNone }
     this.byClass.set(number, access)
     return access
   }
 
-  /** Those to which that may be done. */
+  /** The objects on which the action is allowed. */
   objectsOf(number: ClassNumber, action: RuledAction): ObjectsAllowed {
     const cls = this.catalog.classByNumber(number)
     return cls === undefined ? 'none' : this.classes.objects(cls, action)
   }
 
-  /** For one of the callers, as long as its policy is kept. */
+  /** Shared by the requests of a caller as long as its policy is cached. */
   recordRules(database: OpenDatabase, user: UserValue): RecordRules {
-    const kept = this.rulesOf.get(user ?? noUser)
-    if (kept !== undefined) return kept
-    const made = new RecordRules(this.catalog, this.rules, database, user)
-    this.rulesOf.set(user ?? noUser, made)
-    return made
+    let rules = this.rulesOf.get(user ?? noUser)
+    if (rules === undefined) {
+      rules = new RecordRules(this.catalog, this.rules, database, user)
+      this.rulesOf.set(user ?? noUser, rules)
+    }
+    return rules
   }
 
-  /** For work that is done in vain on purpose, see `Visibility.pretend`. */
+  /** A record for simulated decisions; see `Visibility.simulateDecision`. */
   sampleOf(number: ClassNumber): Entry | undefined {
     return this.samples.get(number)
   }
 
-  /** A copy of one short record of each class is kept. */
-  keepSample(number: ClassNumber, key: Bytes, record: Bytes): void {
+  /** Copies one short record of each class. */
+  addSample(number: ClassNumber, key: Bytes, record: Bytes): void {
     if (this.samples.has(number) || record.length > sampleBytesMax) return
     const bytes = key.length + record.length + shapeBytes
     if (this.sampleBytes + bytes > accessSampleBytesMax) return
@@ -175,51 +178,51 @@ export class CatalogAccess implements KeptAccess {
     this.samples.set(number, { key: Buffer.from(key), value: Buffer.from(record) })
   }
 
-  /** Of a map whose keys are references. */
+  /** A map whose keys are references. */
   isMapByReference(attribute: AttributeNumber): boolean {
     const spec = this.catalog.attribute(attribute)?.spec
     return spec?.logicalType === 'map' && spec.key.logicalType === 'reference'
   }
 }
 
-/** Of callers with the same grants: a transaction that changes the schema has one after the other. */
+/** For the same grants: a transaction that changes the schema has several catalogs in succession. */
 const catalogsMax = 4
 
-/** One for each catalog that is in use. */
+/** One access per catalog in use. */
 export class CatalogAccesses {
   private readonly grants: readonly Grant[]
   private readonly ruleTokensMax: number
-  private readonly kept: KeptAccesses
-  private readonly made = new WeakMap<Catalog, CatalogAccess>()
-  /** The last ones: of older catalogs nothing is asked any more. */
+  private readonly cache: AccessCache
+  private readonly byCatalog = new WeakMap<Catalog, CatalogAccess>()
+  /** The most recent ones: older catalogs are not used any more. */
   private recent: CatalogAccess[] = []
 
-  constructor(grants: readonly Grant[], ruleTokensMax: number, kept: KeptAccesses) {
+  constructor(grants: readonly Grant[], ruleTokensMax: number, cache: AccessCache) {
     this.grants = grants
     this.ruleTokensMax = ruleTokensMax
-    this.kept = kept
+    this.cache = cache
   }
 
   of(catalog: Catalog): CatalogAccess {
-    let access = this.made.get(catalog)
+    let access = this.byCatalog.get(catalog)
     if (access === undefined) {
-      access = this.make(catalog)
-      const eldest = this.recent.length > catalogsMax ? this.recent[0] : undefined
-      if (eldest !== undefined) this.kept.drop(eldest)
+      access = this.create(catalog)
+      const oldest = this.recent.length > catalogsMax ? this.recent[0] : undefined
+      if (oldest !== undefined) this.cache.drop(oldest)
     }
-    this.kept.use(access)
+    this.cache.use(access)
     return access
   }
 
-  private make(catalog: Catalog): CatalogAccess {
+  private create(catalog: Catalog): CatalogAccess {
     const access: CatalogAccess = new CatalogAccess(catalog, this.grants, this.ruleTokensMax, {
-      grown: () => this.kept.bound(access),
-      forgotten: () => {
-        this.made.delete(catalog)
+      onGrowth: () => this.cache.bound(access),
+      onEviction: () => {
+        this.byCatalog.delete(catalog)
         this.recent = this.recent.filter((one) => one !== access)
       },
     })
-    this.made.set(catalog, access)
+    this.byCatalog.set(catalog, access)
     this.recent.push(access)
     return access
   }

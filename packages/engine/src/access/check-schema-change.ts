@@ -1,4 +1,4 @@
-/** Which changes of the schema a caller may make: of classes and indexes that it may define resp. index, and of which nothing is kept from it. */
+/** Checks which schema changes a caller may make: to classes and indexes that it may define or index, and of which nothing is hidden from it. */
 import type { AshlarError } from '../errors.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { SchemaClass } from '../schema/catalog.ts'
@@ -11,40 +11,45 @@ import { denied } from './denied.ts'
 import { mayHideInClass } from './hidden-within.ts'
 
 /**
- * `access`: of the whole catalog as it is. `before` and `after`: of what the caller knows of it, or of all. Classes that are changed with others, as by inverse attributes, count like
- * those that the command names, and so do classes that hold objects of a changed one. Throws Forbidden.
+ * `access`: to the full current catalog. `before` and `after`: states of the restricted or the full catalog. Classes that change as a
+ * consequence, as through inverse attributes, count like the named ones, as do classes that hold objects of a changed class. Throws Forbidden.
  */
 export function checkSchemaChange(access: ClassAccess, before: CatalogState, after: CatalogState): void {
   const changed = changedOf(before.classes, after.classes)
   if (changed.length > 0) {
     const { catalog } = access
-    const then = access.under(buildCatalog(lineagesOf(changed, after), catalog.version))
+    const newAccess = access.under(buildCatalog(lineagesOf(changed, after), catalog.version))
     for (const { number, name } of changed) {
-      const [was, is] = [catalog.classByNumber(number), then.catalog.classByNumber(number)]
-      const touched = was === undefined ? [] : [was, ...classesHolding(was, catalog.classes)]
+      const [previous, next] = [catalog.classByNumber(number), newAccess.catalog.classByNumber(number)]
+      const touched = previous === undefined ? [] : [previous, ...classesHolding(previous, catalog.classes)]
       for (const cls of touched) {
-        if (!isWhole(cls, access) || !access.allows(cls, 'define')) throw refusal('define', cls, access)
+        if (!isFullyVisible(cls, access) || !access.allows(cls, 'define')) throw refusal('define', cls, access)
       }
-      // Its objects come to be among those of its superclass, in whose unique indexes they are.
-      const isMoved = is !== undefined && is.superClass?.number !== was?.superClass?.number
-      const above = isMoved && is.superClass !== null ? catalog.classByNumber(is.superClass.number) : undefined
-      if (above !== undefined && !isRootClass(above) && !(isWhole(above, access) && access.allows(above, 'define'))) {
+      // Its objects become members of its new superclass, and of that class's unique indexes.
+      const isMoved = next !== undefined && next.superClass?.number !== previous?.superClass?.number
+      const above = isMoved && next.superClass !== null ? catalog.classByNumber(next.superClass.number) : undefined
+      if (
+        above !== undefined &&
+        !isRootClass(above) &&
+        !(isFullyVisible(above, access) && access.allows(above, 'define'))
+      ) {
         throw refusal('define', above, access)
       }
-      if (is !== undefined && !then.allows(is, 'define')) throw denied(`The caller may not define class ${name}.`)
+      if (next !== undefined && !newAccess.allows(next, 'define'))
+        throw denied(`The caller may not define class ${name}.`)
     }
   }
   for (const { indexedClass } of changedOf(before.indexes, after.indexes)) {
     const cls = access.catalog.classByNumber(indexedClass)
-    // An index of a class that comes with it, or goes.
+    // Indexes of a class that is created or dropped with them.
     if (cls === undefined) continue
-    // What becomes of the indexes of a class that is changed is part of that.
+    // Index changes that follow from a change of their class are part of that change.
     const isAllowed = access.allows(cls, 'index') || (changed.length > 0 && access.allows(cls, 'define'))
-    if (!isAllowed || !isWhole(cls, access)) throw refusal('change indexes of', cls, access)
+    if (!isAllowed || !isFullyVisible(cls, access)) throw refusal('change indexes of', cls, access)
   }
 }
 
-/** The classes with their superclasses alone: what grants are about is decided by these, and a catalog may have thousands of classes. */
+/** The classes with their superclasses only: grants depend on these, and a catalog may have thousands of classes. */
 function lineagesOf(classes: readonly ClassDefinition[], state: CatalogState): CatalogState {
   const byNumber = new Map(state.classes.map((definition) => [definition.number, definition]))
   const found = new Map<ClassNumber, ClassDefinition>()
@@ -59,18 +64,18 @@ function lineagesOf(classes: readonly ClassDefinition[], state: CatalogState): C
 }
 
 function changedOf<T extends ClassDefinition | IndexDefinition>(before: readonly T[], after: readonly T[]): T[] {
-  const were = new Map(before.map((one) => [one.number as number, one]))
+  const remaining = new Map(before.map((one) => [one.number as number, one]))
   const changed: T[] = []
   for (const one of after) {
-    const was = were.get(one.number)
-    were.delete(one.number)
-    if (was !== one && JSON.stringify(was) !== JSON.stringify(one)) changed.push(one)
+    const previous = remaining.get(one.number)
+    remaining.delete(one.number)
+    if (previous !== one && JSON.stringify(previous) !== JSON.stringify(one)) changed.push(one)
   }
-  return [...changed, ...were.values()]
+  return [...changed, ...remaining.values()]
 }
 
-/** All objects of the class and of its subclasses, with all that their attributes hold: nothing can be lost, or told of, that the caller does not see. */
-export function isWhole(cls: SchemaClass, access: ClassAccess): boolean {
+/** All objects of the class and its subclasses are visible with all attributes, so that a change neither loses nor reveals hidden data. */
+export function isFullyVisible(cls: SchemaClass, access: ClassAccess): boolean {
   return [cls, ...cls.subclasses].every((each) => {
     const areObjectsSeen = !each.isReferenceable || access.objects(each, 'read') === 'all'
     return areObjectsSeen && !mayHideInClass(each, access, ['reference', 'attribute'])
@@ -78,7 +83,7 @@ export function isWhole(cls: SchemaClass, access: ClassAccess): boolean {
 }
 
 function refusal(action: string, cls: SchemaClass, access: ClassAccess): AshlarError {
-  // A class that the caller does not know is not named.
+  // A class that is hidden from the caller is not named.
   const what = access.isGranted(cls) ? `class ${cls.name}` : 'classes that this would change as well'
   return denied(`The caller may not ${action} ${what}.`)
 }

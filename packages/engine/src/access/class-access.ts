@@ -1,4 +1,4 @@
-/** What the grants of a caller come to for each class of one catalog: what of it exists for the caller. */
+/** Evaluates a caller's grants for the classes of one catalog: which classes, attributes and objects exist for the caller. */
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import type { Attribute } from '../schema/class-definition.ts'
 import { namespaceOf } from '../schema/names.ts'
@@ -6,13 +6,13 @@ import { isRootClass } from '../schema/root-class.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import type { AccessAction, Grant, GrantScope, RuledAction } from './access-policy.ts'
 
-/** A rule, and the class whose attributes its names mean. */
+/** A rule, and the class whose attributes its names refer to. */
 export interface ClassRule {
   readonly text: string
   readonly cls: SchemaClass
 }
 
-/** Every object of the class, none, or those for which one of the rules holds. */
+/** Every object of the class, none, or the objects that match one of the rules. */
 export type ObjectsAllowed = 'all' | 'none' | readonly ClassRule[]
 
 export class ClassAccess {
@@ -35,12 +35,12 @@ export class ClassAccess {
     this.declaring = declaring
   }
 
-  /** What the same grants come to under another catalog. */
+  /** Access of the same grants to another catalog. */
   under(catalog: Catalog): ClassAccess {
     return new ClassAccess(catalog, this.grants)
   }
 
-  /** A subclass has the grants of its superclasses, and perhaps more: so it is never hidden where they are seen. */
+  /** A subclass has the grants of its superclasses, and perhaps more, so that it is never hidden where they are visible. */
   grantsOn(cls: SchemaClass): readonly Grant[] {
     let found = this.covering.get(cls.number)
     if (found === undefined) {
@@ -50,12 +50,12 @@ export class ClassAccess {
     return found
   }
 
-  /** Whether the caller knows the class by a grant of its own. */
+  /** Whether a grant applies to the class. */
   isGranted(cls: SchemaClass): boolean {
     return this.grantsOn(cls).length > 0
   }
 
-  /** Whether some of its objects may have that done to them. */
+  /** Whether the action is allowed on some of its objects. */
   allows(cls: SchemaClass, action: AccessAction): boolean {
     return this.grantsOn(cls).some(({ actions }) => actions.includes(action))
   }
@@ -82,7 +82,7 @@ export class ClassAccess {
     return rules
   }
 
-  /** Whether a reference to objects of the class may name one that is hidden. */
+  /** Whether a reference to objects of the class may refer to a hidden one. */
   mayNameHidden(referencedClass: ClassNumber): boolean {
     let isGuarded = this.guarded.get(referencedClass)
     if (isGuarded === undefined) {
@@ -93,19 +93,19 @@ export class ClassAccess {
     return isGuarded
   }
 
-  /** Whether it may name one of which a rule decides whether it is seen. */
+  /** Whether it may refer to an object whose visibility depends on a rule. */
   mayNameRuled(referencedClass: ClassNumber): boolean {
     return (this.targetsOf(referencedClass) ?? []).some((target) => typeof this.objects(target, 'read') !== 'string')
   }
 
-  /** The classes of the objects that a reference may name. */
+  /** Classes of the objects that a reference may refer to. */
   private targetsOf(referencedClass: ClassNumber): readonly SchemaClass[] | undefined {
     const cls = this.catalog.classByNumber(referencedClass)
     if (cls === undefined) return undefined
     return isRootClass(cls) ? cls.subclasses : [cls, ...cls.subclasses]
   }
 
-  /** The numbers of the attributes of the class that exist for the caller. */
+  /** Numbers of the class's attributes that are visible to the caller. */
   attributesOf(cls: SchemaClass): ReadonlySet<AttributeNumber> {
     let numbers = this.visible.get(cls.number)
     if (numbers === undefined) {
@@ -116,10 +116,7 @@ export class ClassAccess {
     return numbers
   }
 
-  /**
-   * The numbers of those that may be given another value: by a grant with that action which neither hides them nor makes them read-only. Of an embedded class, whose
-   * objects are changed with those that hold them, a grant without the action counts where none has it.
-   */
+  /** The attributes that a grant with the action neither hides nor makes read-only; for an embedded class, any grant if none has the action. */
   writableIn(cls: SchemaClass, action: 'create' | 'update'): ReadonlySet<AttributeNumber> {
     const name = `${action} ${cls.number}`
     let numbers = this.writable.get(name)
@@ -140,18 +137,16 @@ export class ClassAccess {
 
   private isVisible(cls: SchemaClass, attribute: ClassAttribute): boolean {
     return (
-      this.isShown(cls, attribute.name) && referencesOf(attribute.spec).every((spec) => this.isKnown(attribute, spec))
+      this.isExposed(cls, attribute.name) &&
+      referencesOf(attribute.spec).every((spec) => this.isReferenceExposed(attribute, spec))
     )
   }
 
-  /**
-   * Whether the caller would know an attribute that the class no longer has, by the grants of now and the name that it had. Not one side of a link:
-   * what the other side was called nobody can say.
-   */
+  /** Whether a dropped attribute would be visible by its last name. False for link attributes, since the name of the inverse is unknown. */
   hasShown(cls: SchemaClass, { name, spec }: Attribute): boolean {
     const references = referencesOf(spec)
     return (
-      this.isShown(cls, name) &&
+      this.isExposed(cls, name) &&
       references.every(
         ({ referencedClass, inverseAttribute }) =>
           inverseAttribute === null && this.referencedAs(referencedClass) !== undefined,
@@ -159,29 +154,29 @@ export class ClassAccess {
     )
   }
 
-  /** By one of the grants that read the class; where none does, by any. What is embedded without a grant of its own is shown. */
-  private isShown(cls: SchemaClass, name: string): boolean {
+  /** Decided by the grants that allow to read the class, or else by any. Embedded classes without a grant are visible. */
+  private isExposed(cls: SchemaClass, name: string): boolean {
     const grants = this.grantsOn(cls)
     if (grants.length === 0) return !cls.isReferenceable
     const reading = grants.filter(({ actions }) => actions.includes('read'))
-    return (reading.length === 0 ? grants : reading).some((grant) => isShownBy(grant, name))
+    return (reading.length === 0 ? grants : reading).some((grant) => isExposedBy(grant, name))
   }
 
-  /** One side of a link is not seen without the other, nor a reference to what nothing is known of. */
-  private isKnown(attribute: ClassAttribute, { referencedClass, inverseAttribute }: ReferenceSpec): boolean {
+  /** A link is only visible from both sides, and a reference only if some class of its targets is granted. */
+  private isReferenceExposed(attribute: ClassAttribute, { referencedClass, inverseAttribute }: ReferenceSpec): boolean {
     if (inverseAttribute !== null && !(this.isDeclared(attribute.number) && this.isDeclared(inverseAttribute)))
       return false
     return this.referencedAs(referencedClass) !== undefined
   }
 
-  /** Whether the class that declares the attribute shows it. */
+  /** Whether the attribute is visible in the class that declares it. */
   private isDeclared(number: AttributeNumber): boolean {
     const cls = this.declaring.get(number)
     const name = this.catalog.attribute(number)?.name
-    return cls !== undefined && name !== undefined && this.isShown(cls, name)
+    return cls !== undefined && name !== undefined && this.isExposed(cls, name)
   }
 
-  /** The class as which the caller knows what a reference names: the root where only subclasses are known; undefined where none is. */
+  /** The class that the caller sees as the target of references: the root if only subclasses are granted; undefined if none is. */
   referencedAs(number: ClassNumber): ClassNumber | undefined {
     const cls = this.catalog.classByNumber(number)
     if (cls === undefined) return undefined
@@ -190,15 +185,15 @@ export class ClassAccess {
   }
 }
 
-function isShownBy({ shown, hidden = [] }: Grant, name: string): boolean {
+function isExposedBy({ shown, hidden = [] }: Grant, name: string): boolean {
   return (shown === undefined || shown.includes(name)) && !hidden.includes(name)
 }
 
 function isWritableBy(grant: Grant, name: string): boolean {
-  return isShownBy(grant, name) && grant.readOnly?.includes(name) !== true
+  return isExposedBy(grant, name) && grant.readOnly?.includes(name) !== true
 }
 
-/** The class by which the grant is about this one, which the names in its rules mean: it itself, where the grant names no class. */
+/** The class that the grant applies through, to which names in its rules refer: the class itself, unless the grant names a class. */
 export function coveringClass({ on, within = [] }: Grant, cls: SchemaClass): SchemaClass | undefined {
   return within.every((scope) => coveringByScope(scope, cls) !== undefined) ? coveringByScope(on, cls) : undefined
 }
@@ -212,7 +207,7 @@ function coveringByScope(scope: GrantScope, cls: SchemaClass): SchemaClass | und
   return undefined
 }
 
-/** The references that values of the type are, or hold outside of embedded objects. */
+/** References in values of the type, excluding those within embedded objects. */
 export function referencesOf(spec: TypeSpec): readonly ReferenceSpec[] {
   switch (spec.logicalType) {
     case 'reference':

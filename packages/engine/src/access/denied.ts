@@ -1,17 +1,17 @@
-/** What a caller is told that may not do something to objects: the class and the action, and nothing of the rules. */
+/** Errors for changes that a caller may not make: they name class and action, but reveal nothing of the rules. */
 import { AshlarError } from '../errors.ts'
 
 export function denied(message: string): AshlarError {
   return new AshlarError('Forbidden', message)
 }
 
-/** Of an attribute that no grant with the action lets be set, to whatever value. */
+/** For an attribute that no grant with the action allows to set. */
 export function attributeReadOnly(action: 'create' | 'update', attributeName: string, className: string): AshlarError {
   const rest = action === 'update' ? 'it keeps its value' : 'new objects have its default value'
   return denied(`Attribute ${attributeName} of class ${className} is read-only for the caller: ${rest}.`)
 }
 
-/** Of one that can be set, but not to that: something that is hidden would be lost or taken. */
+/** For an attribute that may be set, but not to this value: hidden data would be lost or moved. */
 export function attributeDenied(action: 'create' | 'update', attributeName: string, className: string): AshlarError {
   return denied(
     action === 'update'
@@ -20,7 +20,7 @@ export function attributeDenied(action: 'create' | 'update', attributeName: stri
   )
 }
 
-/** Of a list of embedded objects that is replaced. */
+/** For a list of embedded objects that is replaced. */
 export function elementsUnclear(attributeName: string, className: string): AshlarError {
   return denied(
     `Attribute ${attributeName} of class ${className}: it is not clear which of its elements these are, and the caller may not see all that they hold. ` +

@@ -1,62 +1,59 @@
-/** Which elements of a list those of the list that replaces it are, by how they look to whoever replaces it. */
+/** Matches the elements of a list with the elements of its replacement, by their values as the caller sees them. */
 import type { ElementOrigins } from '../records/attribute-change.ts'
 
 /**
- * Where something of the elements is hidden, each has to be known exactly: what is hidden must not come to another element. They are known
- * - where one list begins with the other: elements were added to the end, or taken away from it;
- * - where one element has changed, and all others are at their places;
- * - where as many look the same as before: these are in the order that they had. What is left then is new, or was taken away, or is one element that
- *   was changed at its place.
- * Undefined for all others.
+ * Where elements have hidden parts, the match must be exact: hidden data must not move to another element. It is exact where one list is a prefix
+ * of the other; where a single element differs; and where each value occurs as often as before, so that equal elements kept their order. Elements
+ * that remain are new, removed, or one element that changed in place. Undefined otherwise.
  */
 export function exactOrigins(before: readonly string[], after: readonly string[]): ElementOrigins | undefined {
   const least = Math.min(before.length, after.length)
   let start = 0
   while (start < least && before[start] === after[start]) start++
-  if (start === least) return after.map((_look, i) => (i < start ? i : undefined))
+  if (start === least) return after.map((_value, i) => (i < start ? i : undefined))
   if (before.length === after.length) {
     let end = least - 1
     while (before[end] === after[end]) end--
-    if (end === start) return after.map((_look, i) => i)
+    if (end === start) return after.map((_value, i) => i)
   }
-  return originsByLook(before, after)
+  return originsByValue(before, after)
 }
 
-function originsByLook(before: readonly string[], after: readonly string[]): ElementOrigins | undefined {
-  const [were, are] = [placesByLook(before), placesByLook(after)]
+function originsByValue(before: readonly string[], after: readonly string[]): ElementOrigins | undefined {
+  const [oldPositions, newPositions] = [positionsByValue(before), positionsByValue(after)]
   const origins: (number | undefined)[] = after.map(() => undefined)
   const left: number[] = []
-  for (const [look, places] of were) {
-    const found = are.get(look)
+  for (const [value, positions] of oldPositions) {
+    const found = newPositions.get(value)
     if (found === undefined) {
-      for (const place of places) left.push(place)
+      for (const position of positions) left.push(position)
       continue
     }
-    if (found.length !== places.length) return undefined
-    for (const [i, place] of found.entries()) origins[place] = places[i]
-    are.delete(look)
+    if (found.length !== positions.length) return undefined
+    for (const [i, position] of found.entries()) origins[position] = positions[i]
+    newPositions.delete(value)
   }
-  const others = [...are.values()].flat()
-  if (left.length === 0 || others.length === 0) return origins
-  const [place] = others
-  if (left.length > 1 || others.length > 1 || place === undefined || place !== left[0]) return undefined
-  origins[place] = place
+  const added = [...newPositions.values()].flat()
+  if (left.length === 0 || added.length === 0) return origins
+  const [position] = added
+  if (left.length > 1 || added.length > 1 || position === undefined || position !== left[0]) return undefined
+  origins[position] = position
   return origins
 }
 
-function placesByLook(looks: readonly string[]): Map<string, number[]> {
-  const places = new Map<string, number[]>()
-  for (const [i, look] of looks.entries()) {
-    const known = places.get(look)
-    if (known === undefined) places.set(look, [i])
-    else known.push(i)
+function positionsByValue(values: readonly string[]): Map<string, number[]> {
+  const positions = new Map<string, number[]>()
+  for (const [i, value] of values.entries()) {
+    const existing = positions.get(value)
+    if (existing === undefined) positions.set(value, [i])
+    else existing.push(i)
   }
-  return places
+  return positions
 }
 
 /**
- * Where nothing of them is hidden, and some attributes are read-only: those at the beginning and at the end that look the same; of the rest, where all that is left of
- * the one list is in the other in the same order, those that look the same; else those at the same place.
+ * For elements without hidden parts, but with read-only attributes: matches the common prefix and suffix; of the rest, equal elements if the
+ * shorter rest is a subsequence of the longer, else elements at the same position.
  */
 export function likelyOrigins(before: readonly string[], after: readonly string[]): ElementOrigins {
   const least = Math.min(before.length, after.length)
@@ -68,26 +65,27 @@ export function likelyOrigins(before: readonly string[], after: readonly string[
     return i < start ? i : i >= after.length - end ? i + before.length - after.length : undefined
   })
   const [left, right] = [before.slice(start, before.length - end), after.slice(start, after.length - end)]
-  const found = left.length > right.length ? placesOf(right, left) : invert(placesOf(left, right))
+  const found =
+    left.length > right.length ? subsequencePositions(right, left) : invert(subsequencePositions(left, right))
   for (const [i] of right.entries()) {
-    const place = found === undefined ? i : found.get(i)
-    if (place !== undefined && place < left.length) origins[start + i] = start + place
+    const position = found === undefined ? i : found.get(i)
+    if (position !== undefined && position < left.length) origins[start + i] = start + position
   }
   return origins
 }
 
-/** Where each of the elements is found in a longer list, in the same order; undefined where one is not. */
-function placesOf(elements: readonly string[], within: readonly string[]): Map<number, number> | undefined {
-  const places = new Map<number, number>()
+/** Positions of the elements within a longer list, as a subsequence; undefined where one is missing. */
+function subsequencePositions(elements: readonly string[], within: readonly string[]): Map<number, number> | undefined {
+  const positions = new Map<number, number>()
   let at = 0
   for (const [i, element] of elements.entries()) {
     while (at < within.length && within[at] !== element) at++
     if (at === within.length) return undefined
-    places.set(i, at++)
+    positions.set(i, at++)
   }
-  return places
+  return positions
 }
 
-function invert(places: ReadonlyMap<number, number> | undefined): Map<number, number> | undefined {
-  return places && new Map([...places].map(([from, to]) => [to, from]))
+function invert(positions: ReadonlyMap<number, number> | undefined): Map<number, number> | undefined {
+  return positions && new Map([...positions].map(([from, to]) => [to, from]))
 }

@@ -1,4 +1,4 @@
-/** What of grants does not agree with a store that need not be served. */
+/** Compares grants with a store that is not being served. */
 
 import { CatalogCache } from '../catalog/catalog-cache.ts'
 import { defaultEngineLimits } from '../limits.ts'
@@ -10,7 +10,7 @@ import type { Grant } from './access-policy.ts'
 import { CatalogAccess } from './catalog-access.ts'
 import { type GrantProblem, grantProblems } from './grant-problems.ts'
 
-/** As `FederatedDatabase.grantProblems`. Only reads. Throws an `Error` for the operator where the store cannot be opened. */
+/** Like `FederatedDatabase.grantProblems`. Read-only. Throws an `Error` for the operator where the store cannot be opened. */
 export async function grantProblemsIn(address: string, grants: readonly Grant[]): Promise<GrantProblem[] | undefined> {
   const store = await openStore(address, { isReadOnly: true })
   try {

@@ -1,4 +1,4 @@
-/** What in grants does not agree with a catalog, and so allows, hides or protects nothing. */
+/** Finds parts of grants that do not match a catalog, and therefore allow, hide or protect nothing. */
 import type { SchemaClass } from '../schema/catalog.ts'
 import { isRootClass } from '../schema/root-class.ts'
 import type { Grant } from './access-policy.ts'
@@ -6,17 +6,17 @@ import type { CatalogAccess } from './catalog-access.ts'
 import { coveringClass } from './class-access.ts'
 
 export interface GrantProblem {
-  /** Which of the grants, from 0. */
+  /** Zero-based position of the grant. */
   readonly grant: number
-  /** Of it: `on`, `shown`, `hidden`, `readOnly`, `rules.read` and so on. */
+  /** `on`, `shown`, `hidden`, `readOnly`, `rules.read` and so on. */
   readonly field: string
   readonly message: string
 }
 
-const classesAtOnce = 256
+const classesPerYield = 256
 const problemsMax = 100
 
-/** The first of them; undefined where none of the grants is about any class of the catalog. Yields where others may have their turn. */
+/** The first problems; undefined where no grant applies to any class of the catalog. Yields between steps. */
 export function* grantProblems(
   access: CatalogAccess,
   grants: readonly Grant[],
@@ -24,10 +24,10 @@ export function* grantProblems(
   const problems: GrantProblem[] = []
   let isAboutAny = grants.length === 0
   for (const [position, grant] of grants.entries()) {
-    const own = yield* classesOf(access, grant)
-    isAboutAny ||= own.length > 0
+    const classes = yield* classesOf(access, grant)
+    isAboutAny ||= classes.length > 0
     if (problems.length >= problemsMax) continue
-    for (const [field, message] of yield* problemsOf(access, grant, own)) {
+    for (const [field, message] of yield* problemsOf(access, grant, classes)) {
       problems.push({ grant: position, field, message })
     }
   }
@@ -36,41 +36,41 @@ export function* grantProblems(
 
 function* classesOf({ catalog }: CatalogAccess, grant: Grant): Generator<undefined, SchemaClass[]> {
   const found: SchemaClass[] = []
-  let looked = 0
+  let checked = 0
   for (const cls of catalog.classes) {
-    if (++looked % classesAtOnce === 0) yield
+    if (++checked % classesPerYield === 0) yield
     if (!isRootClass(cls) && coveringClass(grant, cls) !== undefined) found.push(cls)
   }
   return found
 }
 
-type Told = readonly [field: string, message: string]
+type FieldProblem = readonly [field: string, message: string]
 
 function* problemsOf(
   access: CatalogAccess,
   grant: Grant,
-  own: readonly SchemaClass[],
-): Generator<undefined, readonly Told[]> {
-  if (own.length === 0) return grant.on.kind === 'all' ? [] : [['on', 'There is no such class or namespace.']]
-  const told: Told[] = []
+  classes: readonly SchemaClass[],
+): Generator<undefined, readonly FieldProblem[]> {
+  if (classes.length === 0) return grant.on.kind === 'all' ? [] : [['on', 'There is no such class or namespace.']]
+  const problems: FieldProblem[] = []
   for (const field of ['shown', 'hidden', 'readOnly'] as const) {
-    for (const name of missingIn(grant[field] ?? [], own)) {
-      told.push([field, `None of its classes has an attribute '${name}'.`])
+    for (const name of missingIn(grant[field] ?? [], classes)) {
+      problems.push([field, `None of its classes has an attribute '${name}'.`])
     }
   }
   for (const [action, text] of Object.entries(grant.rules ?? {})) {
-    for (const message of yield* ruleProblems(access, grant, text, own)) told.push([`rules.${action}`, message])
+    for (const message of yield* ruleProblems(access, grant, text, classes)) problems.push([`rules.${action}`, message])
   }
-  return told
+  return problems
 }
 
 function missingIn(names: readonly string[], classes: readonly SchemaClass[]): string[] {
   if (names.length === 0) return []
-  const known = new Set(classes.flatMap(({ attributes }) => attributes.map(({ name }) => name)))
-  return names.filter((name) => !known.has(name))
+  const existing = new Set(classes.flatMap(({ attributes }) => attributes.map(({ name }) => name)))
+  return names.filter((name) => !existing.has(name))
 }
 
-/** One for each class whose attributes the names mean, up to so many as are told. */
+/** At most one per class that rule names refer to, up to `problemsMax`. */
 function* ruleProblems(
   access: CatalogAccess,
   grant: Grant,
@@ -78,11 +78,11 @@ function* ruleProblems(
   classes: readonly SchemaClass[],
 ): Generator<undefined, string[]> {
   const found: string[] = []
-  const looked = new Set<SchemaClass>()
+  const checked = new Set<SchemaClass>()
   for (const each of classes) {
     const cls = each.isReferenceable ? coveringClass(grant, each) : undefined
-    if (cls === undefined || looked.has(cls)) continue
-    looked.add(cls)
+    if (cls === undefined || checked.has(cls)) continue
+    checked.add(cls)
     const problem = access.rules.problem({ text, cls })
     if (problem !== undefined) found.push(`Class ${problem.className}: ${problem.message}`)
     if (found.length >= problemsMax) break

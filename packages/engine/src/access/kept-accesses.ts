@@ -1,51 +1,51 @@
-/** What is kept for callers between their requests, and how much memory that takes: the one used last goes last. */
-import { accessKeptBytesMax } from '../limits.ts'
+/** LRU cache of data that is derived from catalogs for callers, bounded by its memory. */
+import { accessCacheBytesMax } from '../limits.ts'
 
-/** What is made of a catalog for callers with the same grants. */
-export interface KeptAccess {
-  /** About what it takes, in bytes of memory; it may grow. */
+/** Data derived from a catalog for callers with the same grants. */
+export interface CachedAccess {
+  /** Approximate memory in bytes; it may grow. */
   readonly bytes: number
-  /** Has whoever keeps it forget it; requests that have it go on with it. */
-  forget(): void
+  /** Called on eviction; requests that use it are not affected. */
+  evict(): void
 }
 
-/** What is kept grows little while it is used: then it is not counted each time. */
-const usesBetweenBounds = 64
+/** Entries grow slowly while they are used, so that their sizes are not summed up on each use. */
+const usesPerCheck = 64
 
-/** Of one federated database. */
-export class KeptAccesses {
+/** One per federated database. */
+export class AccessCache {
   private readonly bytesMax: number
-  /** The one used last at the end. */
-  private readonly all = new Set<KeptAccess>()
-  private last: KeptAccess | undefined
+  /** Least recently used first. */
+  private readonly all = new Set<CachedAccess>()
+  private last: CachedAccess | undefined
   private uses = 0
 
-  constructor(bytesMax = accessKeptBytesMax) {
+  constructor(bytesMax = accessCacheBytesMax) {
     this.bytesMax = bytesMax
   }
 
-  /** To be called with each use; it may be a new one. */
-  use(access: KeptAccess): void {
+  /** Must be called on each use; adds new entries. */
+  use(access: CachedAccess): void {
     if (access === this.last) return
     this.last = access
     this.all.delete(access)
     this.all.add(access)
-    if (++this.uses % usesBetweenBounds === 0) this.bound(access)
+    if (++this.uses % usesPerCheck === 0) this.bound(access)
   }
 
-  /** Forgets those that were not used for longest, until the others take no more than they may; `access` stays. */
-  bound(access: KeptAccess): void {
+  /** Evicts least recently used entries until the rest fits; `access` stays. */
+  bound(access: CachedAccess): void {
     let bytes = this.bytes
-    for (const eldest of this.all) {
-      if (bytes <= this.bytesMax || eldest === access) return
-      bytes -= eldest.bytes
-      this.drop(eldest)
+    for (const oldest of this.all) {
+      if (bytes <= this.bytesMax || oldest === access) return
+      bytes -= oldest.bytes
+      this.drop(oldest)
     }
   }
 
-  drop(access: KeptAccess): void {
+  drop(access: CachedAccess): void {
     if (access === this.last) this.last = undefined
-    if (this.all.delete(access)) access.forget()
+    if (this.all.delete(access)) access.evict()
   }
 
   get bytes(): number {

@@ -1,4 +1,4 @@
-/** The elements of collections that are kept as links. */
+/** Elements of collections that are stored as links. */
 import { readMapEntries } from '../links/map-entries.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { targetOfKey } from '../records/link-keys.ts'
@@ -6,13 +6,13 @@ import type { Entry } from '../store/store.ts'
 import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
 
-/** Of a map, a pair. */
+/** A pair, for a map. */
 export type Element = Oid | MapPair
 
-/** What a collection holds: references, or the pairs of a map. */
-export interface Held {
+/** Elements of a collection, by visibility. */
+export interface CollectionParts {
   readonly all: readonly Element[]
-  readonly seen: readonly Element[]
+  readonly visible: readonly Element[]
   readonly hidden: readonly Element[]
 }
 
@@ -24,23 +24,23 @@ export function elementsOf(attribute: AttributeFormat, entries: readonly Entry[]
   return entries.map(({ key, value }) => (isSet ? targetOfKey(key) : oidFromBytes(value, 0)))
 }
 
-/** Of lists in the same order. */
+/** Order matters for lists only. */
 export function areSame(
   { linkStorage }: AttributeFormat,
-  some: readonly Element[],
-  others: readonly Element[],
+  left: readonly Element[],
+  right: readonly Element[],
 ): boolean {
-  if (some.length !== others.length) return false
+  if (left.length !== right.length) return false
   let same = 0
-  while (same < some.length && isSame(some[same], others[same])) same++
-  if (same === some.length || linkStorage === 'list') return same === some.length
+  while (same < left.length && isSame(left[same], right[same])) same++
+  if (same === left.length || linkStorage === 'list') return same === left.length
   const byKey = new Map<unknown, unknown>()
-  for (let i = same; i < some.length; i++) {
-    const element = some[i] as Element
+  for (let i = same; i < left.length; i++) {
+    const element = left[i] as Element
     byKey.set(keyOf(element), targetOf(element))
   }
-  for (let i = same; i < others.length; i++) {
-    const element = others[i] as Element
+  for (let i = same; i < right.length; i++) {
+    const element = right[i] as Element
     if (byKey.get(keyOf(element)) !== targetOf(element)) return false
   }
   return true
@@ -60,12 +60,12 @@ function targetOf(element: Element): unknown {
   return typeof element === 'object' ? element.value : element
 }
 
-/** The objects that elements or pairs name. */
-export function namedBy({ attribute: { spec } }: AttributeFormat, elements: readonly Element[]): Oid[] {
+/** The objects that elements or pairs refer to. */
+export function referencedBy({ attribute: { spec } }: AttributeFormat, elements: readonly Element[]): Oid[] {
   const isByReference = spec.logicalType === 'map' && spec.key.logicalType === 'reference'
-  const named: Oid[] = []
+  const references: Oid[] = []
   const add = (oid: Oid): void => {
-    if (oid !== noOid) named.push(oid)
+    if (oid !== noOid) references.push(oid)
   }
   for (const element of elements) {
     if (typeof element === 'object') {
@@ -73,12 +73,12 @@ export function namedBy({ attribute: { spec } }: AttributeFormat, elements: read
       add(element.value as Oid)
     } else add(element)
   }
-  return named
+  return references
 }
 
-/** Of pairs; elements of a set have no key. */
-export function holdsKeyOf(pairs: readonly Element[], others: readonly Element[]): boolean {
+/** Whether two sets of pairs share a key; elements of a set have none. */
+export function holdsKeyOf(pairs: readonly Element[], otherPairs: readonly Element[]): boolean {
   const keys = new Set<unknown>()
-  for (const pair of others) if (typeof pair === 'object') keys.add(pair.key)
+  for (const pair of otherPairs) if (typeof pair === 'object') keys.add(pair.key)
   return pairs.some((pair) => typeof pair === 'object' && keys.has(pair.key))
 }

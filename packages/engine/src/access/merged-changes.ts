@@ -1,4 +1,4 @@
-/** What the changes that a caller asks for come to where part of the value is hidden from it: that part stays (decision 0026). */
+/** Merges a caller's changes with the parts of a value that are hidden from it, which stay unchanged (decision 0026). */
 import { readAndRequireLinkEntries } from '../links/attribute-links.ts'
 import { mapEntryKey } from '../links/map-entries.ts'
 import { applyChange } from '../records/apply-change.ts'
@@ -19,59 +19,59 @@ import type { ObjectState } from '../write/working-set.ts'
 import type { CatalogAccess } from './catalog-access.ts'
 import { attributeDenied, attributeReadOnly, elementsUnclear } from './denied.ts'
 import { mayHide } from './hidden-within.ts'
-import { areSame, type Element, elementsOf, type Held, holdsKeyOf, namedBy } from './link-elements.ts'
-import { type Origins, type Putting, putElements, SeenValues } from './seen-values.ts'
+import { areSame, type CollectionParts, type Element, elementsOf, holdsKeyOf, referencedBy } from './link-elements.ts'
+import { type MergeContext, mergeElements, type Origins, VisibleValues } from './seen-values.ts'
 import { type IsVisible, targetsIn } from './value-references.ts'
 
-/** Entries of links whose objects are looked at in one go. */
-const entriesAtOnce = 1_000
+/** Link entries whose objects are checked at a time. */
+const entriesPerPart = 1_000
 
-/** An attribute of an object that is changed. */
+/** A changed attribute of an object. */
 interface Changed {
   readonly state: ObjectState
-  /** In the whole catalog, and as the caller knows it. */
+  /** In the full catalog, and in the caller's. */
   readonly attribute: AttributeFormat
-  readonly known: AttributeFormat
+  readonly restricted: AttributeFormat
 }
 
 export class MergedChanges {
   private readonly access: CatalogAccess
   private readonly work: GuardedWork
   private readonly guard: Pick<ChangeGuard, 'hiddenAmong' | 'isSeen'>
-  private readonly values: SeenValues
+  private readonly values: VisibleValues
 
   constructor(access: CatalogAccess, work: GuardedWork, guard: Pick<ChangeGuard, 'hiddenAmong' | 'isSeen'>) {
     this.access = access
     this.work = work
     this.guard = guard
-    this.values = new SeenValues(access.classes, work.objects.formats, recordFormats(access.restricted))
+    this.values = new VisibleValues(access.classes, work.objects.formats, recordFormats(access.restricted))
   }
 
   /** See `ChangeGuard.changeFor`. */
   changeFor(changed: Changed, change: ValueChange): Awaitable<ValueChange | undefined> {
-    const { state, attribute, known } = changed
+    const { state, attribute, restricted } = changed
     if (attribute.linkStorage !== undefined) return this.linkChange(changed, change)
     const { spec } = attribute.attribute
     const before = state.values[attribute.index]
     if (mayHoldReferences(spec)) return this.mergedChange(changed, before, change)
-    const after = applyChange(known, before, change)
+    const after = applyChange(restricted, before, change)
     if (isSameValue(attribute.codec, before, after)) return undefined
     this.refuseUnlessWritable(changed)
     return { kind: 'set', value: after }
   }
 
   /** See `ChangeGuard.seen`. */
-  async seen(state: ObjectState, { attribute }: AttributeFormat, value: unknown): Promise<unknown> {
+  async visible(state: ObjectState, { attribute }: AttributeFormat, value: unknown): Promise<unknown> {
     const { spec } = state.format.attribute(attribute.number).attribute
     if (!mayHoldReferences(spec)) return value
-    const { seen } = await this.seenIn(spec, value)
-    return inTurns(this.values.known(spec, seen))
+    const { visible } = await this.visibleIn(spec, value)
+    return runPieces(this.values.toRestricted(spec, visible))
   }
 
-  private async seenIn(spec: TypeSpec, value: unknown): Promise<{ seen: unknown; isVisible: IsVisible }> {
+  private async visibleIn(spec: TypeSpec, value: unknown): Promise<{ visible: unknown; isVisible: IsVisible }> {
     const hidden = await this.guard.hiddenAmong(this.targets(spec, value))
     const isVisible = (oid: Oid): boolean => !hidden.has(oid)
-    return { seen: await inTurns(this.values.seen(spec, value, isVisible)), isVisible }
+    return { visible: await runPieces(this.values.visible(spec, value, isVisible)), isVisible }
   }
 
   private targets(spec: TypeSpec, value: unknown): Oid[] {
@@ -80,36 +80,42 @@ export class MergedChanges {
     return [...targets.keys()]
   }
 
-  /** Of a value that is kept in the record and may have hidden parts. */
+  /** Change of a value that is stored in the record and may have hidden parts. */
   private async mergedChange(changed: Changed, before: unknown, change: ValueChange): Promise<ValueChange | undefined> {
     const { state, attribute } = changed
     const { spec } = attribute.attribute
     const origins: Origins = new Map()
-    const whole = await inTurns(this.values.changeOf(attribute, change, origins))
-    if (whole.kind === 'add' && spec.logicalType === 'list') return this.addition(changed, whole)
-    const { seen, isVisible } = await this.seenIn(spec, before)
-    const after = applyChange(attribute, seen, whole)
-    if (isSameValue(attribute.codec, seen, after)) return undefined
+    const fullChange = await runPieces(this.values.changeOf(attribute, change, origins))
+    if (fullChange.kind === 'add' && spec.logicalType === 'list') return this.addition(changed, fullChange)
+    const { visible, isVisible } = await this.visibleIn(spec, before)
+    const after = applyChange(attribute, visible, fullChange)
+    if (isSameValue(attribute.codec, visible, after)) return undefined
     this.refuseUnlessWritable(changed)
     await this.refuseHidden(changed, this.targets(spec, after))
-    const merging = this.values.putBack(state.format, attribute, before, after, puttingOf(changed, isVisible, origins))
-    return { kind: 'set', value: await inTurns(merging) }
+    const merging = this.values.mergeHidden(
+      state.format,
+      attribute,
+      before,
+      after,
+      mergeContext(changed, isVisible, origins),
+    )
+    return { kind: 'set', value: await runPieces(merging) }
   }
 
-  /** To the end of a list that is kept in the record: whatever it holds already stays, seen or not, and so nothing of that is asked for. */
+  /** Appends to a list that is stored in the record: existing elements stay, hidden or not, so that their visibility does not matter. */
   private async addition(changed: Changed, change: Added): Promise<ValueChange | undefined> {
     if (isEmpty(change)) return undefined
     const { state, attribute } = changed
     this.refuseUnlessWritable(changed)
     await this.refuseHidden(changed, this.targets(attribute.attribute.spec, change.elements))
-    const putting = puttingOf(changed, () => true, new Map())
-    const elements = await inTurns(this.values.putBack(state.format, attribute, [], change.elements, putting))
+    const context = mergeContext(changed, () => true, new Map())
+    const elements = await runPieces(this.values.mergeHidden(state.format, attribute, [], change.elements, context))
     return { kind: 'add', elements: elements as readonly unknown[] }
   }
 
-  /** Of a collection that is kept as links. */
+  /** Change of a collection that is stored as links. */
   private async linkChange(changed: Changed, change: ValueChange): Promise<ValueChange | undefined> {
-    const { known } = changed
+    const { restricted } = changed
     if (change.kind === 'set') return this.replacement(changed, change)
     if (isEmpty(change)) return undefined
     this.refuseUnlessWritable(changed)
@@ -118,12 +124,12 @@ export class MergedChanges {
         await this.refuseHidden(changed, change.elements as readonly Oid[])
         return change
       case 'remove': {
-        const hidden = await this.guard.hiddenAmong(namedBy(known, change.elements as readonly Oid[]))
+        const hidden = await this.guard.hiddenAmong(referencedBy(restricted, change.elements as readonly Oid[]))
         return { kind: 'remove', elements: change.elements.filter((oid) => !hidden.has(oid as Oid)) }
       }
       case 'putPairs': {
-        await this.refuseHidden(changed, namedBy(known, change.pairs))
-        const { hidden } = await this.heldAt(
+        await this.refuseHidden(changed, referencedBy(restricted, change.pairs))
+        const { hidden } = await this.splitPairs(
           changed,
           change.pairs.map(({ key }) => key),
         )
@@ -131,48 +137,48 @@ export class MergedChanges {
         return change
       }
       case 'removeKeys': {
-        const { hidden } = await this.heldAt(changed, change.keys)
-        const kept = new Set((hidden as readonly MapPair[]).map(({ key }) => key))
-        return { kind: 'removeKeys', keys: change.keys.filter((key) => !kept.has(key)) }
+        const { hidden } = await this.splitPairs(changed, change.keys)
+        const hiddenKeys = new Set((hidden as readonly MapPair[]).map(({ key }) => key))
+        return { kind: 'removeKeys', keys: change.keys.filter((key) => !hiddenKeys.has(key)) }
       }
       default:
         return change
     }
   }
 
-  /** Of the whole collection. */
+  /** Replacement of the whole collection. */
   private async replacement(
     changed: Changed,
     change: ValueChange & { readonly kind: 'set' },
   ): Promise<ValueChange | undefined> {
-    const { attribute, known } = changed
+    const { attribute, restricted } = changed
     const after = change.value as readonly Element[]
     if (!mayHide(attribute.attribute.spec, this.access.classes, ['reference']) && this.isWritable(changed)) {
-      await this.refuseHidden(changed, namedBy(known, after))
+      await this.refuseHidden(changed, referencedBy(restricted, after))
       return change
     }
-    const held = await this.held(changed, await this.entries(changed))
-    if (areSame(attribute, held.seen, after)) return undefined
+    const parts = await this.splitByVisibility(changed, await this.entries(changed))
+    if (areSame(attribute, parts.visible, after)) return undefined
     this.refuseUnlessWritable(changed)
-    await this.refuseHidden(changed, namedBy(known, after))
-    if (held.hidden.length === 0) return change
+    await this.refuseHidden(changed, referencedBy(restricted, after))
+    if (parts.hidden.length === 0) return change
     if (attribute.linkStorage !== 'list') {
-      if (holdsKeyOf(after, held.hidden)) this.refuse(changed)
-      return { kind: 'set', value: [...after, ...held.hidden] }
+      if (holdsKeyOf(after, parts.hidden)) this.refuse(changed)
+      return { kind: 'set', value: [...after, ...parts.hidden] }
     }
-    const hidden = new Set(held.hidden as readonly Oid[])
+    const hidden = new Set(parts.hidden as readonly Oid[])
     return {
       kind: 'set',
-      value: putElements(held.all as readonly Oid[], after as readonly Oid[], (oid) => !hidden.has(oid)),
+      value: mergeElements(parts.all as readonly Oid[], after as readonly Oid[], (oid) => !hidden.has(oid)),
     }
   }
 
   /** The pairs with these keys. */
-  private async heldAt(changed: Changed, keys: readonly unknown[]): Promise<Held> {
+  private async splitPairs(changed: Changed, keys: readonly unknown[]): Promise<CollectionParts> {
     const { state, attribute } = changed
-    if (state.stored === undefined) return this.held(changed, [])
+    if (state.stored === undefined) return this.splitByVisibility(changed, [])
     const entries: Entry[] = []
-    await inParts(keys, entriesAtOnce, async (part) => {
+    await inParts(keys, entriesPerPart, async (part) => {
       const entryKeys = part.map((key) => mapEntryKey(state.oid, attribute, key))
       const values = await this.work.transaction.readAndRequire(entryKeys)
       for (const [i, key] of entryKeys.entries()) {
@@ -180,39 +186,39 @@ export class MergedChanges {
         if (value !== undefined) entries.push({ key, value })
       }
     })
-    return this.held(changed, entries)
+    return this.splitByVisibility(changed, entries)
   }
 
-  /** What entries stand for; a part at a time. */
-  private async held({ attribute }: Changed, entries: readonly Entry[]): Promise<Held> {
-    const held = { all: [] as Element[], seen: [] as Element[], hidden: [] as Element[] }
-    await inParts(entries, entriesAtOnce, async (part) => {
+  /** Elements of the entries, by visibility; checked in parts. */
+  private async splitByVisibility({ attribute }: Changed, entries: readonly Entry[]): Promise<CollectionParts> {
+    const parts = { all: [] as Element[], visible: [] as Element[], hidden: [] as Element[] }
+    await inParts(entries, entriesPerPart, async (part) => {
       const elements = elementsOf(attribute, part)
-      const hidden = await this.guard.hiddenAmong(namedBy(attribute, elements))
+      const hidden = await this.guard.hiddenAmong(referencedBy(attribute, elements))
       for (const element of elements) {
-        const isHidden = hidden.size > 0 && namedBy(attribute, [element]).some((oid) => hidden.has(oid))
-        held.all.push(element)
-        if (isHidden) held.hidden.push(element)
-        else held.seen.push(element)
+        const isHidden = hidden.size > 0 && referencedBy(attribute, [element]).some((oid) => hidden.has(oid))
+        parts.all.push(element)
+        if (isHidden) parts.hidden.push(element)
+        else parts.visible.push(element)
       }
     })
-    return held
+    return parts
   }
 
-  /** Required to be the same at the commit; a new object has none. */
+  /** The entries must be unchanged at the commit; a new object has none. */
   private async entries({ state, attribute }: Changed): Promise<readonly Entry[]> {
     if (state.stored === undefined) return []
     return readAndRequireLinkEntries(this.work.transaction, state.oid, attribute)
   }
 
-  /** As if they were not there. */
+  /** Throws the same error as for missing objects. */
   private async refuseHidden({ state, attribute }: Changed, targets: readonly Oid[]): Promise<void> {
-    const named = targets.filter((oid) => oid !== noOid)
-    const hidden = await this.guard.hiddenAmong(named)
+    const references = targets.filter((oid) => oid !== noOid)
+    const hidden = await this.guard.hiddenAmong(references)
     if (hidden.size === 0) return
-    const first = named.find((oid) => hidden.has(oid))
+    const first = references.find((oid) => hidden.has(oid))
     if (first === undefined) return
-    // Takes as long as a missing object would.
+    // Takes as long as for a missing object.
     await this.guard.isSeen(first)
     throw noSuchTarget(first, { className: state.format.cls.name, attributeName: attribute.attribute.name })
   }
@@ -234,7 +240,7 @@ export class MergedChanges {
 
 type Added = Extract<ValueChange, { kind: 'add' }>
 
-function puttingOf({ state, attribute }: Changed, isVisible: IsVisible, origins: Origins): Putting {
+function mergeContext({ state, attribute }: Changed, isVisible: IsVisible, origins: Origins): MergeContext {
   const action = actionOf(state)
   return {
     isVisible,
@@ -252,8 +258,8 @@ function puttingOf({ state, attribute }: Changed, isVisible: IsVisible, origins:
   }
 }
 
-/** At once where the work is short. */
-function inTurns<T>(pieces: Pieces<T>): Awaitable<T> {
+/** Synchronous where the work is short. */
+function runPieces<T>(pieces: Pieces<T>): Awaitable<T> {
   return inTurnsIfLong(pieces, openTimeSlice())
 }
 

@@ -1,4 +1,4 @@
-/** Object rules, bound to the catalog and compiled; a rule that does not bind holds for nothing. */
+/** Object rules, bound to the catalog and compiled; a rule that cannot be bound matches no object. */
 import { AshlarError } from '../errors.ts'
 import { defaultEngineLimits } from '../limits.ts'
 import { effectOf } from '../query/classify.ts'
@@ -11,21 +11,21 @@ export interface CompiledRule extends CompiledPredicate {
   readonly text: string
 }
 
-/** Why a rule holds for nothing. */
+/** Why a rule matches nothing. */
 interface RuleProblem {
   readonly rule: string
   readonly className: string
   readonly message: string
 }
 
-/** Throws QuerySyntaxError, LimitExceeded for one too long, QueryError for one that does not only read: whatever the catalog is. */
+/** Independent of the catalog. Throws QuerySyntaxError, LimitExceeded for rules that are too long, QueryError for rules that do more than read. */
 export function checkRule(text: string, tokensMax = defaultEngineLimits.statementTokensMax): void {
-  if (effectOf(parsePredicate(text, tokensMax)) !== 'read') throw new AshlarError('QueryError', onlyReads)
+  if (effectOf(parsePredicate(text, tokensMax)) !== 'read') throw new AshlarError('QueryError', onlyReadsMessage)
 }
 
-const onlyReads = 'a rule is a predicate over the object and $$USER, without statements'
+const onlyReadsMessage = 'a rule is a predicate over the object and $$USER, without statements'
 
-/** The rules of one catalog, compiled when they are first asked for. */
+/** Rules of one catalog, compiled on demand. */
 export class ObjectRules {
   private readonly formats: RecordFormats
   private readonly tokensMax: number
@@ -36,30 +36,30 @@ export class ObjectRules {
     this.tokensMax = tokensMax
   }
 
-  /** Undefined for one that does not bind. */
+  /** Undefined where the rule cannot be bound. */
   compile(rule: ClassRule): CompiledRule | undefined {
-    const made = this.made(rule)
-    return 'evaluate' in made ? made : undefined
+    const result = this.result(rule)
+    return 'evaluate' in result ? result : undefined
   }
 
   problem(rule: ClassRule): RuleProblem | undefined {
-    const made = this.made(rule)
-    return 'evaluate' in made ? undefined : made
+    const result = this.result(rule)
+    return 'evaluate' in result ? undefined : result
   }
 
-  private made(rule: ClassRule): CompiledRule | RuleProblem {
+  private result(rule: ClassRule): CompiledRule | RuleProblem {
     const name = `${rule.cls.number} ${rule.text}`
-    let made = this.compiled.get(name)
-    if (made === undefined) {
-      made = this.attempt(rule)
-      this.compiled.set(name, made)
+    let result = this.compiled.get(name)
+    if (result === undefined) {
+      result = this.attempt(rule)
+      this.compiled.set(name, result)
     }
-    return made
+    return result
   }
 
   private attempt(rule: ClassRule): CompiledRule | RuleProblem {
     try {
-      const limits = { tokensMax: this.tokensMax, mustBeOfRecord: false, message: onlyReads }
+      const limits = { tokensMax: this.tokensMax, mustBeOfRecord: false, message: onlyReadsMessage }
       return { text: rule.text, ...compilePredicate(rule.text, rule.cls, this.formats, limits) }
     } catch (error) {
       if (!(error instanceof AshlarError) || error.kind === 'fault') throw error

@@ -1,4 +1,4 @@
-/** Decides what of a change the policy of its caller allows, and keeps what is hidden from it (decision 0026). */
+/** Checks changes against the policy of their caller, and preserves data that is hidden from it (decision 0026). */
 import type { RequestMemory } from '../budget/request-memory.ts'
 import { type AshlarError, assert } from '../errors.ts'
 import { readObject } from '../objects/read.ts'
@@ -25,10 +25,14 @@ import { attributeDenied, denied } from './denied.ts'
 import { MergedChanges } from './merged-changes.ts'
 import { RestrictedSnapshot, type Screen } from './restricted-snapshot.ts'
 import { restrictedCapabilities } from './restricted-store.ts'
-import { type Asking, type Candidates, Visibility } from './visibility.ts'
+import { type CallerContext, type Candidates, Visibility } from './visibility.ts'
 
-/** `database`: unrestricted. */
-export function policyRestriction(database: OpenDatabase, accesses: CatalogAccesses, asking: Asking): Restriction {
+/** `database` must be unrestricted. */
+export function policyRestriction(
+  database: OpenDatabase,
+  accesses: CatalogAccesses,
+  caller: CallerContext,
+): Restriction {
   return {
     catalogOf: (catalog) => accesses.of(catalog).restricted,
     prepared: (catalog) => accesses.of(catalog).prepared(),
@@ -37,44 +41,46 @@ export function policyRestriction(database: OpenDatabase, accesses: CatalogAcces
     shown: (below, catalog, reading) => {
       const access = accesses.of(catalog)
       const open = (): Screen => {
-        return { access, visibility: new Visibility(below, access, database, { ...asking, ...reading }) }
+        return { access, visibility: new Visibility(below, access, database, { ...caller, ...reading }) }
       }
       return new RestrictedSnapshot(below, open)
     },
     guardOf: (work) => {
       const { memory, signal } = work.transaction
       assert(memory !== undefined, 'whoever is restricted changes objects within a budget')
-      return new PolicyGuard(database, accesses.of(work.shownCatalog), { ...asking, memory, signal }, work)
+      return new PolicyGuard(database, accesses.of(work.shownCatalog), { ...caller, memory, signal }, work)
     },
   }
 }
 
-/** Objects that are looked at before others have a turn. */
-const oidsAtOnce = 1_000
-
-/** As part of a request. */
-type AskingWithin = Asking & { readonly memory: RequestMemory }
+/** Objects that are checked at a time. */
+const oidsPerPart = 1_000
 
 class PolicyGuard implements ChangeGuard {
   readonly catalog: Catalog
   readonly formats: RecordFormats
   private readonly database: OpenDatabase
   private readonly access: CatalogAccess
-  private readonly asking: Asking
+  private readonly caller: CallerContext
   private readonly memory: RequestMemory
   private readonly work: GuardedWork
-  /** As all was before the unit. */
+  /** State before the unit of work. */
   private readonly before: Snapshot
   private readonly decisions = new Map<RuledAction, Visibility>()
-  /** Those that are addressed; and those from which others take, with the attribute that is set. */
+  /** Addressed objects; and objects that lose links to other objects, with the attribute that was set. */
   private readonly updated = new Map<Oid, ReferenceLocation | undefined>()
   private readonly merged: MergedChanges
 
-  constructor(database: OpenDatabase, access: CatalogAccess, asking: AskingWithin, work: GuardedWork) {
+  constructor(
+    database: OpenDatabase,
+    access: CatalogAccess,
+    caller: CallerContext & { readonly memory: RequestMemory },
+    work: GuardedWork,
+  ) {
     this.database = database
     this.access = access
-    this.asking = asking
-    this.memory = asking.memory
+    this.caller = caller
+    this.memory = caller.memory
     this.work = work
     this.catalog = access.restricted
     this.formats = recordFormats(this.catalog)
@@ -95,16 +101,16 @@ class PolicyGuard implements ChangeGuard {
     return this.formats.byNumber(cls.number)
   }
 
-  /** What it was decided by is required unchanged, except for objects that a rule goes on to. */
+  /** The record that the decision depends on must be unchanged at the commit, except for objects that a rule follows references to. */
   admit(state: ObjectState, action: 'read' | 'update' | 'delete'): Awaitable<void> {
     const { oid, stored } = state
     if (stored === undefined) return undefined
     if (action === 'update' && this.updated.has(oid) && this.updated.get(oid) === undefined) return undefined
     const candidate: Candidates = new Map([[oid, stored]])
-    return mapAwaitable(this.by('read').refusedAmong(candidate), (hidden) => {
+    return mapAwaitable(this.visibilityFor('read').refusedAmong(candidate), (hidden) => {
       if (hidden.has(oid)) throw objectNotFound(oid)
       if (action === 'read') return undefined
-      return mapAwaitable(this.by(action).refusedAmong(candidate), (refused) => {
+      return mapAwaitable(this.visibilityFor(action).refusedAmong(candidate), (refused) => {
         if (refused.has(oid))
           throw denied(`The caller may not ${action} object ${oid} of class ${state.format.cls.name}.`)
         requireAsRead(this.work, state.key, stored)
@@ -116,26 +122,26 @@ class PolicyGuard implements ChangeGuard {
   changeFor(
     state: ObjectState,
     attribute: AttributeFormat,
-    known: AttributeFormat,
+    restricted: AttributeFormat,
     change: ValueChange,
   ): Awaitable<ValueChange | undefined> {
-    return this.merged.changeFor({ state, attribute, known }, change)
+    return this.merged.changeFor({ state, attribute, restricted }, change)
   }
 
-  seen(state: ObjectState, known: AttributeFormat): Awaitable<unknown> {
-    const { index } = state.format.attribute(known.attribute.number)
-    return this.merged.seen(state, known, state.values[index])
+  seen(state: ObjectState, restricted: AttributeFormat): Awaitable<unknown> {
+    const { index } = state.format.attribute(restricted.attribute.number)
+    return this.merged.visible(state, restricted, state.values[index])
   }
 
   admitTaking(from: Oid, place: ReferenceLocation): Awaitable<void> {
-    const known = this.work.objects.known(from)
-    if (known !== undefined && (known.stored === undefined || this.updated.has(from))) return undefined
+    const loaded = this.work.objects.known(from)
+    if (loaded !== undefined && (loaded.stored === undefined || this.updated.has(from))) return undefined
     return mapAwaitable(this.work.objects.load(from), (state) => {
       if (state?.stored !== undefined) requireAsRead(this.work, state.key, state.stored)
       const candidate: Candidates = new Map([[from, state?.stored]])
-      return mapAwaitable(this.by('read').refusedAmong(candidate), (hidden) =>
-        mapAwaitable(this.by('update').refusedAmong(candidate), (refused) => {
-          if (hidden.has(from) || refused.has(from)) throw takingDenied(place)
+      return mapAwaitable(this.visibilityFor('read').refusedAmong(candidate), (hidden) =>
+        mapAwaitable(this.visibilityFor('update').refusedAmong(candidate), (refused) => {
+          if (hidden.has(from) || refused.has(from)) throw unlinkDenied(place)
           this.updated.set(from, place)
         }),
       )
@@ -152,29 +158,29 @@ class PolicyGuard implements ChangeGuard {
   isSeen(oid: Oid): Awaitable<boolean> {
     return mapAwaitable(
       this.snapshot({ withReferences: true }).view(objectKey(oid), () => true),
-      (isThere) => isThere === true,
+      (isFound) => isFound === true,
     )
   }
 
-  /** As the caller reads it before the unit. It is not released: what it looks at goes on to be looked at. */
-  private snapshot(shown: Pick<Screen, 'withReferences'> = {}): Snapshot {
-    const screen = { ...shown, access: this.access, visibility: this.by('read') }
+  /** The caller's view before the unit of work. Not released, since its visibility is still in use. */
+  private snapshot(options: Pick<Screen, 'withReferences'> = {}): Snapshot {
+    const screen = { ...options, access: this.access, visibility: this.visibilityFor('read') }
     return new RestrictedSnapshot(this.before, () => screen)
   }
 
-  /** Of an index that the caller may not know of, or of another object that it does not see, nothing is told. */
+  /** The holder is not revealed if the index or one of the objects is hidden from the caller. */
   async mayTellHolder({ number }: IndexDefinition, change: Oid, holder: Oid): Promise<boolean> {
     if (this.catalog.indexByNumber(number) === undefined) return false
     return (await this.hiddenAmong([change, holder])).size === 0
   }
 
   hiddenAmong(oids: readonly Oid[]): Awaitable<ReadonlySet<Oid>> {
-    return oids.length > oidsAtOnce ? this.hiddenInParts(oids) : this.hiddenIn(oids)
+    return oids.length > oidsPerPart ? this.hiddenInParts(oids) : this.hiddenIn(oids)
   }
 
   private async hiddenInParts(oids: readonly Oid[]): Promise<ReadonlySet<Oid>> {
     const all = new Set<Oid>()
-    await inParts(oids, oidsAtOnce, async (part) => {
+    await inParts(oids, oidsPerPart, async (part) => {
       for (const oid of await this.hiddenIn(part)) all.add(oid)
     })
     return all
@@ -183,10 +189,10 @@ class PolicyGuard implements ChangeGuard {
   private hiddenIn(oids: readonly Oid[]): Awaitable<ReadonlySet<Oid>> {
     const candidates: Candidates = new Map()
     for (const oid of oids) {
-      const known = this.work.objects.known(oid)
-      if (known === undefined || known.stored !== undefined) candidates.set(oid, known?.stored)
+      const loaded = this.work.objects.known(oid)
+      if (loaded === undefined || loaded.stored !== undefined) candidates.set(oid, loaded?.stored)
     }
-    return this.by('read').refusedAmong(candidates)
+    return this.visibilityFor('read').refusedAmong(candidates)
   }
 
   async checkWritten(): Promise<void> {
@@ -204,21 +210,21 @@ class PolicyGuard implements ChangeGuard {
   private async checkAfter(action: 'create' | 'update', written: Candidates): Promise<void> {
     if (written.size === 0) return
     await this.work.transaction.sortWrites()
-    const after = new Visibility(this.work.transaction.overlay(), this.access, this.database, this.asking, action)
+    const after = new Visibility(this.work.transaction.overlay(), this.access, this.database, this.caller, action)
     const [refused] = await after.refusedAmong(written)
     if (refused === undefined) return
     const place = action === 'update' ? this.updated.get(refused) : undefined
-    if (place !== undefined) throw takingDenied(place)
+    if (place !== undefined) throw unlinkDenied(place)
     const state = this.work.objects.known(refused)
     const of = state === undefined ? '' : ` of class ${state.format.cls.name}`
     const error = denied(`The caller may not ${action} such an object${of}.`)
     throw state?.position === undefined ? error : error.within(state.position)
   }
 
-  private by(action: RuledAction): Visibility {
+  private visibilityFor(action: RuledAction): Visibility {
     let decision = this.decisions.get(action)
     if (decision === undefined) {
-      decision = new Visibility(this.before, this.access, this.database, this.asking, action)
+      decision = new Visibility(this.before, this.access, this.database, this.caller, action)
       this.decisions.set(action, decision)
     }
     return decision
@@ -229,6 +235,6 @@ function requireAsRead({ transaction }: GuardedWork, key: Bytes, stored: Bytes):
   transaction.requireRevision(key, revisionPrefixOf(stored))
 }
 
-function takingDenied({ attributeName, className }: ReferenceLocation): AshlarError {
+function unlinkDenied({ attributeName, className }: ReferenceLocation): AshlarError {
   return attributeDenied('update', attributeName, className)
 }

@@ -1,4 +1,4 @@
-/** Object rules that a record alone decides, asked where the record lies: what that takes is made once for a caller and a catalog, not for each request. */
+/** Evaluates object rules that depend on the record alone while it is borrowed; prepared once per caller and catalog. */
 import { isMemoryRefused, ownBytes, RequestMemory } from '../budget/request-memory.ts'
 import { WorkClock } from '../budget/work-clock.ts'
 import { unreachable } from '../errors.ts'
@@ -13,19 +13,18 @@ import type { TimeSlice } from '../store/time-slice.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import type { ClassRule } from './class-access.ts'
 import type { ObjectRules } from './object-rules.ts'
-import { evaluated, type RuleInUse, ruleInUse } from './rule-in-use.ts'
+import { type ActiveRule, activateRule, matches } from './rule-in-use.ts'
 
-/** What such a rule does not ask for. */
-const nothingElse: Snapshot = {
+/** A snapshot for rules that read nothing. */
+const unreadableSnapshot: Snapshot = {
   view: () => unreachable('a rule that the record decides reads nothing else'),
   read: () => unreachable('a rule that the record decides reads nothing else'),
   scan: () => unreachable('a rule that the record decides reads nothing else'),
   release: () => undefined,
 }
 
-/** Whoever needs longer asks in another way. */
-/** A rule that takes long is left to those who can yield. */
-const noTurns: TimeSlice = {
+/** Long evaluations are abandoned, and repeated by callers that can yield. */
+const abandoningSlice: TimeSlice = {
   isOver: false,
   abandonIfOver() {
     throw needsFetch
@@ -37,8 +36,8 @@ export class RecordRules {
   private readonly catalog: Catalog
   private readonly rules: ObjectRules
   private readonly script: Omit<ScriptContext, 'text'>
-  /** By the rules of a class; undefined where a record does not decide them, or the time does as well. */
-  private readonly known = new Map<readonly ClassRule[], readonly RuleInUse[] | undefined>()
+  /** By the rules of a class; undefined where one depends on more than the record, or on time. */
+  private readonly activeRules = new Map<readonly ClassRule[], readonly ActiveRule[] | undefined>()
 
   constructor(catalog: Catalog, rules: ObjectRules, { limits, memory, store }: OpenDatabase, user: UserValue) {
     this.catalog = catalog
@@ -50,9 +49,9 @@ export class RecordRules {
       limits,
       capabilities: store.capabilities,
       signal: undefined,
-      slice: noTurns,
+      slice: abandoningSlice,
       clock,
-      // It outlives requests: nothing is taken of what they share.
+      // It outlives requests, and so does not use the memory they share.
       memory: new RequestMemory(memory, {
         ...limits,
         statementBytesMax: Math.min(limits.statementBytesMax, ownBytes),
@@ -64,14 +63,14 @@ export class RecordRules {
     }
   }
 
-  /** Whether one of them holds for the object; undefined where it cannot be told like this. `key`, `record`: borrowed. */
+  /** Whether one of the rules matches; undefined where it cannot be decided here. `key` and `record` are borrowed. */
   hold(rules: readonly ClassRule[], key: Bytes, record: Bytes): boolean | undefined {
-    const used = this.inUse(rules)
-    if (used === undefined) return undefined
-    for (const rule of used) {
+    const active = this.rulesFor(rules)
+    if (active === undefined) return undefined
+    for (const rule of active) {
       const { context } = rule
       try {
-        if (evaluated(rule, context.reader.view(undefined, key, record))) return true
+        if (matches(rule, context.reader.view(undefined, key, record))) return true
       } catch (error) {
         if (error !== needsFetch && !isMemoryRefused(error)) throw error
         return undefined
@@ -82,19 +81,21 @@ export class RecordRules {
     return false
   }
 
-  private inUse(rules: readonly ClassRule[]): readonly RuleInUse[] | undefined {
-    if (!this.known.has(rules)) this.known.set(rules, this.made(rules))
-    return this.known.get(rules)
+  private rulesFor(rules: readonly ClassRule[]): readonly ActiveRule[] | undefined {
+    if (!this.activeRules.has(rules)) this.activeRules.set(rules, this.activate(rules))
+    return this.activeRules.get(rules)
   }
 
-  private made(rules: readonly ClassRule[]): readonly RuleInUse[] | undefined {
-    const used: RuleInUse[] = []
+  private activate(rules: readonly ClassRule[]): readonly ActiveRule[] | undefined {
+    const active: ActiveRule[] = []
     for (const one of rules) {
       const rule = this.rules.compile(one)
       if (rule === undefined) continue
       if (!rule.isOfRecord || rule.isUnsteady) return undefined
-      used.push(ruleInUse(rule, new StatementContext({ ...this.script, text: rule.text }, nothingElse, this.catalog)))
+      active.push(
+        activateRule(rule, new StatementContext({ ...this.script, text: rule.text }, unreadableSnapshot, this.catalog)),
+      )
     }
-    return used
+    return active
   }
 }

@@ -1,47 +1,47 @@
-/** The catalog as a caller knows it: without what it has no grant for, as if that had been dropped. */
+/** The catalog as a caller sees it: classes and attributes without a grant are missing, as if they had been dropped. */
 import { embeddedClassOf } from '../records/class-format.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, ClassAttribute, ObjectPredicate, SchemaClass, StatementAction } from '../schema/catalog.ts'
 import type { Attribute, ClassDefinition, IndexDefinition, KeyAttribute } from '../schema/class-definition.ts'
 import type { Pieces } from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
-import { checkSchemaChange, isWhole } from './check-schema-change.ts'
+import { checkSchemaChange, isFullyVisible } from './check-schema-change.ts'
 import { type ClassAccess, type ClassRule, referencesOf } from './class-access.ts'
 
-/** Classes that are looked at between two turns for others. */
-const classesAtOnce = 20
+/** Classes that are processed between two yields. */
+const classesPerYield = 20
 
 /**
- * Records keep the shapes that they have: an attribute that is missing here is one that a class lost. A class whose superclass is not known has
- * the superclass above that, and what it inherits from there as its own.
+ * Records keep their shapes: a missing attribute is treated like a dropped one. A class whose superclass is hidden inherits from the nearest
+ * visible one, and declares the attributes in between itself.
  */
 export function* restrictedCatalog(access: ClassAccess): Pieces<Catalog> {
   const { catalog } = access
-  const known = yield* knownClasses(access)
+  const exposed = yield* exposedClasses(access)
   const classes: ClassDefinition[] = []
   for (const [i, cls] of catalog.classes.entries()) {
-    if (i % classesAtOnce === 0) yield
-    if (known.has(cls.number)) classes.push(restrictedClass(cls, known, access))
+    if (i % classesPerYield === 0) yield
+    if (exposed.has(cls.number)) classes.push(restrictedClass(cls, exposed, access))
   }
-  const indexes = catalog.state.indexes.filter((index) => isIndexShown(index, known, access))
+  const indexes = catalog.state.indexes.filter((index) => isIndexExposed(index, exposed, access))
   const restricted = buildCatalog({ ...catalog.state, classes, indexes }, catalog.version)
   return {
     ...restricted,
-    predicatesOf: (asked) => predicatesOf(asked, access),
-    permits: (asked, action) => permits(asked, action, access),
+    predicatesOf: (requested) => predicatesOf(requested, access),
+    permits: (requested, action) => permits(requested, action, access),
     checkChange: (next) => checkSchemaChange(access, restricted.state, next),
   }
 }
 
-/** For the class or one of its subclasses; what is created is of the class itself. */
+/** Whether the action is allowed on the class or a subclass; objects are only created of the class itself. */
 function permits({ number }: SchemaClass, action: StatementAction, access: ClassAccess): boolean {
   const cls = access.catalog.classByNumber(number)
   if (cls === undefined) return false
-  const asked = action === 'create' ? [cls] : [cls, ...cls.subclasses]
-  return asked.some((each) => access.allows(each, action))
+  const requested = action === 'create' ? [cls] : [cls, ...cls.subclasses]
+  return requested.some((each) => access.allows(each, action))
 }
 
-/** The rules that all of the classes have in common, where no other shows objects of one of them. */
+/** The rules that all of the classes share; undefined where the visibility of their objects differs. */
 function predicatesOf(classes: readonly SchemaClass[], access: ClassAccess): readonly ObjectPredicate[] | undefined {
   let common: readonly ClassRule[] | undefined
   for (const { number } of classes) {
@@ -54,58 +54,57 @@ function predicatesOf(classes: readonly SchemaClass[], access: ClassAccess): rea
   return common?.map(({ text, cls }) => ({ text, cls: cls.number }))
 }
 
-function areSame(some: readonly ClassRule[], others: readonly ClassRule[]): boolean {
+function areSame(left: readonly ClassRule[], right: readonly ClassRule[]): boolean {
   return (
-    some.length === others.length &&
-    some.every(({ text, cls }, i) => text === others[i]?.text && cls === others[i]?.cls)
+    left.length === right.length && left.every(({ text, cls }, i) => text === right[i]?.text && cls === right[i]?.cls)
   )
 }
 
-/** Those with a grant, and those that attributes of them embed. */
-function* knownClasses(access: ClassAccess): Pieces<ReadonlySet<ClassNumber>> {
+/** Classes with a grant, and classes that their attributes embed. */
+function* exposedClasses(access: ClassAccess): Pieces<ReadonlySet<ClassNumber>> {
   const { catalog } = access
-  const known = new Set<ClassNumber>()
+  const exposed = new Set<ClassNumber>()
   const open: SchemaClass[] = []
   for (const [i, cls] of catalog.classes.entries()) {
-    if (i % classesAtOnce === 0) yield
+    if (i % classesPerYield === 0) yield
     if (access.isGranted(cls)) open.push(cls)
   }
   let steps = 0
   for (let cls = open.pop(); cls !== undefined; cls = open.pop()) {
-    if (++steps % classesAtOnce === 0) yield
-    if (known.has(cls.number)) continue
-    known.add(cls.number)
-    for (const { spec } of shownAttributes(cls, access)) {
+    if (++steps % classesPerYield === 0) yield
+    if (exposed.has(cls.number)) continue
+    exposed.add(cls.number)
+    for (const { spec } of exposedAttributes(cls, access)) {
       const embedded = embeddedClassOf(spec)
       const embeddedClass = embedded === undefined ? undefined : catalog.classByNumber(embedded)
       if (embeddedClass !== undefined) open.push(embeddedClass)
     }
   }
-  return known
+  return exposed
 }
 
-function shownAttributes(cls: SchemaClass, access: ClassAccess): readonly ClassAttribute[] {
-  const shown = access.attributesOf(cls)
-  return cls.attributes.filter(({ number }) => shown.has(number))
+function exposedAttributes(cls: SchemaClass, access: ClassAccess): readonly ClassAttribute[] {
+  const exposed = access.attributesOf(cls)
+  return cls.attributes.filter(({ number }) => exposed.has(number))
 }
 
-function restrictedClass(cls: SchemaClass, known: ReadonlySet<ClassNumber>, access: ClassAccess): ClassDefinition {
+function restrictedClass(cls: SchemaClass, exposed: ReadonlySet<ClassNumber>, access: ClassAccess): ClassDefinition {
   let superClass = cls.superClass
-  while (superClass !== null && !known.has(superClass.number)) superClass = superClass.superClass
+  while (superClass !== null && !exposed.has(superClass.number)) superClass = superClass.superClass
   const inherited = superClass === null ? undefined : access.attributesOf(superClass)
   const names = new Set<string>()
-  const own: Attribute[] = []
-  // From the nearest: of two with one name, which no longer have classes of their own to tell them apart, that one stays.
-  for (const attribute of shownAttributes(cls, access).toReversed()) {
+  const declared: Attribute[] = []
+  // Starts at the nearest class: of attributes with the same name, which hidden classes no longer distinguish, its attribute is kept.
+  for (const attribute of exposedAttributes(cls, access).toReversed()) {
     if (inherited?.has(attribute.number) === true || names.has(attribute.name)) continue
     names.add(attribute.name)
-    own.push({ number: attribute.number, name: attribute.name, spec: restrictedSpec(attribute.spec, access) })
+    declared.push({ number: attribute.number, name: attribute.name, spec: restrictedSpec(attribute.spec, access) })
   }
   const { arriving: _, ...definition } = cls.definition
-  return { ...definition, superClass: superClass?.number ?? null, attributes: own.reverse() }
+  return { ...definition, superClass: superClass?.number ?? null, attributes: declared.reverse() }
 }
 
-/** The same type, as far as its classes and attributes are known. */
+/** The type, without classes and attributes that are hidden. */
 export function restrictedSpec(spec: TypeSpec, access: ClassAccess): TypeSpec {
   if (referencesOf(spec).every((reference) => restrictedReference(reference, access) === reference)) return spec
   switch (spec.logicalType) {
@@ -128,29 +127,29 @@ function restrictedReference(spec: ReferenceSpec, access: ClassAccess): Referenc
   const { edgeClass, edgeAttribute, ...plain } = spec
   const referencedClass = access.referencedAs(spec.referencedClass) ?? spec.referencedClass
   const hasEdge = edgeClass !== undefined && edgeAttribute !== undefined
-  const isEdgeKnown = !hasEdge || isKnownIn(edgeClass, edgeAttribute, access)
-  if (referencedClass === spec.referencedClass && isEdgeKnown) return spec
-  const edge = hasEdge && isEdgeKnown ? { edgeClass, edgeAttribute } : {}
+  const isEdgeExposed = !hasEdge || isAttributeExposed(edgeClass, edgeAttribute, access)
+  if (referencedClass === spec.referencedClass && isEdgeExposed) return spec
+  const edge = hasEdge && isEdgeExposed ? { edgeClass, edgeAttribute } : {}
   return { ...plain, ...edge, referencedClass }
 }
 
-function isKnownIn(classNumber: ClassNumber, attribute: AttributeNumber, access: ClassAccess): boolean {
+function isAttributeExposed(classNumber: ClassNumber, attribute: AttributeNumber, access: ClassAccess): boolean {
   const cls = access.catalog.classByNumber(classNumber)
   return cls !== undefined && access.isGranted(cls) && access.attributesOf(cls).has(attribute)
 }
 
 /**
- * Not one that orders by what may be hidden in some objects: their entries would lie elsewhere. One that is being built, or could not be, serves no query, and tells of all
- * objects: it is there for those who may delete it.
+ * Excludes indexes on data that is hidden in some objects, as their order would reveal it. An unfinished or failed index serves no queries, and
+ * reveals data of all objects: it is visible only to callers that may delete it.
  */
-function isIndexShown(index: IndexDefinition, known: ReadonlySet<ClassNumber>, access: ClassAccess): boolean {
+function isIndexExposed(index: IndexDefinition, exposed: ReadonlySet<ClassNumber>, access: ClassAccess): boolean {
   const cls = access.catalog.classByNumber(index.indexedClass)
-  if (cls === undefined || !known.has(cls.number) || index.replaces !== undefined) return false
-  if (index.state !== 'ready' && !(access.allows(cls, 'index') && isWhole(cls, access))) return false
-  return index.keyAttributes.every((key) => isKeyShown(key, cls, access))
+  if (cls === undefined || !exposed.has(cls.number) || index.replaces !== undefined) return false
+  if (index.state !== 'ready' && !(access.allows(cls, 'index') && isFullyVisible(cls, access))) return false
+  return index.keyAttributes.every((key) => isKeyExposed(key, cls, access))
 }
 
-function isKeyShown({ path }: KeyAttribute, indexed: SchemaClass, access: ClassAccess): boolean {
+function isKeyExposed({ path }: KeyAttribute, indexed: SchemaClass, access: ClassAccess): boolean {
   let cls: SchemaClass | undefined = indexed
   for (const number of path) {
     const attribute: ClassAttribute | undefined = cls?.attributes.find((one) => one.number === number)

@@ -1,9 +1,9 @@
-/** The operations of the interface for one caller: what its policy hides does not exist for it (decision 0026). */
+/** Operations of the interface for a restricted caller: what its policy hides does not exist for it (decision 0026). */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { Catalogs } from '../catalog/catalog-cache.ts'
 import type { OperationScope, SchemaExecutor } from '../database-operations.ts'
-import { accessPoliciesKept } from '../limits.ts'
+import { accessCachedPoliciesMax } from '../limits.ts'
 import { effectOfQuery } from '../query/effects-of-text.ts'
 import type { QueryReply, QueryRequest } from '../query/query-request.ts'
 import type { QueryResources } from '../query/query-resources.ts'
@@ -24,34 +24,30 @@ import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { type AccessPolicy, type Grant, grantsId } from './access-policy.ts'
 import { CatalogAccess, CatalogAccesses } from './catalog-access.ts'
 import { type GrantProblem, grantProblems } from './grant-problems.ts'
-import { KeptAccesses } from './kept-accesses.ts'
+import { AccessCache } from './kept-accesses.ts'
 import { policyRestriction } from './policy-guard.ts'
 import { preparedCatalogs, restrictedCatalogs, restrictedStore } from './restricted-store.ts'
-import type { Asking } from './visibility.ts'
+import type { CallerContext } from './visibility.ts'
 
 export interface RestrictedCaller {
   readonly restriction: Restriction
   /** For changes. */
   readonly catalogs: Catalogs
-  /** `resources`: of a database with that restriction. */
+  /** `resources` must belong to a database with that restriction. */
   scopeOf(resources: QueryResources): OperationScope
 }
 
-/** The callers of one federated database. */
+/** Restricted callers of one federated database. */
 export class Callers {
   private readonly resources: QueryResources
-  /**
-   * What is kept for all callers with the same grants, by these; the one used last at the end. Plans are kept by their catalog, which is
-   * another one for other grants.
-   */
-  private readonly kept = new Map<string, CatalogAccesses>()
-  private readonly keptAccesses = new KeptAccesses()
+  /** Shared by all callers with the same grants, least recently used first. Plans are cached per catalog, which differs for other grants. */
+  private readonly accesses = new Map<string, CatalogAccesses>()
+  private readonly accessCache = new AccessCache()
 
   constructor(resources: QueryResources) {
     this.resources = resources
   }
 
-  /** A caller's own: what is kept from it, and the operations that are requests of their own. */
   caller(policy: AccessPolicy, user: UserValue): RestrictedCaller {
     const { database } = this.resources
     const accesses = this.accessesFor(policy)
@@ -60,35 +56,35 @@ export class Callers {
     return { restriction, catalogs, scopeOf: (resources) => new CallerScope(resources, accesses, user) }
   }
 
-  /** Undefined where none of the grants is about any class. */
+  /** Undefined where none of the grants applies to any class. */
   async grantProblems(grants: readonly Grant[]): Promise<GrantProblem[] | undefined> {
     const { store, catalogs, limits } = this.resources.database
     const catalog = await withSnapshot(store, (snapshot) => catalogs.at(snapshot))
     return inTurns(grantProblems(new CatalogAccess(catalog, grants, limits.statementTokensMax), grants))
   }
 
-  /** What its grants come to, for catalogs. */
+  /** Access of the policy's grants, per catalog. */
   accessesFor(policy: AccessPolicy): CatalogAccesses {
     const id = grantsId(policy)
-    const known = this.kept.get(id)
+    const cached = this.accesses.get(id)
     const accesses =
-      known ?? new CatalogAccesses(policy.grants, this.resources.database.limits.statementTokensMax, this.keptAccesses)
-    this.kept.delete(id)
-    this.kept.set(id, accesses)
-    const [oldest] = this.kept.keys()
-    if (this.kept.size > accessPoliciesKept && oldest !== undefined) this.kept.delete(oldest)
+      cached ?? new CatalogAccesses(policy.grants, this.resources.database.limits.statementTokensMax, this.accessCache)
+    this.accesses.delete(id)
+    this.accesses.set(id, accesses)
+    const [oldest] = this.accesses.keys()
+    if (this.accesses.size > accessCachedPoliciesMax && oldest !== undefined) this.accesses.delete(oldest)
     return accesses
   }
 }
 
 const reading: SnapshotOptions = { isolation: 'readOnly' }
 
-/** Each operation is a request of its own. */
+/** Runs each operation as a separate request. */
 class CallerScope implements OperationScope {
   readonly database: OpenDatabase
   readonly between = undefined
   readonly schema: SchemaExecutor
-  /** Of changes. */
+  /** For changes. */
   private readonly resources: QueryResources
   private readonly accesses: CatalogAccesses
   private readonly user: UserValue
@@ -104,7 +100,7 @@ class CallerScope implements OperationScope {
   query(request: QueryRequest): Awaitable<QueryReply> {
     const { threads } = this.resources
     if (threads === undefined) return this.run(request)
-    return runInSlice(request, threads, this.resources, (asked) => this.run(asked))
+    return runInSlice(request, threads, this.resources, (admitted) => this.run(admitted))
   }
 
   private run(request: QueryRequest): Awaitable<QueryReply> {
@@ -144,17 +140,20 @@ class CallerScope implements OperationScope {
     }
   }
 
-  /** As one request reads it. */
-  private databaseFor(asking: Asking): OpenDatabase {
-    return restrictedDatabase(this.resources.database, this.accesses, asking)
+  private databaseFor(caller: CallerContext): OpenDatabase {
+    return restrictedDatabase(this.resources.database, this.accesses, caller)
   }
 }
 
-/** As one request of a caller reads it. */
-export function restrictedDatabase(database: OpenDatabase, accesses: CatalogAccesses, asking: Asking): OpenDatabase {
+/** The database as one request of a restricted caller reads it. */
+export function restrictedDatabase(
+  database: OpenDatabase,
+  accesses: CatalogAccesses,
+  caller: CallerContext,
+): OpenDatabase {
   return {
     ...database,
-    store: restrictedStore(database, accesses, asking),
+    store: restrictedStore(database, accesses, caller),
     catalogs: restrictedCatalogs(database.catalogs, accesses),
   }
 }

@@ -1,6 +1,7 @@
-/** A snapshot without what its caller may not read (decision 0026): hidden objects are not there, and nothing names them. */
+/** A snapshot without the data that its caller may not read (decision 0026): hidden objects do not exist, and nothing refers to them. */
 import { keySpace } from '../bytes/key-space.ts'
 import { assert } from '../errors.ts'
+import { restAfter } from '../query/execute/snapshot-reader.ts'
 import { attributeOfKey, kindOfKey, linkKind, ownerOfKey, targetOfKey } from '../records/link-keys.ts'
 import { oidOfObjectKey } from '../records/object-key.ts'
 import { shapeNumberOf } from '../records/record-format.ts'
@@ -10,11 +11,11 @@ import { noOid, type Oid, oidFromBytes, oidLength } from '../types/oid.ts'
 import type { CatalogAccess, ShapeAccess } from './catalog-access.ts'
 import type { RecordReferences } from './record-references.ts'
 import type { Candidates, Visibility } from './visibility.ts'
-import { isWholeRange } from './whole-ranges.ts'
+import { isFullyVisibleRange } from './whole-ranges.ts'
 
 /**
- * What becomes of each method of a snapshot: a new one does not compile before it is in this list. `screened`: by the rules; `leftOut`: whoever asks can do
- * without it; `passedOn`: it tells nothing of objects.
+ * How each method of a snapshot is restricted; exhaustive, so that a new method does not compile unlisted. `screened`: filtered by the rules;
+ * `leftOut`: omitted, as callers work without it; `passedOn`: reveals nothing about objects.
  */
 const readMethods = {
   entryCount: 'leftOut',
@@ -42,15 +43,15 @@ type Screened = {
 }
 
 const nothing = Buffer.alloc(0)
-/** Of a range with a limit, so many entries are read at first: some of them may be hidden. */
-const entriesMoreMin = 16
+/** Minimum batch for completing a range with a limit, of which some entries may be hidden. */
+const refillBatchMin = 16
 const scanBatchMin = 64
 const scanBatchLimited = 256
 
-/** In the place of an entry that the caller does not see. */
+/** Marks an entry that is hidden from the caller. */
 const hiddenEntry = Symbol('hidden')
 
-/** An entry of which it cannot be told at once whether the caller sees it, or how. */
+/** A copy of an entry whose visibility cannot be decided synchronously. */
 class Undecided implements Entry {
   readonly key: Buffer
   readonly value: Buffer
@@ -61,11 +62,11 @@ class Undecided implements Entry {
   }
 }
 
-/** Where a snapshot learns what its caller sees. */
+/** Access and visibility that a snapshot is filtered by. */
 export interface Screen {
   readonly access: CatalogAccess
   readonly visibility: Visibility
-  /** Records keep references to what is hidden: for whoever asks only whether an object is seen. */
+  /** Records keep references to hidden objects: for callers that only test visibility. */
   readonly withReferences?: boolean
 }
 
@@ -76,7 +77,7 @@ export class RestrictedSnapshot implements Snapshot, Screened {
   private readonly open: (below: Snapshot) => Awaitable<Screen>
   private opened: Screen | undefined
 
-  /** `open`: called once something is read that may be hidden. */
+  /** `open` is called on the first read of data that may be hidden. */
   constructor(below: Snapshot, open: (below: Snapshot) => Awaitable<Screen>) {
     this.below = below
     this.open = open
@@ -104,7 +105,9 @@ export class RestrictedSnapshot implements Snapshot, Screened {
 
   hides(range: KeyRange): Awaitable<boolean> {
     if (!mayBeScreened(range)) return false
-    return this.within((screen) => mapAwaitable(isWholeRange(range, screen), (isWhole) => !isWhole))
+    return this.within((screen) =>
+      mapAwaitable(isFullyVisibleRange(range, screen), (isFullyVisible) => !isFullyVisible),
+    )
   }
 
   async *scan<T>(
@@ -113,38 +116,38 @@ export class RestrictedSnapshot implements Snapshot, Screened {
     options: ScanOptions = {},
   ): AsyncGenerator<T[]> {
     const screen = mayBeScreened(range) ? await this.screen() : undefined
-    if (screen === undefined || (await isWholeRange(range, screen))) {
+    if (screen === undefined || (await isFullyVisibleRange(range, screen))) {
       yield* this.below.scan(range, use, options)
       return
     }
-    const { limit, keysOnly = false, batch, ...others } = options
+    const { limit, keysOnly = false, batch, ...scanOptions } = options
     let left = limit ?? Number.POSITIVE_INFINITY
     const size = batch ?? (limit === undefined ? undefined : Math.max(limit, scanBatchLimited))
     const { visibility } = screen
-    // Of its own, the scan would let others have their turns, and the work of the caller would never be asked whether it may go on.
-    const own = { slice: visibility.slice, ...others }
-    const sized = size === undefined ? own : { ...own, batch: Math.max(size, scanBatchMin) }
-    const shownOf = (value: Bytes): Bytes => (keysOnly ? nothing : value)
-    let shown = 0
+    // The caller's time slice also charges the time of the scan to the caller's limits.
+    const slicedOptions = { slice: visibility.slice, ...scanOptions }
+    const sized = size === undefined ? slicedOptions : { ...slicedOptions, batch: Math.max(size, scanBatchMin) }
+    const visibleValue = (value: Bytes): Bytes => (keysOnly ? nothing : value)
+    let returned = 0
     let isUndecided = false
-    // Most are decided where they lie: nothing of those that are hidden is copied. From the first on that has to be waited for, the batch is.
+    // Most entries are decided while borrowed, without copying hidden ones. After the first undecided entry, the rest of the batch is copied.
     const borrowed = (key: Bytes, value: Bytes): T | typeof hiddenEntry | Undecided => {
-      if (shown >= left) return hiddenEntry
-      const isShown = isUndecided ? undefined : isShownAtOnce(key, value, screen)
-      if (isShown === undefined) {
+      if (returned >= left) return hiddenEntry
+      const isVisible = isUndecided ? undefined : decideSync(key, value, screen)
+      if (isVisible === undefined) {
         isUndecided = true
         return new Undecided(Buffer.from(key), Buffer.from(value))
       }
-      if (!isShown) return hiddenEntry
-      shown++
-      return use(key, shownOf(value))
+      if (!isVisible) return hiddenEntry
+      returned++
+      return use(key, visibleValue(value))
     }
     visibility.begin()
     try {
-      for await (const batchOf of this.below.scan(range, borrowed, sized)) {
+      for await (const entries of this.below.scan(range, borrowed, sized)) {
         const results: T[] = []
         const undecided: Undecided[] = []
-        for (const one of batchOf) {
+        for (const one of entries) {
           if (one instanceof Undecided) undecided.push(one)
           else if (one !== hiddenEntry) results.push(one as T)
         }
@@ -152,9 +155,9 @@ export class RestrictedSnapshot implements Snapshot, Screened {
         const values = found instanceof Promise ? await found : found
         for (let i = 0; i < values.length && results.length < left; i++) {
           const value = values[i]
-          if (value !== undefined) results.push(use((undecided[i] as Entry).key, shownOf(value)))
+          if (value !== undefined) results.push(use((undecided[i] as Entry).key, visibleValue(value)))
         }
-        shown = 0
+        returned = 0
         isUndecided = false
         left -= results.length
         visibility.end()
@@ -180,7 +183,7 @@ export class RestrictedSnapshot implements Snapshot, Screened {
   private screen(): Awaitable<Screen> {
     if (this.opened !== undefined) return this.opened
     const opened = this.open(this.below)
-    // Of two that ask at the same time, both take the first.
+    // The first of two concurrent opens is used.
     return mapAwaitable(opened, (screen) => {
       if (this.opened !== undefined && this.opened !== screen) screen.visibility.release()
       this.opened ??= screen
@@ -188,7 +191,7 @@ export class RestrictedSnapshot implements Snapshot, Screened {
     })
   }
 
-  /** What is done counts as work of the caller. */
+  /** Accounts the time as work of the caller. */
   private within<T>(use: (screen: Screen) => Awaitable<T>): Awaitable<T> {
     return mapAwaitable(this.screen(), (screen) => {
       const { visibility } = screen
@@ -212,59 +215,55 @@ export class RestrictedSnapshot implements Snapshot, Screened {
       for (const [i, value] of answer.values.entries()) {
         if (value !== undefined) entries.push({ key: keys[i] as Bytes, value })
       }
-      const ofRanges = answer.ranges.flat()
-      return mapAwaitable(screened([...entries, ...ofRanges], screen), (shown) => {
+      const rangeEntries = answer.ranges.flat()
+      return mapAwaitable(screened([...entries, ...rangeEntries], screen), (visible) => {
         let at = 0
-        const values = answer.values.map((value) => (value === undefined ? undefined : shown[at++]))
-        const partly = answer.ranges.map((read, i) => {
-          const kept = shownEntries(read, shown.slice(at, at + read.length))
+        const values = answer.values.map((value) => (value === undefined ? undefined : visible[at++]))
+        const completed = answer.ranges.map((read, i) => {
+          const found = visibleEntries(read, visible.slice(at, at + read.length))
           at += read.length
-          return this.filled(screen, ranges[i] as RangeRead, read, kept)
+          return this.filled(screen, ranges[i] as RangeRead, read, found)
         })
-        if (!partly.some((part) => part instanceof Promise)) return { values, ranges: partly as Entry[][] }
-        return Promise.all(partly).then((filled) => ({ values, ranges: filled }))
+        if (!completed.some((part) => part instanceof Promise)) return { values, ranges: completed as Entry[][] }
+        return Promise.all(completed).then((filled) => ({ values, ranges: filled }))
       })
     })
   }
 
-  /** As many as the limit asks for, where there are so many: those behind the hidden ones as well. */
-  private filled(screen: Screen, range: RangeRead, read: readonly Entry[], kept: Entry[]): Awaitable<Entry[]> {
-    const { limit, reverse = false, from, to } = range
-    const last = read.at(-1)
-    if (limit === undefined || last === undefined || read.length < limit || kept.length >= limit) return kept
-    const rest = reverse
-      ? { ...(from === undefined ? {} : { from }), to: last.key }
-      : { from: Buffer.concat([last.key, Buffer.of(0)]), ...(to === undefined ? {} : { to }) }
-    return this.filledByScan(rest, { reverse, limit: limit - kept.length }, kept, screen)
+  /** Continues behind hidden entries until the limit is reached. */
+  private filled(screen: Screen, range: RangeRead, read: readonly Entry[], found: Entry[]): Awaitable<Entry[]> {
+    const { limit, reverse = false } = range
+    if (limit === undefined || read.length === 0 || read.length < limit || found.length >= limit) return found
+    return this.filledByScan(restAfter(range, read), { reverse, limit: limit - found.length }, found, screen)
   }
 
   private async filledByScan(
     rest: KeyRange,
     options: { readonly reverse: boolean; readonly limit: number },
-    kept: Entry[],
+    found: Entry[],
     { visibility }: Screen,
   ): Promise<Entry[]> {
     const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
-    const batch = Math.max(options.limit, entriesMoreMin)
+    const batch = Math.max(options.limit, refillBatchMin)
     for await (const entries of this.scan(rest, copy, { ...options, batch })) {
-      for (const entry of entries) kept.push(entry)
+      for (const entry of entries) found.push(entry)
       const pause = visibility.turn()
       if (pause !== undefined) await pause
     }
-    return kept
+    return found
   }
 }
 
-function shownEntries(entries: readonly Entry[], values: readonly (Bytes | undefined)[]): Entry[] {
-  const shown: Entry[] = []
+function visibleEntries(entries: readonly Entry[], values: readonly (Bytes | undefined)[]): Entry[] {
+  const visible: Entry[] = []
   for (const [i, { key }] of entries.entries()) {
     const value = values[i]
-    if (value !== undefined) shown.push({ key, value })
+    if (value !== undefined) visible.push({ key, value })
   }
-  return shown
+  return visible
 }
 
-/** Objects, and what names them. */
+/** Objects, and the links and index entries that refer to them. */
 function isScreened(key: Bytes): boolean {
   const space = key[0]
   return space === keySpace.object || space === keySpace.link || space === keySpace.index
@@ -275,8 +274,8 @@ function mayBeScreened({ from, to }: KeyRange): boolean {
   return isScreened(from) || isScreened(to) || from[0] !== to[0]
 }
 
-/** Of an object that is borrowed: whether it is shown, and then as it is; undefined where that has to be found out, and for any other entry. */
-function isShownAtOnce(key: Bytes, value: Bytes, { access, visibility, withReferences }: Screen): boolean | undefined {
+/** For a borrowed object: whether it is visible as stored; undefined where that is unknown without a read, and for other entries. */
+function decideSync(key: Bytes, value: Bytes, { access, visibility, withReferences }: Screen): boolean | undefined {
   if (key[0] !== keySpace.object) return undefined
   const { objects, references } = access.ofShape(shapeNumberOf(value))
   if (!references.areNone && withReferences !== true) return undefined
@@ -291,34 +290,34 @@ function viewScreened<T>(
 ): Awaitable<T | undefined> {
   const isObject = key[0] === keySpace.object
   const { access, visibility, withReferences } = screen
-  let isSeen: boolean | undefined
+  let isVisible: boolean | undefined
   let references: RecordReferences | undefined
-  const seen = below.view(key, (value): { readonly used: T } | { readonly copy: Buffer } | undefined => {
+  const viewed = below.view(key, (value): { readonly used: T } | { readonly copy: Buffer } | undefined => {
     if (!isObject) return { copy: Buffer.from(value) }
     const shape = access.ofShape(shapeNumberOf(value))
-    if (shape.isWhole) return { used: use(value) }
-    access.keepSample(shape.classNumber, key, value)
-    isSeen = visibility.seesRecord(shape.objects, key, value)
-    if (isSeen === false) return undefined
-    if (isSeen === true && (shape.references.areNone || withReferences === true)) return { used: use(value) }
+    if (shape.isFullyVisible) return { used: use(value) }
+    access.addSample(shape.classNumber, key, value)
+    isVisible = visibility.seesRecord(shape.objects, key, value)
+    if (isVisible === false) return undefined
+    if (isVisible === true && (shape.references.areNone || withReferences === true)) return { used: use(value) }
     references = shape.references
     return { copy: Buffer.from(value) }
   })
-  return mapAwaitable(seen, (found): Awaitable<T | undefined> => {
-    if (isSeen === false) return visibility.pretendMissing(key)
-    if (found === undefined) return isObject ? visibility.pretend(oidOfObjectKey(key)) : undefined
+  return mapAwaitable(viewed, (found): Awaitable<T | undefined> => {
+    if (isVisible === false) return visibility.simulateLookup(key)
+    if (found === undefined) return isObject ? visibility.simulateDecision(oidOfObjectKey(key)) : undefined
     if ('used' in found) return found.used
-    if (isSeen === true && references !== undefined)
-      return mapAwaitable(shownRecord(found.copy, references, visibility), use)
+    if (isVisible === true && references !== undefined)
+      return mapAwaitable(visibleRecord(found.copy, references, visibility), use)
     return mapAwaitable(screened([{ key, value: found.copy }], screen), ([value]) => {
       if (value !== undefined) return use(value)
-      return isObject ? visibility.pretendMissing(key) : undefined
+      return isObject ? visibility.simulateLookup(key) : undefined
     })
   })
 }
 
-/** A record whose object is seen, with null where the caller does not see what is referred to; at once where that can be told at once. */
-function shownRecord(record: Bytes, references: RecordReferences, visibility: Visibility): Awaitable<Bytes> {
+/** Record of a visible object, in which references to hidden objects are null. */
+function visibleRecord(record: Bytes, references: RecordReferences, visibility: Visibility): Awaitable<Bytes> {
   const targets: Candidates = new Map()
   references.targets(record, targets)
   return mapAwaitable(visibility.refusedAmong(targets), (hidden) =>
@@ -326,25 +325,25 @@ function shownRecord(record: Bytes, references: RecordReferences, visibility: Vi
   )
 }
 
-/** The entries' values as the caller sees them, undefined for those that it does not see. Without a promise where nothing has to be found out. */
+/** Values of the entries as the caller sees them, undefined for hidden entries. No promise where everything can be decided synchronously. */
 function screened(entries: readonly Entry[], screen: Screen): Awaitable<(Bytes | undefined)[]> {
-  const asked: Candidates = new Map()
+  const candidates: Candidates = new Map()
   const shapes: (ShapeAccess | undefined)[] = []
   for (const { key, value } of entries) {
     const shape = key[0] === keySpace.object ? screen.access.ofShape(shapeNumberOf(value)) : undefined
     shapes.push(shape)
-    if (shape === undefined) namedBy(key, value, screen, asked)
-    else if (typeof shape.objects !== 'string') asked.set(oidOfObjectKey(key), value)
+    if (shape === undefined) addReferenced(key, value, screen, candidates)
+    else if (typeof shape.objects !== 'string') candidates.set(oidOfObjectKey(key), value)
   }
-  return mapAwaitable(screen.visibility.refusedAmong(asked), (hidden) => {
+  return mapAwaitable(screen.visibility.refusedAmong(candidates), (hidden) => {
     const isHidden = entries.map(({ key, value }, i): boolean => {
       const shape = shapes[i]
       if (shape?.objects === 'none') return true
       if (shape?.objects === 'all' || hidden.size === 0) return false
       if (shape !== undefined) return hidden.has(oidOfObjectKey(key))
-      const named: Candidates = new Map()
-      namedBy(key, value, screen, named)
-      for (const oid of named.keys()) if (hidden.has(oid)) return true
+      const references: Candidates = new Map()
+      addReferenced(key, value, screen, references)
+      for (const oid of references.keys()) if (hidden.has(oid)) return true
       return false
     })
     const values = entries.map(({ value }, i) => (isHidden[i] === true ? undefined : value))
@@ -354,34 +353,34 @@ function screened(entries: readonly Entry[], screen: Screen): Awaitable<(Bytes |
   })
 }
 
-/** The objects of which one has to be hidden for the entry to be hidden. */
-function namedBy(key: Bytes, value: Bytes, { access }: Screen, into: Candidates): void {
+/** The objects that an entry refers to: it is hidden if one of them is. */
+function addReferenced(key: Bytes, value: Bytes, { access }: Screen, into: Candidates): void {
   if (key[0] === keySpace.index) {
-    addNamed(oidFromBytes(value, 0), into)
+    addReference(oidFromBytes(value, 0), into)
     return
   }
   if (key[0] !== keySpace.link) return
-  addNamed(ownerOfKey(key), into)
+  addReference(ownerOfKey(key), into)
   switch (kindOfKey(key)) {
     case linkKind.target:
-      addNamed(targetOfKey(key), into)
+      addReference(targetOfKey(key), into)
       return
     case linkKind.name:
-      addNamed(oidFromBytes(value, 0), into)
-      if (access.isMapByReference(attributeOfKey(key))) addNamed(oidFromBytes(value, oidLength), into)
+      addReference(oidFromBytes(value, 0), into)
+      if (access.isMapByReference(attributeOfKey(key))) addReference(oidFromBytes(value, oidLength), into)
       return
     default:
       assert(kindOfKey(key) === linkKind.position, 'a link entry is of a list, a set or a map')
-      addNamed(oidFromBytes(value, 0), into)
+      addReference(oidFromBytes(value, 0), into)
   }
 }
 
-/** The reference to nothing may be an element of a list. */
-function addNamed(oid: Oid, into: Candidates): void {
+/** The null reference may be an element of a list. */
+function addReference(oid: Oid, into: Candidates): void {
   if (oid !== noOid && !into.has(oid)) into.set(oid, undefined)
 }
 
-/** In the records that are shown, null where the caller does not see what is referred to. */
+/** Replaces references to hidden objects by null in the records of visible objects. */
 async function withoutHiddenReferences(
   values: (Bytes | undefined)[],
   shapes: readonly (ShapeAccess | undefined)[],

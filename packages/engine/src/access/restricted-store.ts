@@ -1,4 +1,4 @@
-/** A store as a caller may read it: its snapshots lack what is hidden. */
+/** A store as a restricted caller reads it: its snapshots lack hidden data. */
 import type { Catalogs } from '../catalog/catalog-cache.ts'
 import { unreachable } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
@@ -7,13 +7,10 @@ import type { Awaitable, Snapshot, SnapshotWatch, Store, StoreCapabilities } fro
 import type { OpenDatabase } from '../write/open-database.ts'
 import type { CatalogAccesses } from './catalog-access.ts'
 import { RestrictedSnapshot, type Screen } from './restricted-snapshot.ts'
-import { type Asking, Visibility } from './visibility.ts'
+import { type CallerContext, Visibility } from './visibility.ts'
 
-/**
- * What becomes of each part of a store: a new one does not compile before it is in this list. Only what the engine does for requests is asked of
- * it: what belongs to the operator, and commits, go to the store itself.
- */
-const parts = {
+/** How each member of a store is restricted; exhaustive, so that the compiler rejects new ones. Operator functions and commits bypass it. */
+const memberRules = {
   capabilities: 'changed',
   threadAddress: 'leftOut',
   snapshot: 'changed',
@@ -33,37 +30,39 @@ const parts = {
   close: 'refused',
 } as const satisfies Record<keyof Required<Store>, string>
 
-type Kept = { [Part in keyof typeof parts as (typeof parts)[Part] extends 'leftOut' ? never : Part]: Store[Part] }
+type RestrictedMembers = {
+  [Part in keyof typeof memberRules as (typeof memberRules)[Part] extends 'leftOut' ? never : Part]: Store[Part]
+}
 
-/** `database`: unrestricted. */
-export function restrictedStore(database: OpenDatabase, accesses: CatalogAccesses, asking: Asking): Store {
+/** `database` must be unrestricted. */
+export function restrictedStore(database: OpenDatabase, accesses: CatalogAccesses, caller: CallerContext): Store {
   const { store, catalogs } = database
   const open = (below: Snapshot, watch?: SnapshotWatch) => {
     return mapAwaitable(catalogs.at(below), (catalog): Screen => {
       const access = accesses.of(catalog)
-      return { access, visibility: new Visibility(below, access, database, watch ? { ...asking, watch } : asking) }
+      return { access, visibility: new Visibility(below, access, database, watch ? { ...caller, watch } : caller) }
     })
   }
   const restricted = (below: Snapshot, watch?: SnapshotWatch): Snapshot => {
     return new RestrictedSnapshot(below, (one) => open(one, watch))
   }
   const refuse = (): never => unreachable('what a caller reads from is only read')
-  const kept: Kept = {
+  const members: RestrictedMembers = {
     capabilities: restrictedCapabilities(store),
     snapshot: (options) => mapAwaitable(store.snapshot(options), (below) => restricted(below, options?.watch)),
     commit: refuse,
     stats: refuse,
     close: refuse,
   }
-  return kept
+  return members
 }
 
-/** Rules may have to be waited for wherever something is read. */
+/** Reads may need to evaluate rules, which can be asynchronous. */
 export function restrictedCapabilities({ capabilities }: Store): StoreCapabilities {
   return { ...capabilities, hasSynchronousReads: false, isPartial: true }
 }
 
-/** The catalogs that go with it. */
+/** Restricted catalogs for the restricted store. */
 export function restrictedCatalogs(catalogs: Catalogs, accesses: CatalogAccesses): Catalogs {
   const restricted = (catalog: Catalog): Catalog => accesses.of(catalog).restricted
   return {
@@ -75,7 +74,7 @@ export function restrictedCatalogs(catalogs: Catalogs, accesses: CatalogAccesses
   }
 }
 
-/** The whole catalogs, for changes: what the caller knows of one has been made when it is given out. */
+/** The full catalogs, for changes. Each has its restricted catalog created before it is returned. */
 export function preparedCatalogs(catalogs: Catalogs, accesses: CatalogAccesses): Catalogs {
   return {
     get latest() {

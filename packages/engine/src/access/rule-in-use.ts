@@ -1,4 +1,4 @@
-/** A compiled object rule with what it is evaluated with. */
+/** A compiled object rule with its evaluation context. */
 import { AshlarError } from '../errors.ts'
 import type { EvaluationContext } from '../query/evaluate/evaluation-context.ts'
 import type { ObjectView } from '../query/evaluate/object-view.ts'
@@ -7,7 +7,7 @@ import type { StatementContext } from '../query/execute/statement-context.ts'
 import { ValueError } from '../types/logical-type.ts'
 import type { CompiledRule } from './object-rules.ts'
 
-export interface RuleInUse {
+export interface ActiveRule {
   readonly rule: CompiledRule
   readonly context: StatementContext
   readonly evaluation: EvaluationContext
@@ -15,17 +15,17 @@ export interface RuleInUse {
 
 const noInputs: Inputs = { variables: new Map(), nested: [] }
 
-export function ruleInUse(rule: CompiledRule, context: StatementContext): RuleInUse {
+export function activateRule(rule: CompiledRule, context: StatementContext): ActiveRule {
   return { rule, context, evaluation: newEvaluationContext(rule.slots, rule.constants, noInputs, context) }
 }
 
 /** Throws `needsFetch`. */
-export function evaluated({ rule, evaluation }: RuleInUse, view: ObjectView): boolean {
+export function matches({ rule, evaluation }: ActiveRule, view: ObjectView): boolean {
   evaluation.slots[rule.slot] = view
   try {
     return rule.evaluate(evaluation) === true
   } catch (error) {
-    // What cannot be worked out does not hold, and what it was about is not told.
+    // A rule that fails does not match, and its error is not revealed.
     if (error instanceof ValueError || (error instanceof AshlarError && error.type === 'QueryError')) return false
     throw error
   }

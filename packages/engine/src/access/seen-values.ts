@@ -1,7 +1,4 @@
-/**
- * Values as a caller sees them, and back (decision 0026): in what is `seen`, hidden references are left out and hidden attributes of embedded objects have their
- * defaults; `putBack` gives a value that the caller has changed what is hidden in the value that was there. What is put back unchanged is the value that was there.
- */
+/** Converts values to a caller's view (hidden references omitted, hidden attributes defaulted) and merges its changes back (decision 0026). */
 import { assert } from '../errors.ts'
 import type { AttributeChange, ElementOrigins, ValueChange } from '../records/attribute-change.ts'
 import { type AttributeFormat, type ClassFormat, embeddedClassOf } from '../records/class-format.ts'
@@ -18,72 +15,69 @@ import { mayHide } from './hidden-within.ts'
 import { holdsKeyOf } from './link-elements.ts'
 import { type IsVisible, isReferenceVisible, visibleOf } from './value-references.ts'
 
-/**
- * Embedded objects that are looked at between two turns for others. Each takes some microseconds for what may be hidden in it: of the 60,000 that a
- * list may be given in one request, too long for one step.
- */
-const elementsAtOnce = 100
+/** Embedded objects between two yields: each takes microseconds if it may have hidden parts, and a list may have 60,000. */
+const elementsPerYield = 100
 
-/** Of lists of embedded objects that are edited one by one, by the list that comes of it. */
+/** Origins of the elements of lists that were edited element by element, by the resulting list. */
 export type Origins = Map<unknown, ElementOrigins>
 
-/** A change of one object. */
-export interface Putting {
+/** Context of merging a change of one object. */
+export interface MergeContext {
   readonly isVisible: IsVisible
   readonly action: 'create' | 'update'
-  /** Throws what the caller is told that may not change the attribute of the class. */
+  /** Throws the error for an attribute that the caller may not change. */
   refuse(attribute: AttributeFormat, format: ClassFormat): never
-  /** Likewise where no grant lets it be set. */
+  /** Throws the error for an attribute that no grant allows to set. */
   refuseReadOnly(attribute: AttributeFormat, format: ClassFormat): never
-  /** Likewise where it cannot be known which element of a list is which. */
+  /** Throws the error for a list whose elements cannot be matched. */
   refuseUnclear(): never
-  /** Of a list of `after`, where whoever changes it knows. */
+  /** Origins of the elements of a list of `after`, where they are known. */
   originsOf(list: readonly unknown[]): ElementOrigins | undefined
 }
 
-export class SeenValues {
+export class VisibleValues {
   private readonly access: ClassAccess
   private readonly formats: RecordFormats
-  /** Of the catalog as the caller knows it. */
-  private readonly knownFormats: RecordFormats
+  /** Formats of the restricted catalog. */
+  private readonly restrictedFormats: RecordFormats
 
-  constructor(access: ClassAccess, formats: RecordFormats, known: RecordFormats) {
+  constructor(access: ClassAccess, formats: RecordFormats, restricted: RecordFormats) {
     this.access = access
     this.formats = formats
-    this.knownFormats = known
+    this.restrictedFormats = restricted
   }
 
-  *seen(spec: TypeSpec, value: unknown, isVisible: IsVisible): Pieces<unknown> {
-    return yield* this.blanked(spec, visibleOf(spec, value, this.formats, isVisible))
+  *visible(spec: TypeSpec, value: unknown, isVisible: IsVisible): Pieces<unknown> {
+    return yield* this.withDefaults(spec, visibleOf(spec, value, this.formats, isVisible))
   }
 
-  /** Embedded objects as the catalog that the caller knows lays them out. */
-  *known(spec: TypeSpec, seen: unknown): Pieces<unknown> {
-    return yield* this.laidOut(spec, seen, 'known')
+  /** Embedded objects in the layout of the restricted catalog. */
+  *toRestricted(spec: TypeSpec, visible: unknown): Pieces<unknown> {
+    return yield* this.toLayout(spec, visible, 'restricted')
   }
 
-  /** The change under the formats of the whole catalog; `origins` are told those of its lists. */
+  /** The change in the layout of the full catalog; records the origins of its lists in `origins`. */
   *changeOf(attribute: AttributeFormat, change: ValueChange, origins: Origins): Pieces<ValueChange> {
     const { spec } = attribute.attribute
     const embedded = embeddedClassOf(spec)
     if (embedded === undefined) return change
     switch (change.kind) {
       case 'set': {
-        const value = yield* this.laidOut(spec, change.value, 'whole')
+        const value = yield* this.toLayout(spec, change.value, 'full')
         if (change.origins !== undefined) origins.set(value, change.origins)
         return { kind: 'set', value }
       }
       case 'add':
       case 'remove': {
-        const elements = yield* this.laidOut(spec, change.elements, 'whole')
+        const elements = yield* this.toLayout(spec, change.elements, 'full')
         return { kind: change.kind, elements: elements as readonly unknown[] }
       }
       case 'merge': {
         const format = this.formats.byNumber(embedded)
         const fields: AttributeChange[] = []
         for (const { attribute: field, name, change: within } of change.fields) {
-          const own = format.attribute(field.attribute.number)
-          fields.push({ attribute: own, name, change: yield* this.changeOf(own, within, origins) })
+          const full = format.attribute(field.attribute.number)
+          fields.push({ attribute: full, name, change: yield* this.changeOf(full, within, origins) })
         }
         return { kind: 'merge', fields }
       }
@@ -93,28 +87,28 @@ export class SeenValues {
   }
 
   /**
-   * `after`: as seen. `format`: the class of the attribute. Hidden elements of a list stay at their places, those of sets and
-   * maps stay; embedded objects of a list keep what they hide (`exactOrigins`).
+   * `after`: the value as the caller sees it. `format`: class of the attribute. Hidden elements of a list keep their positions, hidden elements
+   * of sets and maps are kept; embedded objects of a list keep their hidden parts (`exactOrigins`).
    */
-  *putBack(
+  *mergeHidden(
     format: ClassFormat,
     attribute: AttributeFormat,
     before: unknown,
     after: unknown,
-    putting: Putting,
+    context: MergeContext,
   ): Pieces<unknown> {
     const { spec } = attribute.attribute
     if (!mayHoldReferences(spec)) return after
-    const { isVisible } = putting
+    const { isVisible } = context
     switch (spec.logicalType) {
       case 'reference':
         if (isReferenceVisible(before, isVisible)) return after
-        return after === noOid || after === null ? before : putting.refuse(attribute, format)
+        return after === noOid || after === null ? before : context.refuse(attribute, format)
       case 'object':
-        return yield* this.putObject(spec.class, before as readonly unknown[], after as readonly unknown[], putting)
+        return yield* this.mergeObject(spec.class, before as readonly unknown[], after as readonly unknown[], context)
       case 'list':
-        if (spec.element.logicalType === 'reference') return putElements(before as Oid[], after as Oid[], isVisible)
-        return yield* this.putObjects(spec.element, before as unknown[], after as unknown[], putting)
+        if (spec.element.logicalType === 'reference') return mergeElements(before as Oid[], after as Oid[], isVisible)
+        return yield* this.mergeObjects(spec.element, before as unknown[], after as unknown[], context)
       case 'set': {
         const hidden = (before as readonly Oid[]).filter((oid) => !isReferenceVisible(oid, isVisible))
         return hidden.length === 0 ? after : attribute.codec.accept([...(after as readonly Oid[]), ...hidden])
@@ -123,7 +117,7 @@ export class SeenValues {
         const hidden = (before as readonly MapPair[]).filter((pair) => isPairHidden(spec, pair, isVisible))
         const pairs = after as readonly MapPair[]
         if (hidden.length === 0) return after
-        if (holdsKeyOf(pairs, hidden)) return putting.refuse(attribute, format)
+        if (holdsKeyOf(pairs, hidden)) return context.refuse(attribute, format)
         return attribute.codec.accept([...pairs, ...hidden])
       }
       default:
@@ -131,45 +125,48 @@ export class SeenValues {
     }
   }
 
-  private *putObject(
+  private *mergeObject(
     number: ClassNumber,
     before: readonly unknown[],
     after: readonly unknown[],
-    putting: Putting,
+    context: MergeContext,
   ): Pieces<unknown[]> {
     const format = this.formats.byNumber(number)
-    const shown = this.access.attributesOf(format.cls)
-    const writable = this.access.writableIn(format.cls, putting.action)
+    const visibleAttributes = this.access.attributesOf(format.cls)
+    const writable = this.access.writableIn(format.cls, context.action)
     const values = [...before]
     for (const attribute of format.attributes) {
       const { index, codec } = attribute
-      const { number: own, spec } = attribute.attribute
-      if (!shown.has(own)) continue
-      const old = before[index]
-      if (writable.has(own)) values[index] = yield* this.putBack(format, attribute, old, after[index], putting)
+      const { number: attributeNumber, spec } = attribute.attribute
+      if (!visibleAttributes.has(attributeNumber)) continue
+      const oldValue = before[index]
+      if (writable.has(attributeNumber))
+        values[index] = yield* this.mergeHidden(format, attribute, oldValue, after[index], context)
       else {
-        const seen = yield* this.seen(spec, old, putting.isVisible)
-        if (!isSameValue(codec, seen, after[index])) putting.refuseReadOnly(attribute, format)
+        const visible = yield* this.visible(spec, oldValue, context.isVisible)
+        if (!isSameValue(codec, visible, after[index])) context.refuseReadOnly(attribute, format)
       }
     }
     return values
   }
 
-  private *putObjects(
+  private *mergeObjects(
     spec: TypeSpec,
     before: readonly unknown[],
     after: readonly unknown[],
-    putting: Putting,
+    context: MergeContext,
   ): Pieces<unknown[]> {
     assert(spec.logicalType === 'object', 'what holds references is one or an object')
-    const origins = putting.originsOf(after) ?? (yield* this.origins(spec, before, after, putting))
+    const origins = context.originsOf(after) ?? (yield* this.origins(spec, before, after, context))
     const created: readonly unknown[] = this.formats.byNumber(spec.class).defaultValues().values
     const merged: unknown[] = []
     for (const [i, element] of after.entries()) {
-      if (i % elementsAtOnce === elementsAtOnce - 1) yield
+      if (i % elementsPerYield === elementsPerYield - 1) yield
       const origin = origins[i]
-      const old = origin === undefined ? created : before[origin]
-      merged.push(yield* this.putObject(spec.class, old as readonly unknown[], element as readonly unknown[], putting))
+      const oldValue = origin === undefined ? created : before[origin]
+      merged.push(
+        yield* this.mergeObject(spec.class, oldValue as readonly unknown[], element as readonly unknown[], context),
+      )
     }
     return merged
   }
@@ -178,52 +175,53 @@ export class SeenValues {
     spec: TypeSpec & { readonly logicalType: 'object' },
     before: readonly unknown[],
     after: readonly unknown[],
-    { isVisible, refuseUnclear }: Putting,
+    { isVisible, refuseUnclear }: MergeContext,
   ): Pieces<ElementOrigins> {
     const codec = this.formats.embedded(spec.class)
-    const [old, given]: [string[], string[]] = [[], []]
+    const [oldValues, newValues]: [string[], string[]] = [[], []]
     for (const [i, element] of before.entries()) {
-      if (i % elementsAtOnce === elementsAtOnce - 1) yield
-      old.push(encodeValue(codec, yield* this.seen(spec, element, isVisible)).toString('latin1'))
+      if (i % elementsPerYield === elementsPerYield - 1) yield
+      oldValues.push(encodeValue(codec, yield* this.visible(spec, element, isVisible)).toString('latin1'))
     }
     for (const [i, element] of after.entries()) {
-      if (i % elementsAtOnce === elementsAtOnce - 1) yield
-      given.push(encodeValue(codec, element).toString('latin1'))
+      if (i % elementsPerYield === elementsPerYield - 1) yield
+      newValues.push(encodeValue(codec, element).toString('latin1'))
     }
-    if (mayHide(spec, this.access, ['reference', 'attribute'])) return exactOrigins(old, given) ?? refuseUnclear()
-    return before.length === after.length ? after.map((_element, i) => i) : likelyOrigins(old, given)
+    if (mayHide(spec, this.access, ['reference', 'attribute']))
+      return exactOrigins(oldValues, newValues) ?? refuseUnclear()
+    return before.length === after.length ? after.map((_element, i) => i) : likelyOrigins(oldValues, newValues)
   }
 
-  /** With the defaults of hidden attributes. */
-  private *blanked(spec: TypeSpec, value: unknown): Pieces<unknown> {
+  /** Replaces hidden attributes by their defaults. */
+  private *withDefaults(spec: TypeSpec, value: unknown): Pieces<unknown> {
     if (embeddedClassOf(spec) === undefined) return value
-    return yield* this.laidOut(spec, yield* this.laidOut(spec, value, 'known'), 'whole')
+    return yield* this.toLayout(spec, yield* this.toLayout(spec, value, 'restricted'), 'full')
   }
 
-  /** `to`: the catalog whose layout embedded objects are to have; they have that of the other one. */
-  private *laidOut(spec: TypeSpec, value: unknown, to: 'known' | 'whole'): Pieces<unknown> {
+  /** `to`: target layout of embedded objects, which have the layout of the other catalog. */
+  private *toLayout(spec: TypeSpec, value: unknown, to: 'restricted' | 'full'): Pieces<unknown> {
     if (spec.logicalType === 'object') {
-      const [format, known] = [this.formats.byNumber(spec.class), this.knownFormats.byNumber(spec.class)]
-      const laidOut: unknown[] = to === 'known' ? [] : format.defaultValues().values
-      for (const { attribute, index } of known.attributes) {
-        const own = format.attribute(attribute.number).index
-        const [from, at] = to === 'known' ? [own, index] : [index, own]
-        laidOut[at] = yield* this.laidOut(attribute.spec, (value as readonly unknown[])[from], to)
+      const [format, restricted] = [this.formats.byNumber(spec.class), this.restrictedFormats.byNumber(spec.class)]
+      const result: unknown[] = to === 'restricted' ? [] : format.defaultValues().values
+      for (const { attribute, index } of restricted.attributes) {
+        const full = format.attribute(attribute.number).index
+        const [from, at] = to === 'restricted' ? [full, index] : [index, full]
+        result[at] = yield* this.toLayout(attribute.spec, (value as readonly unknown[])[from], to)
       }
-      return laidOut
+      return result
     }
     if (spec.logicalType !== 'list' || spec.element.logicalType !== 'object') return value
     const elements: unknown[] = []
     for (const [i, element] of (value as readonly unknown[]).entries()) {
-      if (i % elementsAtOnce === elementsAtOnce - 1) yield
-      elements.push(yield* this.laidOut(spec.element, element, to))
+      if (i % elementsPerYield === elementsPerYield - 1) yield
+      elements.push(yield* this.toLayout(spec.element, element, to))
     }
     return elements
   }
 }
 
-/** The elements of `before` that are hidden stay at their places; the others are replaced in their order, and what is over follows. */
-export function putElements(before: readonly Oid[], after: readonly Oid[], isVisible: IsVisible): Oid[] {
+/** Hidden elements of `before` keep their positions; visible ones are replaced in order, and the rest is appended. */
+export function mergeElements(before: readonly Oid[], after: readonly Oid[], isVisible: IsVisible): Oid[] {
   const merged: Oid[] = []
   let next = 0
   for (const element of before) {

@@ -1,4 +1,4 @@
-/** The references within a value that is kept in a record: which objects they name, and the value without some of them. */
+/** References within a value in a record: the objects they refer to, and the value without some of them. */
 
 import type { FormatSource } from '../records/class-format.ts'
 import { mayHoldReferences } from '../records/references-in.ts'
@@ -9,7 +9,7 @@ import type { MapSpec, TypeSpec } from '../types/type-spec.ts'
 
 export type IsVisible = (oid: Oid) => boolean
 
-/** The objects that a value names. */
+/** Collects the objects that a value refers to. */
 export function targetsIn(
   spec: TypeSpec,
   value: unknown,
@@ -47,32 +47,26 @@ export function targetsIn(
   }
 }
 
-/** A value with null in the place of references to objects that are not visible, and without elements that are such: the same value where there are none. */
+/** Replaces references to invisible objects by null, and removes elements that are such references; returns the same value if there are none. */
 export function visibleOf(spec: TypeSpec, value: unknown, formats: FormatSource, isVisible: IsVisible): unknown {
   switch (spec.logicalType) {
     case 'reference':
       return isReferenceVisible(value, isVisible) ? value : noOid
     case 'object': {
       const values = value as readonly unknown[]
-      const kept: unknown[] = []
+      const visible: unknown[] = []
       for (const { attribute, index } of formats.byNumber(spec.class).attributes) {
-        kept[index] = visibleOf(attribute.spec, values[index], formats, isVisible)
+        visible[index] = visibleOf(attribute.spec, values[index], formats, isVisible)
       }
-      return kept.every((one, i) => one === values[i]) ? value : kept
+      return visible.every((one, i) => one === values[i]) ? value : visible
     }
     case 'list':
     case 'set': {
       if (!mayHoldReferences(spec)) return value
       const elements = value as readonly unknown[]
       if (spec.element.logicalType === 'reference') return visibleElements(elements, isVisible)
-      const kept: unknown[] = []
-      let isSame = true
-      for (const element of elements) {
-        const visible = visibleOf(spec.element, element, formats, isVisible)
-        if (visible !== element) isSame = false
-        kept.push(visible)
-      }
-      return isSame ? value : kept
+      const visible = elements.map((element) => visibleOf(spec.element, element, formats, isVisible))
+      return visible.every((element, i) => element === elements[i]) ? value : visible
     }
     case 'map':
       return visiblePairs(spec, value as readonly MapPair[], isVisible)
@@ -82,20 +76,16 @@ export function visibleOf(spec: TypeSpec, value: unknown, formats: FormatSource,
 }
 
 function visibleElements(elements: readonly unknown[], isVisible: IsVisible): unknown {
-  const kept: unknown[] = []
-  for (const element of elements) {
-    if (isReferenceVisible(element, isVisible)) kept.push(element)
-  }
-  return kept.length === elements.length ? elements : kept
+  const visible = elements.filter((element) => isReferenceVisible(element, isVisible))
+  return visible.length === elements.length ? elements : visible
 }
 
 function visiblePairs(spec: MapSpec, pairs: readonly MapPair[], isVisible: IsVisible): unknown {
-  const kept: MapPair[] = []
-  for (const pair of pairs) {
-    const isKeyVisible = spec.key.logicalType !== 'reference' || isReferenceVisible(pair.key, isVisible)
-    if (isKeyVisible && isReferenceVisible(pair.value, isVisible)) kept.push(pair)
-  }
-  return kept.length === pairs.length ? pairs : kept
+  const visible = pairs.filter(({ key, value }) => {
+    const isKeyVisible = spec.key.logicalType !== 'reference' || isReferenceVisible(key, isVisible)
+    return isKeyVisible && isReferenceVisible(value, isVisible)
+  })
+  return visible.length === pairs.length ? pairs : visible
 }
 
 export function isReferenceVisible(value: unknown, isVisible: IsVisible): boolean {

@@ -1,4 +1,4 @@
-/** Ranges of keys of which a caller sees everything: they are read as they are stored. */
+/** Key ranges of which a caller sees all entries as stored, so that they need no filtering. */
 import { keySpace } from '../bytes/key-space.ts'
 import { readUint32 } from '../bytes/read-number.ts'
 import { attributeOfKey, linkHeaderBytes, ownerOfKey } from '../records/link-keys.ts'
@@ -16,20 +16,20 @@ interface Screen {
   readonly visibility: Visibility
 }
 
-/** Space, database and container. */
+/** Key space, database and container. */
 const containerPrefixBytes = 5
-/** Space and number. */
+/** Key space and index number. */
 const indexPrefixBytes = 5
 
-export function isWholeRange({ from, to }: KeyRange, screen: Screen): Awaitable<boolean> {
+export function isFullyVisibleRange({ from, to }: KeyRange, screen: Screen): Awaitable<boolean> {
   if (from === undefined || to === undefined) return false
   switch (from[0]) {
     case keySpace.object:
-      return areWithin(from, to, containerPrefixBytes) && isWholeContainer(from, screen)
+      return areWithin(from, to, containerPrefixBytes) && isVisibleContainer(from, screen)
     case keySpace.link:
-      return areWithin(from, to, linkHeaderBytes) && isWholeLink(from, screen)
+      return areWithin(from, to, linkHeaderBytes) && isVisibleLink(from, screen)
     case keySpace.index:
-      return areWithin(from, to, indexPrefixBytes) && isWholeIndex(readUint32(from, 1) as IndexNumber, screen.access)
+      return areWithin(from, to, indexPrefixBytes) && isVisibleIndex(readUint32(from, 1) as IndexNumber, screen.access)
     default:
       return false
   }
@@ -40,7 +40,7 @@ function areWithin(from: Bytes, to: Bytes, length: number): boolean {
   if (from.length < length) return false
   const prefix = from.subarray(0, length)
   if (to.length >= length && Buffer.compare(to.subarray(0, length), prefix) === 0) return true
-  // The open end of the range of all keys with that prefix.
+  // The exclusive end of the range of all keys with that prefix.
   const end = Buffer.from(prefix)
   for (let at = length - 1; at >= 0; at--) {
     end[at] = ((end[at] as number) + 1) & 0xff
@@ -49,17 +49,17 @@ function areWithin(from: Bytes, to: Bytes, length: number): boolean {
   return false
 }
 
-/** Its objects are all seen, and none names one that is not. */
-function isWholeContainer(from: Bytes, { access, visibility }: Screen): Awaitable<boolean> {
+/** All of its objects are visible, and none refers to a hidden one. */
+function isVisibleContainer(from: Bytes, { access, visibility }: Screen): Awaitable<boolean> {
   const key = Buffer.alloc(1 + oidLength)
   key.set(from.subarray(0, containerPrefixBytes))
   return mapAwaitable(visibility.classIn(oidFromBytes(key, 1)), (number) => {
-    return number !== undefined && access.ofClass(number)?.isWhole === true
+    return number !== undefined && access.ofClass(number)?.isFullyVisible === true
   })
 }
 
-/** Of an object that is seen, with targets that are all seen. */
-function isWholeLink(from: Bytes, { access, visibility }: Screen): Awaitable<boolean> {
+/** The owner is visible, and all possible targets are. */
+function isVisibleLink(from: Bytes, { access, visibility }: Screen): Awaitable<boolean> {
   const spec = access.catalog.attribute(attributeOfKey(from))?.spec
   if (spec === undefined) return false
   if (referencesOf(spec).some(({ referencedClass }) => access.classes.mayNameHidden(referencedClass))) return false
@@ -67,7 +67,7 @@ function isWholeLink(from: Bytes, { access, visibility }: Screen): Awaitable<boo
   return mapAwaitable(visibility.refusedAmong(new Map([[owner, undefined]])), (hidden) => !hidden.has(owner))
 }
 
-function isWholeIndex(number: IndexNumber, { catalog, classes }: CatalogAccess): boolean {
+function isVisibleIndex(number: IndexNumber, { catalog, classes }: CatalogAccess): boolean {
   const index = catalog.indexByNumber(number)
   const cls = index && catalog.classByNumber(index.indexedClass)
   if (cls === undefined || isRootClass(cls)) return false

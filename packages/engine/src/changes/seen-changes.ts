@@ -1,7 +1,7 @@
 /** Changes as a caller with grants is told of them: as a database without what is hidden from it would have logged them (contract 9.4.14). */
 import type { CatalogAccess, CatalogAccesses, ShapeAccess } from '../access/catalog-access.ts'
 import { mayHide } from '../access/hidden-within.ts'
-import { type Asking, Visibility } from '../access/visibility.ts'
+import { type CallerContext, Visibility } from '../access/visibility.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import type { LoggedChange } from '../change-log/logged-change.ts'
 import { AshlarError } from '../errors.ts'
@@ -55,10 +55,10 @@ export class SeenChanges {
     catalog: Catalog,
     database: OpenDatabase,
     { accesses, user }: RestrictedFollower,
-    asking: Omit<Asking, 'user'>,
+    caller: Omit<CallerContext, 'user'>,
   ): Promise<SeenChanges> {
     const access = await accesses.of(catalog).prepared()
-    return new SeenChanges(access, new Visibility(snapshot, access, database, { ...asking, user }))
+    return new SeenChanges(access, new Visibility(snapshot, access, database, { ...caller, user }))
   }
 
   /** As the caller knows it. */
@@ -92,7 +92,7 @@ export class SeenChanges {
     const record = after ?? before
     const shape = record === undefined ? undefined : this.shapeOf(record)
     if (shape === undefined || shape.objects === 'none') return undefined
-    if (shape.isWhole) return logged
+    if (shape.isFullyVisible) return logged
     const oid = oidOfObjectKey(key)
     const [shownBefore, shownAfter] = [await this.shown(oid, before, shape), await this.shown(oid, after, shape)]
     return { key, before: shownBefore, after: shownAfter }

@@ -1,14 +1,14 @@
-/** Regular expressions in time linear in the text: RE2's dialect. Seen by this file only. */
+/** Regular expressions of RE2, in time linear in the text. The library is used in this file only. */
 import { RE2JS } from 're2js'
 
 export interface RegularExpression {
-  /** True where it is found anywhere in the text. */
+  /** Whether the text contains a match. */
   isIn(text: string): boolean
 }
 
 const patternCharactersMax = 1_000
 
-/** What is wrong with it, as a text, where the pattern is none. */
+/** Returns a message where the pattern is invalid. */
 export function compileRegularExpression(pattern: string, isIgnoringCase: boolean): RegularExpression | string {
   if (pattern.length > patternCharactersMax) {
     return `a regular expression has at most ${patternCharactersMax} characters, not ${pattern.length}`
@@ -21,15 +21,15 @@ export function compileRegularExpression(pattern: string, isIgnoringCase: boolea
   }
 }
 
-/** Behind it, the literal before may also be missing. */
+/** Quantifiers that make the preceding literal optional. */
 const optional = /^[?*{]/
-/** What stands for itself wherever it stands. */
+/** Anchored prefix of characters without special meaning. */
 const literals = /^\^((?:[\p{L}\p{N} _,:;@#%&/<>=!"'~-])+)/u
 
-/** What every text begins with in which the pattern is found, as far as that is seen at once; else nothing. */
+/** Literal prefix of every text that matches, where it is easy to determine; else an empty string. */
 export function beginningOfMatches(pattern: string): string {
   const literal = literals.exec(pattern)?.[1]
-  // A part of an alternative begins where it likes; what is no pattern is told when a text is looked at.
+  // Alternatives need not share the prefix. An invalid pattern is reported when it is first matched.
   if (literal === undefined || pattern.includes('|')) return ''
   if (typeof compileRegularExpression(pattern, false) === 'string') return ''
   if (!optional.test(pattern.slice(literal.length + 1))) return literal

@@ -9,7 +9,7 @@ import { mapAwaitable } from '../../store/awaitable.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, NamingEntries } from '../../store/store.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
-import { askForFollowed, type Following } from '../evaluate/followed-references.ts'
+import { type Following, requestFollowed } from '../evaluate/followed-references.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { LoopCounts } from '../explain/loop-counts.ts'
@@ -191,7 +191,7 @@ class NamedRows extends RowsInPlace {
     for (;;) {
       const behind: Following[] = []
       let isMissing = false
-      for (const one of asking) isMissing = askForFollowed(one, reader, behind) || isMissing
+      for (const one of asking) isMissing = requestFollowed(one, reader, behind) || isMissing
       if (!isMissing) return
       await reader.fetchMissing()
       asking = behind

@@ -15,7 +15,7 @@ export async function* sortedObjects(
   wanted: number | undefined,
 ): AsyncGenerator<ObjectView[]> {
   const kind = objectRowKind(filter.slot)
-  const sort = { wanted, operator: source }
+  const sort = { limit: wanted, operator: source }
   const rows = typeof objects === 'function' ? objects : asOutput(objects)
   for await (const sorted of sortRows(rows, order, sort, { kind, evaluation, context })) {
     yield sorted.flatMap(({ row }) => row ?? [])

@@ -1,26 +1,30 @@
-/** COUNT, SUM, AVG, MIN, MAX and COLLECT: over rows one by one, or over the elements of one collection. */
+/** Accumulators of aggregate functions, over rows one by one or over the elements of a collection. */
 import { TextMap } from '../../budget/text-map.ts'
 import type { AggregateName } from '../bind/bound.ts'
+import type { Span } from '../language/ast.ts'
+import { queryError } from '../language/query-error.ts'
 import { totalOf } from '../values/arithmetic.ts'
-import { compareFor } from '../values/compare.ts'
+import { compareFor, isNullOf } from '../values/compare.ts'
 import type { Compare, Total } from '../values/scalars/scalar-kind.ts'
 import type { ValueType } from '../values/value-type.ts'
+import type { EvaluationContext } from './evaluation-context.ts'
+import { elementBytes, valueBytes } from './value-bytes.ts'
 import { groupKey, keyWriter, type WriteKey } from './value-key.ts'
 
 export interface Accumulator {
-  /** Nulls do not count. False on overflow. */
+  /** Nulls must not be added. False on overflow. */
   add(value: unknown): boolean
-  /** `fraction`: of PERCENTILE. */
+  /** `fraction`: the argument of PERCENTILE. */
   result(fraction?: unknown): unknown
-  /** What it has come to, for another one to go on from. */
+  /** State from which `restore` continues. */
   save(): readonly unknown[]
-  /** To an accumulator that was given nothing yet. */
+  /** The accumulator must be empty. */
   restore(saved: readonly unknown[]): void
-  /** What it holds in memory beyond a fixed size, in elements. */
-  readonly held: number
+  /** Number of elements that it retains beyond a fixed size. */
+  readonly retained: number
 }
 
-/** Makes one for each group, or each collection. `operand`: the type of the values; undefined for COUNT(). */
+/** Factory of accumulators, one per group or collection. `operand`: type of the values; undefined for COUNT(). */
 export function accumulatorsOf(
   name: AggregateName,
   operand: ValueType | undefined,
@@ -57,8 +61,28 @@ function plainAccumulators(name: AggregateName, operand: ValueType | undefined):
   }
 }
 
+interface Aggregated {
+  readonly operandType: ValueType | undefined
+  readonly type: ValueType
+  readonly span: Span
+}
+
+/** Returns the approximate number of bytes that the accumulator retains in addition. Throws QueryError on overflow. */
+export function addValue(
+  accumulator: Accumulator,
+  { operandType, type, span }: Aggregated,
+  value: unknown,
+  { text }: EvaluationContext,
+): number {
+  if (operandType !== undefined && isNullOf(operandType, value)) return 0
+  const { retained } = accumulator
+  if (!accumulator.add(value ?? null)) throw queryError(text, span, `the sum is beyond what an ${type.kind} holds`)
+  const more = accumulator.retained - retained
+  return more > 0 ? more * (elementBytes + valueBytes(value)) : 0
+}
+
 class Count implements Accumulator {
-  readonly held = 0
+  readonly retained = 0
   private count = 0
 
   add(): boolean {
@@ -80,11 +104,11 @@ class Count implements Accumulator {
 }
 
 class Sum implements Accumulator {
-  readonly held = 0
+  readonly retained = 0
   private readonly plus: Total['add']
   private sum: unknown = null
 
-  /** `total`: undefined where there are nulls only. */
+  /** `total` is undefined where all values are null. */
   constructor(total: Total | undefined) {
     this.plus = total?.add ?? ((sum) => sum)
   }
@@ -110,12 +134,12 @@ class Sum implements Accumulator {
 }
 
 class Average implements Accumulator {
-  readonly held = 0
+  readonly retained = 0
   private readonly average: Total['average']
   private sum = 0
   private count = 0
 
-  /** `total`: undefined where there are nulls only. */
+  /** `total` is undefined where all values are null. */
   constructor(total: Total | undefined) {
     this.average = total?.average ?? ((mean) => mean)
   }
@@ -141,12 +165,12 @@ class Average implements Accumulator {
 }
 
 class Extreme implements Accumulator {
-  readonly held = 0
+  readonly retained = 0
   private readonly compare: Compare
   private readonly sign: number
   private extreme: unknown = null
 
-  /** `sign`: 1 for the greatest, -1 for the least. */
+  /** `sign`: 1 for the maximum, -1 for the minimum. */
   constructor(compare: Compare | undefined, sign: 1 | -1) {
     this.compare = compare ?? (() => 0)
     this.sign = sign
@@ -173,7 +197,7 @@ class Extreme implements Accumulator {
 class Collect implements Accumulator {
   private values: unknown[] = []
 
-  get held(): number {
+  get retained(): number {
     return this.values.length
   }
 
@@ -195,7 +219,7 @@ class Collect implements Accumulator {
   }
 }
 
-/** Each value once. */
+/** Adds each distinct value once. */
 class Distinct implements Accumulator {
   private readonly values: Accumulator
   private readonly writers: readonly WriteKey[]
@@ -206,8 +230,8 @@ class Distinct implements Accumulator {
     this.writers = [write]
   }
 
-  get held(): number {
-    return this.seen.size + this.values.held
+  get retained(): number {
+    return this.seen.size + this.values.retained
   }
 
   add(value: unknown): boolean {
@@ -231,9 +255,9 @@ class Distinct implements Accumulator {
   }
 }
 
-/** Of a sample; in one pass (Welford), whatever the size of the numbers. */
+/** Sample standard deviation in one pass (Welford), which is numerically stable. */
 class StandardDeviation implements Accumulator {
-  readonly held = 0
+  readonly retained = 0
   private count = 0
   private mean = 0
   private squares = 0
@@ -262,17 +286,17 @@ class StandardDeviation implements Accumulator {
   }
 }
 
-/** Between the two nearest values in proportion; all of them are kept. */
+/** Interpolates linearly between the two nearest values; retains all values. */
 class Percentile implements Accumulator {
   private values: number[] = []
   private readonly fraction: number | undefined
 
-  /** Undefined: that of `result`. */
+  /** Undefined: `result` receives the fraction. */
   constructor(fraction: number | undefined) {
     this.fraction = fraction
   }
 
-  get held(): number {
+  get retained(): number {
     return this.values.length
   }
 
@@ -289,17 +313,17 @@ class Percentile implements Accumulator {
     this.values = values as number[]
   }
 
-  result(given?: unknown): unknown {
-    const fraction = this.fraction ?? given
+  result(argument?: unknown): unknown {
+    const fraction = this.fraction ?? argument
     const { length } = this.values
     if (length === 0 || typeof fraction !== 'number') return null
-    // NaN last.
+    // Sorts NaN last.
     const numbers = Float64Array.from(this.values).sort()
     if (Number.isNaN(numbers[length - 1])) return Number.NaN
-    const place = fraction * (length - 1)
-    const below = Math.floor(place)
+    const rank = fraction * (length - 1)
+    const below = Math.floor(rank)
     const low = numbers[below] as number
-    if (place === below) return low
-    return low + ((numbers[below + 1] as number) - low) * (place - below)
+    if (rank === below) return low
+    return low + ((numbers[below + 1] as number) - low) * (rank - below)
   }
 }

@@ -1,4 +1,4 @@
-/** What is done with lists, sets, maps and sequences (docs/query-language.md, Operators). */
+/** Compiles operators on lists, sets, maps and sequences (docs/query-language.md, Operators). */
 import type { MapPair } from '../../types/map.ts'
 import type { Bound } from '../bind/bound.ts'
 import { queryError } from '../language/query-error.ts'
@@ -31,23 +31,23 @@ export function compileCollection(bound: CollectionNode, compiler: ExpressionCom
     case 'valueOfKey': {
       const [map, key] = [compiler.compile(bound.map), compiler.compile(bound.key)]
       return (evaluation) => {
-        const [pairs, wanted] = [map(evaluation), key(evaluation)]
-        if (pairs === null || wanted === null) return null
-        return (pairs as readonly MapPair[]).find((pair) => pair.key === wanted)?.value ?? null
+        const [pairs, searchKey] = [map(evaluation), key(evaluation)]
+        if (pairs === null || searchKey === null) return null
+        return (pairs as readonly MapPair[]).find((pair) => pair.key === searchKey)?.value ?? null
       }
     }
     case 'isEmpty': {
       const end = compileLinkEnd(bound.operand, compiler)
       if (end !== undefined) {
         return (evaluation) => {
-          const held = end(evaluation, { isLast: false, max: 1 })
-          return held && held.length === 0
+          const list = end(evaluation, { isLast: false, max: 1 })
+          return list && list.length === 0
         }
       }
       const operand = compiler.compile(bound.operand)
       return (evaluation) => {
-        const held = operand(evaluation)
-        return held === null ? null : (held as readonly unknown[]).length === 0
+        const list = operand(evaluation)
+        return list === null ? null : (list as readonly unknown[]).length === 0
       }
     }
     case 'elements': {
@@ -75,7 +75,7 @@ export function compileCollection(bound: CollectionNode, compiler: ExpressionCom
   }
 }
 
-/** A value that becomes part of another one. */
+/** Charges a value that becomes part of another one. */
 function charged(value: unknown, { memory }: EvaluationContext): unknown {
   memory.chargeRow(elementBytes + valueBytes(value))
   return value
@@ -90,13 +90,13 @@ function compileFold(bound: Extract<Bound, { kind: 'fold' }>, compiler: Expressi
   const { function: name } = bound
   const accumulator = accumulatorsOf(name, elementType, bound.isDistinct)
   if (bound.countsNulls) return (evaluation) => elements(collection(evaluation) ?? []).length
-  const isHeld = bound.isDistinct || name === 'COLLECT' || name === 'MEDIAN' || name === 'PERCENTILE'
+  const isRetained = bound.isDistinct || name === 'COLLECT' || name === 'MEDIAN' || name === 'PERCENTILE'
   const fraction = bound.fraction && compiler.compile(bound.fraction)
   return compileLoop({
     start: (evaluation) => ({ elements: elements(collection(evaluation) ?? []), state: accumulator() }),
     step(evaluation, accumulator, element) {
       if (isNullOf(elementType, element)) return false
-      if (isHeld) charged(element, evaluation)
+      if (isRetained) charged(element, evaluation)
       else if (isLong(elementType)) evaluation.work.spend(valueSteps(element))
       if (!accumulator.add(element)) throw queryError(evaluation.text, bound, 'the sum is beyond what an integer holds')
       return false
@@ -128,20 +128,20 @@ function compileChoose(bound: Extract<Bound, { kind: 'choose' }>, compiler: Expr
   })
 }
 
-/** The values that `take` adds for what the body is of each element; null where there is no collection. */
+/** Collects the values that `take` adds for the body's value of each element; null for a null collection. */
 function compileCollecting(
   { collection, slot }: { readonly collection: Bound; readonly slot: number },
   body: Bound,
   compiler: ExpressionCompiler,
   take: (value: unknown, evaluation: EvaluationContext, values: unknown[], element: unknown) => void,
 ): Evaluate {
-  const held = compiler.compile(collection)
+  const evaluateCollection = compiler.compile(collection)
   const fill = slotFiller(collection.type, slot)
   const elements = slotElements(collection.type)
   const evaluate = compiler.compile(body)
   return compileLoop({
     start(evaluation) {
-      const all = held(evaluation)
+      const all = evaluateCollection(evaluation)
       if (all === null || all === undefined) return null
       const values: unknown[] = []
       return { elements: elements(evaluation, all), state: values }
@@ -155,26 +155,26 @@ function compileCollecting(
   })
 }
 
-/** From 0, negative from the end, null outside. */
+/** The index is zero-based, counts from the end if negative, and gives null outside. */
 function compileElementAt(bound: Extract<Bound, { kind: 'elementAt' }>, compiler: ExpressionCompiler): Evaluate {
   const end = compileLinkEnd(bound.collection, compiler)
   const [collection, index] = [compiler.compile(bound.collection), compiler.compile(bound.index)]
   if (end !== undefined) {
     return (evaluation) => {
-      const given = index(evaluation)
-      if (given === null) return null
-      const at = Number(given)
+      const value = index(evaluation)
+      if (value === null) return null
+      const at = Number(value)
       return end(evaluation, at < 0 ? { isLast: true, max: -at } : { isLast: false, max: at + 1 })?.at(at) ?? null
     }
   }
   return (evaluation) => {
-    const [held, at] = [collection(evaluation), index(evaluation)]
-    if (held === null || at === null) return null
-    return (held as readonly unknown[]).at(Number(at)) ?? null
+    const [list, at] = [collection(evaluation), index(evaluation)]
+    if (list === null || at === null) return null
+    return (list as readonly unknown[]).at(Number(at)) ?? null
   }
 }
 
-/** Half-open; ends that lie outside are moved in, as Array.slice does. */
+/** Half-open; bounds outside the collection are clamped as by Array.slice. */
 function compileSlice(bound: Extract<Bound, { kind: 'slice' }>, compiler: ExpressionCompiler): Evaluate {
   const collection = compiler.compile(bound.collection)
   const from = bound.from === undefined ? undefined : compiler.compile(bound.from)
@@ -183,11 +183,11 @@ function compileSlice(bound: Extract<Bound, { kind: 'slice' }>, compiler: Expres
   return (evaluation) => {
     const bounds = [from?.(evaluation), to?.(evaluation)]
     if (bounds.includes(null)) return null
-    const [first, last] = bounds.map((given) => (given === undefined ? undefined : Number(given)))
+    const [first, last] = bounds.map((value) => (value === undefined ? undefined : Number(value)))
     const end = linksAt && endWith(first, last)
-    const held = end === undefined ? collection(evaluation) : linksAt?.(evaluation, end)
-    if (held === null) return null
-    const values = (held as readonly unknown[]).slice(first, last)
+    const list = end === undefined ? collection(evaluation) : linksAt?.(evaluation, end)
+    if (list === null) return null
+    const values = (list as readonly unknown[]).slice(first, last)
     evaluation.memory.chargeRow(valueBytes(values))
     return values
   }

@@ -1,4 +1,4 @@
-/** Bound expressions to closures, made once a plan. Null is null; nothing that they do takes time in the store. */
+/** Compiles bound expressions to closures, once per plan. Operators on null give null. */
 import { AshlarError } from '../../errors.ts'
 import type { RecordFormats } from '../../records/record-formats.ts'
 import { ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
@@ -28,14 +28,14 @@ import type { ObjectView } from './object-view.ts'
 import { valueInMemory } from './rows-on-disk.ts'
 import { elementBytes, textBytes, valueBytes } from './value-bytes.ts'
 
-/** Gives out places for values that are the same for all rows. */
+/** Compiles expressions and assigns indexes to values that are the same for all rows. */
 export class Compiler implements ExpressionCompiler {
   readonly formats: RecordFormats
-  /** So many places were given out. */
+  /** Number of indexes assigned. */
   constants = 0
-  private readonly placesOf = new Map<Bound, number>()
-  /** While parts of a whole are compiled that holds nothing given. */
-  private isWithoutGiven = false
+  private readonly constantIndexes = new Map<Bound, number>()
+  /** Set while operands of an expression without row-dependent parts are compiled. */
+  private isConstantPart = false
 
   constructor(formats: RecordFormats) {
     this.formats = formats
@@ -44,50 +44,50 @@ export class Compiler implements ExpressionCompiler {
   compile(bound: Bound): Evaluate {
     if (bound.kind === 'given') return this.compile(bound.operand)
     if (plainKinds.includes(bound.kind) || !isConstant(bound)) return compileNode(bound, this)
-    // What holds of the whole is not asked of its parts again, from every depth.
-    const { isWithoutGiven } = this
-    if (!isWithoutGiven && dependsOnGiven(bound)) return compileNode(bound, this)
-    this.isWithoutGiven = true
+    // Operands need not be checked again at every level.
+    const { isConstantPart } = this
+    if (!isConstantPart && variesByRow(bound)) return compileNode(bound, this)
+    this.isConstantPart = true
     try {
       return this.memoize(compileNode(bound, this))
     } finally {
-      this.isWithoutGiven = isWithoutGiven
+      this.isConstantPart = isConstantPart
     }
   }
 
   placeOf(bound: Bound): number {
-    let place = this.placesOf.get(bound)
-    if (place === undefined) {
-      place = this.constants++
-      this.placesOf.set(bound, place)
+    let index = this.constantIndexes.get(bound)
+    if (index === undefined) {
+      index = this.constants++
+      this.constantIndexes.set(bound, index)
     }
-    return place
+    return index
   }
 
   compileAll(bounds: readonly Bound[]): Evaluate[] {
     return bounds.map((bound) => this.compile(bound))
   }
 
-  /** Worked out at the first row that asks for it. */
+  /** Evaluated for the first row that needs it. */
   memoize(evaluate: Evaluate): Evaluate {
-    const place = this.constants++
+    const index = this.constants++
     return (evaluation) => {
-      const known = evaluation.constants[place]
-      if (known !== undefined) return known
+      const cached = evaluation.constants[index]
+      if (cached !== undefined) return cached
       const value = evaluate(evaluation) ?? null
       evaluation.memory.chargeStatement(valueBytes(value))
-      evaluation.constants[place] = value
+      evaluation.constants[index] = value
       return value
     }
   }
 }
 
-/** Nothing is worked out for them. */
+/** Kinds that need no evaluation. */
 const plainKinds: readonly Bound['kind'][] = ['constant', 'variable', 'now', 'user', 'nested']
 
-/** It is constant for one row, and another value for the next. */
-function dependsOnGiven(bound: Bound): boolean {
-  return bound.kind === 'given' || partsOf(bound).some(dependsOnGiven)
+/** Whether it contains a part that is constant within a row, but differs between rows. */
+function variesByRow(bound: Bound): boolean {
+  return bound.kind === 'given' || partsOf(bound).some(variesByRow)
 }
 
 function compileNode(bound: Exclude<Bound, { kind: 'given' }>, compiler: Compiler): Evaluate {
@@ -172,10 +172,10 @@ function compileVariable({ name, type }: Extract<Bound, { kind: 'variable' }>): 
 }
 
 function compileOnce({ slot, value, body }: Extract<Bound, { kind: 'once' }>, compiler: Compiler): Evaluate {
-  const [held, then] = [compiler.compile(value), compiler.compile(body)]
+  const [evaluateValue, evaluateBody] = [compiler.compile(value), compiler.compile(body)]
   return (evaluation) => {
-    evaluation.slots[slot] = held(evaluation) ?? null
-    return then(evaluation)
+    evaluation.slots[slot] = evaluateValue(evaluation) ?? null
+    return evaluateBody(evaluation)
   }
 }
 
@@ -218,14 +218,14 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
     case 'contains': {
       const [text, part] = [compiler.compile(bound.text), compiler.compile(bound.part)]
       return (evaluation) => {
-        const [whole, wanted] = [text(evaluation), part(evaluation)] as [string | null, string | null]
-        if (whole === null || wanted === null) return null
-        if (canSearchAtOnce(whole, wanted)) {
-          evaluation.work.spend(textSteps(whole.length))
-          return whole.includes(wanted)
+        const [subject, substring] = [text(evaluation), part(evaluation)] as [string | null, string | null]
+        if (subject === null || substring === null) return null
+        if (canSearchAtOnce(subject, substring)) {
+          evaluation.work.spend(textSteps(subject.length))
+          return subject.includes(substring)
         }
-        evaluation.memory.chargeRow(searchBytes(wanted))
-        return evaluation.work.run(searchInPieces(whole, wanted))
+        evaluation.memory.chargeRow(searchBytes(substring))
+        return evaluation.work.run(searchInPieces(subject, substring))
       }
     }
     case 'concat':
@@ -260,8 +260,8 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
       const values = compiler.compileAll(assignments.map(({ value }) => value))
       return (evaluation) => {
         evaluation.memory.chargeRow(objectBytes)
-        const given = values.map((value) => value(evaluation) ?? null)
-        return new NewObject(cls, assignments, given)
+        const assigned = values.map((value) => value(evaluation) ?? null)
+        return new NewObject(cls, assignments, assigned)
       }
     }
   }
@@ -278,7 +278,7 @@ function compileCoalesce(bound: Extract<Bound, { kind: 'coalesce' }>, compiler: 
   }
 }
 
-/** Of the values that are not asked for, none is worked out. */
+/** Branches that do not apply are not evaluated. */
 function compileCase(bound: Extract<Bound, { kind: 'case' }>, compiler: Compiler): Evaluate {
   const branches = bound.branches.map(({ condition, value }) => ({
     condition: compiler.compile(condition),
@@ -340,7 +340,7 @@ function compileReferenceTest(
   }
 }
 
-/** Of the object in a slot. */
+/** An attribute of the object in a slot. */
 function compileAttribute(slot: number, attribute: BoundAttribute, type: ValueType): Evaluate {
   const { index, linkStorage } = attribute
   if (linkStorage !== undefined) {
@@ -361,24 +361,24 @@ function compileAttribute(slot: number, attribute: BoundAttribute, type: ValueTy
   }
 }
 
-/** Null for null, for a reference that dangles, and for an object that does not have the attribute. The reader spends what it reads. */
+/** Null for null, for a dangling reference, and for an object without the attribute. The reader charges for its reads. */
 function compileFollow(bound: Extract<Bound, { kind: 'follow' }>, compiler: ExpressionCompiler): Evaluate {
   const { attribute, type } = bound
   const { index, linkStorage } = attribute
   const owner = compileOwner(bound, compiler)
-  const ofRecord = isLong(type)
+  const readValue = isLong(type)
     ? (view: ObjectView, { work }: EvaluationContext): unknown => longValue(view, index, work, true)
-    : (view: ObjectView): unknown => view.knownValue(index)
+    : (view: ObjectView): unknown => view.cachedValue(index)
   return (evaluation) => {
     const view = owner(evaluation)
     if (view === undefined) return null
-    return linkStorage === undefined ? ofRecord(view, evaluation) : evaluation.reader.links(view, attribute)
+    return linkStorage === undefined ? readValue(view, evaluation) : evaluation.reader.links(view, attribute)
   }
 }
 
-/** A value of a record that may be long. `isFollowed`: of an object that others may refer to as well. */
+/** Charges for a value that may be long. `isFollowed`: other rows may refer to the object as well, so that the value is cached. */
 function longValue(view: ObjectView, index: number, work: Work, isFollowed: boolean): unknown {
-  const value = isFollowed ? view.knownValue(index) : view.value(index)
+  const value = isFollowed ? view.cachedValue(index) : view.value(index)
   work.spend(valueSteps(value))
   return value
 }
@@ -388,8 +388,8 @@ type Calculated = Extract<Bound, { kind: 'arithmetic' | 'unary' | 'call' }>
 function compileCalculation(bound: Calculated, operands: readonly Evaluate[]): Evaluate {
   const [first, second] = operands
   const work = bound.calculate as (...values: unknown[]) => unknown
-  const isOfTexts = 'operands' in bound ? bound.operands.some(({ type }) => isText(type)) : isText(bound.type)
-  if (isOfTexts) return compileTextCalculation(bound, operands, work)
+  const hasTexts = 'operands' in bound ? bound.operands.some(({ type }) => isText(type)) : isText(bound.type)
+  if (hasTexts) return compileTextCalculation(bound, operands, work)
   const overflow = (evaluation: EvaluationContext): Error =>
     queryError(evaluation.text, bound, `the result is beyond what ${aTypeName(bound.type)} holds`)
   if (first !== undefined && second === undefined) {
@@ -414,8 +414,7 @@ function compileCalculation(bound: Calculated, operands: readonly Evaluate[]): E
   }
 }
 
-/** What texts take is charged before they are made. No function makes a text of more than three times the characters that it is
- * given without asking for room. */
+/** Charges for results before they are created: no function returns more than three times the characters of its operands unless it reserves room. */
 function compileTextCalculation(
   bound: Calculated,
   operands: readonly Evaluate[],
@@ -434,8 +433,8 @@ function compileTextCalculation(
     if (bound.kind === 'arithmetic') checkLength(characters, bound, evaluation)
     evaluation.memory.chargeRow(textBytes(characters))
     evaluation.work.spend(textSteps(characters))
-    const made = takesRoom ? calculate(roomFor(bound, evaluation), ...values) : calculate(...values)
-    const result = made instanceof LongWork ? evaluation.work.run(made.pieces) : made
+    const returned = takesRoom ? calculate(roomFor(bound, evaluation), ...values) : calculate(...values)
+    const result = returned instanceof LongWork ? evaluation.work.run(returned.pieces) : returned
     return checked(result, characters, bound, evaluation)
   }
 }
@@ -451,7 +450,7 @@ function roomFor(bound: Calculated, evaluation: EvaluationContext): TextRoom {
   }
 }
 
-/** Of texts and nulls. */
+/** Concatenates strings; nulls are skipped. */
 function compileConcat(bound: Extract<Bound, { kind: 'concat' }>, operands: readonly Evaluate[]): Evaluate {
   return (evaluation) => {
     const texts: string[] = []
@@ -469,7 +468,7 @@ function compileConcat(bound: Extract<Bound, { kind: 'concat' }>, operands: read
   }
 }
 
-/** `characters`: those that its memory is charged for already. */
+/** `characters`: number that is already charged. */
 function checked(result: unknown, characters: number, bound: Calculated, evaluation: EvaluationContext): unknown {
   if (typeof result === 'string') checkLength(result.length, bound, evaluation)
   evaluation.memory.chargeRow(textBytes((typeof result === 'string' ? result.length : 0) - characters))
@@ -528,19 +527,19 @@ function compileInterval(bound: Extract<Bound, { kind: 'interval' }>, compiler: 
   }
 }
 
-/** The values of the embedded class's attributes, defaults where none is given. */
+/** Values of the embedded class's attributes; defaults where there is no assignment. */
 function compileStructure(bound: Extract<Bound, { kind: 'structure' }>, compiler: Compiler): Evaluate {
   const { cls, assignments } = bound
-  const given = assignments.map(({ path, value }) => ({ path, value: compiler.compile(value) }))
+  const assigned = assignments.map(({ path, value }) => ({ path, value: compiler.compile(value) }))
   const defaults = compiler.formats.of(cls).defaultValues().values
   return (evaluation) =>
-    given.reduce<readonly unknown[]>(
+    assigned.reduce<readonly unknown[]>(
       (values, { path, value }) => withValue(values, path, value(evaluation) ?? null),
       defaults,
     )
 }
 
-/** The embedded value with one attribute, perhaps deeper within it, set. */
+/** Sets one attribute of an embedded value, possibly nested. */
 function withValue(values: readonly unknown[], path: readonly BoundAttribute[], value: unknown): readonly unknown[] {
   const [first, ...rest] = path
   if (first === undefined) return values

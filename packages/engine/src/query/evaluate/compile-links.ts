@@ -1,14 +1,11 @@
-/** Collections that are kept as links, of which an expression wants an end or the number alone: the other entries are not read, or not held. */
+/** Compiles uses of link collections that need only their length or one end, so that not all entries are read or retained. */
 import { type Bound, isConstant } from '../bind/bound.ts'
 import { compileOwner } from './compile-target.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
 import type { LinkEnd } from './object-view.ts'
 
-/**
- * How many elements there are, null where there is no object; undefined for what is no such collection itself. `max`: no more of them are
- * counted.
- */
+/** Number of elements, null where there is no object; undefined if the expression is no link collection. `max` bounds the count. */
 export function compileLinkCount(
   bound: Bound,
   compiler: ExpressionCompiler,
@@ -24,10 +21,10 @@ export function compileLinkCount(
   }
 }
 
-/** Beyond, all are counted: a list that is compared is often returned with its number. */
+/** Larger bounds count all: a list that is compared is often returned with its length. */
 const comparedMax = 64
 
-/** A number of elements that is compared with one known before the rows: one element more tells. Undefined for anything else. */
+/** A length that is compared with a constant: counting stops after one element more. Undefined for other expressions. */
 export function compileComparedCount(bound: Bound, other: Bound, compiler: ExpressionCompiler): Evaluate | undefined {
   if (bound.kind !== 'fold' || !bound.countsNulls || !isConstant(other)) return undefined
   const limit = compiler.compile(other)
@@ -38,7 +35,7 @@ export function compileComparedCount(bound: Bound, other: Bound, compiler: Expre
   return count && ((evaluation) => count(evaluation) ?? 0)
 }
 
-/** The same of elements at an end; undefined also for a map, whose pairs have no order. */
+/** Elements at one end of a link collection; undefined also for maps, whose pairs have no order. */
 export function compileLinkEnd(
   bound: Bound,
   compiler: ExpressionCompiler,
@@ -53,7 +50,7 @@ export function compileLinkEnd(
   }
 }
 
-/** The end of a collection that has what `Array.slice` takes from it; undefined where that is at neither end. */
+/** The end of a collection that contains what `Array.slice` returns; undefined where it is at neither end. */
 export function endWith(from: number | undefined, to: number | undefined): LinkEnd | undefined {
   if (to !== undefined && to >= 0 && (from ?? 0) >= 0) return { isLast: false, max: to }
   if (to === undefined && from !== undefined && from < 0) return { isLast: true, max: -from }

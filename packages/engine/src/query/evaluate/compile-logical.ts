@@ -1,4 +1,4 @@
-/** NOT, XOR, and AND and OR, which may have thousands of parts: true, false or null (docs/query-language.md, Operators). */
+/** Compiles NOT, XOR, AND and OR with any number of operands: true, false or null (docs/query-language.md, Operators). */
 import { type Bound, isConstant } from '../bind/bound.ts'
 import { booleanType } from '../values/value-type.ts'
 import type { Evaluate } from './evaluation-context.ts'
@@ -6,9 +6,9 @@ import type { ExpressionCompiler } from './expression-compiler.ts'
 
 type Comparison = Extract<Bound, { kind: 'compare' }>
 
-/** Where there are fewer, sixteen rows are worked out in well under a millisecond, and then somebody looks at the clock. */
+/** Expressions with fewer parts are not charged: sixteen rows take well under a millisecond, after which the clock is checked. */
 export const partsSpentMin = 64
-/** Of a part of the many that an expression has. */
+/** Work steps per part. */
 export const partSteps = 10
 
 export function compileLogical(
@@ -30,7 +30,7 @@ export function compileLogical(
 }
 
 function compileJunction(operator: 'and' | 'or', operands: readonly Bound[], compiler: ExpressionCompiler): Evaluate {
-  // The value of the part that decides.
+  // Value of an operand that decides the result.
   const decisive = operator === 'or'
   const parts = compiler.compileAll(decisive ? withMemberships(operands) : operands)
   const evaluate: Evaluate = (evaluation) => {
@@ -49,26 +49,23 @@ function compileJunction(operator: 'and' | 'or', operands: readonly Bound[], com
   }
 }
 
-/** Fewer are compared one after the other. */
+/** Shorter disjunctions are compared one by one. */
 const membersMin = 17
 
-/**
- * `a = 1 OR a = 2 OR …` as `a IN LIST{1, 2, …}`, whose elements are looked up: each object would else be compared with each of thousands of
- * values. Where one of them is null, both are null unless another one is equal.
- */
+/** Rewrites `a = 1 OR a = 2 OR …` as `a IN LIST{1, 2, …}`, which is a hash lookup. Nulls behave the same in both forms. */
 function withMemberships(operands: readonly Bound[]): readonly Bound[] {
   if (operands.length < membersMin) return operands
   const groups = new Map<string, Equality[]>()
   const merged: (Bound | Equality[])[] = []
   for (const operand of operands) {
     const equality = equalityOf(operand)
-    const known = equality && groups.get(equality.key)
+    const group = equality && groups.get(equality.key)
     if (equality === undefined) merged.push(operand)
-    else if (known !== undefined) known.push(equality)
+    else if (group !== undefined) group.push(equality)
     else {
-      const group = [equality]
-      groups.set(equality.key, group)
-      merged.push(group)
+      const newGroup = [equality]
+      groups.set(equality.key, newGroup)
+      merged.push(newGroup)
     }
   }
   return merged.flatMap((one) => {
@@ -79,7 +76,7 @@ function withMemberships(operands: readonly Bound[]): readonly Bound[] {
 
 interface Equality {
   readonly comparison: Comparison
-  /** The same for those that can be one membership. */
+  /** Equal for comparisons that can share a membership test. */
   readonly key: string
   readonly path: Bound
   readonly value: Bound
@@ -87,16 +84,16 @@ interface Equality {
 
 function equalityOf(bound: Bound): Equality | undefined {
   if (bound.kind !== 'compare' || bound.operator !== 'equal' || bound.equals === undefined) return undefined
-  const isTurned = isConstant(bound.left)
-  const [path, value] = isTurned ? [bound.right, bound.left] : [bound.left, bound.right]
+  const isSwapped = isConstant(bound.left)
+  const [path, value] = isSwapped ? [bound.right, bound.left] : [bound.left, bound.right]
   if (value.kind !== 'constant' && value.kind !== 'variable') return undefined
-  const name = nameOfPath(path)
+  const name = pathKey(path)
   if (name === undefined) return undefined
-  return { comparison: bound, key: `${name} ${value.type.kind} ${isTurned}`, path, value }
+  return { comparison: bound, key: `${name} ${value.type.kind} ${isSwapped}`, path, value }
 }
 
-/** The same for paths that have the same value; undefined for all else. */
-function nameOfPath(bound: Bound): string | undefined {
+/** Equal for paths with the same value; undefined for other expressions. */
+function pathKey(bound: Bound): string | undefined {
   switch (bound.kind) {
     case 'self':
       return `${bound.slot}`
@@ -104,7 +101,7 @@ function nameOfPath(bound: Bound): string | undefined {
       return `${bound.slot}.${bound.attribute.number}`
     case 'follow':
     case 'field': {
-      const object = nameOfPath(bound.object)
+      const object = pathKey(bound.object)
       const step = bound.kind === 'follow' ? `>${bound.attribute.number}` : `.${bound.index}`
       return object === undefined ? undefined : `${object}${step}`
     }

@@ -1,24 +1,24 @@
-/** Expressions that go through the elements of a collection, and what expressions spend. */
+/** Compiles loops over the elements of a collection, and defines the work steps of expressions. */
 
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import { elementBytes, valueBytes } from './value-bytes.ts'
 
-/** Of a text that is worked on or looked at. */
+/** Work steps to process a text. */
 export function textSteps(characters: number): number {
   return characters >> 2
 }
 const elementSteps = 16
 
-/** Of a value that is read, compared or passed on. */
+/** Work steps to read, compare or pass on a value. */
 export function valueSteps(value: unknown): number {
   if (typeof value === 'string') return textSteps(value.length)
   return typeof value === 'object' && value !== null ? valueBytes(value) / elementBytes : 0
 }
 
 export interface Loop<S> {
-  /** The elements, and the result so far; null = the loop gives null. */
+  /** The elements, and the initial state; null makes the result null. */
   start(evaluation: EvaluationContext): { readonly elements: readonly unknown[]; readonly state: S } | null
-  /** True = no further element changes the result. */
+  /** Returns true if no further element can change the result. */
   step(evaluation: EvaluationContext, state: S, element: unknown): boolean
   end(evaluation: EvaluationContext, state: S): unknown
 }

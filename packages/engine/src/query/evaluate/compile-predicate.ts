@@ -1,4 +1,4 @@
-/** Comparisons, patterns and quantifiers: true, false or null (docs/query-language.md, Operators). */
+/** Compiles comparisons, patterns and quantifiers: true, false or null (docs/query-language.md, Operators). */
 import { AshlarError } from '../../errors.ts'
 import { matchedCharactersMax } from '../../limits.ts'
 import { compileRegularExpression, type RegularExpression } from '../../types/regular-expression.ts'
@@ -67,33 +67,33 @@ function testOf(
   }
 }
 
-/** Patterns that differ from row to row are compiled once each, up to so many. */
-const patternsKeptMax = 100
+/** Number of compiled patterns that are cached where patterns differ from row to row. */
+const cachedPatternsMax = 100
 
-/** To compile an empty pattern takes as long as so many characters. */
+/** Fixed cost of compiling a pattern, in characters. */
 const patternCharacters = 20
 const likePatternSteps = 20
 const regularPatternSteps = 500
 
-/** `compile`: what is wrong with a pattern, as a text, where it is none. */
-function keptPatterns<P>(
+/** `compile` returns a message where the pattern is invalid. */
+function patternCache<P>(
   { pattern }: Node<'matches'>,
   compile: (source: string) => P | string,
   stepsOfCharacter: number,
 ): (evaluation: EvaluationContext, source: string) => P {
-  const known = new Map<string, P>()
-  // Mostly there is only one.
+  const cached = new Map<string, P>()
+  // The common case is a single pattern.
   let last: { readonly source: string; readonly compiled: P } | undefined
   return (evaluation, source) => {
     if (last?.source === source) return last.compiled
-    let compiled = known.get(source)
+    let compiled = cached.get(source)
     if (compiled === undefined) {
-      const made = compile(source)
-      if (typeof made === 'string') throw queryError(evaluation.text, pattern, made)
+      const parsed = compile(source)
+      if (typeof parsed === 'string') throw queryError(evaluation.text, pattern, parsed)
       evaluation.work.spend((patternCharacters + source.length) * stepsOfCharacter)
-      if (known.size >= patternsKeptMax) known.clear()
-      known.set(source, made)
-      compiled = made
+      if (cached.size >= cachedPatternsMax) cached.clear()
+      cached.set(source, parsed)
+      compiled = parsed
     }
     last = { source, compiled }
     return compiled
@@ -105,25 +105,25 @@ export function compileMatches(bound: Node<'matches'>, text: Evaluate, pattern: 
 }
 
 function compileLike(bound: Node<'matches'>, text: Evaluate, pattern: Evaluate): Evaluate {
-  const patternOf = keptPatterns(bound, (source) => LikePattern.parse(source, bound.isIgnoringCase), likePatternSteps)
+  const patternOf = patternCache(bound, (source) => LikePattern.parse(source, bound.isIgnoringCase), likePatternSteps)
   const results = new MatchResults()
   return (evaluation) => {
-    const whole = text(evaluation)
+    const subject = text(evaluation)
     const source = pattern(evaluation)
     if (source === null || source === undefined) return null
     const like = patternOf(evaluation, source as string)
-    if (whole === null || whole === undefined) return null
-    const known = results.of(source as string, whole as string)
-    if (known !== undefined) return known
-    evaluation.work.spend(textSteps((whole as string).length))
-    const isMatch = evaluation.work.run(like.test(whole as string)) as boolean
-    results.add(whole as string, isMatch)
+    if (subject === null || subject === undefined) return null
+    const cached = results.of(source as string, subject as string)
+    if (cached !== undefined) return cached
+    evaluation.work.spend(textSteps((subject as string).length))
+    const isMatch = evaluation.work.run(like.test(subject as string)) as boolean
+    results.add(subject as string, isMatch)
     return isMatch
   }
 }
 
 function compileRegular(bound: Node<'matches'>, text: Evaluate, pattern: Evaluate): Evaluate {
-  const expressionOf = keptPatterns<RegularExpression>(
+  const expressionOf = patternCache<RegularExpression>(
     bound,
     (source) => {
       const compiled = compileRegularExpression(source, bound.isIgnoringCase)
@@ -133,33 +133,33 @@ function compileRegular(bound: Node<'matches'>, text: Evaluate, pattern: Evaluat
   )
   const results = new MatchResults()
   return (evaluation) => {
-    const whole = text(evaluation)
+    const subject = text(evaluation)
     const source = pattern(evaluation)
     if (source === null) return null
     const expression = expressionOf(evaluation, source as string)
-    if (whole === null) return null
-    const known = results.of(source as string, whole as string)
-    if (known !== undefined) return known
-    const { length } = whole as string
+    if (subject === null) return null
+    const cached = results.of(source as string, subject as string)
+    if (cached !== undefined) return cached
+    const { length } = subject as string
     if (length > matchedCharactersMax) throw tooLongToMatch(length, evaluation, bound)
     evaluation.work.spend(length * matchSteps)
-    if (length > searchedAtOnceMax) evaluation.work.beginLong()
-    const isMatch = expression.isIn(whole as string) !== bound.isNegated
-    results.add(whole as string, isMatch)
+    if (length > shortSubjectMax) evaluation.work.beginLong()
+    const isMatch = expression.isIn(subject as string) !== bound.isNegated
+    results.add(subject as string, isMatch)
     return isMatch
   }
 }
 
 const matchSteps = 4
-/** A longer text may take longer than a slice: a pattern of a thousand states takes some 20 µs a character, and cannot be interrupted. */
-const searchedAtOnceMax = 1_000
+/** Longer texts may exceed a time slice: a pattern of 1,000 states takes about 20 µs per character and cannot be interrupted. */
+const shortSubjectMax = 1_000
 
 function tooLongToMatch(characters: number, evaluation: EvaluationContext, bound: Node<'matches'>): unknown {
   const message = `A regular expression looks at texts of at most ${matchedCharactersMax} characters (matchedCharactersMax), not ${characters}.`
   return placed(evaluation.text, bound, new AshlarError('LimitExceeded', message))
 }
 
-/** ANY: one true decides. ALL: one false decides. OF: so many true ones decide. Else null where one is null. */
+/** ANY: one true decides. ALL: one false decides. OF: enough true ones decide. Otherwise null if any result is null. */
 export function compileQuantifier(bound: Node<'quantifier'>, compiler: ExpressionCompiler): Evaluate {
   const collection = compiler.compile(bound.collection)
   const count = bound.count === undefined ? undefined : compiler.compile(bound.count)
@@ -171,21 +171,21 @@ export function compileQuantifier(bound: Node<'quantifier'>, compiler: Expressio
   const testElement = compileElementTest(bound, compiler)
   return compileLoop<Tally>({
     start(evaluation) {
-      const known = knownElements?.(evaluation)
-      if (known !== undefined) return { elements: known, state: newTally() }
-      const held = collection(evaluation)
-      if (held === null || held === undefined) return null
-      const asked = asSet?.has(evaluation, testElement.wanted?.(evaluation))
-      const wanted = count === undefined ? undefined : count(evaluation)
-      if (count !== undefined && (wanted === null || wanted === undefined)) return null
-      const all = asked !== undefined ? none : (elements?.(evaluation, held) ?? plainElements(held))
+      const candidates = knownElements?.(evaluation)
+      if (candidates !== undefined) return { elements: candidates, state: newTally() }
+      const list = collection(evaluation)
+      if (list === null || list === undefined) return null
+      const isMember = asSet?.has(evaluation, testElement.comparand?.(evaluation))
+      const required = count?.(evaluation)
+      if (count !== undefined && (required === null || required === undefined)) return null
+      const all = isMember !== undefined ? none : (elements?.(evaluation, list) ?? plainElements(list))
       return {
         elements: all,
         state: {
           found: 0,
-          unknown: asked === null ? 1 : 0,
-          wanted: Number(wanted),
-          decided: asked ?? undefined,
+          unknown: isMember === null ? 1 : 0,
+          required: Number(required),
+          decided: isMember ?? undefined,
         },
       }
     },
@@ -198,9 +198,9 @@ export function compileQuantifier(bound: Node<'quantifier'>, compiler: Expressio
       } else if (mode === 'all') tally.decided = false
       return tally.decided !== undefined
     },
-    end(_evaluation, { found, unknown, wanted, decided }) {
+    end(_evaluation, { found, unknown, required, decided }) {
       if (decided !== undefined) return decided
-      if (mode === 'atLeast') return found >= wanted ? true : found + unknown >= wanted ? null : false
+      if (mode === 'atLeast') return found >= required ? true : found + unknown >= required ? null : false
       return unknown > 0 ? null : mode === 'all'
     },
   })
@@ -209,20 +209,20 @@ export function compileQuantifier(bound: Node<'quantifier'>, compiler: Expressio
 const none: readonly unknown[] = []
 
 function newTally(): Tally {
-  return { found: 0, unknown: 0, wanted: Number.NaN, decided: undefined }
+  return { found: 0, unknown: 0, required: Number.NaN, decided: undefined }
 }
 
 interface Tally {
   found: number
   unknown: number
-  readonly wanted: number
+  readonly required: number
   decided: boolean | undefined
 }
 
 interface ElementTest {
   test(evaluation: EvaluationContext, element: unknown): unknown
   /** The value that elements are compared with. */
-  wanted?(evaluation: EvaluationContext): unknown
+  comparand?(evaluation: EvaluationContext): unknown
 }
 
 function compileElementTest(bound: Node<'quantifier'>, compiler: ExpressionCompiler): ElementTest {
@@ -242,11 +242,11 @@ function compileElementTest(bound: Node<'quantifier'>, compiler: ExpressionCompi
   const isLongValue = isLong(test.value.type)
   return {
     test(evaluation, element) {
-      const wanted = value(evaluation)
-      if (wanted === null || wanted === undefined || element === null) return null
+      const comparand = value(evaluation)
+      if (comparand === null || comparand === undefined || element === null) return null
       if (isLongValue) evaluation.work.spend(valueSteps(element))
-      return equals(element, wanted)
+      return equals(element, comparand)
     },
-    wanted: value,
+    comparand: value,
   }
 }

@@ -1,4 +1,4 @@
-/** Shapes: what is shown of an object or of the elements of a collection, as records (docs/query-language.md, Shapes). */
+/** Compiles shapes: fields of an object, or of the elements of a collection, as records (docs/query-language.md, Shapes). */
 import type { MapPair } from '../../types/map.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { Bound } from '../bind/bound.ts'
@@ -16,7 +16,7 @@ import { elementBytes, valueBytes } from './value-bytes.ts'
 
 type Shape = Extract<Bound, { kind: 'shape' }>
 
-/** Null for null, and for a reference that dangles; of a collection, such elements are left out. */
+/** Null for null and for dangling references; collections omit such elements. */
 export function compileShape(bound: Shape, compiler: ExpressionCompiler): Evaluate {
   const { type } = bound.object
   if (type.kind === 'map') return compileMapShape(bound, compiler)
@@ -24,34 +24,31 @@ export function compileShape(bound: Shape, compiler: ExpressionCompiler): Evalua
   return bound.orderBy.length > 0 ? compileOrderedShape(bound, compiler) : compileListShape(bound, compiler)
 }
 
-/**
- * All values, in order. What one of them has to wait for does not keep the others from asking for theirs: the store answers all of them in
- * one trip. Throws `needsFetch`.
- */
+/** Evaluates all, in order, even if one throws `needsFetch`, so that all missing data is fetched in one round trip. Rethrows it. */
 export function evaluateAll(evaluates: readonly Evaluate[], evaluation: EvaluationContext): unknown[] {
   const values = new Array<unknown>(evaluates.length)
-  let isMissing = false
+  let needsRetry = false
   for (let i = 0; i < evaluates.length; i++) {
     try {
       values[i] = (evaluates[i] as Evaluate)(evaluation) ?? null
     } catch (error) {
       if (error !== needsFetch) throw error
-      isMissing = true
+      needsRetry = true
     }
   }
-  if (isMissing) throw needsFetch
+  if (needsRetry) throw needsFetch
   return values
 }
 
-/** What is shown of what is in the slot; charged until the row ends. */
-function compileShown({ isWhole, fields, slot, object }: Shape, compiler: ExpressionCompiler): Evaluate {
+/** Record of the fields of the slot's value; charged until the row ends. */
+function compileFields({ isWhole, fields, slot, object }: Shape, compiler: ExpressionCompiler): Evaluate {
   const evaluates = compiler.compileAll(fields.map(({ expression }) => expression))
   const isObject = isOfObjects(object)
-  const whole: Evaluate = ({ slots }) => (isObject ? (slots[slot] as ObjectView).oid : slots[slot])
-  const shown = isWhole ? [whole, ...evaluates] : evaluates
-  if (isWhole && fields.length === 0) return whole
+  const evaluateElement: Evaluate = ({ slots }) => (isObject ? (slots[slot] as ObjectView).oid : slots[slot])
+  if (isWhole && fields.length === 0) return evaluateElement
+  if (isWhole) evaluates.unshift(evaluateElement)
   return (evaluation) => {
-    const values = evaluateAll(shown, evaluation)
+    const values = evaluateAll(evaluates, evaluation)
     evaluation.memory.chargeRow(elementBytes + valueBytes(values))
     return values
   }
@@ -61,7 +58,7 @@ function isOfObjects({ type }: Bound): boolean {
   return isReference(isMany(type) ? type.element : type)
 }
 
-/** Fills the slot with an element; false where there is nothing to show. */
+/** Fills the slot with an element; false where it is null or dangling. */
 function compileFill({ object, slot }: Shape): (evaluation: EvaluationContext, element: unknown) => boolean {
   if (!isOfObjects(object)) {
     return ({ slots }, element) => {
@@ -71,9 +68,9 @@ function compileFill({ object, slot }: Shape): (evaluation: EvaluationContext, e
   }
   return ({ slots, reader }, element) => {
     if (isNothing(element)) return false
-    const known = slots[slot] as ObjectView | undefined
-    // Where a row goes on after it was broken off, the object is there still.
-    const view = known !== undefined && known.oid === element ? known : reader.object(element as Oid)
+    const previous = slots[slot] as ObjectView | undefined
+    // When a row is evaluated again, the object is still in the slot.
+    const view = previous !== undefined && previous.oid === element ? previous : reader.object(element as Oid)
     slots[slot] = view
     return view.format !== undefined
   }
@@ -82,172 +79,177 @@ function compileFill({ object, slot }: Shape): (evaluation: EvaluationContext, e
 function compileOneShape(bound: Shape, compiler: ExpressionCompiler): Evaluate {
   const { object, slot } = bound
   if (object.kind === 'self') {
-    const shown = compileShown(bound, compiler)
-    return (evaluation) => ((evaluation.slots[slot] as ObjectView | undefined)?.format ? shown(evaluation) : null)
+    const evaluateRecord = compileFields(bound, compiler)
+    return (evaluation) =>
+      (evaluation.slots[slot] as ObjectView | undefined)?.format ? evaluateRecord(evaluation) : null
   }
   if (isReference(object.type)) {
     const target = compileTarget(object, compiler)
-    const shown = compileShown(bound, compiler)
+    const evaluateRecord = compileFields(bound, compiler)
     return (evaluation) => {
       const view = target(evaluation) as ObjectView | undefined
       if (view?.format === undefined) return null
       evaluation.slots[slot] = view
-      return shown(evaluation)
+      return evaluateRecord(evaluation)
     }
   }
   const value = compiler.compile(object)
   const fill = compileFill(bound)
-  const shown = compileShown(bound, compiler)
-  return (evaluation) => (fill(evaluation, value(evaluation)) ? shown(evaluation) : null)
+  const evaluateRecord = compileFields(bound, compiler)
+  return (evaluation) => (fill(evaluation, value(evaluation)) ? evaluateRecord(evaluation) : null)
 }
 
-interface Shown {
+interface ShapeState {
   readonly values: unknown[]
   toSkip: number
   toTake: number
-  /** Something has to be waited for: all the other elements ask for what they need before. */
-  isMissing: boolean
+  /** An element threw `needsFetch`; the other elements are still evaluated to request their data. */
+  needsRetry: boolean
 }
 
-const endOfShown = (_evaluation: EvaluationContext, { values, isMissing }: Shown): unknown => {
-  if (isMissing) throw needsFetch
+const shapeResult = (_evaluation: EvaluationContext, { values, needsRetry }: ShapeState): unknown => {
+  if (needsRetry) throw needsFetch
   return values
 }
 
-/** Without an order of its own: in that of the collection. */
+/** Elements in collection order. */
 function compileListShape(bound: Shape, compiler: ExpressionCompiler): Evaluate {
   const { object } = bound
-  const held = compiler.compile(object)
+  const collection = compiler.compile(object)
   const elements = slotElements(object.type)
   const fill = compileFill(bound)
   const limits = compileLimits(bound, compiler)
-  const { isShown, shown } = { isShown: compileWhere(bound, compiler), shown: compileShown(bound, compiler) }
-  return compileLoop<Shown>({
+  const qualifies = compileWhere(bound, compiler)
+  const evaluateRecord = compileFields(bound, compiler)
+  return compileLoop<ShapeState>({
     start(evaluation) {
-      const all = held(evaluation)
+      const all = collection(evaluation)
       if (all === null || all === undefined) return null
-      return { elements: elements(evaluation, all), state: { values: [], ...limits(evaluation), isMissing: false } }
+      return { elements: elements(evaluation, all), state: { values: [], ...limits(evaluation), needsRetry: false } }
     },
     step: (evaluation, state, element) =>
-      collecting(state, () => {
+      continueOnMissing(state, () => {
         if (state.toTake === 0) return true
-        if (!fill(evaluation, element) || !isShown(evaluation)) return false
+        if (!fill(evaluation, element) || !qualifies(evaluation)) return false
         if (state.toSkip > 0) state.toSkip--
         else {
-          state.values.push(shown(evaluation))
+          state.values.push(evaluateRecord(evaluation))
           state.toTake--
         }
         return state.toTake === 0
       }),
-    end: endOfShown,
+    end: shapeResult,
   })
 }
 
-/** Goes on with the next element where something has to be waited for. */
-function collecting(state: { isMissing: boolean }, step: () => boolean): boolean {
+/** Continues with the next element after `needsFetch`. */
+function continueOnMissing(state: { needsRetry: boolean }, step: () => boolean): boolean {
   try {
     return step()
   } catch (error) {
     if (error !== needsFetch) throw error
-    state.isMissing = true
+    state.needsRetry = true
     return false
   }
 }
 
 interface Candidate {
   readonly key: Buffer
-  /** What the slot is filled with. */
-  readonly held: unknown
+  /** Value that the slot is filled with. */
+  readonly slotValue: unknown
 }
 
 const candidateBytes = 150
-/** Of a comparison of two keys. */
+/** Work steps to compare two keys. */
 const comparisonSteps = 16
 
-/** WHERE and the keys of all elements first; then only those that are taken are shown. */
+/** Evaluates WHERE and the keys of all elements first, then the fields of returned elements. */
 function compileOrderedShape(bound: Shape, compiler: ExpressionCompiler): Evaluate {
   const { slot } = bound
   const candidates = compileCandidates(bound, compiler)
   const ordered: Evaluate = (evaluation) => {
     const all = candidates(evaluation) as readonly Candidate[] | null
-    return all && [...all].sort((one, other) => compared(one, other, evaluation))
+    return all && [...all].sort((one, other) => compareCandidates(one, other, evaluation))
   }
   const limits = compileLimits(bound, compiler)
-  const shown = compileShown(bound, compiler)
-  return compileLoop<Shown>({
+  const evaluateRecord = compileFields(bound, compiler)
+  return compileLoop<ShapeState>({
     start(evaluation) {
       const all = ordered(evaluation) as readonly Candidate[] | null
       if (all === null) return null
       const { toSkip, toTake } = limits(evaluation)
       return {
         elements: all.slice(toSkip, toSkip + toTake),
-        state: { values: [], toSkip: 0, toTake, isMissing: false },
+        state: { values: [], toSkip: 0, toTake, needsRetry: false },
       }
     },
     step: (evaluation, state, element) =>
-      collecting(state, () => {
-        evaluation.slots[slot] = (element as Candidate).held
-        state.values.push(shown(evaluation))
+      continueOnMissing(state, () => {
+        evaluation.slots[slot] = (element as Candidate).slotValue
+        state.values.push(evaluateRecord(evaluation))
         return false
       }),
-    end: endOfShown,
+    end: shapeResult,
   })
 }
 
 function compileCandidates(bound: Shape, compiler: ExpressionCompiler): Evaluate {
   const { object, slot } = bound
-  const held = compiler.compile(object)
+  const collection = compiler.compile(object)
   const elements = slotElements(object.type)
   const fill = compileFill(bound)
-  const { isShown, order } = { isShown: compileWhere(bound, compiler), order: planOrder(bound.orderBy, compiler) }
-  return compileLoop<Shown>({
+  const qualifies = compileWhere(bound, compiler)
+  const order = planOrder(bound.orderBy, compiler)
+  return compileLoop<ShapeState>({
     start(evaluation) {
-      const all = held(evaluation)
+      const all = collection(evaluation)
       if (all === null || all === undefined) return null
-      return { elements: elements(evaluation, all), state: { values: [], toSkip: 0, toTake: 0, isMissing: false } }
+      return { elements: elements(evaluation, all), state: { values: [], toSkip: 0, toTake: 0, needsRetry: false } }
     },
     step: (evaluation, state, element) =>
-      collecting(state, () => {
-        if (!fill(evaluation, element) || !isShown(evaluation)) return false
+      continueOnMissing(state, () => {
+        if (!fill(evaluation, element) || !qualifies(evaluation)) return false
         const key = sortKey(order, evaluation)
-        const candidate: Candidate = { key, held: evaluation.slots[slot] }
-        evaluation.memory.chargeRow(candidateBytes + key.length + heldBytes(candidate.held))
+        const candidate: Candidate = { key, slotValue: evaluation.slots[slot] }
+        evaluation.memory.chargeRow(candidateBytes + key.length + slotBytes(candidate.slotValue))
         state.values.push(candidate)
         return false
       }),
-    end: endOfShown,
+    end: shapeResult,
   })
 }
 
-function compared(one: Candidate, other: Candidate, { work }: EvaluationContext): number {
+function compareCandidates(one: Candidate, other: Candidate, { work }: EvaluationContext): number {
   work.spend(comparisonSteps)
   return Buffer.compare(one.key, other.key)
 }
 
-function heldBytes(held: unknown): number {
-  return typeof held === 'object' && held !== null && 'record' in held ? (held as ObjectView).record.length : 0
+function slotBytes(slotValue: unknown): number {
+  return typeof slotValue === 'object' && slotValue !== null && 'record' in slotValue
+    ? (slotValue as ObjectView).record.length
+    : 0
 }
 
 function compileMapShape(bound: Shape, compiler: ExpressionCompiler): Evaluate {
-  const held = compiler.compile(bound.object)
+  const collection = compiler.compile(bound.object)
   const fill = compileFill(bound)
   const isObject = isOfObjects(bound.object)
-  const shown = compileShown(bound, compiler)
-  return compileLoop<Shown>({
+  const evaluateRecord = compileFields(bound, compiler)
+  return compileLoop<ShapeState>({
     start(evaluation) {
-      const pairs = held(evaluation) as readonly MapPair[] | null
+      const pairs = collection(evaluation) as readonly MapPair[] | null
       if (pairs === null) return null
       if (isObject) evaluation.reader.prefetch(pairs.map(({ value }) => value))
-      return { elements: pairs, state: { values: [], toSkip: 0, toTake: 0, isMissing: false } }
+      return { elements: pairs, state: { values: [], toSkip: 0, toTake: 0, needsRetry: false } }
     },
     step: (evaluation, state, element) =>
-      collecting(state, () => {
+      continueOnMissing(state, () => {
         const { key, value } = element as MapPair
         evaluation.memory.chargeRow(elementBytes + valueBytes(key))
-        state.values.push({ key, value: fill(evaluation, value) ? shown(evaluation) : null })
+        state.values.push({ key, value: fill(evaluation, value) ? evaluateRecord(evaluation) : null })
         return false
       }),
-    end: endOfShown,
+    end: shapeResult,
   })
 }
 
@@ -257,16 +259,16 @@ function compileWhere({ where }: Shape, compiler: ExpressionCompiler): (evaluati
   return (evaluation) => predicate(evaluation) === true
 }
 
-/** The numbers of SKIP and TAKE. Throws QueryError for one below 0. */
+/** Values of SKIP and TAKE. Throws QueryError for negative ones. */
 function compileLimits(
   { skip, take }: Shape,
   compiler: ExpressionCompiler,
 ): (evaluation: EvaluationContext) => { readonly toSkip: number; readonly toTake: number } {
-  const skipped = skip && countOf(skip, compiler)
-  const taken = take && countOf(take, compiler)
+  const skipCount = skip && countOf(skip, compiler)
+  const takeCount = take && countOf(take, compiler)
   return (evaluation) => ({
-    toSkip: skipped?.(evaluation) ?? 0,
-    toTake: taken?.(evaluation) ?? Number.POSITIVE_INFINITY,
+    toSkip: skipCount?.(evaluation) ?? 0,
+    toTake: takeCount?.(evaluation) ?? Number.POSITIVE_INFINITY,
   })
 }
 

@@ -1,4 +1,4 @@
-/** The objects that references name, found by the bytes of the records that hold them: no text is made of an OID on the way. */
+/** Compiles references to the objects they point to, found by the OID bytes in the records without building OID texts. */
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { Bound, BoundAttribute } from '../bind/bound.ts'
@@ -44,13 +44,13 @@ export function isReferenceOfRecord({ spec, linkStorage }: BoundAttribute): bool
   return spec.logicalType === 'reference' && linkStorage === undefined
 }
 
-/** Writes the value as JSON from where it is stored; false, and nothing written, where that cannot be done. */
+/** Writes the value as JSON from where it is stored; false, with nothing written, where that is not possible. */
 export type WriteStored = (json: JsonWriter, evaluation: EvaluationContext) => boolean
 
-/** Of which kinds of values the JSON of a query is that of the object. */
+/** Types whose JSON in a query equals that in an object. */
 const storedKinds: ReadonlySet<string> = new Set(['string', 'integer', 'boolean'])
 
-/** Undefined for what is no attribute of a record, and for values that are shown otherwise than in their objects. */
+/** Undefined for expressions other than attributes in records, and for values that queries represent differently. */
 export function compileStoredJson(bound: Bound, compiler: ExpressionCompiler): WriteStored | undefined {
   if (bound.kind !== 'attribute' && bound.kind !== 'follow') return undefined
   const { index, linkStorage, type } = bound.attribute
@@ -66,13 +66,13 @@ export function compileStoredJson(bound: Bound, compiler: ExpressionCompiler): W
 
 /** A reference in the record of an object of the row. */
 export interface RowReference {
-  /** Of the object. */
+  /** Slot of the object. */
   readonly slot: number
-  /** Of the attribute, in the object's class. */
+  /** Index of the attribute in the object's class. */
   readonly index: number
 }
 
-/** The reference that a path of attributes begins with: what the path comes to depends on the object alone that it names. Undefined for anything else. */
+/** The reference that a path of attributes begins with, which determines the path's value. Undefined for other expressions. */
 export function firstReference(bound: Bound): RowReference | undefined {
   if (bound.kind !== 'follow') return undefined
   const { object } = bound

@@ -1,29 +1,31 @@
-/** The elements of a collection, and how each becomes the context that an expression sees. */
+/** Elements of a collection, and how each of them fills a slot. */
 import type { MapPair } from '../../types/map.ts'
 import type { Oid } from '../../types/oid.ts'
 import { isReference, type ValueType } from '../values/value-type.ts'
 import type { EvaluationContext } from './evaluation-context.ts'
 import type { ObjectView } from './object-view.ts'
 
-/** Of a map: its values. */
-export function elementsIn(type: ValueType): (held: unknown) => readonly unknown[] {
-  if (type.kind !== 'map') return (held) => held as readonly unknown[]
-  return (held) => (held as readonly MapPair[]).map(({ value }) => value)
+/** The values, for a map. */
+export function elementsIn(type: ValueType): (collection: unknown) => readonly unknown[] {
+  if (type.kind !== 'map') return (collection) => collection as readonly unknown[]
+  return (collection) => (collection as readonly MapPair[]).map(({ value }) => value)
 }
 
-/** Elements in the order in which a slot is filled with them; references are announced to the reader first. */
-export function slotElements(type: ValueType): (evaluation: EvaluationContext, held: unknown) => readonly unknown[] {
+/** Elements in the order in which they fill the slot; references are prefetched. */
+export function slotElements(
+  type: ValueType,
+): (evaluation: EvaluationContext, collection: unknown) => readonly unknown[] {
   const elements = elementsIn(type)
   const isFollowed = (type.kind === 'collection' || type.kind === 'map') && isReference(type.element)
-  if (!isFollowed) return (_evaluation, held) => elements(held)
-  return (evaluation, held) => {
-    const references = elements(held)
+  if (!isFollowed) return (_evaluation, collection) => elements(collection)
+  return (evaluation, collection) => {
+    const references = elements(collection)
     evaluation.reader.prefetch(references)
     return references
   }
 }
 
-/** A reference becomes the object that it names; anything else stands for itself. */
+/** A reference fills the slot with its object, any other element with its value. */
 export function slotFiller(
   collection: ValueType,
   slot: number,
@@ -36,7 +38,7 @@ export function slotFiller(
   }
   return ({ slots, reader }, value) => {
     if (value === null || value === undefined) slots[slot] = undefined
-    // Where a row goes on after it was broken off, the object is there still.
+    // When a row is evaluated again, the object is still in the slot.
     else if ((slots[slot] as ObjectView | undefined)?.oid !== value) slots[slot] = reader.object(value as Oid)
   }
 }

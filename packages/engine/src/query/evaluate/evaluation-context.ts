@@ -1,48 +1,47 @@
-/** What expressions are worked out with: the row in its slots, and what is the same for all rows. */
+/** State that expressions are evaluated with: the slots of the current row, and values that are the same for all rows. */
 import type { RequestMemory } from '../../budget/request-memory.ts'
 import type { Work } from '../functions/work.ts'
 import type { UserValue } from '../values/user.ts'
 import type { ObjectReader } from './object-view.ts'
 
-/** Thrown where an object has to be waited for. One value, because making an error each time would cost too much. */
+/** Thrown where an object must be fetched first. A constant, since creating an error each time would cost too much. */
 export const needsFetch: unique symbol = Symbol('needs fetch')
 
-/** Thrown where EXPLAIN, which carries nothing out, has no value: of variables and nested statements. */
+/** Thrown by EXPLAIN, which executes nothing, where variables and nested statements have no value. */
 export const unknownValue: unique symbol = Symbol('unknown value')
 
 export interface EvaluationContext {
-  /** The context objects (ObjectView) and elements of the row at hand. */
+  /** Context objects (ObjectView) and elements of the current row. */
   readonly slots: unknown[]
   readonly reader: ObjectReader
-  /** Values that are the same for all rows, by the place that was given out for them; `undefined` = not yet known. */
+  /** Values that are the same for all rows, by the index the compiler assigned; `undefined` = not evaluated yet. */
   readonly constants: unknown[]
   readonly variables: ReadonlyMap<string, { readonly value: unknown }>
   readonly nested: readonly unknown[]
-  /** What statements come to that are run for the row at hand. */
+  /** Values of correlated subqueries for the current row. */
   readonly inner: InnerReader
-  /** Results of aggregates, of the group at hand. */
+  /** Results of aggregates, for the current group. */
   aggregates: readonly unknown[]
-  /** Results of window functions, of the row at hand. */
+  /** Results of window functions, for the current row. */
   windows: readonly unknown[]
-  /** Ticks since 0001-01-01 in UTC, the same during the statement. */
+  /** Ticks since 0001-01-01 in UTC, constant during the statement. */
   readonly now: number
-  /** The caller. */
   readonly user: UserValue
   readonly text: string
-  /** Charged with what expressions make, before they make it. */
+  /** Charged for values before expressions create them. */
   readonly memory: RequestMemory
   readonly textCharactersMax: number
   readonly work: Work
 }
 
 export interface InnerReader {
-  /** Of the statement of that number, where it asks the row for these values. Throws `needsFetch` where it was not yet run for them. */
+  /** Value of a subquery for these captured values. Throws `needsFetch` where it has not been run for them. */
   value(index: number, captured: readonly unknown[]): unknown
 }
 
 export type Evaluate = (evaluation: EvaluationContext) => unknown
 
-/** The same values with slots of their own, for rows that are looked at while others are. */
+/** A copy with its own slots, for evaluating rows while other rows are being evaluated. */
 export function evaluationApart(evaluation: EvaluationContext): EvaluationContext {
   const {
     slots,

@@ -1,4 +1,4 @@
-/** What the files that compile expressions ask of each other. */
+/** Interface of the expression compiler for the modules that compile parts of expressions. */
 import type { RecordFormats } from '../../records/record-formats.ts'
 import type { Bound } from '../bind/bound.ts'
 import type { Evaluate } from './evaluation-context.ts'
@@ -6,7 +6,7 @@ import type { Evaluate } from './evaluation-context.ts'
 export interface ExpressionCompiler {
   readonly formats: RecordFormats
   compile(bound: Bound): Evaluate
-  /** Under which something is known of a part of the statement that is the same for all rows; always the same of one part. */
+  /** Index in `EvaluationContext.constants` that is assigned to a constant part of the statement. */
   placeOf(bound: Bound): number
   compileAll(bounds: readonly Bound[]): Evaluate[]
 }

@@ -1,9 +1,9 @@
-/** The objects that a statement follows references to, known before its rows: where each read is a trip, those of many rows are asked for together. */
+/** References that a statement will follow, known before its rows: where each read is a round trip, objects of many rows are requested together. */
 import type { Bound, BoundAttribute } from '../bind/bound.ts'
 import { isReferenceOfRecord } from './compile-target.ts'
 import type { ObjectReader, ObjectView } from './object-view.ts'
 
-/** A reference in a record, and those that are followed from the object that it names. */
+/** A reference in a record, and the references that are followed from its target. */
 export interface FollowedReference {
   readonly attribute: BoundAttribute
   readonly next: readonly FollowedReference[]
@@ -13,61 +13,60 @@ interface Found extends FollowedReference {
   readonly next: Found[]
 }
 
-/** Of expressions that are paths and begin with the object in the slot; each once. What else follows references asks for their objects by itself. */
+/** Paths that begin with the object in the slot, each once. Other expressions request their objects on evaluation. */
 export function followedReferences(expressions: readonly Bound[], slot: number): readonly FollowedReference[] {
   const found: Found[] = []
   for (const expression of expressions) {
-    if (expression.kind === 'follow') note(expression.object, slot, found)
+    if (expression.kind === 'follow') addPath(expression.object, slot, found)
   }
   return found
 }
 
-/** Where what follows the object is noted; undefined where it is not found by references of records alone. */
-function note(object: Bound, slot: number, found: Found[]): Found[] | undefined {
+/** The list for references that follow the object; undefined where it is not reached by references in records alone. */
+function addPath(object: Bound, slot: number, found: Found[]): Found[] | undefined {
   if (object.kind !== 'attribute' && object.kind !== 'follow') return undefined
   const { attribute } = object
   if (!isReferenceOfRecord(attribute)) return undefined
   if (object.kind === 'attribute' && object.slot !== slot) return undefined
-  const level = object.kind === 'attribute' ? found : note(object.object, slot, found)
+  const level = object.kind === 'attribute' ? found : addPath(object.object, slot, found)
   if (level === undefined) return undefined
-  const known = level.find((one) => one.attribute.index === attribute.index && one.attribute.cls === attribute.cls)
-  if (known !== undefined) return known.next
-  const fresh: Found = { attribute, next: [] }
-  level.push(fresh)
-  return fresh.next
+  const existing = level.find((one) => one.attribute.index === attribute.index && one.attribute.cls === attribute.cls)
+  if (existing !== undefined) return existing.next
+  const added: Found = { attribute, next: [] }
+  level.push(added)
+  return added.next
 }
 
-/** An object, and what of it is followed. */
+/** An object, and the references to follow from it. */
 export interface Following {
   readonly view: ObjectView
   readonly references: readonly FollowedReference[]
 }
 
-/**
- * Asks for what the object refers to, as far as that is known, and adds to `behind` what is to be asked again once it is fetched, for what follows.
- * False where nothing is missing.
- */
-export function askForFollowed(
+/** Requests what the object refers to, and appends to `deferred` the requests to repeat after the fetch. False where nothing is missing. */
+export function requestFollowed(
   { view, references }: Following,
-  reader: Pick<ObjectReader, 'ask'>,
-  behind: Following[],
+  reader: Pick<ObjectReader, 'request'>,
+  deferred: Following[],
 ): boolean {
-  let isMissing = false
+  let isIncomplete = false
   for (const reference of references) {
     const { attribute, next } = reference
     if (view.format?.cls.isOrInherits(attribute.cls.number) !== true) continue
     const at = view.locateReference(attribute.index)
     if (at < 0) continue
-    const target = reader.ask(view.record, at)
+    const target = reader.request(view.record, at)
     if (target === undefined) continue
-    if (target !== 'asked' && target !== 'askedBefore') {
-      if (next.length > 0) isMissing = askForFollowed({ view: target, references: next }, reader, behind) || isMissing
+    if (target !== 'requested' && target !== 'requestedBefore') {
+      if (next.length > 0)
+        isIncomplete = requestFollowed({ view: target, references: next }, reader, deferred) || isIncomplete
       continue
     }
-    isMissing = true
-    // Many refer to the same few: whoever has asked first follows on. Should that be by other references, the rest is fetched for the row itself.
-    if (next.length === 0 || (target === 'askedBefore' && references.length === 1)) continue
-    behind.push({ view, references: [reference] })
+    isIncomplete = true
+    // Many rows refer to the same objects: the first to request one follows further. If that was by other references, the row itself fetches the
+    // rest.
+    if (next.length === 0 || (target === 'requestedBefore' && references.length === 1)) continue
+    deferred.push({ view, references: [reference] })
   }
-  return isMissing
+  return isIncomplete
 }

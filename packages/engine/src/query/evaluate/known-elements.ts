@@ -1,7 +1,4 @@
-/**
- * The few objects that fulfil what is asked of an element of a collection, where they are known before the rows: which of them a collection has is told by
- * the inverse attribute of each, without the collection.
- */
+/** Elements that satisfy a predicate on collection elements and are known in advance: their inverse attribute tells which collections contain them. */
 
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { Oid } from '../../types/oid.ts'
@@ -11,32 +8,32 @@ import type { EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
 import type { ObjectView } from './object-view.ts'
 
-/** All objects that may fulfil it, and the to-one attribute of their class by which each refers to the object whose collection it is in. */
+/** All objects that may satisfy the predicate, and the to-one attribute that refers to the owner of their collection. */
 export interface KnownElements {
   readonly oids: readonly Oid[]
   readonly cls: SchemaClass
   readonly inverse: AttributeNumber
 }
 
-/** Those that are in the collection of the row at hand; undefined where they are not known. */
+/** The known elements within the current row's collection; undefined where they are not known. */
 export function compileKnownElements(
   { collection, mode }: Extract<Bound, { kind: 'quantifier' }>,
   compiler: ExpressionCompiler,
 ): ((evaluation: EvaluationContext) => readonly Oid[] | undefined) | undefined {
   if (mode !== 'any' || collection.kind !== 'attribute' || collection.attribute.linkStorage === undefined)
     return undefined
-  const place = compiler.placeOf(collection)
+  const constant = compiler.placeOf(collection)
   const { slot } = collection
   return ({ constants, slots, reader }) => {
-    const known = constants[place] as KnownElements | undefined
-    if (known === undefined) return undefined
-    const { oids, cls, inverse } = known
+    const elements = constants[constant] as KnownElements | undefined
+    if (elements === undefined) return undefined
+    const { oids, cls, inverse } = elements
     const owner = (slots[slot] as ObjectView | undefined)?.oid
     if (oids.length > 1) reader.prefetch(oids)
     return oids.filter((oid) => {
       const view = reader.object(oid)
       const { format } = view
-      // A given OID may be that of an object of any class: others have other values in the place of the attribute.
+      // A given OID may belong to an object of another class, in which the index means another attribute.
       if (format?.cls.isOrInherits(cls.number) !== true) return false
       return view.value(format.attribute(inverse).index) === owner
     })

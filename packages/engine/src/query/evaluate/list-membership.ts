@@ -1,4 +1,4 @@
-/** `v IN` a long list that is the same for all rows: whether a value is among its elements, without going through them. */
+/** Compiles `v IN` a long constant list as a hash lookup. */
 import { isLongText, textDigest } from '../../bytes/text-digest.ts'
 import { type Bound, isConstant } from '../bind/bound.ts'
 import { isMany, isReference, isScalar, type ValueType } from '../values/value-type.ts'
@@ -10,7 +10,7 @@ import { elementBytes } from './value-bytes.ts'
 type Quantifier = Extract<Bound, { kind: 'quantifier' }>
 
 const membersMin = 8
-/** Of a member that is added. */
+/** Work steps per member that is added. */
 const memberSteps = 16
 
 interface Members {
@@ -21,7 +21,7 @@ interface Members {
 
 const noMembers: Members = { set: undefined, hasNull: false }
 
-/** Where the collection is the same for all rows, and what is equal in it has one kind, or kinds whose equal values are identical. */
+/** Whether the collection is constant, and its element kind makes equal values identical. */
 export function canBeSet({ mode, test, collection }: Quantifier): boolean {
   if (mode !== 'any' || test.kind !== 'equal' || !isConstant(collection) || !isMany(collection.type)) return false
   const { element } = collection.type
@@ -42,30 +42,30 @@ export function membership(
 ): { has(evaluation: EvaluationContext, value: unknown): boolean | null | undefined } {
   const evaluate = compiler.compile(collection)
   const elements = elementsIn(collection.type)
-  const known = new WeakMap<object, Members>()
+  const cache = new WeakMap<object, Members>()
   const membersOf = (evaluation: EvaluationContext): Members => {
-    const held = evaluate(evaluation) as object
-    let members = known.get(held)
+    const list = evaluate(evaluation) as object
+    let members = cache.get(list)
     if (members === undefined) {
-      members = membersAmong(elements(held), evaluation)
-      known.set(held, members)
+      members = membersAmong(elements(list), evaluation)
+      cache.set(list, members)
     }
     return members
   }
   return {
-    // Undefined where the elements have to be gone through.
+    // Undefined where the elements must be compared one by one.
     has(evaluation, value) {
-      const wanted = identity(value)
-      if (wanted === undefined) return undefined
+      const member = identity(value)
+      if (member === undefined) return undefined
       const { set, hasNull } = membersOf(evaluation)
       if (set === undefined) return undefined
-      if (set.has(wanted)) return true
+      if (set.has(member)) return true
       return hasNull ? null : false
     },
   }
 }
 
-/** The same for equal values, and for no others; undefined where a value has none. */
+/** Identical for equal values and distinct for different ones; undefined where there is no such representation. */
 function identity(value: unknown): unknown {
   switch (typeof value) {
     case 'string':
@@ -73,10 +73,10 @@ function identity(value: unknown): unknown {
     case 'boolean':
       return value
     case 'number':
-      // A real number beyond them may equal an integer that is a bigint.
+      // A larger real may equal an integer that is a bigint.
       return Number.isNaN(value) || (Number.isInteger(value) && !Number.isSafeInteger(value)) ? undefined : value
     case 'bigint':
-      // Smaller ones are numbers.
+      // Smaller integers are numbers.
       return Number.isSafeInteger(Number(value)) ? undefined : value
     default:
       // Times with an offset are equal by instant.
@@ -84,7 +84,7 @@ function identity(value: unknown): unknown {
   }
 }
 
-/** Of those that stand for a long text; others that begin so have one more. */
+/** Prefix of digests that replace long texts; it is doubled in texts that begin with it. */
 const digestMark = '\uffff'
 
 function textIdentity(text: string): string {

@@ -1,4 +1,4 @@
-/** What matching short texts with one pattern came to: columns often hold few different ones. */
+/** Cache of pattern matches for short texts: columns often have few distinct values. */
 
 const resultsMax = 256
 const charactersMax = 16
@@ -7,7 +7,7 @@ export class MatchResults {
   private readonly results = new Map<string, boolean>()
   private pattern: string | undefined
 
-  /** Of a pattern; undefined where it is not known. Those of another pattern are forgotten. */
+  /** Undefined where the result is not cached. A new pattern clears the cache. */
   of(pattern: string, text: string): boolean | undefined {
     if (pattern !== this.pattern) {
       this.pattern = pattern
@@ -16,7 +16,7 @@ export class MatchResults {
     return text.length > charactersMax ? undefined : this.results.get(text)
   }
 
-  /** To the pattern that was asked for last. */
+  /** For the pattern of the last call of `of`. */
   add(text: string, isMatch: boolean): void {
     if (text.length <= charactersMax && this.results.size < resultsMax) this.results.set(text, isMatch)
   }

@@ -1,11 +1,11 @@
-/** An object that an expression makes: it gets its OID, or its place within another object, where the value is used. */
+/** An object created by an expression; it gets its OID, or its place within another object, where the value is used. */
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { BoundAssignment } from '../bind/bound.ts'
 
 export class NewObject {
   readonly cls: SchemaClass
   readonly assignments: readonly BoundAssignment[]
-  /** One value an assignment. */
+  /** One value per assignment. */
   readonly values: readonly unknown[]
 
   constructor(cls: SchemaClass, assignments: readonly BoundAssignment[], values: readonly unknown[]) {

@@ -1,4 +1,4 @@
-/** An object as a query sees it: its record, read one attribute at a time. */
+/** View of a stored object for queries: its record, decoded one attribute at a time. */
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import type { ClassFormat } from '../../records/class-format.ts'
 import { recordHeaderBytes, shapeNumberOf } from '../../records/record-format.ts'
@@ -9,19 +9,19 @@ import type { BoundAttribute } from '../bind/bound.ts'
 import { isNothing } from '../values/compare.ts'
 
 export class ObjectView {
-  /** Undefined where there is no such object: every attribute of it is null. */
+  /** Undefined where the object does not exist: all of its attributes are null. */
   readonly format: ClassFormat | undefined
   readonly record: Bytes
-  /** Rows that hold it, which may be many, are charged for the record once. */
+  /** Set once a row is charged for the record, however many rows refer to it. */
   isCharged = false
   private readonly shape: ShapeNumber
-  /** By attribute; see `knownValue`. */
-  private known: unknown[] | undefined
+  /** By attribute; see `cachedValue`. */
+  private cachedValues: unknown[] | undefined
   private text: Oid | undefined
-  /** Of the record; undefined where the OID was given as text. */
+  /** Key of the record; undefined where the OID was given as text. */
   readonly key: Bytes | undefined
 
-  /** The OID as text, or the key of the record, from which it is read when it is asked for. */
+  /** Takes either the OID as text, or the key of the record, from which the OID is decoded on demand. */
   constructor(oid: Oid | undefined, key: Bytes | undefined, format: ClassFormat | undefined, record: Bytes) {
     this.text = oid
     this.key = key
@@ -35,33 +35,33 @@ export class ObjectView {
     return this.text
   }
 
-  /** About how many bytes it takes beside its place. */
+  /** Approximate memory in bytes beyond the view itself. */
   get bytes(): number {
     return this.record.length
   }
 
-  /** Of an attribute that is kept in the record. */
+  /** Value of an attribute that is stored in the record. */
   value(index: number): unknown {
     return this.format === undefined ? null : this.format.readValue(this.record, recordHeaderBytes, this.shape, index)
   }
 
-  /** The same, read once, of an object to which many refer. What it takes to be kept is of the order of the record. */
-  knownValue(index: number): unknown {
-    const known = this.known?.[index]
-    if (known !== undefined || this.format === undefined) return known ?? null
+  /** `value`, decoded once: for objects that many rows refer to. The cache takes memory of the order of the record. */
+  cachedValue(index: number): unknown {
+    const cached = this.cachedValues?.[index]
+    if (cached !== undefined || this.format === undefined) return cached ?? null
     const value = this.value(index)
-    this.known ??= []
-    this.known[index] = value
+    this.cachedValues ??= []
+    this.cachedValues[index] = value
     return value
   }
 
-  /** Where in the record the eight bytes of a reference are; -1 where they are not stored so, or it is null. */
+  /** Offset within the record of the eight bytes of a reference; -1 where it is stored otherwise, or is null. */
   locateReference(index: number): number {
     const { format } = this
     return format === undefined ? -1 : format.locateReference(this.record, recordHeaderBytes, this.shape, index)
   }
 
-  /** The object that a reference in the record names; undefined for none. */
+  /** The object that a reference in the record points to; undefined for null. */
   target(index: number, reader: ObjectReader): ObjectView | undefined {
     const at = this.locateReference(index)
     if (at >= 0) return reader.objectAt(this.record, at)
@@ -69,7 +69,7 @@ export class ObjectView {
     return isNothing(oid) ? undefined : reader.object(oid as Oid)
   }
 
-  /** Writes the value of an attribute that is kept in the record; false, and nothing written, where there is no record. */
+  /** Writes the value of an attribute that is stored in the record; false, with nothing written, where there is no record. */
   writeStoredJson(json: JsonWriter, index: number): boolean {
     const { format, record, shape } = this
     if (format === undefined) json.ascii('null')
@@ -77,37 +77,37 @@ export class ObjectView {
     return true
   }
 
-  /** A view that stays valid when the borrowed bytes of this one do not. */
+  /** A view that stays valid when borrowed bytes are reused. */
   copy(): ObjectView {
     const key = this.key === undefined ? undefined : Buffer.from(this.key)
     return new ObjectView(this.text, key, this.format, Buffer.from(this.record))
   }
 }
 
-/** The first or the last elements of a collection, in its order. */
+/** The first or last elements of a collection, in its order. */
 export interface LinkEnd {
   readonly isLast: boolean
   readonly max: number
 }
 
-/** Reads what expressions follow. Throws `needsFetch` where the store answers later: the row is then worked out again. */
+/** Reads objects and links for expressions. Throws `needsFetch` where the store is asynchronous: the row is then evaluated again. */
 export interface ObjectReader {
   object(oid: Oid): ObjectView
-  /** That of the OID whose bytes these are; undefined for the reference to nothing. */
+  /** The object whose OID is encoded at `at`; undefined for the null reference. */
   objectAt(bytes: Bytes, at: number): ObjectView | undefined
   /**
-   * The same where the store answers later, without waiting: `asked` where the object is fetched with what others ask for; `askedBefore` where
-   * somebody is known to have asked for it since the last trip.
+   * `objectAt` that requests instead of throwing: `requested` if the next fetch includes the object, `requestedBefore` if it was requested since
+   * the last.
    */
-  ask(bytes: Bytes, at: number): ObjectView | undefined | 'asked' | 'askedBefore'
-  /** Says before going through them that all of these objects will be asked for, so that none is waited for alone. */
+  request(bytes: Bytes, at: number): ObjectView | undefined | 'requested' | 'requestedBefore'
+  /** Announces that all of these objects will be read, so that one fetch loads them. */
   prefetch(oids: readonly unknown[]): void
-  /** Elements of a list or set, or pairs of a map, that are kept as link entries. */
+  /** Elements of a list or set, or pairs of a map, that are stored as link entries. */
   links(view: ObjectView, attribute: BoundAttribute): readonly unknown[]
-  /** Of a list or set, no more of them than are wanted: the others are not read. */
+  /** Reads at most `end.max` elements of a list or set. */
   endLinks(view: ObjectView, attribute: BoundAttribute, end: LinkEnd): readonly unknown[]
-  /** How many there are, or at least `max` where there are as many: none is held. */
+  /** Number of links, or at least `max` where there are as many. The entries are not retained. */
   linkCount(view: ObjectView, attribute: BoundAttribute, max?: number): number
-  /** All of them as they are stored; `index`: position of the attribute in the object's class. */
+  /** All link entries as stored; `index`: position of the attribute in the object's class. */
   linkEntries(view: ObjectView, index: number): readonly Entry[]
 }

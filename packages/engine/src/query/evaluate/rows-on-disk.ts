@@ -1,11 +1,10 @@
-/** The rows of a statement that a variable stands for and that memory does not hold: a source of other statements, and not a value. */
+/** Rows of a variable that are too many for memory: other statements can use them as a source, but not as a value. */
 import { AshlarError } from '../../errors.ts'
 
 export abstract class RowsOnDisk {
   abstract readonly count: number
 }
 
-/** Throws LimitExceeded where the value is rows on disk. */
 export function valueInMemory(value: unknown, name: string): unknown {
   if (!(value instanceof RowsOnDisk)) return value
   throw new AshlarError(

@@ -1,4 +1,4 @@
-/** The order of rows as bytes: those of ORDER BY are compared as index keys are. */
+/** Sort keys: ORDER BY values encoded as bytes that compare like index keys. */
 
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
 
@@ -8,17 +8,17 @@ import type { ExpressionCompiler } from './expression-compiler.ts'
 import { valueBytes } from './value-bytes.ts'
 import { beginKey, keyWriter, type WriteKey } from './value-key.ts'
 
-/** For fewer, a view of words costs more than it spares. */
-const turnedOneByOneMax = 256
+/** Up to this length a loop over bytes is cheaper than a view of words. */
+const byteLoopMax = 256
 const wordBytes = 4
-/** A step of about 10 ns writes so many bytes of a key, as a power of two. */
+/** One work step (about 10 ns) encodes this many bytes, as a power of two. */
 const bytesStepsShift = 4
 
 export interface OrderPlan {
   readonly evaluate: Evaluate
   readonly write: WriteKey
   readonly isDescending: boolean
-  /** Whether it is an attribute, which has the same value however often it is read. */
+  /** An attribute has the same value however often it is read. */
   readonly isAttribute: boolean
 }
 
@@ -33,12 +33,12 @@ export function planOrder(orderBy: readonly BoundOrderItem[], compiler: Expressi
   })
 }
 
-/** Nulls last where it ascends, first where it descends: a descending part has all its bytes turned. */
+/** Nulls sort last when ascending, first when descending: the bytes of a descending part are inverted. */
 export function sortKey(orderBy: readonly OrderPlan[], evaluation: EvaluationContext): Buffer {
   return writeSortKey(orderBy, evaluation).taken()
 }
 
-/** Undefined unless it is less than `bound`. */
+/** Undefined unless the key is less than `bound`. */
 export function sortKeyBelow(
   orderBy: readonly OrderPlan[],
   evaluation: EvaluationContext,
@@ -53,10 +53,7 @@ export function sortKeyBelow(
   return undefined
 }
 
-/**
- * The best number that was refused as the first value of a row: one that is not better is refused without a key, since those before which so many others come
- * stay behind them.
- */
+/** The best number that was refused as the leading value of a row. Numbers that are not better are refused without encoding a key. */
 export class RefusedNumbers {
   private readonly isOnly: boolean
   private readonly isDescending: boolean
@@ -67,7 +64,7 @@ export class RefusedNumbers {
     this.isDescending = orderBy[0]?.isDescending === true
   }
 
-  /** Zero is not: it has two signs. */
+  /** Zero is excluded because of its two signs. */
   has(value: unknown): boolean {
     const { best } = this
     if (best === undefined || typeof value !== 'number' || value === 0) return false
@@ -81,11 +78,11 @@ export class RefusedNumbers {
   }
 }
 
-/** Most keys differ in a byte that is found sooner than a call into native code is made. */
-const comparedHereMax = 16
+/** Most keys differ within the first bytes, which a loop compares faster than a call into native code. */
+const comparedBytesMax = 16
 
 function isBefore({ bytes, length }: ByteWriter, bound: Buffer): boolean {
-  const count = Math.min(length, bound.length, comparedHereMax)
+  const count = Math.min(length, bound.length, comparedBytesMax)
   for (let at = 0; at < count; at++) {
     const difference = (bytes[at] as number) - (bound[at] as number)
     if (difference !== 0) return difference < 0
@@ -93,10 +90,10 @@ function isBefore({ bytes, length }: ByteWriter, bound: Buffer): boolean {
   return bytes.compare(bound, count, bound.length, count, length) < 0
 }
 
-/** In a writer until the next key is begun. */
+/** Valid until the next key is written. */
 function writeSortKey(orderBy: readonly OrderPlan[], evaluation: EvaluationContext): ByteWriter {
   const values: unknown[] = []
-  // All of them first: what an expression evaluates may write keys too, or may have to wait.
+  // All are evaluated first: evaluation may write other keys, or throw `needsFetch`.
   for (let i = 0; i < orderBy.length; i++) values.push(orderBy[i]?.evaluate(evaluation))
   for (let i = 0; i < values.length; i++) {
     const bytes = valueBytes(values[i])
@@ -108,15 +105,15 @@ function writeSortKey(orderBy: readonly OrderPlan[], evaluation: EvaluationConte
     const { write, isDescending } = orderBy[i] as OrderPlan
     const start = writer.to.length
     write(values[i], writer)
-    if (isDescending) turnBytes(writer.to.bytes, start, writer.to.length)
+    if (isDescending) invertBytes(writer.to.bytes, start, writer.to.length)
   }
   return writer.to
 }
 
-/** Where there are many, four at a time. */
-function turnBytes(bytes: Buffer, from: number, to: number): void {
+/** Long ranges are inverted a word at a time. */
+function invertBytes(bytes: Buffer, from: number, to: number): void {
   let at = from
-  if (to - from > turnedOneByOneMax) {
+  if (to - from > byteLoopMax) {
     const first = Math.ceil((bytes.byteOffset + from) / wordBytes)
     const words = new Int32Array(
       bytes.buffer,

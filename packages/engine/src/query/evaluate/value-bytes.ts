@@ -1,34 +1,31 @@
-/** How much memory values take, as it is charged. */
+/** Approximate memory of values, as it is charged. */
 import { NewObject } from './new-object.ts'
 
-/** An element of a list, with its place there: a number, or what a text or a list takes beside its content. */
+/** Memory of a list element: a number, or the overhead of a string or list. */
 export const elementBytes = 32
 const characterBytes = 2
 
-/** Of arrays that are long, or hold others: the same may occur in a value any number of times. */
-const known = new WeakMap<readonly unknown[], number>()
+/** Sizes of long or nested arrays, which may occur in a value many times. */
+const cachedSizes = new WeakMap<readonly unknown[], number>()
 const shortElements = 16
 
 export function textBytes(characters: number): number {
   return characters * characterBytes
 }
 
-/**
- * About how many bytes a value takes beside its place. What occurs in it several times counts as often: a list of a list, twice, takes no
- * memory to speak of, and writing, comparing or sorting it takes twice as long.
- */
+/** Approximate memory of a value's contents. Shared parts count at each occurrence, since they are written and compared each time. */
 export function valueBytes(value: unknown): number {
   if (typeof value === 'string') return textBytes(value.length)
   if (typeof value !== 'object' || value === null) return 0
   if (Array.isArray(value)) return arrayBytes(value)
   if (value instanceof NewObject) return arrayBytes(value.values)
-  // A pair of a map, an edge, a moment with its offset; objects of the store are counted where they are read.
+  // A map pair, an edge, or a moment with its offset; stored objects are charged where they are read.
   return Object.getPrototypeOf(value) === Object.prototype ? arrayBytes(Object.values(value)) : elementBytes
 }
 
 function arrayBytes(values: readonly unknown[]): number {
-  const before = known.get(values)
-  if (before !== undefined) return before
+  const cached = cachedSizes.get(values)
+  if (cached !== undefined) return cached
   let bytes = values.length * elementBytes
   let isFlat = true
   for (const value of values) {
@@ -38,6 +35,6 @@ function arrayBytes(values: readonly unknown[]): number {
       bytes += valueBytes(value)
     }
   }
-  if (!isFlat || values.length > shortElements) known.set(values, bytes)
+  if (!isFlat || values.length > shortElements) cachedSizes.set(values, bytes)
   return bytes
 }

@@ -1,4 +1,4 @@
-/** Values as bytes of a key: equal exactly where the values are, and ordered as they are. */
+/** Encodes values as bytes of a key that is equal for equal values, and ordered like the values. */
 import { KeyWriter } from '../../bytes/key-writer.ts'
 import { unreachable } from '../../errors.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
@@ -6,14 +6,14 @@ import { referenceKey } from '../../types/reference.ts'
 import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
 import { isScalar, type ScalarType, type ValueType } from '../values/value-type.ts'
 
-/** Writes a value of one type, as a part of a key; null has a place of its own, and so has what is no number. */
+/** Appends a value of one type to a key; null and NaN sort after all other values. */
 export type WriteKey = (value: unknown, writer: KeyWriter) => void
 
 let writer = new KeyWriter()
-/** What a long text has made of it is let go of again. */
+/** A writer that a long text has enlarged beyond this is discarded. */
 const writerBytesMax = 65_536
 
-/** Empty, and the same each time: a key is written at once. */
+/** Returns the shared writer, emptied: a key must be complete before the next one begins. */
 export function beginKey(): KeyWriter {
   if (writer.to.bytes.length > writerBytesMax) writer = new KeyWriter()
   writer.to.reset()
@@ -27,7 +27,7 @@ export function groupKey(writers: readonly WriteKey[], values: readonly unknown[
   return key.to.bytes.toString('latin1', 0, key.to.length)
 }
 
-/** Scalars as their codec writes them into an index; what no index can have, as a text. The reference to nothing stands with the nulls. */
+/** Scalars are encoded as in an index, types that cannot be indexed as text. The null reference counts as null. */
 export function keyWriter(type: ValueType): WriteKey {
   const write = isScalar(type) ? scalarKinds[type.kind].writeKey : writerOf(type)
   return (value, to) => {
@@ -49,7 +49,7 @@ function writerOf(type: Exclude<ValueType, ScalarType>): WriteKey {
     case 'edge':
       return (value, to) => to.text(String(value))
     default:
-      // A kind without a key would make all its values equal: the compiler names this line for a new one.
+      // A type without an encoding would make all its values equal, so that the compiler rejects a new type here.
       return unreachable(type satisfies never)
   }
 }

@@ -1,11 +1,11 @@
-/** An object of which only some values are known: it has no OID, no class and no record. */
+/** View of an object of which only some attribute values are known: it has no OID, class or record. */
 import { ObjectView } from './object-view.ts'
 import { valueBytes } from './value-bytes.ts'
 
 const noRecord = Buffer.alloc(0)
 
 export class ValuesView extends ObjectView {
-  /** By the positions of their attributes in the class. */
+  /** By position of the attribute in the class. */
   readonly values: readonly unknown[]
 
   constructor(values: readonly unknown[]) {
@@ -21,7 +21,7 @@ export class ValuesView extends ObjectView {
     return this.values[index]
   }
 
-  /** Nothing of it is borrowed. */
+  /** It borrows no bytes. */
   override copy(): ObjectView {
     return this
   }

@@ -1,35 +1,29 @@
-/** Works something out for each of several rows; where a row has to wait for the store, all such rows wait together. */
+/** Evaluates an expression for many rows; rows that need data from the store wait for it together. */
 import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { type Evaluate, type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from './statement-context.ts'
 
-/**
- * The results in order of the rows. Without a promise where nothing had to be waited for, and nothing took long. `rowParts`: expressions that
- * are evaluated for each row, where they may be many.
- */
+/** Results in row order; no promise if no row had to wait and the slice is not over. `rowParts`: expressions evaluated per row. */
 export function evaluateRows<R, T>(
   context: StatementContext,
   rows: readonly R[],
   evaluate: (row: R) => T,
   rowParts = 1,
 ): Awaitable<T[]> {
-  const rowsBetween = rowParts > rowPartsMax ? 0 : rowsBetweenLooks
-  const batch: Batch<R, T> = { context, rows, evaluate, results: new Array<T>(rows.length), waiting: [], rowsBetween }
+  const timeCheckMask = rowParts > rowPartsMax ? 0 : defaultTimeCheckMask
+  const batch: Batch<R, T> = { context, rows, evaluate, results: new Array<T>(rows.length), pending: [], timeCheckMask }
   const at = attempt(batch, undefined, 0)
-  return at === rows.length && batch.waiting.length === 0 ? batch.results : evaluateRest(batch, at)
+  return at === rows.length && batch.pending.length === 0 ? batch.results : evaluateRest(batch, at)
 }
 
-/**
- * The results of the first rows: of all, or of those, one at least, after which `isFull`. What was made of others is told to `drop`; they are
- * to be worked out again.
- */
+/** Results of the first rows, at least one, until `isFull`. Results of later rows are passed to `drop`, and these rows must be evaluated again. */
 export function evaluateWhile<R, T extends object>(
   context: StatementContext,
   rows: readonly R[],
   isFull: () => boolean,
   evaluate: (row: R) => T,
-  drop: (made: T) => void,
+  drop: (result: T) => void,
   rowParts?: number,
 ): Awaitable<T[]> {
   const [first] = rows
@@ -42,13 +36,13 @@ export function evaluateWhile<R, T extends object>(
   const evaluated = evaluateRows<R, T | undefined>(context, rows, unlessFull, rowParts)
   return mapAwaitable(evaluated, (results) => {
     if (!isRefused) return results as T[]
-    const taken = results.indexOf(undefined)
-    for (const made of results.splice(taken)) if (made !== undefined) drop(made)
+    const firstRefused = results.indexOf(undefined)
+    for (const result of results.splice(firstRefused)) if (result !== undefined) drop(result)
     return results as T[]
   })
 }
 
-/** A value that is the same for all rows; what it follows may have to be waited for. */
+/** A value that is the same for all rows; references that it follows may need a fetch. */
 export function evaluateConstant(
   evaluate: Evaluate,
   evaluation: EvaluationContext,
@@ -65,7 +59,7 @@ export function evaluateConstant(
   return mapAwaitable(values, ([value]) => value ?? null)
 }
 
-/** The values of several, in order. `found`: those of the first of them. */
+/** The values of several expressions, in order. `found`: the values computed so far. */
 export function evaluateConstants(
   evaluates: readonly Evaluate[],
   evaluation: EvaluationContext,
@@ -75,7 +69,7 @@ export function evaluateConstants(
   while (found.length < evaluates.length) {
     const value = evaluateConstant(evaluates[found.length] as Evaluate, evaluation, context)
     if (value instanceof Promise) {
-      return value.then((later) => evaluateConstants(evaluates, evaluation, context, [...found, later]))
+      return value.then((resolved) => evaluateConstants(evaluates, evaluation, context, [...found, resolved]))
     }
     found.push(value)
   }
@@ -87,10 +81,10 @@ interface Batch<R, T> {
   readonly rows: readonly R[]
   readonly evaluate: (row: R) => T
   readonly results: T[]
-  /** The positions of the rows that have to wait. */
-  waiting: number[]
-  /** Rows that are worked out before the next look at the clock, less one; all its bits are ones. */
-  readonly rowsBetween: number
+  /** Positions of the rows that need a fetch. */
+  pending: number[]
+  /** Bit mask: the clock is checked after the rows whose position has all of these bits set. */
+  readonly timeCheckMask: number
 }
 
 async function evaluateRest<R, T>(batch: Batch<R, T>, from: number): Promise<T[]> {
@@ -102,21 +96,21 @@ async function evaluateRest<R, T>(batch: Batch<R, T>, from: number): Promise<T[]
       await context.turn()
       at = attempt(batch, positions, at)
     }
-    if (batch.waiting.length === 0) return results
+    if (batch.pending.length === 0) return results
     await context.fetchMissing()
-    positions = batch.waiting
-    batch.waiting = []
+    positions = batch.pending
+    batch.pending = []
     at = 0
   }
 }
 
-const rowsBetweenLooks = 15
-/** A row of more is looked behind at once: sixteen of thousands of expressions would take longer than others are to wait. */
+const defaultTimeCheckMask = 15
+/** Wider rows check the clock after each row: sixteen rows of thousands of expressions each would take too long. */
 const rowPartsMax = 64
 
-/** From one of the positions on; returns the one that is next, once others are to have their turn. */
+/** Evaluates rows from a position on; returns the next position when the time slice is over. */
 function attempt<R, T>(batch: Batch<R, T>, positions: readonly number[] | undefined, from: number): number {
-  const { context, rows, evaluate, results, waiting, rowsBetween } = batch
+  const { context, rows, evaluate, results, pending, timeCheckMask } = batch
   const count = (positions ?? rows).length
   for (let i = from; i < count; i++) {
     const position = positions === undefined ? i : (positions[i] as number)
@@ -124,10 +118,10 @@ function attempt<R, T>(batch: Batch<R, T>, positions: readonly number[] | undefi
       results[position] = evaluate(rows[position] as R)
     } catch (error) {
       if (error !== needsFetch) throw error
-      waiting.push(position)
+      pending.push(position)
     }
     context.endRow()
-    if ((i & rowsBetween) === rowsBetween && context.isTurnDue) return i + 1
+    if ((i & timeCheckMask) === timeCheckMask && context.isTurnDue) return i + 1
   }
   return count
 }

@@ -1,4 +1,4 @@
-/** IMPORT CSV: the rows of a file below the directory that the server was given. */
+/** IMPORT CSV: reads the rows of a file below the server's import directory. */
 import { createReadStream } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
@@ -7,14 +7,15 @@ import { queryError } from '../language/query-error.ts'
 import { stringType, type ValueType } from '../values/value-type.ts'
 
 export interface ImportedRows {
-  /** With a header a record of texts, without one a list of them. */
+  /** With a header a record of strings, without one a list of strings. */
   readonly type: ValueType
   readonly rows: AsyncIterable<unknown[]>
 }
 
 const fieldBytesMax = 1_048_576
+const missingFileCodes: readonly unknown[] = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'ERR_INVALID_ARG_VALUE']
 
-/** Throws QueryError where there is no such file, or none may be read. */
+/** Throws QueryError where the file does not exist, or no imports are allowed. */
 export async function importRows(
   statement: ImportStatement,
   text: string,
@@ -35,7 +36,6 @@ export async function importRows(
   return { type, rows: padded(records, names.length) }
 }
 
-/** A short row has nulls at its end. */
 async function* padded(records: AsyncIterable<unknown[]>, length: number): AsyncGenerator<unknown[]> {
   for await (const fields of records) {
     yield fields.length >= length ? fields : [...fields, ...new Array(length - fields.length).fill(null)]
@@ -78,14 +78,7 @@ async function checkedPath(statement: ImportStatement, text: string, directory: 
     if (isBelow && (await stat(path)).isFile()) return path
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (
-      code !== 'ENOENT' &&
-      code !== 'ENOTDIR' &&
-      code !== 'ELOOP' &&
-      code !== 'ENAMETOOLONG' &&
-      code !== 'ERR_INVALID_ARG_VALUE'
-    )
-      throw error
+    if (!missingFileCodes.includes(code)) throw error
   }
   throw queryError(
     text,

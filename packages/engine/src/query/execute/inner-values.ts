@@ -1,4 +1,4 @@
-/** What statements come to that are run for the rows around them: once for all rows that ask for the same, many at a time where each read is a trip. */
+/** Cache of the values of correlated subqueries: each distinct input is run once, and many concurrently where reads are remote. */
 import type { RequestMemory } from '../../budget/request-memory.ts'
 import { isLongText, textDigest } from '../../bytes/text-digest.ts'
 import { type InnerReader, needsFetch } from '../evaluate/evaluation-context.ts'
@@ -6,87 +6,87 @@ import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
 
 export type RunInner = (index: number, captured: readonly unknown[]) => Promise<unknown>
 
-/** What is asked of the context of the statement around them. */
-interface Around {
+/** The part of the enclosing statement's context that subqueries use. */
+interface EnclosingContext {
   readonly isRemote: boolean
   readonly probe: unknown
   readonly script: { readonly memory: RequestMemory; readonly limits: { readonly statementBytesMax: number } }
   turn(): Promise<void>
 }
 
-interface Asked {
+interface PendingRun {
   readonly index: number
   readonly captured: readonly unknown[]
 }
 
-/** Where each read is a trip, so many are under way at once: what they read at the same time comes together. */
-const runsAtOnce = 32
-/** Between batches of rows, results are let go of that take more; and no more than a share of what a statement may hold. */
-const keptBytesMax = 4 * 2 ** 20
-const keptShare = 1 / 8
+/** Concurrent runs where each read is a round trip: reads issued at the same time share one. */
+const concurrentRuns = 32
+/** The cache is cleared between batches of rows when it exceeds this size, or this share of a statement's memory limit. */
+const cachedBytesMax = 4 * 2 ** 20
+const cachedShare = 1 / 8
 const entryBytes = 200
 
 export class InnerValues implements InnerReader {
   private readonly run: RunInner
-  private readonly around: Around
-  private readonly known = new Map<string, { readonly value: unknown }>()
-  private readonly missing = new Map<string, Asked>()
+  private readonly enclosing: EnclosingContext
+  private readonly cached = new Map<string, { readonly value: unknown }>()
+  private readonly pendingRuns = new Map<string, PendingRun>()
   private bytes = 0
 
-  constructor(run: RunInner, around: Around) {
+  constructor(run: RunInner, enclosing: EnclosingContext) {
     this.run = run
-    this.around = around
+    this.enclosing = enclosing
   }
 
   value(index: number, captured: readonly unknown[]): unknown {
     const key = keyOf(index, captured)
-    const known = this.known.get(key)
-    if (known !== undefined) return known.value
-    this.missing.set(key, { index, captured })
+    const cached = this.cached.get(key)
+    if (cached !== undefined) return cached.value
+    this.pendingRuns.set(key, { index, captured })
     throw needsFetch
   }
 
-  /** Runs the statements for all that was asked for in vain. Throws what they throw. */
+  /** Runs the subqueries whose values were missing. Throws their errors. */
   async fetchMissing(): Promise<void> {
-    const asked = [...this.missing]
-    this.missing.clear()
-    const { isRemote, probe } = this.around
-    const atOnce = isRemote && probe === undefined ? runsAtOnce : 1
-    for (let at = 0; at < asked.length; at += atOnce) {
-      await this.runTogether(asked.slice(at, at + atOnce))
-      await this.around.turn()
+    const pending = [...this.pendingRuns]
+    this.pendingRuns.clear()
+    const { isRemote, probe } = this.enclosing
+    const batchSize = isRemote && probe === undefined ? concurrentRuns : 1
+    for (let at = 0; at < pending.length; at += batchSize) {
+      await this.runTogether(pending.slice(at, at + batchSize))
+      await this.enclosing.turn()
     }
   }
 
-  private async runTogether(asked: readonly (readonly [key: string, asked: Asked])[]): Promise<void> {
-    const { memory } = this.around.script
+  private async runTogether(pending: readonly (readonly [key: string, pending: PendingRun])[]): Promise<void> {
+    const { memory } = this.enclosing.script
     const before = memory.statementBytes
-    const keptBefore = memory.keptBytes
-    const ends = await Promise.allSettled(asked.map(([, { index, captured }]) => this.run(index, captured)))
-    // What they held meanwhile is let go of, but for what they came to, and what is kept for others that run the same statements.
-    memory.chargeStatement(before + memory.keptBytes - keptBefore - memory.statementBytes)
-    for (const [i, [key]] of asked.entries()) {
-      const end = ends[i] as PromiseSettledResult<unknown>
-      if (end.status === 'rejected') throw end.reason
-      const value = end.value ?? null
+    const retainedBefore = memory.keptBytes
+    const outcomes = await Promise.allSettled(pending.map(([, { index, captured }]) => this.run(index, captured)))
+    // Memory that the runs used is released, except for their results and for data that is cached for later runs of the same statements.
+    memory.chargeStatement(before + memory.keptBytes - retainedBefore - memory.statementBytes)
+    for (const [i, [key]] of pending.entries()) {
+      const outcome = outcomes[i] as PromiseSettledResult<unknown>
+      if (outcome.status === 'rejected') throw outcome.reason
+      const value = outcome.value ?? null
       const bytes = entryBytes + elementBytes + valueBytes(key) + valueBytes(value)
       memory.chargeStatement(bytes, 'values')
       this.bytes += bytes
-      this.known.set(key, { value })
+      this.cached.set(key, { value })
     }
   }
 
-  /** Between batches of rows. */
+  /** Called between batches of rows. */
   trim(): void {
-    const { memory, limits } = this.around.script
-    if (this.bytes <= Math.min(keptBytesMax, limits.statementBytesMax * keptShare)) return
+    const { memory, limits } = this.enclosing.script
+    if (this.bytes <= Math.min(cachedBytesMax, limits.statementBytesMax * cachedShare)) return
     memory.chargeStatement(-this.bytes)
     this.bytes = 0
-    this.known.clear()
+    this.cached.clear()
   }
 }
 
-/** The same for the same values. A digest begins with no bracket. */
+/** Equal for equal inputs. A digest cannot collide with JSON, which begins with a bracket. */
 function keyOf(index: number, captured: readonly unknown[]): string {
   const json = JSON.stringify([index, captured], (_key, value: unknown) => {
     if (typeof value === 'bigint') return { bigint: String(value) }

@@ -1,4 +1,4 @@
-/** What the expressions of one statement are evaluated with. */
+/** Evaluation context for the expressions of one statement. */
 import type { RequestMemory } from '../../budget/request-memory.ts'
 import { assert } from '../../errors.ts'
 import type { EvaluationContext, InnerReader } from '../evaluate/evaluation-context.ts'
@@ -12,11 +12,11 @@ export interface Inputs {
   readonly variables: EvaluationContext['variables']
   /** Values of the nested statements, in order. */
   readonly nested: readonly unknown[]
-  /** Runs those that are run for rows; undefined where there are none. */
+  /** Runs the correlated subqueries; undefined where there are none. */
   readonly inner?: InnerRuns | undefined
 }
 
-/** Runs the statement of a number for what it asks of a row. `context`: of the statement around it. */
+/** Runs subquery `index` for the values that it captures from a row. `context`: that of the enclosing statement. */
 export type InnerRuns = (context: StatementContext) => RunInner
 
 export function newEvaluationContext(
@@ -30,14 +30,14 @@ export function newEvaluationContext(
   return new StatementEvaluation(slots, constants, variables, nested, context, innerValues)
 }
 
-/** What of a statement its expressions ask for now and then. */
+/** The parts of a statement context that expressions rarely need. */
 export interface EvaluationSource {
   readonly script: Pick<ScriptContext, 'now' | 'user' | 'text' | 'memory' | 'limits'>
   readonly work: Work
   readonly reader: ObjectReader
 }
 
-/** The same for a statement without statements in it. */
+/** Evaluation context for a statement without subqueries. */
 export function plainEvaluationContext(
   slots: number,
   constants: number,
@@ -49,7 +49,7 @@ export function plainEvaluationContext(
 
 const none: readonly unknown[] = []
 
-/** What few expressions ask for is asked of the source when they do: most statements are short. */
+/** Values that few expressions need are read from the source on access, which keeps short statements cheap. */
 class StatementEvaluation implements EvaluationContext {
   readonly slots: unknown[]
   readonly constants: unknown[]

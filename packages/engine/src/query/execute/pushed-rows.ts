@@ -1,14 +1,11 @@
-/** Rows that a source pushes one by one, in borrowed memory, instead of making batches of rows that could be kept. */
+/** Push-based row sources: rows are passed one by one in borrowed memory instead of in batches of copies. */
 
 export interface RowConsumer<R> {
-  /**
-   * The row is borrowed until this returns: false where it takes so long that the event loop is due, or something else has to be read,
-   * which is impossible while bytes are borrowed; nothing of it was consumed then.
-   */
+  /** The row is borrowed until this returns. False, with nothing consumed, where the slice is over or a read is needed (impossible meanwhile). */
   consume(row: R): boolean
-  /** Rows that may be kept, the first of which was refused, before any further one is pushed. */
+  /** Rows that may be retained, the first of which was refused; called before any further row is pushed. */
   consumeCopies(rows: readonly R[]): Promise<void>
 }
 
-/** All rows, in their order, with turns for others in between. */
+/** Pushes all rows in order, yielding to the event loop in between. */
 export type PushRows<R> = (consumer: RowConsumer<R>) => Promise<void>

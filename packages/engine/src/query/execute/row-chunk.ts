@@ -1,9 +1,9 @@
-/** Rows that are made one by one, as chunks. */
+/** Chunks of rows that are already complete. */
 import type { RequestMemory } from '../../budget/request-memory.ts'
 import { JsonWriter } from '../../bytes/json-writer.ts'
 import type { RowChunk, RowChunks } from '../query-request.ts'
 
-/** What stands before each row. */
+/** Precedes each row. */
 export const newline = 0x0a
 
 export class RowsAtHand implements RowChunks {
@@ -33,7 +33,7 @@ export function textRow(text: string): RowChunk {
   return { bytes: Buffer.from(`\n${text}`), starts: [1] }
 }
 
-/** `memory`: released once the chunks are consumed. */
+/** Releases `memory` once the chunks are consumed. */
 export async function* chunksOf(chunks: readonly RowChunk[], memory?: RequestMemory): AsyncGenerator<RowChunk> {
   try {
     yield* chunks

@@ -1,4 +1,4 @@
-/** Reads objects and links of one snapshot for expressions: at once where the store answers at once, else many in one trip. */
+/** Reads objects and links of one snapshot for expressions: synchronously where the store allows it, else many in one round trip. */
 import type { RequestMemory } from '../../budget/request-memory.ts'
 import { keySpace } from '../../bytes/key-space.ts'
 import { readInt32 } from '../../bytes/read-number.ts'
@@ -33,44 +33,44 @@ import { isNothing } from '../values/compare.ts'
 import { sharedTargets } from './shared-targets.ts'
 import { TargetObjects } from './target-objects.ts'
 
-/** What is kept of objects and links read before, from one batch of rows to the next. */
-const keptObjectsMax = 20_000
-const keptEntriesMax = 200_000
-/** About what an entry takes, and the reference or pair that is made of it. */
+/** Limits of the caches of objects and links, which persist from one batch of rows to the next. */
+const cachedObjectsMax = 20_000
+const cachedEntriesMax = 200_000
+/** Approximate memory of an entry, and of the reference or pair decoded from it. */
 const entryBytes = 250
 const linkBytes = 64
-/** Entries that are read at once, and between two charges; longer lists come with turns for others in between. */
-const entriesAtOnce = 1_000
-/** To make an element of a link entry. */
+/** Entries per read and per charge; longer lists are read asynchronously in batches. */
+const entriesPerRead = 1_000
+/** Work steps to decode an element of a link entry. */
 const elementSteps = 20
-/** Of what statements may hold, entries of earlier batches take so much at most. */
-const keptShare = 1 / 8
-/** Of the records of those objects. */
-const keptBytesMax = 16 * 2 ** 20
-/** Objects that are loaded in one trip. */
-const loadedAtOnce = 1_000
+/** Cached entries take at most this share of a statement's memory limit. */
+const cachedShare = 1 / 8
+/** Limit on the bytes of cached records. */
+const cachedBytesMax = 16 * 2 ** 20
+/** Objects that are loaded in one round trip. */
+const objectsPerLoad = 1_000
 
-/** Steps that an object takes to be read, and of which its bytes take one for so many (as a power of two): they are copied and checked. */
+/** Work steps to read an object, plus one per 8 bytes: they are copied and verified. */
 const objectSteps = 100
 const byteStepsShift = 3
 const entrySteps = 50
-/** That an entry takes to be counted, and a list to be found. */
+/** Work steps to count an entry, and to find a list. */
 const keySteps = 20
 const countSteps = 50
-/** Entries that are counted before others have their turn: a few milliseconds. */
-const countedAtOnceMax = 10_000
+/** Entries that are counted synchronously: a few milliseconds. */
+const syncCountMax = 10_000
 
 const noRecord = Buffer.alloc(0)
 
-/** Link entries that were asked for in vain: all of a range, so many of one of its ends, or their number alone. */
+/** Requested links: all of a range, some at one of its ends, or only their number. */
 interface MissingLinks {
   readonly range: RangeRead
   readonly isCounted?: boolean
-  /** So many before the range are counted. */
+  /** Number of entries before the range that are already counted. */
   readonly counted?: number
 }
 
-/** An object with the halves of its OID; undefined where it was asked for, after so many trips. */
+/** Direct-mapped cache entry, by the halves of the OID; `view` is undefined where it was requested, during trip number `trips`. */
 interface Near {
   readonly high: number
   readonly low: number
@@ -79,53 +79,51 @@ interface Near {
 }
 
 /** A power of two. */
-const nearPlaces = 256
+const nearSlots = 256
 
-/** The key of a record that a reference names. */
+/** Scratch buffer for the key of a referenced record. */
 const targetKey = Buffer.allocUnsafe(objectKeyBytes)
 
-function ownBytes(borrowed: Bytes): Buffer {
+function copyBytes(borrowed: Bytes): Buffer {
   const { length } = borrowed
-  const own = Buffer.allocUnsafe(length)
-  if (length > loopedBytes) own.set(borrowed)
-  else for (let i = 0; i < length; i++) own[i] = borrowed[i] as number
-  return own
+  const copy = Buffer.allocUnsafe(length)
+  if (length > loopCopyMax) copy.set(borrowed)
+  else for (let i = 0; i < length; i++) copy[i] = borrowed[i] as number
+  return copy
 }
 
-/** Up to here a loop beats a call into the runtime. */
-const loopedBytes = 48
+/** Up to this length a loop beats a call into the runtime. */
+const loopCopyMax = 48
 
 export class SnapshotReader implements ObjectReader {
   readonly snapshot: Snapshot
   readonly formats: RecordFormats
-  /** Objects that were read by their OIDs. */
   objectsRead = 0
-  /** Link entries that were read. */
   linksRead = 0
-  /** While bytes of the store are borrowed, nothing is read: whoever asks for what is not kept is told by `needsFetch`, and asks again later. */
+  /** While bytes of the store are borrowed, nothing is read: data that is not cached makes calls throw `needsFetch`. */
   hasBorrowedBytes = false
   private readonly isSynchronous: boolean
   private readonly work: Work
   private readonly memory: RequestMemory
-  private readonly keptEntriesMax: number
-  /** Those that were asked for by the texts of their OIDs; where the store answers later, all. */
+  private readonly cachedEntriesMax: number
+  /** Objects that were read by the texts of their OIDs; for an asynchronous store, all objects. */
   private readonly views = new Map<Oid, ObjectView>()
-  /** Those that references in records name, where the store answers at once; shared with others as long as it has room. */
+  /** Objects that references in records name, for a synchronous store; shared between snapshots until it is full. */
   private targets: TargetObjects
-  /** Where it answers later: some of them, at places that follow from the numbers of their OIDs. */
+  /** Direct-mapped cache for an asynchronous store, indexed by a hash of the OID. */
   private near: (Near | undefined)[] = []
   private trips = 0
   private readonly entries = new Map<string, readonly Entry[]>()
-  private entriesKept = 0
-  private bytesKept = 0
+  private cachedEntries = 0
+  private cachedBytes = 0
   private readonly sizes: PartSizes
   private readonly missingObjects = new Set<Oid>()
   private readonly missingLinks = new Map<string, MissingLinks>()
-  /** How many entries lists have that were counted and not read. */
+  /** Lengths of lists that were counted without being read. */
   private readonly counts = new Map<string, number>()
   private readonly check: () => void
 
-  /** `work`: spends what is read for expressions. `check`: throws where the statement is to end. */
+  /** `work` is charged for reads. `check` throws where the statement must end. */
   constructor(
     snapshot: Snapshot,
     catalog: Catalog,
@@ -140,7 +138,7 @@ export class SnapshotReader implements ObjectReader {
       readonly memory: RequestMemory
       readonly limits: Pick<EngineLimits, 'statementBytesMax'>
       readonly check: () => void
-      /** What it reads is counted, so that it reads all by itself. */
+      /** Reads are counted, so nothing is shared with other statements. */
       readonly isMeasured: boolean
     },
   ) {
@@ -148,29 +146,29 @@ export class SnapshotReader implements ObjectReader {
     this.snapshot = snapshot
     this.work = work
     this.memory = memory
-    this.keptEntriesMax = Math.min(keptEntriesMax, (limits.statementBytesMax * keptShare) / entryBytes)
+    this.cachedEntriesMax = Math.min(cachedEntriesMax, (limits.statementBytesMax * cachedShare) / entryBytes)
     this.formats = recordFormats(catalog)
     this.targets = (isMeasured ? undefined : sharedTargets(snapshot, this.formats)) ?? new TargetObjects()
     this.isSynchronous = isSynchronous
-    // Where each part is a trip, of small objects all come in one.
-    this.sizes = isSynchronous ? new PartSizes(loadedAtOnce) : new PartSizes(loadedAtOnce, loadedAtOnce)
+    // Where each part is a round trip, all small objects are read in one.
+    this.sizes = isSynchronous ? new PartSizes(objectsPerLoad) : new PartSizes(objectsPerLoad, objectsPerLoad)
   }
 
   object(oid: Oid): ObjectView {
-    const known = this.views.get(oid)
-    if (known !== undefined) return known
+    const cached = this.views.get(oid)
+    if (cached !== undefined) return cached
     if (this.hasBorrowedBytes) throw needsFetch
     if (this.isSynchronous) {
-      return this.keepObject(oid, this.recordOf(oid))
+      return this.cacheObject(oid, this.recordOf(oid))
     }
     this.missingObjects.add(oid)
     throw needsFetch
   }
 
-  /** The same for an object that is not asked for again: where the store answers at once, it is not kept. */
+  /** An object that is not needed again: a synchronous store does not cache it. */
   objectOnce(oid: Oid): ObjectView {
-    const known = this.views.get(oid)
-    if (known !== undefined || !this.isSynchronous || this.hasBorrowedBytes) return known ?? this.object(oid)
+    const cached = this.views.get(oid)
+    if (cached !== undefined || !this.isSynchronous || this.hasBorrowedBytes) return cached ?? this.object(oid)
     const record = this.recordOf(oid)
     this.objectsRead++
     this.work.spend(objectSteps + ((record?.length ?? 0) >> byteStepsShift))
@@ -180,7 +178,7 @@ export class SnapshotReader implements ObjectReader {
   private recordOf(oid: Oid): Bytes | undefined {
     targetKey[0] = keySpace.object
     writeOidBytes(oid, targetKey, objectKeyHeaderBytes)
-    return atOnce(this.snapshot.view(targetKey, ownBytes))
+    return syncResult(this.snapshot.view(targetKey, copyBytes))
   }
 
   objectAt(bytes: Bytes, at: number): ObjectView | undefined {
@@ -188,35 +186,35 @@ export class SnapshotReader implements ObjectReader {
     const low = readInt32(bytes, at + 4)
     if (high === 0 && low === 0) return undefined
     if (this.isSynchronous) return this.targetAt(bytes, at, high, low)
-    const place = nearPlace(high, low)
-    const near = this.near[place]
+    const slot = nearSlot(high, low)
+    const near = this.near[slot]
     if (near?.view !== undefined && near.high === high && near.low === low) return near.view
     const view = this.object(oidFromBytes(bytes, at))
-    this.near[place] = { high, low, view, trips: this.trips }
+    this.near[slot] = { high, low, view, trips: this.trips }
     return view
   }
 
-  ask(bytes: Bytes, at: number): ObjectView | undefined | 'asked' | 'askedBefore' {
+  request(bytes: Bytes, at: number): ObjectView | undefined | 'requested' | 'requestedBefore' {
     const high = readInt32(bytes, at)
     const low = readInt32(bytes, at + 4)
     if (high === 0 && low === 0) return undefined
-    const place = nearPlace(high, low)
-    const near = this.near[place]
+    const slot = nearSlot(high, low)
+    const near = this.near[slot]
     if (near?.high === high && near.low === low) {
       if (near.view !== undefined) return near.view
-      if (near.trips === this.trips) return 'askedBefore'
+      if (near.trips === this.trips) return 'requestedBefore'
     }
     const oid = oidFromBytes(bytes, at)
     const view = this.views.get(oid)
     if (view === undefined) this.missingObjects.add(oid)
-    this.near[place] = { high, low, view, trips: this.trips }
-    return view ?? 'asked'
+    this.near[slot] = { high, low, view, trips: this.trips }
+    return view ?? 'requested'
   }
 
-  /** The object of an OID in a record, where the store answers at once. */
+  /** The object of an OID within a record; for a synchronous store. */
   private targetAt(bytes: Bytes, at: number, high: number, low: number): ObjectView {
-    const known = this.targets.get(high, low)
-    if (known !== undefined) return known
+    const cached = this.targets.get(high, low)
+    if (cached !== undefined) return cached
     if (this.hasBorrowedBytes) throw needsFetch
     const view = this.readAt(bytes, at)
     if (!this.targets.hasRoomFor(view)) this.targets = new TargetObjects()
@@ -224,7 +222,7 @@ export class SnapshotReader implements ObjectReader {
     return view
   }
 
-  /** The same for an object that is not asked for again, where the store answers at once: it is not kept. */
+  /** `objectOnce` for an OID within a record; for a synchronous store. */
   objectOnceAt(bytes: Bytes, at: number): ObjectView {
     const view = this.viewAt(bytes, at)
     this.objectsRead++
@@ -241,10 +239,10 @@ export class SnapshotReader implements ObjectReader {
   private viewAt(bytes: Bytes, at: number): ObjectView {
     targetKey[0] = keySpace.object
     for (let i = 0; i < oidLength; i++) targetKey[objectKeyHeaderBytes + i] = bytes[at + i] as number
-    const record = atOnce(this.snapshot.view(targetKey, ownBytes))
+    const record = syncResult(this.snapshot.view(targetKey, copyBytes))
     return record === undefined
       ? new ObjectView(oidOfObjectKey(targetKey), undefined, undefined, noRecord)
-      : this.view(undefined, ownBytes(targetKey), record)
+      : this.view(undefined, copyBytes(targetKey), record)
   }
 
   prefetch(oids: readonly unknown[]): void {
@@ -258,26 +256,26 @@ export class SnapshotReader implements ObjectReader {
     if (isMissing) throw needsFetch
   }
 
-  /** Between batches: lets go of what was read before, where it has become much. */
+  /** Called between batches: clears caches that exceed their limits. */
   trim(): void {
     const objects = this.views.size + this.targets.count
-    if (objects > keptObjectsMax || this.bytesKept > keptBytesMax) this.forgetObjects()
-    if (this.entriesKept <= this.keptEntriesMax) return
-    this.memory.chargeStatement(-this.entriesKept * entryBytes)
+    if (objects > cachedObjectsMax || this.cachedBytes > cachedBytesMax) this.clearObjects()
+    if (this.cachedEntries <= this.cachedEntriesMax) return
+    this.memory.chargeStatement(-this.cachedEntries * entryBytes)
     this.entries.clear()
     this.counts.clear()
-    this.entriesKept = 0
+    this.cachedEntries = 0
   }
 
-  /** Charged until the statement ends or lets go of them. Throws `needsFetch` for a long list on every store. */
+  /** The result is charged until the statement ends or trims its caches. Throws `needsFetch` for a long list on every store. */
   linkEntries(view: ObjectView, index: number): readonly Entry[] {
     const attribute = view.format?.attributes[index] as AttributeFormat
-    const name = nameOfLinks(view, attribute)
-    const known = this.entries.get(name)
-    if (known !== undefined) return known
+    const name = linksKey(view, attribute)
+    const cached = this.entries.get(name)
+    if (cached !== undefined) return cached
     if (this.hasBorrowedBytes) throw needsFetch
-    const range = shownRange(view, attribute)
-    const entries = this.fewEntries(name, range)
+    const range = visibleRange(view, attribute)
+    const entries = this.shortList(name, range)
     if (entries !== undefined) return entries
     this.missingLinks.set(name, { range })
     throw needsFetch
@@ -290,12 +288,12 @@ export class SnapshotReader implements ObjectReader {
   endLinks(view: ObjectView, { index }: BoundAttribute, { isLast, max }: LinkEnd): readonly unknown[] {
     const attribute = view.format?.attributes[index] as AttributeFormat
     if (max === 0) return []
-    const whole = this.entries.get(nameOfLinks(view, attribute))
-    if (whole !== undefined) return this.elements(attribute, isLast ? whole.slice(-max) : whole.slice(0, max))
+    const all = this.entries.get(linksKey(view, attribute))
+    if (all !== undefined) return this.elements(attribute, isLast ? all.slice(-max) : all.slice(0, max))
     if (this.hasBorrowedBytes) throw needsFetch
-    const name = `${nameOfLinks(view, attribute)} ${isLast ? 'last' : 'first'} ${max}`
-    const range = { ...shownRange(view, attribute), reverse: isLast, limit: max }
-    const entries = this.entries.get(name) ?? this.fewEntries(name, range)
+    const name = `${linksKey(view, attribute)} ${isLast ? 'last' : 'first'} ${max}`
+    const range = { ...visibleRange(view, attribute), reverse: isLast, limit: max }
+    const entries = this.entries.get(name) ?? this.shortList(name, range)
     if (entries !== undefined) return this.elements(attribute, isLast ? entries.toReversed() : entries)
     this.missingLinks.set(name, { range })
     throw needsFetch
@@ -304,21 +302,21 @@ export class SnapshotReader implements ObjectReader {
   linkCount(view: ObjectView, bound: BoundAttribute, max = Number.POSITIVE_INFINITY): number {
     const { index } = bound
     const attribute = view.format?.attributes[index] as AttributeFormat
-    const name = nameOfLinks(view, attribute)
-    const known = this.entries.get(name)?.length ?? this.counts.get(name)
-    if (known !== undefined) return known
-    // A row that is begun again before the rest is counted.
+    const name = linksKey(view, attribute)
+    const cached = this.entries.get(name)?.length ?? this.counts.get(name)
+    if (cached !== undefined) return cached
+    // The row is evaluated again before the rest of its list is counted.
     if (this.hasBorrowedBytes || this.missingLinks.get(name)?.counted !== undefined) throw needsFetch
-    const range = shownRange(view, attribute)
+    const range = visibleRange(view, attribute)
     if (this.snapshot.visit === undefined) {
-      if (max < entriesAtOnce) return this.endLinks(view, bound, { isLast: false, max }).length
+      if (max < entriesPerRead) return this.endLinks(view, bound, { isLast: false, max }).length
       this.missingLinks.set(name, { range, isCounted: true })
     } else {
-      const { count: counted, last } = this.countAtOnce(range, Math.min(max, countedAtOnceMax))
+      const { count: counted, last } = this.countSync(range, Math.min(max, syncCountMax))
       this.linksRead += counted
       this.work.spend(countSteps + counted * keySteps)
       if (counted === max) return counted
-      if (last === undefined) return this.keepCount(name, counted)
+      if (last === undefined) return this.cacheCount(name, counted)
       this.missingLinks.set(name, {
         range: { ...range, from: Buffer.concat([last, Buffer.from([0])]) },
         isCounted: true,
@@ -328,7 +326,7 @@ export class SnapshotReader implements ObjectReader {
     throw needsFetch
   }
 
-  private countAtOnce(range: KeyRange, max: number): CountedEntries {
+  private countSync(range: KeyRange, max: number): CountedEntries {
     const { snapshot } = this
     if (snapshot.count !== undefined) return snapshot.count(range, max)
     let count = 0
@@ -336,21 +334,21 @@ export class SnapshotReader implements ObjectReader {
     return { count, last }
   }
 
-  private keepCount(name: string, count: number): number {
+  private cacheCount(name: string, count: number): number {
     this.charge(1)
     this.counts.set(name, count)
     return count
   }
 
-  /** Where the store answers at once and there are not many. */
-  private fewEntries(name: string, range: RangeRead): readonly Entry[] | undefined {
+  /** For a synchronous store; undefined where the list is long. */
+  private shortList(name: string, range: RangeRead): readonly Entry[] | undefined {
     if (!this.isSynchronous) return undefined
-    const { limit = entriesAtOnce } = range
+    const { limit = entriesPerRead } = range
     const entries =
-      atOnce(this.snapshot.read([], [{ ...range, limit: Math.min(limit, entriesAtOnce) }])).ranges[0] ?? []
-    if (entries.length === entriesAtOnce) return undefined
+      syncResult(this.snapshot.read([], [{ ...range, limit: Math.min(limit, entriesPerRead) }])).ranges[0] ?? []
+    if (entries.length === entriesPerRead) return undefined
     this.charge(entries.length + 1)
-    return this.keepEntries(name, entries)
+    return this.cacheEntries(name, entries)
   }
 
   private elements(attribute: AttributeFormat, entries: readonly Entry[]): readonly unknown[] {
@@ -358,48 +356,48 @@ export class SnapshotReader implements ObjectReader {
     const isMap = attribute.linkStorage === 'map'
     const inOrder = isMap ? inKeyOrder(mapKeyCodec(attribute), entries) : entries
     const elements: unknown[] = []
-    for (let at = 0; at < inOrder.length; at += entriesAtOnce) {
-      for (const entry of inOrder.slice(at, at + entriesAtOnce)) elements.push(elementOf(attribute, entry))
-      this.work.spend(entriesAtOnce * elementSteps)
+    for (let at = 0; at < inOrder.length; at += entriesPerRead) {
+      for (const entry of inOrder.slice(at, at + entriesPerRead)) elements.push(elementOf(attribute, entry))
+      this.work.spend(entriesPerRead * elementSteps)
     }
     return elements
   }
 
-  /** Fetches all that was asked for in vain since the last time. */
+  /** Fetches all that was found missing since the last call. */
   async fetchMissing(): Promise<void> {
     const oids = [...this.missingObjects]
     const missing = [...this.missingLinks]
     this.missingObjects.clear()
     this.missingLinks.clear()
     for (const [name, { range, counted }] of missing) {
-      if (counted !== undefined) this.keepCount(name, counted + (await this.countWhole(range)))
+      if (counted !== undefined) this.cacheCount(name, counted + (await this.countAll(range)))
     }
     const links = missing.filter(([, { counted }]) => counted === undefined)
     if (oids.length + links.length === 0) return
     this.trips++
     const answer = await this.snapshot.read(
       oids.map(objectKey),
-      links.map(([, { range }]) => ({ ...range, limit: Math.min(range.limit ?? entriesAtOnce, entriesAtOnce) })),
+      links.map(([, { range }]) => ({ ...range, limit: Math.min(range.limit ?? entriesPerRead, entriesPerRead) })),
     )
-    for (const [i, oid] of oids.entries()) this.keepObject(oid, answer.values[i])
+    for (const [i, oid] of oids.entries()) this.cacheObject(oid, answer.values[i])
     for (const [i, [name, { range, isCounted }]] of links.entries()) {
       const first = answer.ranges[i] ?? []
-      if (isCounted === true && first.length === entriesAtOnce) {
-        const count = first.length + (await this.countWhole(restAfter(range, first)))
+      if (isCounted === true && first.length === entriesPerRead) {
+        const count = first.length + (await this.countAll(restAfter(range, first)))
         this.linksRead += first.length
-        this.keepCount(name, count)
+        this.cacheCount(name, count)
         continue
       }
       this.charge(first.length + 1)
-      this.keepEntries(name, first.length < entriesAtOnce ? first : await this.wholeList(range, first))
+      this.cacheEntries(name, first.length < entriesPerRead ? first : await this.readAll(range, first))
     }
   }
 
   /** Charges each part before the next is read. Throws LimitExceeded and ServerBusy. */
-  private async wholeList(range: RangeRead, first: readonly Entry[]): Promise<readonly Entry[]> {
+  private async readAll(range: RangeRead, first: readonly Entry[]): Promise<readonly Entry[]> {
     const entries = [...first]
     const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
-    const options = { batch: entriesAtOnce, reverse: range.reverse === true }
+    const options = { batch: entriesPerRead, reverse: range.reverse === true }
     if (range.limit === first.length) return entries
     const limit = range.limit === undefined ? {} : { limit: range.limit - first.length }
     for await (const batch of this.snapshot.scan(restAfter(range, first), copy, { ...options, ...limit })) {
@@ -409,8 +407,8 @@ export class SnapshotReader implements ObjectReader {
     return entries
   }
 
-  /** Nothing of it is kept, so no memory is charged: as many as there are can be counted, while the statement may go on. */
-  private async countWhole(range: KeyRange): Promise<number> {
+  /** Nothing is retained, so no memory is charged; the number of entries is unlimited. */
+  private async countAll(range: KeyRange): Promise<number> {
     const count = await countRange(this.snapshot, range, { passed: this.check })
     this.linksRead += count
     return count
@@ -421,20 +419,20 @@ export class SnapshotReader implements ObjectReader {
     try {
       this.memory.chargeStatement(bytes)
     } catch (error) {
-      // Whoever does without them goes on with the memory that there was.
+      // A caller that handles the error continues with the memory it had before.
       this.memory.chargeStatement(-bytes)
       throw error
     }
-    this.entriesKept += entries
+    this.cachedEntries += entries
   }
 
-  /** The objects in order, undefined where there is none; read in one trip, and not kept. */
+  /** The objects in order, undefined where there is none; read in one round trip, not cached. */
   load(oids: readonly Oid[]): Awaitable<(ObjectView | undefined)[]> {
     const answer = this.snapshot.read(oids.map(objectKey))
     return answer instanceof Promise ? answer.then((read) => this.viewsOf(oids, read)) : this.viewsOf(oids, answer)
   }
 
-  /** So many that they can be loaded at a time. */
+  /** Splits the OIDs into parts that can each be loaded at once. */
   parts(oids: readonly Oid[]): Iterable<readonly Oid[]> {
     return this.sizes.parts(oids)
   }
@@ -452,7 +450,7 @@ export class SnapshotReader implements ObjectReader {
     return new ObjectView(oid, key, this.formats.ofShape(shapeNumberOf(record)), record)
   }
 
-  private keepObject(oid: Oid, record: Bytes | undefined): ObjectView {
+  private cacheObject(oid: Oid, record: Bytes | undefined): ObjectView {
     this.noteRead(record?.length ?? 0)
     const view = this.viewOf(oid, record)
     this.views.set(oid, view)
@@ -468,19 +466,19 @@ export class SnapshotReader implements ObjectReader {
   private noteRead(length: number): void {
     this.objectsRead++
     this.work.spend(objectSteps + (length >> byteStepsShift))
-    // What is wanted again is read again; where that takes a trip, whatever a batch has asked for is kept until its end.
-    if (this.isSynchronous && this.bytesKept + length > keptBytesMax) this.forgetObjects()
-    this.bytesKept += length
+    // A synchronous store reads evicted objects again; otherwise a batch keeps all that it requested until its end.
+    if (this.isSynchronous && this.cachedBytes + length > cachedBytesMax) this.clearObjects()
+    this.cachedBytes += length
   }
 
-  private forgetObjects(): void {
+  private clearObjects(): void {
     this.views.clear()
     this.targets = new TargetObjects()
     this.near = []
-    this.bytesKept = 0
+    this.cachedBytes = 0
   }
 
-  private keepEntries(name: string, entries: readonly Entry[]): readonly Entry[] {
+  private cacheEntries(name: string, entries: readonly Entry[]): readonly Entry[] {
     this.linksRead += entries.length
     this.work.spend(entries.length * entrySteps)
     this.entries.set(name, entries)
@@ -488,7 +486,7 @@ export class SnapshotReader implements ObjectReader {
   }
 }
 
-/** Of a list or set; or a pair of a map. */
+/** The element of a list or set, or the pair of a map. */
 function elementOf(attribute: AttributeFormat, entry: Entry): Oid | MapPair {
   if (attribute.linkStorage === 'set') return oidFromBytes(entry.key, linkHeaderBytes)
   if (attribute.linkStorage === 'list') return oidFromBytes(entry.value, 0)
@@ -496,31 +494,31 @@ function elementOf(attribute: AttributeFormat, entry: Entry): Oid | MapPair {
   return { key, value: target }
 }
 
-function nearPlace(high: number, low: number): number {
-  return (low ^ (low >>> 16) ^ high) & (nearPlaces - 1)
+function nearSlot(high: number, low: number): number {
+  return (low ^ (low >>> 16) ^ high) & (nearSlots - 1)
 }
 
-function atOnce<T>(answer: Awaitable<T>): T {
+function syncResult<T>(answer: Awaitable<T>): T {
   assert(!(answer instanceof Promise), 'a store whose reads are immediate answers at once')
   return answer
 }
 
-/** Of the two kinds of entries that a paired list has, the one that its order follows. */
-function shownKind(attribute: AttributeFormat): number {
+/** The kind of entries that a read returns: a paired list has two, one of which defines its order. */
+function visibleKind(attribute: AttributeFormat): number {
   if (attribute.linkStorage === 'list') return linkKind.position
   return attribute.linkStorage === 'set' ? linkKind.target : linkKind.name
 }
 
-function nameOfLinks({ oid }: ObjectView, { attribute }: AttributeFormat): string {
+function linksKey({ oid }: ObjectView, { attribute }: AttributeFormat): string {
   return `${oid} ${attribute.number}`
 }
 
-function shownRange({ oid }: ObjectView, attribute: AttributeFormat): KeyRange {
-  return linkRange(oid, attribute.attribute.number, shownKind(attribute))
+function visibleRange({ oid }: ObjectView, attribute: AttributeFormat): KeyRange {
+  return linkRange(oid, attribute.attribute.number, visibleKind(attribute))
 }
 
-/** What follows the last of the entries in the order in which the range is read. */
-function restAfter({ from, to, reverse }: RangeRead, read: readonly Entry[]): KeyRange {
+/** The rest of the range after these entries, in the order of the read. */
+export function restAfter({ from, to, reverse }: RangeRead, read: readonly Entry[]): KeyRange {
   const { key } = read.at(-1) as Entry
   if (reverse === true) return { ...(from === undefined ? {} : { from }), to: key }
   return { from: Buffer.concat([key, Buffer.from([0])]), ...(to === undefined ? {} : { to }) }

@@ -1,4 +1,4 @@
-/** The values of a statement's rows where these are a source of the statement around it: one of `Inputs.nested`. */
+/** The rows of a nested statement that is the source of the enclosing one: an element of `Inputs.nested`. */
 import type { Closable } from './statement-context.ts'
 
 type Batches = AsyncIterable<readonly unknown[]>
@@ -7,13 +7,13 @@ export class SourceValues implements Closable {
   private readonly take: () => Batches
   private readonly end: () => Promise<void>
 
-  /** `end`: may be called again. */
+  /** `end` must be idempotent. */
   constructor(take: () => Batches, end: () => Promise<void>) {
     this.take = take
     this.end = end
   }
 
-  /** More than once only where they are held. */
+  /** May be called more than once only if the rows are buffered. */
   batches(): Batches {
     return this.take()
   }

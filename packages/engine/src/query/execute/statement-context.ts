@@ -1,4 +1,4 @@
-/** What a statement is carried out with: its snapshot and catalog, its limits, and who may end it. */
+/** Execution context of a statement: its snapshot, catalog, limits and cancellation. */
 
 import { type MemoryUse, type RequestMemory, refusalOfRows } from '../../budget/request-memory.ts'
 import type { WorkClock } from '../../budget/work-clock.ts'
@@ -28,21 +28,21 @@ import type { UserValue } from '../values/user.ts'
 import type { InnerValues } from './inner-values.ts'
 import { SnapshotReader } from './snapshot-reader.ts'
 
-/** What goes to disk at once is at least this part of what a statement may hold: less is not worth a run. */
-const spilledPart = 16
-/** This part of the rows that a statement may hold is not taken by an operator that can go on on disk. */
-const keptRowsPart = 8
-/** More entries of a range are not counted for an estimate where the store tells about how many there are. */
-const exactMax = 4_096
-/** What it tells may be wrong by such a factor. */
-const estimateShare = 2
-/** Of two rows that are sorted. */
+/** A spill writes at least 1/16 of the statement's memory limit: a smaller run is not worth a file. */
+const spillFraction = 16
+/** An operator that can spill leaves 1/8 of `sortedRowsMax` to operators with too few rows for a run. */
+const reservedRowsFraction = 8
+/** Ranges are counted exactly up to this many entries; beyond, an estimate by the store is used where there is one. */
+const exactCountMax = 4_096
+/** Estimates may be off by this factor. */
+const estimateErrorFactor = 2
+/** Work steps of one comparison while sorting. */
 const comparisonSteps = 16
-/** Rows that an operator takes before it looks at its memory again. */
-const rowsAtOnce = 256
+/** Rows that an operator takes in between two checks of its memory. */
+const rowsPerMemoryCheck = 256
 
-/** This part of what a statement may hold is for the records of runs that are being made; more than so much does not make them faster. */
-const arenaPart = 8
+/** Run buffers get this fraction of the statement's memory limit; beyond `arenaBytesMax` they do not get faster. */
+const arenaFraction = 8
 const arenaBytesMax = 32 * 2 ** 20
 const arenaBytesMin = 2_048
 
@@ -54,26 +54,25 @@ export interface ScriptContext {
   readonly limits: EngineLimits
   readonly capabilities: StoreCapabilities
   readonly signal: CancelSignal | undefined
-  /** Of its transaction, if it has one. */
   readonly isolation?: Isolation
-  /** Of `QueryRequest`. */
+  /** As in `QueryRequest`. */
   readonly indexUri?: ((name: string) => string) | undefined
-  /** One for all statements, however short each is. */
+  /** One for all statements of the script, so that many short ones yield as well. */
   readonly slice: TimeSlice
   readonly clock: WorkClock
-  /** Of the request, which may be more than the text. */
+  /** Memory of the whole request, which may be more than one text. */
   readonly memory: RequestMemory
-  /** Where what memory does not hold goes on; undefined where that is refused. */
+  /** Temporary space for spilling; undefined where spilling is disabled. */
   readonly space?: RequestSpace | undefined
   /** Ticks since 0001-01-01 in UTC. */
   readonly now: number
-  /** Who asks: `$$USER`. */
+  /** The caller: `$$USER`. */
   readonly user: UserValue
-  /** Of the text. */
+  /** Counts of this text. */
   readonly written: QueryCounts
-  /** Of all texts. */
+  /** Counts of all texts of the request. */
   readonly totals: QueryCounts
-  /** Nothing that its statements change is committed. */
+  /** Changes by its statements are rolled back. */
   readonly isUndone?: boolean
 }
 
@@ -86,25 +85,25 @@ export class StatementContext {
   readonly snapshot: Snapshot
   readonly catalog: Catalog
   readonly formats: RecordFormats
-  /** Each read is a trip of its own. */
+  /** Each read is a round trip. */
   readonly isRemote: boolean
   readonly work = new Work((isLong) => this.checkWithinRow(isLong))
-  /** Where the statement is explained. */
+  /** Set where the statement is explained. */
   readonly probe: StatementProbe | undefined
   /** Entries that were counted to choose access paths. */
   entriesCounted = 0
   private expansions = 0
-  private heldRows = 0
+  private bufferedRows = 0
 
-  private ownReader: SnapshotReader | undefined
+  private lazyReader: SnapshotReader | undefined
   private readonly innerValues: InnerValues[] = []
   private readonly closables: Closable[] = []
-  /** The entries of ranges that were counted, by range. */
+  /** OIDs of the ranges that were counted by reading them, by range. */
   private counted: Map<string, Oid[]> | undefined
   private readonly newContainers: readonly Container[]
   private containers: Map<ReadonlySet<ClassNumber>, Promise<Container[]>> | undefined
 
-  /** `newContainers`: those in which a transaction may have new objects. */
+  /** `newContainers`: those in which the transaction may have created objects. */
   constructor(
     script: ScriptContext,
     snapshot: Snapshot,
@@ -122,37 +121,37 @@ export class StatementContext {
     this.formats = recordFormats(catalog)
   }
 
-  /** Made for statements that ask for it: most read nothing beside the rows' own objects. */
+  /** Created lazily: most statements read nothing but the rows' own objects. */
   get reader(): SnapshotReader {
-    if (this.ownReader !== undefined) return this.ownReader
+    if (this.lazyReader !== undefined) return this.lazyReader
     const { memory, limits } = this.script
     const check = (): void => checkRunning(this.script)
-    this.ownReader = new SnapshotReader(this.snapshot, this.catalog, !this.isRemote, this.work, {
+    this.lazyReader = new SnapshotReader(this.snapshot, this.catalog, !this.isRemote, this.work, {
       memory,
       limits,
       check,
       isMeasured: this.probe !== undefined,
     })
-    return this.ownReader
+    return this.lazyReader
   }
 
-  /** All that expressions have asked for in vain: objects and links by one trip, then what statements come to that are run for rows. */
+  /** Fetches all that expressions found missing: objects and links in one round trip, then the values of subqueries. */
   async fetchMissing(): Promise<void> {
-    if (this.ownReader !== undefined) await this.ownReader.fetchMissing()
+    if (this.lazyReader !== undefined) await this.lazyReader.fetchMissing()
     for (const values of this.innerValues) await values.fetchMissing()
   }
 
-  /** What `fetchMissing` sees to as well. */
+  /** `fetchMissing` fetches these values as well. */
   addInnerValues(values: InnerValues): void {
     this.innerValues.push(values)
   }
 
-  /** For a statement within this one: it reads the same. */
+  /** Context of a nested statement, which reads the same snapshot. */
   within(probe: StatementProbe | undefined): StatementContext {
     return new StatementContext(this.script, this.snapshot, this.catalog, this.newContainers, probe)
   }
 
-  /** Read once for each set of classes that a plan has. */
+  /** Read once for each set of classes of a plan. */
   containersOf(classes: ReadonlySet<ClassNumber>): Promise<Container[]> {
     this.containers ??= new Map()
     let containers = this.containers.get(classes)
@@ -163,51 +162,24 @@ export class StatementContext {
     return containers
   }
 
-  /** The entries of several ranges; some at a time, out of their order, where that is faster and `isOrdered` does not forbid it. */
+  /** Scans several ranges; concurrently and out of order where that is faster, unless `isOrdered`. */
   scanAll<T>(
     ranges: readonly KeyRange[],
     use: (key: Bytes, value: Bytes) => T,
     options: Pick<ScanOptions, 'keysOnly' | 'batch'> & { readonly isOrdered?: boolean } = {},
   ): AsyncGenerator<T[]> {
-    const { isOrdered = false, ...others } = options
+    const { isOrdered = false, ...scanOptions } = options
     const { capabilities, slice } = this.script
-    return scanSideBySide(this.snapshot, ranges, use, isOrdered ? 1 : scansAtOnce(capabilities), { ...others, slice })
+    return scanSideBySide(this.snapshot, ranges, use, isOrdered ? 1 : scansAtOnce(capabilities), {
+      ...scanOptions,
+      slice,
+    })
   }
 
-  /**
-   * How many entries an index has in the range; exact below `max`, and `max` where there are as many or more. `isWanted`: as it will be asked
-   * of those that are read meanwhile.
-   */
+  /** Number of index entries in the range, exact below `max`, else `max`. `isWanted`: the filter that later reads of these entries will use. */
   async countEntries(range: KeyRange, max: number, isWanted?: (key: Bytes) => boolean): Promise<number> {
     if (!this.isRemote) return this.countAbout(range, max)
-    const count = await this.countedAfar(range, max, isWanted)
-    this.entriesCounted += count
-    return count
-  }
-
-  /** About how many entries there are in a range of any kind; exact where there are few, and `max` where there are as many or more. */
-  async countAbout(range: KeyRange, max: number): Promise<number> {
-    const { snapshot } = this
-    // Where nothing tells it from afar, the first few would be counted twice, and by two trips where a count is one.
-    const isLong = snapshot.estimate !== undefined && max > exactMax
-    const few = await countLimited(snapshot, range, isLong ? exactMax : max)
-    this.entriesCounted += few
-    if (!isLong || few < exactMax) return few
-    const about = snapshot.estimate?.(range)
-    if (about !== undefined && about >= max * estimateShare) return max
-    if (about !== undefined && about * estimateShare <= max) return Math.max(few, about)
-    // Too near to it to be told by an estimate.
-    const count = await countLimited(snapshot, range, max)
-    this.entriesCounted += count
-    return count
-  }
-
-  private async countedAfar(
-    range: KeyRange,
-    max: number,
-    isWanted: ((key: Bytes) => boolean) | undefined,
-  ): Promise<number> {
-    // Few are read at once instead: whoever wants them has them then, without another trip.
+    // Reads the entries instead of counting them: a scan of the range then needs no further round trip.
     let count = 0
     const oids: Oid[] = []
     const counts = (key: Bytes): boolean => {
@@ -219,44 +191,62 @@ export class StatementContext {
       for (const oid of batch) oids.push(oid)
     if (count < max) {
       this.counted ??= new Map()
-      this.counted.set(nameOf(range), oids)
+      this.counted.set(rangeKey(range), oids)
     }
+    this.entriesCounted += count
     return count
   }
 
-  /** What the operator's rows take is noted where the statement is analyzed; else they are handed on as they are. */
+  /** Approximate number of entries in a range of any kind; exact where they are few, and at most `max`. */
+  async countAbout(range: KeyRange, max: number): Promise<number> {
+    const { snapshot } = this
+    // A store without estimates would count the first entries twice, which also costs a second round trip.
+    const isLong = snapshot.estimate !== undefined && max > exactCountMax
+    const few = await countLimited(snapshot, range, isLong ? exactCountMax : max)
+    this.entriesCounted += few
+    if (!isLong || few < exactCountMax) return few
+    const estimate = snapshot.estimate?.(range)
+    if (estimate !== undefined && estimate >= max * estimateErrorFactor) return max
+    if (estimate !== undefined && estimate * estimateErrorFactor <= max) return Math.max(few, estimate)
+    // The estimate is too close to `max` to decide.
+    const count = await countLimited(snapshot, range, max)
+    this.entriesCounted += count
+    return count
+  }
+
+  /** Measures the operator's rows where the statement is analyzed; otherwise returns the rows unchanged. */
   measured<T>(rows: AsyncGenerator<T>, operator: ExplainNode): AsyncGenerator<T> {
     const nowMs = this.probe?.nowMs
     return nowMs === undefined ? rows : measuredRows(rows, operator, this.reader, nowMs)
   }
 
-  /** In the order of the index, in batches, of `batch` entries each if it is given; of those that are not known yet, without what is refused. */
+  /** OIDs in index order, in batches (of `batch` entries, if given). A range that `countEntries` has read is not read again. */
   async *entries(
     range: KeyRange,
     isReverse: boolean,
     batch?: number,
     isWanted?: (key: Bytes) => boolean,
   ): AsyncGenerator<Oid[]> {
-    const counted = isReverse ? undefined : this.counted?.get(nameOf(range))
+    const counted = isReverse ? undefined : this.counted?.get(rangeKey(range))
     if (counted === undefined) yield* readIndexOids(this.snapshot, range, isReverse, { batch, isWanted })
     else if (counted.length > 0) yield counted
   }
 
-  /** To be asked between batches. Throws LimitExceeded, or the reason for which the client went away. */
+  /** Called between batches. Throws LimitExceeded, or the reason of the cancellation. */
   check(): void {
     this.endRow()
-    this.ownReader?.trim()
+    this.lazyReader?.trim()
     for (const values of this.innerValues) values.trim()
     checkRunning(this.script)
   }
 
-  /** Whoever evaluates a row cannot yield: it may only end the statement, or abandon it. */
+  /** Row evaluation is synchronous, so it cannot yield: it can only fail, or be abandoned and restarted. */
   private checkWithinRow(isLong: boolean): void {
     checkRunning(this.script)
     this.script.slice.abandonIfOver?.(isLong)
   }
 
-  /** Equal elements stay in their order. Throws what `check` does. */
+  /** Stable sort. Throws like `check`. */
   sorted<T>(all: readonly T[], compare: (one: T, other: T) => number): T[] {
     return [...all].sort((one, other) => {
       this.work.spend(comparisonSteps)
@@ -264,13 +254,13 @@ export class StatementContext {
     })
   }
 
-  /** Checks, and lets others have their turn where it is time. */
+  /** Checks the limits, and yields to the event loop where the time slice is over. */
   yieldIfDue(): Promise<void> | undefined {
     this.check()
     return this.script.slice.yieldIfDue()
   }
 
-  /** Between rows whose results are held, or no longer needed. */
+  /** Called between rows, once the results of a row are charged elsewhere or discarded. */
   endRow(): void {
     this.script.memory.endRow()
   }
@@ -279,7 +269,7 @@ export class StatementContext {
     return this.script.slice.isOver
   }
 
-  /** Within a batch, what it has read stays: lets others have their turn where it is time. Throws what `check` does. */
+  /** Yields where the time slice is over. Unlike `yieldIfDue`, caches are not trimmed, so it is safe within a batch. Throws like `check`. */
   async turn(): Promise<void> {
     checkRunning(this.script)
     await this.script.slice.yieldIfDue()
@@ -291,23 +281,23 @@ export class StatementContext {
     this.script.totals.rows += rows
   }
 
-  /** Counts objects that were looked at. */
+  /** Counts objects that were examined. */
   touched(objects: number): void {
     this.script.written.touched += objects
     this.script.totals.touched += objects
   }
 
-  /** Counts what is held in memory for sorting and grouping, or for another `use`. Throws LimitExceeded and ServerBusy. */
+  /** Charges rows and bytes that are buffered for sorting and grouping, or for another `use`. Throws LimitExceeded and ServerBusy. */
   hold(rows: number, bytes: number, use?: MemoryUse): void {
     this.holdRows(rows, use)
     this.script.memory.chargeStatement(bytes, use)
   }
 
-  /** The same where the memory is charged elsewhere. */
+  /** `hold` for rows whose memory is charged elsewhere. */
   holdRows(rows: number, use?: MemoryUse): void {
     const { sortedRowsMax } = this.script.limits
-    this.heldRows += rows
-    if (this.heldRows <= sortedRowsMax) return
+    this.bufferedRows += rows
+    if (this.bufferedRows <= sortedRowsMax) return
     if (use !== undefined)
       throw new AshlarError('LimitExceeded', refusalOfRows(use, `${sortedRowsMax} rows (sortedRowsMax)`))
     throw new AshlarError(
@@ -316,49 +306,53 @@ export class StatementContext {
     )
   }
 
-  /** Whether an operator that holds so much, and can go on with it on disk, is to do that. `uncounted`: rows that are not yet held. */
+  /** Whether an operator that buffers this much should continue on disk. `uncounted`: its rows that `holdRows` has not counted. */
   isSpillDue(rows: number, bytes: number, uncounted = 0): boolean {
     const { space, limits, memory } = this.script
     if (space === undefined) return false
-    if (bytes * spilledPart > limits.statementBytesMax && memory.isShort) return true
+    if (bytes * spillFraction > limits.statementBytesMax && memory.isShort) return true
     const { sortedRowsMax } = limits
-    // What is left is for operators that hold too few for a run.
-    const due = sortedRowsMax - Math.floor(sortedRowsMax / keptRowsPart)
-    return rows * spilledPart > sortedRowsMax && this.heldRows + uncounted + rowsAtOnce > due
+    const threshold = sortedRowsMax - Math.floor(sortedRowsMax / reservedRowsFraction)
+    return rows * spillFraction > sortedRowsMax && this.bufferedRows + uncounted + rowsPerMemoryCheck > threshold
   }
 
-  /** The same for rows that are a value as long as memory holds them. */
+  /** `isSpillDue` for rows that are a value and stay in memory as long as they fit. */
   isBeyondMemory(bytes: number): boolean {
     const { space, limits, memory } = this.script
     if (space === undefined) return false
-    return this.heldRows >= limits.sortedRowsMax || (bytes * spilledPart > limits.statementBytesMax && memory.isShort)
+    return (
+      this.bufferedRows >= limits.sortedRowsMax || (bytes * spillFraction > limits.statementBytesMax && memory.isShort)
+    )
   }
 
-  /** What is closed when nobody takes rows of the statement any more. */
-  closeLater(closable: Closable): void {
+  /** Registers a resource that is closed when the statement ends. */
+  closeAtEnd(closable: Closable): void {
     this.closables.push(closable)
   }
 
-  /** May be called again. */
+  /** Idempotent. */
   async close(): Promise<void> {
     for (const closable of this.closables.splice(0)) await closable.close()
   }
 
-  /** For one operator, which closes them; where `isSpillDue` was true. */
+  /** Sorted runs for one operator, which must close them. Only valid after `isSpillDue` returned true. */
   sortedRuns(): SortedRuns {
     const { space, limits } = this.script
     assert(space !== undefined, 'what is due to go to disk may go there')
     return new SortedRuns(space, runSizes(limits.statementBytesMax), () => this.yieldIfDue())
   }
 
-  /** Where the records of the next run are made, in an eighth of the statement's memory at most, which so many share. */
+  /** Buffer for the records of the next run: at most 1/8 of the statement's memory limit, divided by `sharing`. */
   recordArena(sharing: number): RecordArena {
     const { limits, memory } = this.script
-    const bytesMax = Math.max(arenaBytesMin, Math.min(arenaBytesMax, limits.statementBytesMax / arenaPart / sharing))
+    const bytesMax = Math.max(
+      arenaBytesMin,
+      Math.min(arenaBytesMax, limits.statementBytesMax / arenaFraction / sharing),
+    )
     return new RecordArena(2 ** Math.floor(Math.log2(bytesMax)), (bytes) => memory.chargeStatement(bytes))
   }
 
-  /** Counts edges that walks try. Throws LimitExceeded. */
+  /** Counts edges that path searches try. Throws LimitExceeded. */
   expand(edges: number): void {
     this.expansions += edges
     const { pathExpansionsMax } = this.script.limits
@@ -370,7 +364,7 @@ export class StatementContext {
   }
 }
 
-/** Throws LimitExceeded when the time is over, or the reason for which the client went away. */
+/** Throws LimitExceeded when the time limit is exceeded, or the reason of the cancellation. */
 export function checkRunning({ signal, clock, limits }: ScriptContext): void {
   signal?.throwIfAborted()
   if (!clock.isOver) return
@@ -380,7 +374,7 @@ export function checkRunning({ signal, clock, limits }: ScriptContext): void {
   )
 }
 
-function nameOf({ from, to }: KeyRange): string {
+function rangeKey({ from, to }: KeyRange): string {
   const text = (bound: Bytes | undefined): string => (bound === undefined ? '' : Buffer.from(bound).toString('latin1'))
   const lower = text(from)
   return `${lower.length} ${lower}${text(to)}`

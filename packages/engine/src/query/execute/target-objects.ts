@@ -1,8 +1,8 @@
-/** Objects that references in records name, found by the bytes of their OIDs: no text is made of these. Open addressing, since entries never leave alone. */
+/** Hash table of referenced objects, keyed by the bytes of their OIDs so that no OID text is built. Open addressing: entries are never removed. */
 import type { ObjectView } from '../evaluate/object-view.ts'
 
-/** Powers of two: places to begin with, and by how many times more there are once half of them are taken. */
-const placesMin = 64
+/** Powers of two: the initial capacity, and the growth factor once half of the slots are used. */
+const slotsMin = 64
 const growth = 4
 
 interface Target {
@@ -12,7 +12,7 @@ interface Target {
   readonly view: ObjectView
 }
 
-/** How many objects are kept at most, and bytes of their records. */
+/** Limits on the number of objects and on the bytes of their records. */
 export interface Room {
   readonly objects: number
   readonly bytes: number
@@ -20,11 +20,11 @@ export interface Room {
 
 export class TargetObjects {
   count = 0
-  private places: (Target | undefined)[] = []
+  private slots: (Target | undefined)[] = []
   private bytes = 0
   private readonly room: Room | undefined
 
-  /** Without `room`, whoever adds to it sees to how many there are. */
+  /** Without `room`, the caller limits the number of objects. */
   constructor(room?: Room) {
     this.room = room
   }
@@ -35,35 +35,35 @@ export class TargetObjects {
   }
 
   get(high: number, low: number): ObjectView | undefined {
-    return this.count === 0 ? undefined : this.places[this.placeOf(high, low)]?.view
+    return this.count === 0 ? undefined : this.slots[this.slotOf(high, low)]?.view
   }
 
-  /** Of an object that is not there yet. */
+  /** The object must not be in the table yet. */
   add(high: number, low: number, view: ObjectView): void {
-    if (this.count * 2 >= this.places.length) this.grow()
-    this.places[this.placeOf(high, low)] = { high, low, view }
+    if (this.count * 2 >= this.slots.length) this.grow()
+    this.slots[this.slotOf(high, low)] = { high, low, view }
     this.count++
     this.bytes += view.record.length
   }
 
-  /** Where it is, or is to be. */
-  private placeOf(high: number, low: number): number {
-    const { places } = this
-    const mask = places.length - 1
-    let place = (low ^ (low >>> 16) ^ high) & mask
+  /** Index of the entry, or of the free slot where it belongs. */
+  private slotOf(high: number, low: number): number {
+    const { slots } = this
+    const mask = slots.length - 1
+    let slot = (low ^ (low >>> 16) ^ high) & mask
     for (;;) {
-      const one = places[place]
-      if (one === undefined || (one.high === high && one.low === low)) return place
-      place = (place + 1) & mask
+      const entry = slots[slot]
+      if (entry === undefined || (entry.high === high && entry.low === low)) return slot
+      slot = (slot + 1) & mask
     }
   }
 
   private grow(): void {
-    const former = this.places
-    this.places = new Array(Math.max(placesMin, former.length * growth))
-    for (let i = 0; i < former.length; i++) {
-      const one = former[i]
-      if (one !== undefined) this.places[this.placeOf(one.high, one.low)] = one
+    const previous = this.slots
+    this.slots = new Array(Math.max(slotsMin, previous.length * growth))
+    for (let i = 0; i < previous.length; i++) {
+      const entry = previous[i]
+      if (entry !== undefined) this.slots[this.slotOf(entry.high, entry.low)] = entry
     }
   }
 }

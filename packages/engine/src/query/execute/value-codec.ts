@@ -1,10 +1,8 @@
-/** Values in memory as bytes of temporary files, exactly: only the process that has written them reads them. */
+/** Exact binary encoding of values in temporary files, which only the process that wrote them reads. */
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
 import { assert, unreachable } from '../../errors.ts'
 import type { ClassFormat } from '../../records/class-format.ts'
-import type { SchemaClass } from '../../schema/catalog.ts'
 import type { Oid } from '../../types/oid.ts'
-import type { BoundAssignment } from '../bind/bound.ts'
 import { NewObject } from '../evaluate/new-object.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
 import { ValuesView } from '../evaluate/values-view.ts'
@@ -14,7 +12,7 @@ const tags = {
   null: 1,
   false: 2,
   true: 3,
-  /** Whole, of 32 bits, and not -0. */
+  /** A 32-bit integer other than -0. */
   integer: 4,
   double: 5,
   bigint: 6,
@@ -29,16 +27,13 @@ const tags = {
   valuesView: 14,
 } as const
 
-/** Up to here a loop over the characters of a text beats a call into the runtime. */
+/** Up to this length a loop over the characters beats a call into the runtime. */
 const shortCharacters = 24
-/** What values share is told by its number, and stays in memory: a few formats and shapes, whatever the number of values. */
+/** Shared formats and shapes are written as numbers and stay in memory: there are few of them, however many values there are. */
 export class ValueCodec {
-  private readonly formats = new Numbered<ClassFormat>()
-  private readonly shapes = new Numbered<readonly string[]>()
-  private readonly shapeNumbers = new Map<string, number>()
-  private readonly made = new Numbered<Made>()
-  private readonly madeNumbers = new Map<readonly BoundAssignment[], number>()
-  /** Since others had their turn. */
+  private readonly formats = new Interned<ClassFormat>()
+  private readonly shapes = new Interned<readonly string[]>()
+  private readonly newObjects = new Interned<Pick<NewObject, 'cls' | 'assignments'>>()
 
   write(value: unknown, to: ByteWriter): void {
     switch (typeof value) {
@@ -67,7 +62,7 @@ export class ValueCodec {
     }
   }
 
-  /** `at`: where it begins; where it ends is left there. */
+  /** Reads the value at `from.at`, and advances it. */
   read(from: Position): unknown {
     const { bytes } = from
     const tag = bytes[from.at++]
@@ -103,7 +98,7 @@ export class ValueCodec {
       case tags.objectByKey:
         return this.readView(from, tag === tags.objectByKey)
       case tags.newObject: {
-        const { cls, assignments } = this.made.at(readCount(from))
+        const { cls, assignments } = this.newObjects.at(readCount(from))
         return new NewObject(cls, assignments, this.read(from) as readonly unknown[])
       }
       case tags.valuesView:
@@ -124,18 +119,18 @@ export class ValueCodec {
     } else if (value instanceof ObjectView) this.writeView(value, to)
     else if (value instanceof NewObject) {
       to.writeByte(tags.newObject)
-      to.writeUint32(this.numberOfMade(value))
+      to.writeUint32(this.newObjects.of({ cls: value.cls, assignments: value.assignments }, value.assignments))
       this.write(value.values, to)
     } else {
-      // A pair of a map, an edge, a moment with its offset.
+      // A map pair, an edge, or a moment with its offset.
       assert(
         Object.getPrototypeOf(value) === Object.prototype,
         'values of other classes are written in a way of their own',
       )
       const names = Object.keys(value)
       to.writeByte(tags.plain)
-      to.writeUint32(this.numberOfShape(names))
-      for (const held of Object.values(value)) this.write(held, to)
+      to.writeUint32(this.shapes.of(names, JSON.stringify(names)))
+      for (const element of Object.values(value)) this.write(element, to)
     }
   }
 
@@ -161,47 +156,23 @@ export class ValueCodec {
     for (let i = 0; i < count; i++) values.push(this.read(from))
     return values
   }
-
-  private numberOfShape(names: readonly string[]): number {
-    const name = JSON.stringify(names)
-    let number = this.shapeNumbers.get(name)
-    if (number === undefined) {
-      number = this.shapes.of(names)
-      this.shapeNumbers.set(name, number)
-    }
-    return number
-  }
-
-  private numberOfMade({ cls, assignments }: NewObject): number {
-    let number = this.madeNumbers.get(assignments)
-    if (number === undefined) {
-      number = this.made.of({ cls, assignments })
-      this.madeNumbers.set(assignments, number)
-    }
-    return number
-  }
 }
 
-interface Made {
-  readonly cls: SchemaClass
-  readonly assignments: readonly BoundAssignment[]
-}
-
-/** Where something is read. */
 export interface Position {
   readonly bytes: Buffer
   at: number
 }
 
-class Numbered<T> {
+class Interned<T> {
   private readonly all: T[] = []
-  private readonly numbers = new Map<T, number>()
+  private readonly numbers = new Map<unknown, number>()
 
-  of(one: T): number {
-    let number = this.numbers.get(one)
+  /** `key`: equal for equal values. */
+  of(value: T, key: unknown = value): number {
+    let number = this.numbers.get(key)
     if (number === undefined) {
-      number = this.all.push(one) - 1
-      this.numbers.set(one, number)
+      number = this.all.push(value) - 1
+      this.numbers.set(key, number)
     }
     return number
   }
@@ -222,7 +193,7 @@ function writeNumber(value: number, to: ByteWriter): void {
   }
 }
 
-/** Code unit by code unit, since a text may hold halves of surrogate pairs. */
+/** Writes UTF-16 code units, since a string may contain lone surrogates. */
 function writeText(value: string, to: ByteWriter): void {
   const { length } = value
   const isAscii = isAsciiText(value)
@@ -252,13 +223,13 @@ function writeBytes(bytes: Uint8Array, to: ByteWriter): void {
   to.writeBytes(bytes)
 }
 
-/** A copy: what they are read from is used again. */
+/** Copies, since the source buffer is reused. */
 function readBytes(from: Position): Buffer {
   const count = readCount(from)
   from.at += count
-  const copied = Buffer.allocUnsafe(count)
-  from.bytes.copy(copied, 0, from.at - count, from.at)
-  return copied
+  const copy = Buffer.allocUnsafe(count)
+  from.bytes.copy(copy, 0, from.at - count, from.at)
+  return copy
 }
 
 function readCount(from: Position): number {

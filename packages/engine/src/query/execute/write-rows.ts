@@ -1,4 +1,4 @@
-/** Rows as JSON text, in chunks: the first one soon, later ones large enough to be worth sending. */
+/** Serializes rows as JSON text in chunks: the first one early, later ones large enough to be worth sending. */
 
 import { JsonWriter } from '../../bytes/json-writer.ts'
 import { type LinkEntries, writeObjectJson } from '../../objects/representation.ts'
@@ -22,14 +22,14 @@ const noLinks: LinkEntries = new Map()
 
 export type WriteRow<R> = (json: JsonWriter, row: OutputRow<R>) => void
 
-/** The object as a read by OID shows it; throws `needsFetch` where its links have to be waited for. */
+/** Writes the object as a read by OID returns it; throws `needsFetch` where its links are not loaded yet. */
 export function writeObject(json: JsonWriter, view: ObjectView, { reader }: Pick<EvaluationContext, 'reader'>): void {
   const { format, oid, record } = view
   if (format === undefined) {
     json.ascii('null')
     return
   }
-  // Room for most of it at once: a buffer that doubles would be copied over and over.
+  // Reserves most of the space up front: growing by doubling would copy a long record repeatedly.
   if (isLongRecord(record)) json.to.makeRoom(record.length)
   const { linkAttributes } = format
   if (linkAttributes.length === 0) {
@@ -41,7 +41,7 @@ export function writeObject(json: JsonWriter, view: ObjectView, { reader }: Pick
   writeObjectJson(json, format, oid, record, links)
 }
 
-/** A value; OBJECT(ref) and `{*}` as the objects they name, also within collections, maps and records. */
+/** Writes a value; OBJECT(ref) and `{*}` are written as the objects they refer to, also within collections, maps and records. */
 function writeResult(json: JsonWriter, type: ValueType, value: unknown, context: StatementContext): void {
   if (value === null || value === undefined) {
     json.ascii('null')
@@ -50,51 +50,51 @@ function writeResult(json: JsonWriter, type: ValueType, value: unknown, context:
   if (type.kind === 'object') {
     if (value === noOid) json.ascii('null')
     else writeObject(json, context.reader.object(value as Oid), context)
-  } else if (type.kind === 'collection' && namesObjects(type.element)) {
+  } else if (type.kind === 'collection' && embedsObjects(type.element)) {
     json.ascii('[')
     writeEach(json, value as readonly unknown[], (element) => writeResult(json, type.element, element, context))
     json.ascii(']')
-  } else if (type.kind === 'map' && namesObjects(type.element)) {
+  } else if (type.kind === 'map' && embedsObjects(type.element)) {
     json.ascii('{')
-    writeEach(json, value as readonly MapPair[], ({ key, value: held }) => {
+    writeEach(json, value as readonly MapPair[], ({ key, value: element }) => {
       json.string(String(key))
       json.ascii(':')
-      writeResult(json, type.element, held, context)
+      writeResult(json, type.element, element, context)
     })
     json.ascii('}')
-  } else if (type.kind === 'record' && namesObjects(type)) {
+  } else if (type.kind === 'record' && embedsObjects(type)) {
     json.ascii('{')
     writeEach(json, type.fields, (field, i) => {
-      const held = (value as readonly unknown[])[i]
-      if (field.isSpread === true) return writeSpread(json, field.type, held, context)
+      const element = (value as readonly unknown[])[i]
+      if (field.isSpread === true) return writeSpread(json, field.type, element, context)
       json.string(field.name)
       json.ascii(':')
-      writeResult(json, field.type, held, context)
+      writeResult(json, field.type, element, context)
     })
     json.ascii('}')
   } else writeValue(json, type, value, context.catalog)
 }
 
-const namingTypes = new WeakMap<ValueType, boolean>()
+const embeddingTypes = new WeakMap<ValueType, boolean>()
 
-/** Values are written with what objects hold that they name, or with what is shown of one of their parts. */
-function namesObjects(type: ValueType): boolean {
+/** Whether values of the type are written with the contents of the objects they refer to, or with spread fields. */
+function embedsObjects(type: ValueType): boolean {
   if (type.kind === 'object') return true
   if (type.kind !== 'collection' && type.kind !== 'map' && type.kind !== 'record') return false
-  let names = namingTypes.get(type)
+  let names = embeddingTypes.get(type)
   if (names === undefined) {
     names =
       type.kind === 'record'
-        ? type.fields.some((field) => field.isSpread === true || namesObjects(field.type))
-        : namesObjects(type.element)
-    namingTypes.set(type, names)
+        ? type.fields.some((field) => field.isSpread === true || embedsObjects(field.type))
+        : embedsObjects(type.element)
+    embeddingTypes.set(type, names)
   }
   return names
 }
 
-/** What one part has to wait for does not keep the others from asking for theirs. Throws `needsFetch`: what was written is of no use then. */
+/** Writes every part even if one throws `needsFetch`, so that all missing data is requested in one trip. Rethrows it: the output is void then. */
 function writeEach<T>(json: JsonWriter, parts: readonly T[], write: (part: T, i: number) => void): void {
-  let isMissing = false
+  let needsRetry = false
   const start = json.to.length
   for (let i = 0; i < parts.length; i++) {
     if (json.to.length > start) json.ascii(',')
@@ -102,13 +102,13 @@ function writeEach<T>(json: JsonWriter, parts: readonly T[], write: (part: T, i:
       write(parts[i] as T, i)
     } catch (error) {
       if (error !== needsFetch) throw error
-      isMissing = true
+      needsRetry = true
     }
   }
-  if (isMissing) throw needsFetch
+  if (needsRetry) throw needsFetch
 }
 
-/** What is shown of an object, without its braces. */
+/** Writes the fields of an object without its braces. */
 function writeSpread(json: JsonWriter, type: ValueType, value: unknown, context: StatementContext): void {
   const start = json.to.length
   writeResult(json, type, value, context)
@@ -119,7 +119,7 @@ function writeSpread(json: JsonWriter, type: ValueType, value: unknown, context:
 
 export type WriteResult = (json: JsonWriter, value: unknown, context: StatementContext) => void
 
-/** `writeResult` of values of one type: what is asked of the type is asked once for all rows. */
+/** `writeResult` for one type: the dispatch on the type is done once for all rows. */
 export function resultWriter(type: ValueType): WriteResult {
   if (!isScalar(type)) return (json, value, context) => writeResult(json, type, value, context)
   const { writeJson } = scalarKinds[type.kind]
@@ -129,9 +129,8 @@ export function resultWriter(type: ValueType): WriteResult {
   }
 }
 
-const rowsBetweenLooks = 16
+const rowsPerTimeCheck = 16
 
-/** Chunks of rows. */
 export async function* writeRows<R>(
   batches: AsyncIterable<readonly OutputRow<R>[]>,
   write: WriteRow<R>,
@@ -160,11 +159,11 @@ export async function* writeRows<R>(
         yield writer.take()
         isSent = true
       }
-      // What a row has may take long to be worked out, and be a few bytes: thousands of such rows fill no chunk.
-      if (written % rowsBetweenLooks === 0 && context.isTurnDue) await context.turn()
+      // Short rows that are slow to compute may never fill a chunk, so time is checked independently of chunks.
+      if (written % rowsPerTimeCheck === 0 && context.isTurnDue) await context.turn()
     }
     context.wroteRows(rows.length)
-    // The first rows do not wait for others.
+    // The first rows are sent without waiting for a full chunk.
     if (!isSent && writer.json.to.length > 0) {
       yield writer.take()
       isSent = true
@@ -176,58 +175,57 @@ export async function* writeRows<R>(
   writer.end()
 }
 
-const usualBytes = 1_048_576
+const handedOverBytesMin = 1_048_576
 
-/** What the last statement has written its rows to, for the next one: it has grown to what a chunk takes. */
+/** Output buffer of the last statement, reused by the next: it has already grown to the size of a chunk. */
 let spare: Buffer | undefined
 const spareBytesMax = 131_072
 
-/** Writes rows into chunks. Its buffer is held by the statement, until it is given away. */
+/** Writes rows into chunks. Its buffer is charged to the statement until ownership passes to a chunk. */
 export class ChunkWriter {
   json: JsonWriter
-  /** Of the rows that are written whole. */
+  /** Offsets of the complete rows. */
   starts: number[] = []
   private bytes = 0
   private readonly context: StatementContext
 
   constructor(context: StatementContext) {
     this.context = context
-    this.json = this.fresh()
+    this.json = this.newWriter()
   }
 
-  /** What was written so far. */
   take(): RowChunk {
     const { starts } = this
     const { to } = this.json
     this.starts = []
-    if (to.length < usualBytes) {
+    if (to.length < handedOverBytesMin) {
       const bytes = to.copy()
       to.reset()
       return { bytes, starts }
     }
-    this.json = this.fresh()
+    this.json = this.newWriter()
     this.context.hold(0, -this.bytes)
     this.bytes = 0
     return { bytes: to.bytes.subarray(0, to.length), starts }
   }
 
-  /** After the last chunk: nothing is written any more. */
+  /** Called after the last chunk; nothing may be written afterwards. */
   end(): void {
     const { bytes } = this.json.to
     if (bytes.length <= spareBytesMax && bytes.length > (spare?.length ?? 0)) spare = bytes
   }
 
-  private fresh(): JsonWriter {
-    const room = spare
+  private newWriter(): JsonWriter {
+    const buffer = spare
     spare = undefined
     return new JsonWriter((bytes) => {
       this.context.hold(0, bytes)
       this.bytes += bytes
-    }, room)
+    }, buffer)
   }
 }
 
-/** All that the rows wait for is asked for in one trip, not row by row. */
+/** Requests everything that the rows need in one round trip, instead of row by row. */
 async function fetchFor<R>(
   rows: readonly OutputRow<R>[],
   write: WriteRow<R>,
@@ -247,13 +245,13 @@ async function fetchFor<R>(
   await context.fetchMissing()
 }
 
-/** One value as a row; what it refers to is fetched first. */
+/** A single value as a row; objects that it refers to are fetched first. */
 export async function rowOf(type: ValueType, value: unknown, context: StatementContext): Promise<RowChunk> {
   const rows = evaluateRows(context, [value], () => rowBy((json) => writeResult(json, type, value, context)))
   return (rows instanceof Promise ? await rows : rows)[0] as RowChunk
 }
 
-/** One value that refers to nothing that would have to be read. */
+/** A single value that needs no reads. */
 export function valueRow(type: ValueType, value: unknown, context: StatementContext): RowChunk {
   return rowBy((json) => writeValue(json, type, value, context.catalog))
 }

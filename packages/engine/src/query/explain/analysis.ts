@@ -1,4 +1,4 @@
-/** EXPLAIN ANALYZE: which statement of a text is under way, what it takes, and what the request holds meanwhile. */
+/** EXPLAIN ANALYZE: tracks which statement of a text is running, and records its time and the peak memory of the request. */
 
 import type { RequestMemory } from '../../budget/request-memory.ts'
 import { assert } from '../../errors.ts'
@@ -6,19 +6,19 @@ import type { TimeSlice } from '../../store/time-slice.ts'
 import type { Statement } from '../language/ast.ts'
 import { StatementProbe } from './statement-probe.ts'
 
-/** About what is noted of a statement takes in memory. */
+/** Approximate memory of a statement's measurements. */
 export const probeBytes = 2_000
 
 export interface AnalyzedStatement {
   readonly probe: StatementProbe
-  /** What the request was charged with at most: by the statement and what it uses of those before. */
+  /** Peak of the bytes charged to the request, by the statement and for values of earlier ones. */
   heldBytesMax: number
-  /** The same of its transaction. */
+  /** Peak of the bytes charged to its transaction. */
   changedBytesMax: number
 }
 
 export class Analysis {
-  /** Those that are not part of another one, in the order in which they were carried out. */
+  /** Top-level statements, in execution order. */
   readonly statements: AnalyzedStatement[] = []
   private readonly slice: MeasuredSlice
   private readonly memory: RequestMemory
@@ -29,13 +29,13 @@ export class Analysis {
     this.memory = memory
   }
 
-  /** Of the statement under way. */
+  /** The running statement. */
   get current(): StatementProbe | undefined {
     return this.probe
   }
 
-  /** Carries out a statement, which is part of the one under way where there is one. */
-  async within<T>(statement: Statement, carryOut: () => Promise<T>): Promise<T> {
+  /** Runs a statement, as a part of the running one if there is one. */
+  async within<T>(statement: Statement, execute: () => Promise<T>): Promise<T> {
     const { memory, probe: outer } = this
     const nowMs = (): number => performance.now() - this.slice.pausedMs
     const probe = outer === undefined ? new StatementProbe(statement, nowMs) : outer.part(statement)
@@ -44,7 +44,7 @@ export class Analysis {
     this.probe = probe
     const started = nowMs()
     try {
-      return await carryOut()
+      return await execute()
     } finally {
       probe.measured.ms += nowMs() - started
       probe.ended()
@@ -54,21 +54,21 @@ export class Analysis {
     }
   }
 
-  /** The same of part of the one under way, whose rows are taken later: it ends when no more are taken. */
+  /** Runs a part of the running statement whose rows are consumed later: it ends when its rows do. */
   async streaming<T, S extends Rows<T>>(statement: Statement, start: () => Promise<S & Rows<T>>): Promise<S> {
     const probe = this.probe?.part(statement)
     assert(probe !== undefined, 'it is part of another statement')
     if (probe.loops === 0) this.memory.chargeRequest(probeBytes)
     try {
       const rows = await this.during(probe, start)
-      return { ...rows, batches: this.taken(rows.batches, probe) }
+      return { ...rows, batches: this.measuredBatches(rows.batches, probe) }
     } catch (error) {
       probe.ended()
       throw error
     }
   }
 
-  private async *taken<T>(batches: AsyncGenerator<T>, probe: StatementProbe): AsyncGenerator<T> {
+  private async *measuredBatches<T>(batches: AsyncGenerator<T>, probe: StatementProbe): AsyncGenerator<T> {
     try {
       for (;;) {
         const next = await this.during(probe, () => batches.next())
@@ -81,14 +81,14 @@ export class Analysis {
     }
   }
 
-  /** The time counts as the statement's, and what is carried out meanwhile as part of it. */
-  private async during<T>(probe: StatementProbe, carryOut: () => Promise<T>): Promise<T> {
+  /** Attributes the time to the statement, and nested statements to it as parts. */
+  private async during<T>(probe: StatementProbe, execute: () => Promise<T>): Promise<T> {
     const nowMs = (): number => performance.now() - this.slice.pausedMs
     const { probe: outer } = this
     this.probe = probe
     const started = nowMs()
     try {
-      return await carryOut()
+      return await execute()
     } finally {
       probe.measured.ms += nowMs() - started
       this.probe = outer
@@ -100,7 +100,7 @@ interface Rows<T> {
   readonly batches: AsyncGenerator<T>
 }
 
-/** Knows for how long others had their turns. */
+/** Measures the time spent yielding. */
 export class MeasuredSlice implements TimeSlice {
   pausedMs = 0
   private readonly slice: TimeSlice

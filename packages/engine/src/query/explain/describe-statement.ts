@@ -1,30 +1,30 @@
-/** The plan of a statement as EXPLAIN replies it: operators, nested statements, and what was measured. */
+/** Describes the plan of a statement as EXPLAIN returns it: operators, nested statements and measurements. */
 import type { Statement } from '../language/ast.ts'
 import { shownPart } from '../language/query-error.ts'
 import type { AnalyzedStatement } from './analysis.ts'
 import { describeMeasures, describePlan, type Measures } from './explain-node.ts'
 import type { StatementProbe } from './statement-probe.ts'
 
-/** JSON. */
+/** JSON object. */
 export type DescribedPlan = Readonly<Record<string, unknown>>
 
-/** What is seen from a statement alone. */
+/** Details that follow from the statement alone. */
 export type DetailsOf = (statement: Statement, text: string) => DescribedPlan
 
-/** A statement that was planned, and not carried out. */
+/** Describes a statement that was planned, but not executed. */
 export function describePlanned(probe: StatementProbe, text: string, detailsOf: DetailsOf): DescribedPlan {
   return { statement: shownPart(text, probe.statement), ...describe(probe, text, detailsOf) }
 }
 
-/** A statement that was carried out. */
+/** Describes a statement that was executed. */
 export function describeAnalyzed(
   analyzed: AnalyzedStatement,
   text: string,
   detailsOf: DetailsOf,
-  isMemoryTold: boolean,
+  showsMemory: boolean,
 ): DescribedPlan {
   const { probe, heldBytesMax, changedBytesMax } = analyzed
-  if (!isMemoryTold) return describePlanned(probe, text, detailsOf)
+  if (!showsMemory) return describePlanned(probe, text, detailsOf)
   const memory = { heldBytesMax, ...(changedBytesMax === 0 ? {} : { changedBytesMax }) }
   return { ...describePlanned(probe, text, detailsOf), ...memory }
 }
@@ -32,18 +32,18 @@ export function describeAnalyzed(
 function describe(probe: StatementProbe, text: string, detailsOf: DetailsOf): DescribedPlan {
   const { statement, loops, refusal, entriesCounted } = probe
   const isAnalyzed = probe.nowMs !== undefined
-  const [plan, ...others] = probe.operators().map((operator) => describePlan(operator, isAnalyzed))
+  const [plan, ...otherPlans] = probe.operators().map((operator) => describePlan(operator, isAnalyzed))
   const parts = [...probe.parts.values()].map((part) => ({
     statement: shownPart(text, part.statement),
     ...describe(part, text, detailsOf),
   }))
-  const own = plan ?? { operator: statement.kind }
+  const planDetails = plan ?? { operator: statement.kind }
   const within = parts.length === 0 ? {} : plan === undefined ? { inputs: parts } : { nested: parts }
   return {
-    ...own,
+    ...planDetails,
     ...detailsOf(statement, text),
     ...within,
-    ...(others.length === 0 ? {} : { otherPlans: others }),
+    ...(otherPlans.length === 0 ? {} : { otherPlans }),
     ...(refusal === undefined ? {} : { notPlanned: refusal }),
     ...(loops === 1 ? {} : { loops }),
     ...(entriesCounted === 0 ? {} : { entriesCounted }),
@@ -51,7 +51,7 @@ function describe(probe: StatementProbe, text: string, detailsOf: DetailsOf): De
   }
 }
 
-/** With all that lies within. */
+/** Including nested statements. */
 function measuresOf({ measured, parts }: StatementProbe): Measures {
   const total = { ...measured }
   for (const part of parts.values()) {

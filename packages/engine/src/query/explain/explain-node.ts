@@ -1,59 +1,57 @@
-/** Plans as EXPLAIN shows them: operators, each over those from which its rows come. */
+/** Plan tree of EXPLAIN: operators with the operators that produce their input rows. */
 import { planInputsMax, planTextCharactersMax } from '../../limits.ts'
 
 export interface ExplainNode {
   readonly operator: string
-  /** What it does, by name: the index, the predicate, the key. */
+  /** Named properties: the index, the predicate, the key. */
   readonly details: Readonly<Record<string, unknown>>
-  /** How many rows it was expected to find; undefined where that is not estimated, or only known when the statement runs. */
+  /** Estimated number of rows; undefined where it is not estimated, or only known at run time. */
   estimated?: number
-  /** An index that would help, if what was found bears it out. */
+  /** An index that would help, if the counts confirm it. */
   hint?: IndexHint
-  /** The access paths among which this one was chosen. */
+  /** The access paths that were considered. */
   candidates?: readonly Candidate[]
-  /** What it has looked at: objects, index entries or edges. Of operators that only take rows, those of their inputs. */
+  /** Objects, index entries or edges that were examined. For operators that only consume rows: the rows of their inputs. */
   examined: number
   returned: number
   readonly inputs: readonly ExplainNode[]
-  /** What it has written to disk because memory did not hold it. */
+  /** Data written to disk because memory was short. */
   spilled?: Spilled
-  /** It only takes rows from others, and looks at nothing itself. */
+  /** The operator only consumes rows of its inputs. */
   readonly takesRows?: boolean
-  /** Of operators that ANALYZE measures apart from others; including what lies below. */
+  /** For operators that ANALYZE measures separately; includes their inputs. */
   measured?: Measures
 }
 
 export interface IndexHint {
-  /** CREATE INDEX …, as a request would write it. */
+  /** CREATE INDEX …, as a request would contain it. */
   readonly statement: string
-  /** How many objects it would have the statement read; undefined: those that are found. */
+  /** Number of objects that the statement would read with the index; undefined: the number returned. */
   readonly rows: number | undefined
-  /** It is told before anything was found, too. */
+  /** The hint is also given without measurements. */
   readonly isLikely: boolean
 }
 
 export interface Spilled {
-  /** Sorted parts, without those that were merged of others. */
+  /** Sorted runs, not counting merged runs. */
   runs: number
-  /** Written in all. */
+  /** Total bytes written. */
   bytes: number
 }
 
-/** What was measured of an operator, together with those from which its rows come. */
+/** Measurements of an operator including its inputs. */
 export interface Measures {
   ms: number
-  /** Objects that were read by their OIDs. */
   objectsRead: number
-  /** Link entries that were read. */
   linksRead: number
 }
 
 /** An access path that was considered. */
 export interface Candidate {
   readonly plan: ExplainNode
-  /** Undefined: another one was taken before it was estimated, or it depends on values that are only known at run time. */
+  /** Undefined where another path was chosen before this one was estimated, or where it depends on run-time values. */
   readonly estimated: number | undefined
-  /** Counting ended there: it gives as many rows or more. */
+  /** The estimate is a lower bound, at which counting stopped. */
   readonly isAtLeast: boolean
   readonly isChosen: boolean
 }
@@ -66,7 +64,7 @@ export function explainNode(
   return { operator, details, inputs, examined: 0, returned: 0 }
 }
 
-/** Of an operator that only takes rows from others, and looks at nothing itself. */
+/** Plan of an operator that only consumes rows of its inputs. */
 export function rowOperatorPlan(
   operator: string,
   details: Readonly<Record<string, unknown>>,
@@ -79,7 +77,7 @@ export function newMeasures(): Measures {
   return { ms: 0, objectsRead: 0, linksRead: 0 }
 }
 
-/** What another run of the same plan has counted. */
+/** Adds the counts of another run of the same plan. */
 export function addCounts(to: ExplainNode, from: ExplainNode): void {
   to.examined += from.examined
   to.returned += from.returned
@@ -106,15 +104,15 @@ function addMeasures(to: Measures, from: Measures): void {
   to.linksRead += from.linksRead
 }
 
-/** `isAnalyzed`: with what was counted. */
+/** `isAnalyzed`: includes measurements. */
 export function describePlan(plan: ExplainNode, isAnalyzed: boolean): Record<string, unknown> {
   const { operator, details, estimated, candidates, hint, inputs } = plan
   return {
     operator,
-    ...cutTexts(details),
+    ...shortenTexts(details),
     ...(estimated === undefined ? {} : { estimatedRows: estimated }),
     ...(candidates === undefined || candidates.length === 0 ? {} : { candidates: candidates.map(describeCandidate) }),
-    ...(hint !== undefined && isBorneOut(hint, plan, isAnalyzed) ? { hint: hint.statement } : {}),
+    ...(hint !== undefined && isConfirmed(hint, plan, isAnalyzed) ? { hint: hint.statement } : {}),
     ...(isAnalyzed ? countsOf(plan) : {}),
     ...(inputs.length === 0
       ? {}
@@ -123,28 +121,28 @@ export function describePlan(plan: ExplainNode, isAnalyzed: boolean): Record<str
   }
 }
 
-/** An index that has the statement read this part of what it looks at is worth its writes. */
-const hintShare = 8
+/** A hint is given if the index reduces the examined objects to at most 1/8. */
+const hintReductionMin = 8
 
-function isBorneOut({ rows, isLikely }: IndexHint, { examined, returned }: ExplainNode, isAnalyzed: boolean): boolean {
-  return isAnalyzed ? (rows ?? returned) * hintShare <= examined : isLikely
+function isConfirmed({ rows, isLikely }: IndexHint, { examined, returned }: ExplainNode, isAnalyzed: boolean): boolean {
+  return isAnalyzed ? (rows ?? returned) * hintReductionMin <= examined : isLikely
 }
 
-/** Long lists of values would come once more with each index that could answer the condition. */
-function cutTexts(details: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(details).map(([name, detail]) => [name, cut(detail)]))
+/** Shortens texts: long lists of values would be repeated for each candidate index. */
+function shortenTexts(details: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(details).map(([name, detail]) => [name, shortened(detail)]))
 }
 
-function cut(detail: unknown): unknown {
-  if (Array.isArray(detail)) return detail.map(cut)
+function shortened(detail: unknown): unknown {
+  if (Array.isArray(detail)) return detail.map(shortened)
   const isLong = typeof detail === 'string' && detail.length > planTextCharactersMax
   return isLong ? `${detail.slice(0, planTextCharactersMax)}…` : detail
 }
 
 function countsOf({ takesRows, examined, returned, inputs, measured, spilled }: ExplainNode): Record<string, unknown> {
-  const taken = inputs.at(-1)?.returned ?? 0
+  const inputRows = inputs.at(-1)?.returned ?? 0
   return {
-    examined: takesRows === true ? taken : examined,
+    examined: takesRows === true ? inputRows : examined,
     returned,
     ...(spilled === undefined ? {} : { spilledRuns: spilled.runs, spilledBytes: spilled.bytes }),
     ...(measured === undefined ? {} : describeMeasures(measured)),
@@ -155,7 +153,7 @@ export function describeMeasures({ ms, objectsRead, linksRead }: Measures): Reco
   return { objectsRead, linksRead, milliseconds: roundedMs(ms) }
 }
 
-/** To the microsecond. */
+/** Rounds to microseconds. */
 function roundedMs(ms: number): number {
   return Math.round(ms * 1_000) / 1_000
 }

@@ -1,10 +1,10 @@
-/** Counts for operators that one loop carries out together, without handing rows from one to the next. */
+/** Row counts of operators that are fused into one loop. */
 import type { ExplainNode } from './explain-node.ts'
 
 interface LoopReads {
-  /** All objects are scanned: what the access path examines are these. */
+  /** All objects are scanned: the access path examines the objects themselves. */
   readonly isScan: boolean
-  /** The access path counts the entries that it examines by itself. */
+  /** The access path counts the entries that it examines. */
   readonly countsEntries: boolean
   readonly reader: { objectsRead: number }
 }
@@ -17,7 +17,7 @@ export class LoopCounts {
   private readonly above: readonly ExplainNode[]
   private readonly reads: LoopReads
 
-  /** `root`: of the plan, in which each operator has one input. */
+  /** `root`: root of the plan, in which each operator has one input. */
   constructor(root: ExplainNode, reads: LoopReads) {
     const chain = [root]
     for (let [node] = root.inputs; node?.takesRows === true; [node] = node.inputs) chain.push(node)

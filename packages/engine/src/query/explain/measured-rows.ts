@@ -1,8 +1,8 @@
-/** What the rows of an operator take, noted batch by batch. */
+/** Measures the time and reads of an operator, batch by batch. */
 import { type ExplainNode, newMeasures } from './explain-node.ts'
 import type { ReadCounts } from './statement-probe.ts'
 
-/** `nowMs`: see `StatementProbe`. Rows are asked for one operator after the other: what lies below is included. */
+/** `nowMs`: see `StatementProbe`. Batches are pulled one at a time, so that the measurements include the operator's inputs. */
 export async function* measuredRows<T>(
   batches: AsyncIterable<T>,
   operator: ExplainNode,

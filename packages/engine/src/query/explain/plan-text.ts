@@ -1,9 +1,9 @@
-/** Plans as indented text, an operator a line, with what it takes rows from below it. */
+/** Formats plans as indented text: one operator per line, with its inputs below. */
 import type { DescribedPlan } from './describe-statement.ts'
 
-/** Of one statement, with the line break at its end; `isHeaded`: one of several, which begins with its own text. */
+/** Text of one statement, ending with a line break. `isHeaded`: one of several, preceded by its source. */
 export function planText(plan: DescribedPlan, isHeaded: boolean): string {
-  const header = isHeaded ? [`Statement: ${shown(plan.statement)}`] : []
+  const header = isHeaded ? [`Statement: ${displayText(plan.statement)}`] : []
   return [...header, ...statementLines(plan), ''].join('\n')
 }
 
@@ -16,11 +16,11 @@ function statementLines(plan: DescribedPlan): string[] {
     const changed = changedBytesMax === undefined ? '' : ` changed=${changedBytesMax}`
     lines.push(`Peak memory in bytes: held=${heldBytesMax}${changed}`)
   }
-  if (milliseconds !== undefined) lines.push(`Execution time: ${shownMs(milliseconds)} ms`)
+  if (milliseconds !== undefined) lines.push(`Execution time: ${formatMs(milliseconds)} ms`)
   return lines
 }
 
-/** Fields that have a place of their own, or belong to the statement as a whole. */
+/** Fields that are displayed elsewhere, or belong to the statement as a whole. */
 const placedFields: ReadonlySet<string> = new Set([
   'operator',
   'statement',
@@ -47,23 +47,23 @@ const placedFields: ReadonlySet<string> = new Set([
   'changedBytesMax',
 ])
 
-/** `depth`: how many operators take rows from it. */
+/** `depth`: depth in the plan tree. */
 function treeLines(plan: DescribedPlan, depth: number): string[] {
   const indent = depth === 0 ? '' : ' '.repeat(6 * depth - 4)
   const below = ' '.repeat(6 * depth + 2)
   const lines = [`${indent}${depth === 0 ? '' : '->  '}${titleOf(plan)}${estimateOf(plan)}${countsOf(plan)}`]
   for (const [name, value] of Object.entries(plan)) {
-    const isTold = value !== undefined && value !== null && value !== false && !placedFields.has(name)
-    if (isTold) lines.push(`${below}${labelOf(name)}: ${shown(value)}`)
+    const isDisplayed = value !== undefined && value !== null && value !== false && !placedFields.has(name)
+    if (isDisplayed) lines.push(`${below}${labelOf(name)}: ${displayText(value)}`)
   }
   for (const candidate of plansIn(plan.candidates)) {
-    const conditions = candidate.conditions === undefined ? '' : ` (${shown(candidate.conditions)})`
+    const conditions = candidate.conditions === undefined ? '' : ` (${displayText(candidate.conditions)})`
     const chosen = candidate.isChosen === true ? ', chosen' : ''
     lines.push(`${below}Candidate: ${titleOf(candidate)}${conditions}${estimateOf(candidate)}${chosen}`)
   }
   for (const input of plansIn(plan.inputs)) lines.push(...treeLines(input, depth + 1))
   for (const nested of plansIn(plan.nested)) {
-    lines.push(`${below}Nested: ${shown(nested.statement)}`, ...treeLines(nested, depth + 1))
+    lines.push(`${below}Nested: ${displayText(nested.statement)}`, ...treeLines(nested, depth + 1))
   }
   for (const other of plansIn(plan.otherPlans)) lines.push(`${below}At other times:`, ...treeLines(other, depth + 1))
   return lines
@@ -90,13 +90,13 @@ function countsOf(plan: DescribedPlan): string {
     ...(returned === undefined ? [] : [`examined=${examined}`, `rows=${returned}`]),
     ...(spilledRuns === undefined ? [] : [`spilled: runs=${spilledRuns}`, `bytes=${spilledBytes}`]),
     ...(milliseconds === undefined ? [] : [`objects=${objectsRead}`, `links=${linksRead}`]),
-    ...(milliseconds === undefined ? [] : [`time=${shownMs(milliseconds)} ms`]),
+    ...(milliseconds === undefined ? [] : [`time=${formatMs(milliseconds)} ms`]),
     ...(loops === undefined ? [] : [`loops=${loops}`]),
   ]
   return parts.length === 0 ? '' : `  (${parts.join(' ')})`
 }
 
-function shownMs(ms: unknown): string {
+function formatMs(ms: unknown): string {
   return Number(ms).toFixed(3)
 }
 
@@ -113,9 +113,9 @@ function capitalized(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** On one line, whatever the text of the statement has. */
-function shown(value: unknown): string {
+/** On one line, whatever white space the value contains. */
+function displayText(value: unknown): string {
   if (value === true) return 'yes'
-  if (Array.isArray(value)) return value.map(shown).join(', ')
+  if (Array.isArray(value)) return value.map(displayText).join(', ')
   return String(value).replace(/\s+/g, ' ')
 }

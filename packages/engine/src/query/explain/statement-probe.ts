@@ -1,8 +1,8 @@
-/** What EXPLAIN notes of one statement: its operators with what they have counted, and the statements within it. */
+/** Measurements of one statement for EXPLAIN: its operators with their counts, and its nested statements. */
 import type { Statement } from '../language/ast.ts'
 import { addCounts, type ExplainNode, type Measures, newMeasures } from './explain-node.ts'
 
-/** What a context that the statement reads with has counted. */
+/** Read counters of a context that the statement reads with. */
 export interface ReadCounts {
   readonly reader: { readonly objectsRead: number; readonly linksRead: number }
   readonly entriesCounted: number
@@ -10,21 +10,21 @@ export interface ReadCounts {
 
 export class StatementProbe {
   readonly statement: Statement
-  /** Undefined where the statement is planned and not carried out; else the time, without others' turns. */
+  /** Undefined where the statement is only planned; else a clock that excludes time spent yielding. */
   readonly nowMs: (() => number) | undefined
-  /** Nested statements and those of a body, in the order in which they were met. */
+  /** Nested statements and statements of a body, in order of first execution. */
   readonly parts = new Map<Statement, StatementProbe>()
   /** Time includes the parts; objects and links do not. */
   readonly measured: Measures = newMeasures()
-  /** How often it was carried out. */
+  /** Number of executions. */
   loops = 0
   /** Index and link entries that were counted to choose access paths. */
   entriesCounted = 0
-  /** Why there is no plan. */
+  /** Reason why there is no plan. */
   refusal: string | undefined
-  /** The operator from which the reply's rows come, so far. */
+  /** Operator that produces the rows of the reply so far. */
   root: ExplainNode | undefined
-  /** By shape: the access path may be another one each time that the statement is carried out. */
+  /** By shape: each execution may choose another access path. */
   private readonly plans = new Map<string, ExplainNode>()
   private contexts: ReadCounts[] = []
 
@@ -46,7 +46,7 @@ export class StatementProbe {
     this.contexts.push(context)
   }
 
-  /** It was planned, or carried out, once. */
+  /** Called after each planning or execution. */
   ended(): void {
     this.loops++
     for (const { reader, entriesCounted } of this.contexts) {
@@ -59,18 +59,18 @@ export class StatementProbe {
     this.root = undefined
     if (root === undefined) return
     const shape = JSON.stringify(shapeOf(root))
-    const known = this.plans.get(shape)
-    if (known === undefined) this.plans.set(shape, root)
-    else addCounts(known, root)
+    const existing = this.plans.get(shape)
+    if (existing === undefined) this.plans.set(shape, root)
+    else addCounts(existing, root)
   }
 
-  /** One, where the statement has a plan; several where it was carried out in several ways. */
+  /** One plan, or several where executions used different ones. */
   operators(): readonly ExplainNode[] {
     return [...this.plans.values()]
   }
 }
 
-/** The operators and what they do, without what was counted. No text yet: a text within a text within a text has its quotes doubled each time. */
+/** Operators and details without counts. Not serialized here: nested serialization would double quotes at each level. */
 function shapeOf({ operator, details, inputs }: ExplainNode): readonly unknown[] {
   return [operator, details, inputs.map(shapeOf)]
 }

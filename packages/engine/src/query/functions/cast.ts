@@ -1,4 +1,4 @@
-/** CAST: a value as one of another type (docs/query-language.md, Operators). A text that is no such value gives null. */
+/** CAST: converts values to another type (docs/query-language.md, Operators). Strings that cannot be converted give null. */
 import { ValueError } from '../../types/logical-type.ts'
 import type { TypeExpression } from '../language/ast.ts'
 import { valueOfText } from '../values/coerce.ts'
@@ -19,7 +19,7 @@ const kindOfWord: ReadonlyMap<string, ScalarKind> = new Map(
   Object.entries(scalarKinds).flatMap(([kind, { words }]) => words.map((word) => [word, kind as ScalarKind])),
 )
 
-/** Undefined for a name that is no logical type of single values, and so may be a class. */
+/** Undefined for names that are no logical type of single values, and so may be a class. */
 export function castTarget(type: TypeExpression): ScalarType | undefined {
   const word = type.name.toLowerCase()
   const kind = kindOfWord.get(word)
@@ -32,10 +32,10 @@ export function castTarget(type: TypeExpression): ScalarType | undefined {
   return kind === 'real' && isSingle ? { kind, isSingle: true } : { kind }
 }
 
-/** Types as CAST takes them, for near names. */
+/** Type names that CAST accepts, for suggestions. */
 export const castTypes: readonly string[] = [...kindOfWord.keys()].map((word) => wordOfType(word))
 
-/** Undefined where there is no way from one to the other. */
+/** Undefined where the conversion does not exist. */
 export function castFor(from: ValueType, to: ScalarType, formats: TextFormats): Convert | undefined {
   const convert = conversion(from, to, formats)
   return convert && to.isSingle === true ? (value) => single(convert(value)) : convert

@@ -1,4 +1,4 @@
-/** YEAR, DAY_OF_WEEK, HOUR and the like. Weeks are those of ISO 8601: they begin on Monday. */
+/** Date and time functions. Weeks follow ISO 8601: they begin on Monday. */
 import { formatDay, parseDay, ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
 import { monthNames } from '../values/text-format.ts'
 import { integerType, realType, stringType } from '../values/value-type.ts'
@@ -6,7 +6,7 @@ import type { FunctionDefinition } from './function-definition.ts'
 
 const dayNames = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
 
-/** 0001-01-01 was a Monday. 1 = Monday. */
+/** 1 = Monday; 0001-01-01 was a Monday. */
 function dayOfWeek(days: number): number {
   return (days % 7) + 1
 }
@@ -15,7 +15,7 @@ function partOf(days: number, part: 0 | 1 | 2): number {
   return Number(formatDay(days).split('-')[part])
 }
 
-/** The week of the year to which the week's Thursday belongs; the first one has 4 January in it. */
+/** ISO week number: a week belongs to the year of its Thursday. */
 function week(days: number): number {
   const thursday = days + 4 - dayOfWeek(days)
   const firstOfYear = parseDay(`${formatDay(Math.max(0, thursday)).slice(0, 4)}-01-01`) as number
@@ -62,7 +62,7 @@ const ticksOfUnit: Readonly<Partial<Record<TruncationUnit, number>>> = {
   second: ticksPerSecond,
 }
 
-/** The beginning of the unit of time in which the moment is, in ticks since 0001-01-01. */
+/** Start of the unit that contains the moment, in ticks since 0001-01-01. */
 export function truncateMoment(unit: TruncationUnit, ticks: number): number {
   const size = ticksOfUnit[unit]
   return size === undefined
@@ -70,7 +70,7 @@ export function truncateMoment(unit: TruncationUnit, ticks: number): number {
     : Math.floor(ticks / size) * size
 }
 
-/** The first day of the year, quarter, month or week; the day itself for what is shorter. */
+/** First day of the year, quarter, month or week; the day itself for shorter units. */
 export function truncateDay(unit: TruncationUnit, days: number): number {
   const [year, month] = formatDay(days).split('-') as [string, string]
   switch (unit) {

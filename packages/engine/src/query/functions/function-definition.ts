@@ -1,29 +1,29 @@
-/** What a function of DO is: what it takes, what it gives, and how it is worked out. */
+/** Definition of a query function: operands, result type and calculation. */
 import type { ValueType } from '../values/value-type.ts'
 
 /** `day` and `moment`: date, datetime or datetimeoffset. `clock`: time, datetime or datetimeoffset. */
 export type OperandKind = 'number' | 'integer' | 'text' | 'day' | 'clock' | 'moment'
 
-/** Room for what a function makes of texts: asked for before it is made. */
+/** Reserves memory for results of string functions before they are created. */
 export interface TextRoom {
-  /** A text of so many characters. Throws LimitExceeded. */
+  /** Reserves a string of this length. Throws LimitExceeded. */
   text(characters: number): void
-  /** An element of a list, of so many characters. Throws LimitExceeded. */
+  /** Reserves a list element of this length. Throws LimitExceeded. */
   element(characters: number): void
 }
 
 export interface FunctionDefinition {
   readonly operands: readonly OperandKind[]
-  /** How many of the last operands may be left out. */
+  /** Number of trailing operands that are optional. */
   readonly optional?: number
   readonly result: ValueType | ((operand: ValueType) => ValueType)
   /**
-   * Works on values that are not null; a null operand gives null. `day` arrives as days since 0001-01-01, `clock` as
-   * ticks since midnight, `moment` as ticks since 0001-01-01 in UTC. Undefined = beyond what the type holds; of texts, `LongWork` where they are long.
+   * Operands are never null; a null operand gives null without a call. `day` is days since 0001-01-01, `clock` ticks since midnight, `moment`
+   * ticks since 0001-01-01 in UTC. Returns undefined on overflow, and `LongWork` for long strings.
    */
   readonly calculate: (...values: never[]) => unknown
-  /** True where `calculate` is given a `TextRoom` before its operands. */
+  /** `calculate` receives a `TextRoom` before its operands. */
   readonly takesRoom?: true
-  /** True where equal operands may give other results. */
+  /** Equal operands may give different results. */
   readonly isVolatile?: true
 }

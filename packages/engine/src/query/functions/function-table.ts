@@ -1,4 +1,4 @@
-/** All functions of one value a row, by name in capitals. */
+/** All scalar functions, by upper-case name. */
 import { ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
 import type { OffsetDateTime } from '../../types/datetime.ts'
 import { isNumeric, isText, type ValueType } from '../values/value-type.ts'
@@ -27,7 +27,7 @@ export function fitsOperand(kind: OperandKind, type: ValueType): boolean {
   }
 }
 
-/** How a value of the type is handed to a function that wants that kind; undefined = as it is. */
+/** Converts a value of the type for a function with that operand kind; undefined = unchanged. */
 export function operandReader(kind: OperandKind, type: ValueType): ((value: unknown) => unknown) | undefined {
   if (kind === 'moment') return momentReader(type)
   if (kind !== 'day' && kind !== 'clock') return undefined

@@ -1,4 +1,4 @@
-/** Patterns of LIKE: `%` is any text, `_` any character, `\` takes what follows as it is. In time linear in the text, a piece at a time. */
+/** LIKE patterns: `%` matches any text, `_` any character, `\` escapes the next one. Linear in the length of the text. */
 import { foldCase } from './fold-case.ts'
 import { textAtOnce } from './long-texts.ts'
 import type { Pieces } from './work.ts'
@@ -10,7 +10,7 @@ type Segment = readonly number[]
 const anyCharacter = -1
 
 export class LikePattern {
-  /** What stands between the `%`; one more than there are of these. */
+  /** Segments between the `%`; one more than there are `%`. */
   private readonly segments: readonly Segment[]
   private readonly fold: (codePoint: number) => number
   private readonly inner: readonly SegmentSearch[]
@@ -21,7 +21,7 @@ export class LikePattern {
     this.inner = this.segments.slice(1, -1).map((segment) => new SegmentSearch(segment, this.fold))
   }
 
-  /** What is wrong with it, as a text, where it is no pattern. */
+  /** Returns a message where the pattern is invalid. */
   static parse(pattern: string, isIgnoringCase: boolean): LikePattern | string {
     if (pattern.length > patternCharactersMax) {
       return `a pattern of LIKE has at most ${patternCharactersMax} characters, not ${pattern.length}`
@@ -32,7 +32,7 @@ export class LikePattern {
       : new LikePattern(segments, isIgnoringCase)
   }
 
-  /** Whether the whole text is of the pattern. */
+  /** Whether the pattern matches the whole text. */
   *test(text: string): Pieces {
     const [first, last] = [this.segments[0] as Segment, this.segments.at(-1) as Segment]
     const from = this.endOf(text, first, 0)
@@ -48,7 +48,7 @@ export class LikePattern {
     return true
   }
 
-  /** Where the segment ends that begins there; -1 where it does not stand there. */
+  /** End of the segment if it matches at `from`; otherwise -1. */
   private endOf(text: string, segment: Segment, from: number): number {
     let at = from
     for (const wanted of segment) {
@@ -92,11 +92,11 @@ function segmentsOf(pattern: string): Segment[] | undefined {
     }
     segment.push(isAny ? anyCharacter : (character.codePointAt(0) as number))
   }
-  // Nothing stands between two `%` that follow each other.
+  // Adjacent `%` enclose no segment.
   return segments.filter(({ length }, i) => length > 0 || i === 0 || i === segments.length - 1)
 }
 
-/** Where the last characters of a text begin, so many of them; -1 where that is before `from`. */
+/** Index of the last `characters` characters; -1 where that is before `from`. */
 function indexBefore(text: string, characters: number, from: number): number {
   let at = text.length
   for (let left = characters; left > 0; left--) {
@@ -111,13 +111,13 @@ const bitsOfWord = 32
 const bitsShift = 5
 
 /**
- * The leftmost place of a segment, by one bit for each of its characters (Baeza-Yates, Gonnet: shift-and): a bit is set where the characters
- * up to its own have just been read. A character of text takes as long as the segment has words of 32 bits, whatever the two are.
+ * Finds the leftmost match of a segment with the shift-and algorithm (Baeza-Yates, Gonnet): bit i is set where the first i + 1 characters match
+ * up to the current position. The cost per character of text is the number of 32-bit words of the segment.
  */
 class SegmentSearch {
   private readonly words: number
   private readonly lastBit: number
-  /** By code point: which characters of the segment it can be; `others`: of those that are not written in it. */
+  /** By code point: positions in the segment that it matches; `others` for code points that the segment does not contain. */
   private readonly masks = new Map<number, Int32Array>()
   private readonly others: Int32Array
   private readonly fold: (codePoint: number) => number
@@ -136,7 +136,7 @@ class SegmentSearch {
     }
   }
 
-  /** Where it ends in what is between `from` and `to`; -1 where it is not there. */
+  /** End of the first match between `from` and `to`; -1 where there is none. */
   *endIn(text: string, from: number, to: number): Generator<number, number> {
     const { words, lastBit, masks, others, fold } = this
     const state = new Int32Array(words)
@@ -166,7 +166,7 @@ function setBit(mask: Int32Array, bit: number): void {
   mask[word] = (mask[word] as number) | (1 << (bit % bitsOfWord))
 }
 
-/** What all texts of a pattern begin with, in the same case. */
+/** Literal prefix shared by all matches, in the same case. */
 export function literalPrefix(pattern: string): string {
   let prefix = ''
   const characters = [...pattern]

@@ -1,19 +1,19 @@
-/** Characters of texts, and searches in long ones, in time linear in the text. */
+/** Character counts and substring searches in long strings, in linear time. */
 import type { Pieces } from './work.ts'
 
-/** So many characters are worked through before the steps are counted: less than a millisecond. */
+/** Characters processed between two charges of work steps: less than a millisecond. */
 export const textAtOnce = 65_536
-/** Steps of about 10 ns for a piece of so many characters, of which each takes a few nanoseconds. */
+/** Work steps for that many characters, which take a few nanoseconds each. */
 const pieceSteps = textAtOnce / 2
 
-/** Code points. */
+/** Number of code points. */
 export function characterCount(text: string): number {
   let count = text.length
   for (let at = 0; at < text.length; at++) if (isPair(text, at)) count--
   return count
 }
 
-/** The index behind so many characters from `from` on, where a character begins. */
+/** Index after `characters` characters, starting at a character boundary. */
 export function indexBehind(text: string, characters: number, from: number): number {
   if (characters === Number.POSITIVE_INFINITY) return text.length
   let at = from
@@ -30,20 +30,16 @@ function isPair(text: string, at: number): boolean {
   return next >= trailFirst && next <= trailLast
 }
 
-/*
- * The engine's own search takes time in proportion to the text, except that some long parts make it compare most of the part at each
- * character: minutes for a text of some MiB.
- */
-/** Characters of text times characters of the part that are searched at once: a millisecond or two where all are compared. */
+/** Bound of text length times part length (about 2 ms): V8's search may compare most of `part` at each position. */
 const comparedAtOnce = 2 ** 21
-/** Longer parts are searched for in time that is linear whatever they are. */
+/** Longer parts are searched with an algorithm that is linear in the worst case. */
 const plainPartMax = 256
 
 export function canSearchAtOnce(text: string, part: string): boolean {
   return text.length * Math.min(text.length, part.length) <= comparedAtOnce || part.length > text.length
 }
 
-/** What the search for a part holds in memory. */
+/** Memory that the search for a part needs. */
 export function searchBytes(part: string): number {
   return part.length > plainPartMax ? part.length * Int32Array.BYTES_PER_ELEMENT : 0
 }
@@ -52,10 +48,7 @@ export function searchInPieces(text: string, part: string): Pieces {
   return part.length > plainPartMax ? linearSearch(text, part) : plainSearch(text, part)
 }
 
-/**
- * Each place where the part begins, from left to right, none within another; in time linear in the text. Yields the steps it takes; `foundSteps`: those
- * that `found` takes.
- */
+/** Calls `found` for each non-overlapping occurrence, in linear time. Yields work steps; `foundSteps`: steps of a call of `found`. */
 export function* eachOccurrence(
   text: string,
   part: string,
@@ -88,7 +81,7 @@ function* plainOccurrences(
   }
 }
 
-/** Characters of text times characters of the part. */
+/** Bound of text times part length. */
 const comparedForOccurrences = 2 ** 18
 const occurrencesAtOnce = 4_096
 
@@ -121,7 +114,7 @@ function* plainSearch(text: string, part: string): Pieces {
   return false
 }
 
-/** Knuth, Morris, Pratt: where the characters differ, the search goes on behind the longest beginning of the part that still fits. */
+/** Knuth-Morris-Pratt: after a mismatch, continues with the longest prefix of the part that still matches. */
 function* linearSearch(text: string, part: string): Pieces {
   const borders = yield* bordersOf(part)
   let fitting = 0
@@ -135,7 +128,7 @@ function* linearSearch(text: string, part: string): Pieces {
   return false
 }
 
-/** Of each beginning of the part, how long the longest is that it ends with as well. */
+/** For each prefix of the part, the length of its longest proper prefix that is also a suffix. */
 function* bordersOf(part: string): Generator<number, Int32Array> {
   const borders = new Int32Array(part.length)
   let fitting = 0

@@ -1,4 +1,4 @@
-/** ABS, ROUND, SIN and the like. */
+/** Mathematical functions. */
 import { integerType, realType, type ScalarType, type ValueType } from '../values/value-type.ts'
 import { type Whole, wholeOf } from '../values/whole-number.ts'
 import type { FunctionDefinition } from './function-definition.ts'
@@ -7,7 +7,7 @@ function ofNumber(calculate: (value: number) => number): FunctionDefinition {
   return { operands: ['number'], result: realType, calculate: (value: Whole) => calculate(Number(value)) }
 }
 
-/** Whole numbers stay as they are. */
+/** Integers are returned unchanged. */
 function rounding(calculate: (value: number) => number): FunctionDefinition {
   return {
     operands: ['number'],
@@ -20,7 +20,7 @@ function sameNumber(operand: ValueType): ScalarType {
   return operand.kind === 'integer' ? integerType : realType
 }
 
-/** Halves are rounded away from zero. Digits may be negative: -2 rounds to hundreds. */
+/** Rounds half away from zero. Negative digits round to the left of the decimal point: -2 rounds to hundreds. */
 function roundReal(value: number, digits: number): number {
   const power = 10 ** Math.abs(digits)
   const scaled = digits < 0 ? Math.abs(value) / power : Math.abs(value) * power

@@ -1,9 +1,9 @@
-/** TRIM, REPLACE and SPLIT: of texts of any length, a piece at a time. */
+/** TRIM, REPLACE and SPLIT for strings of any length, in interruptible pieces. */
 import type { TextRoom } from './function-definition.ts'
 import { eachOccurrence } from './long-texts.ts'
 import type { Pieces } from './work.ts'
 
-/** Without the characters at both ends; blanks and ends of lines where none are given. */
+/** Removes the characters at both ends; white space by default. */
 export function trim(text: string, characters: string | undefined): string {
   const isTrimmed = characters === undefined ? isBlank : membership(characters)
   let from = 0
@@ -45,7 +45,7 @@ function codePointBefore(text: string, to: number, from: number): number {
   return pair > 0xffff ? pair : text.charCodeAt(to - 1)
 }
 
-/** Every occurrence of the part, from left to right. How long the text becomes is known before it is made. */
+/** Replaces all occurrences from left to right. The length of the result is reserved before it is created. */
 export function* replaceInPieces(text: string, part: string, other: string, room: TextRoom): Pieces {
   let count = 0
   yield* eachOccurrence(text, part, countedSteps, () => {
@@ -53,7 +53,7 @@ export function* replaceInPieces(text: string, part: string, other: string, room
   })
   if (count === 0) return text
   room.text(text.length + count * (other.length - part.length))
-  // A text that grows by every occurrence would be put together at its first use, all at once.
+  // Repeated concatenation would build a rope, which V8 flattens in one step at its first use.
   const pieces: string[] = []
   let piece: string[] = []
   let from = 0
@@ -68,11 +68,11 @@ export function* replaceInPieces(text: string, part: string, other: string, room
   return pieces.join('')
 }
 
-/** Steps of about 10 ns for an occurrence. */
+/** Work steps (about 10 ns) per occurrence. */
 const [countedSteps, replacedSteps, splitSteps] = [2, 10, 50]
 const partsOfPiece = 4_096
 
-/** The parts between the separators, empty ones too. */
+/** Parts between the separators, including empty ones. */
 export function* splitInPieces(text: string, separator: string, room: TextRoom): Pieces {
   const parts: string[] = []
   let from = 0
@@ -90,7 +90,7 @@ export function* splitInPieces(text: string, separator: string, room: TextRoom):
 
 const sharedCharactersMax = 4_096
 
-/** The engine keeps the whole text for a part of it: a small part becomes a text of its own, so that it takes what it is charged. */
+/** V8 keeps the whole string alive for a slice of it: small slices are copied, so that they take the memory they are charged for. */
 export function unshared(text: string, part: string): string {
   return text.length <= sharedCharactersMax || part.length * 4 > text.length
     ? part

@@ -1,4 +1,4 @@
-/** SUBSTRING, UPPER and the like; positions and lengths count characters (code points). */
+/** String functions; positions and lengths count characters (code points). */
 
 import { integerType, type ScalarType, stringType } from '../values/value-type.ts'
 import type { Whole } from '../values/whole-number.ts'

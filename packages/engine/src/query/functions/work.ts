@@ -1,25 +1,25 @@
-/** What expressions spend: nothing else looks at the limits of a statement while one is evaluated. */
+/** Work accounting of expressions: the only check of a statement's limits while an expression is evaluated. */
 
-/** Steps of about 10 ns. */
+/** Work steps of about 10 ns. */
 const stepsBetweenChecks = 100_000
-/** Of a piece of work that does not count its steps: a millisecond or so. */
+/** Steps of a piece that does not count its own: about a millisecond. */
 const pieceSteps = 100_000
 
 export class Work {
   private readonly check: (isLong: boolean) => void
   private left = stepsBetweenChecks
 
-  /** `check`: throws if the statement is to end, or to be abandoned; `isLong`: what comes next may take longer than a slice. */
+  /** `check` throws if the statement must end or be abandoned; `isLong`: the next operation may exceed a time slice. */
   constructor(check: (isLong: boolean) => void) {
     this.check = check
   }
 
-  /** Before work that counts no steps and may take long, as in a library. Throws what `check` does. */
+  /** Called before uninterruptible work that counts no steps, as in a library. Throws like `check`. */
   beginLong(): void {
     this.check(true)
   }
 
-  /** Throws what `check` throws. */
+  /** Throws like `check`. */
   spend(steps: number): void {
     this.left -= steps
     if (this.left >= 0) return
@@ -27,7 +27,7 @@ export class Work {
     this.check(false)
   }
 
-  /** The result of work that yields the steps of each of its pieces. */
+  /** Runs a generator that yields the steps of each piece; returns its result. */
   run<T>(pieces: Iterator<number | undefined, T>): T {
     for (;;) {
       const piece = pieces.next()
@@ -37,7 +37,7 @@ export class Work {
   }
 }
 
-/** Work on long values, which whoever asked for it runs. */
+/** Work on long values that the caller runs in pieces. */
 export class LongWork {
   readonly pieces: Pieces
 
@@ -46,5 +46,5 @@ export class LongWork {
   }
 }
 
-/** Yields the steps that each piece took, and returns the result. */
+/** Yields the steps of each piece, and returns the result. */
 export type Pieces = Iterator<number, unknown>

@@ -165,7 +165,7 @@ async function ofStatements(
   const { isWrapped } = source
   if (isOnly) return { source, rows: { kind: 'statements', rows, isWrapped, count: undefined }, estimated: 0 }
   const held = await HeldValues.of(rows(), context)
-  context.closeLater(held)
+  context.closeAtEnd(held)
   const { count } = held
   return { source, rows: { kind: 'statements', rows: () => held.batches(), isWrapped, count }, estimated: count }
 }

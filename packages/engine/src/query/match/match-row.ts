@@ -23,7 +23,7 @@ export const matchRowKind: RowKind<MatchRow> = {
     const slots = row?.slots
     for (let i = 0; i < evaluation.slots.length; i++) evaluation.slots[i] = slots?.[i]
   },
-  kept: ({ slots }) => ({ slots: slots.slice(), visited: noVertices, edges: noEdges }),
+  copy: ({ slots }) => ({ slots: slots.slice(), visited: noVertices, edges: noEdges }),
   bytesOf({ slots }) {
     let bytes = slots.length * slotBytes
     for (const held of slots) {
@@ -34,5 +34,5 @@ export const matchRowKind: RowKind<MatchRow> = {
     return bytes
   },
   toValue: ({ slots }) => slots,
-  ofValue: (value) => ({ slots: value as readonly unknown[], visited: noVertices, edges: noEdges }),
+  fromValue: (value) => ({ slots: value as readonly unknown[], visited: noVertices, edges: noEdges }),
 }

@@ -70,7 +70,7 @@ export class PathsInPlace {
       for (const view of views) {
         for (let progress = this.begin(view); progress !== 'end'; progress = this.goOn()) {
           const isRow = progress === 'row' || (await this.settle(progress))
-          if (isRow && !consumer.consume(this.row)) await consumer.consumeCopies([matchRowKind.kept(this.row)])
+          if (isRow && !consumer.consume(this.row)) await consumer.consumeCopies([matchRowKind.copy(this.row)])
         }
       }
     }
@@ -81,7 +81,7 @@ export class PathsInPlace {
     for await (const views of this.first.objects()) {
       for (const view of views) {
         for (let progress = this.begin(view); progress !== 'end'; progress = this.goOn()) {
-          if (progress === 'row' || (await this.settle(progress))) rows.push(matchRowKind.kept(this.row))
+          if (progress === 'row' || (await this.settle(progress))) rows.push(matchRowKind.copy(this.row))
           if (rows.length < batchRows && (progress !== 'pause' || rows.length === 0)) continue
           yield rows
           rows = []

@@ -1,12 +1,9 @@
-/** Groups with the aggregates over their rows: what each is given, and what it comes to. */
+/** Groups of rows and their aggregates. */
 import type { AggregateName } from '../bind/bound.ts'
-import type { Accumulator } from '../evaluate/aggregate.ts'
+import { type Accumulator, addValue } from '../evaluate/aggregate.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
-import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { evaluateConstant } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { queryError } from '../language/query-error.ts'
-import { isNullOf } from '../values/compare.ts'
 import type { ValueType } from '../values/value-type.ts'
 
 export interface AggregatePlan {
@@ -21,14 +18,14 @@ export interface AggregatePlan {
 
 export interface Group<R> {
   readonly key: string
-  /** The place of its first row among all rows. */
+  /** Position of its first row among all rows. */
   readonly order: number
-  /** The first one; undefined of aggregates over nothing. */
+  /** The first row; undefined for aggregates over an empty input. */
   readonly row: R | undefined
   readonly accumulators: readonly Accumulator[]
 }
 
-/** What a group takes beside its key, its row and its values. */
+/** Memory of a group without its key, row and values. */
 export const groupBytes = 200
 
 export function newGroup<R>(
@@ -40,7 +37,7 @@ export function newGroup<R>(
   return { key, order, row, accumulators: aggregates.map(({ newAccumulator }) => newAccumulator()) }
 }
 
-/** `hold`: is charged with what the aggregates hold on to. Throws QueryError where a sum is too large. */
+/** Charges memory that the aggregates retain to `hold`. Throws QueryError where a sum overflows. */
 export function accumulate(
   accumulators: readonly Accumulator[],
   aggregates: readonly AggregatePlan[],
@@ -49,20 +46,12 @@ export function accumulate(
   hold: (bytes: number) => void,
 ): void {
   for (let i = 0; i < accumulators.length; i++) {
-    const accumulator = accumulators[i] as Accumulator
-    const plan = aggregates[i] as AggregatePlan
-    const value = operands[i]
-    if (plan.operandType !== undefined && isNullOf(plan.operandType, value)) continue
-    const { held } = accumulator
-    if (!accumulator.add(value ?? null)) {
-      throw queryError(evaluation.text, plan.span, `the sum is beyond what an ${plan.type.kind} holds`)
-    }
-    const more = accumulator.held - held
-    if (more > 0) hold(more * (elementBytes + valueBytes(value)))
+    const bytes = addValue(accumulators[i] as Accumulator, aggregates[i] as AggregatePlan, operands[i], evaluation)
+    if (bytes > 0) hold(bytes)
   }
 }
 
-/** MEDIAN and PERCENTILE select among their values, which may take long. */
+/** Whether results need sorting, which may take long: MEDIAN and PERCENTILE. */
 export function areSelected(aggregates: readonly AggregatePlan[]): boolean {
   return aggregates.some(({ function: name }) => name === 'MEDIAN' || name === 'PERCENTILE')
 }
@@ -76,8 +65,8 @@ export async function selectedResults(
   const results: unknown[] = []
   for (const [i, accumulator] of accumulators.entries()) {
     const { fraction } = aggregates[i] as AggregatePlan
-    const given = fraction && (await evaluateConstant(fraction, evaluation, context))
-    results.push(accumulator.result(given))
+    const value = fraction && (await evaluateConstant(fraction, evaluation, context))
+    results.push(accumulator.result(value))
   }
   return results
 }

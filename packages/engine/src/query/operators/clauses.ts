@@ -1,4 +1,4 @@
-/** The operators that a statement's clauses ask for, in the order in which rows pass them. */
+/** Plans and runs the operators of a statement's clauses, in the order in which rows pass them. */
 import type { BoundClauses } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { PushRows } from '../execute/pushed-rows.ts'
@@ -17,20 +17,20 @@ import { planWindows } from './window.ts'
 
 const rowOperators: readonly PlanOperator[] = [planGroup, planWindows, planDistinct, planSort, planLimit]
 
-/** What is done with the rows that qualify. */
+/** Operators that process the qualifying rows. */
 export interface ClausesPlan {
   readonly operators: readonly RowOperator[]
   readonly limits: RowLimits
   readonly projections: Projections
-  /** The projections are added to what the object shows. */
+  /** The projections are added to the attributes of the object. */
   readonly isWithAll: boolean
-  /** How many aggregates there are, where nothing is asked of the rows but how many there are. */
+  /** Number of aggregates if the statement needs nothing but the number of rows. */
   readonly countsOnly: number | undefined
 }
 
 export function planClauses(clauses: BoundClauses, planning: Planning): ClausesPlan {
   const operators = rowOperators.flatMap((plan) => plan(clauses, planning) ?? [])
-  // Any operator beside that of the aggregates has the rows made.
+  // Any operator besides the aggregation needs the rows themselves.
   const isCounted = operators.length === 1 && isCountOnly(clauses)
   return {
     operators,
@@ -41,7 +41,6 @@ export function planClauses(clauses: BoundClauses, planning: Planning): ClausesP
   }
 }
 
-/** `isOrdered`: the rows come in the order asked for. */
 export async function runClauses<R>(
   input: Input<R>,
   plan: ClausesPlan,
@@ -59,7 +58,7 @@ interface Input<R> {
   readonly isOrdered: boolean
 }
 
-/** The same before anything is returned. */
+/** `runClauses` without the projections. `isOrdered`: the rows already have the requested order. */
 export async function runOperators<R>(
   input: Input<R>,
   { operators, limits }: ClausesPlan,
@@ -68,11 +67,11 @@ export async function runOperators<R>(
   context: StatementContext,
 ): Promise<Pipeline<R>> {
   const flow: Flow<R> = { kind, evaluation, context, limits }
-  let pipeline: Pipeline<R> = { ...input, rows: asOutput(input.rows), source: input.rows }
+  let pipeline: Pipeline<R> = { ...input, rows: outputRows(input.rows), source: input.rows }
   for (const operator of operators) pipeline = await operator.run(pipeline, flow)
   return pipeline
 }
 
-async function* asOutput<R>(batches: RowBatches<R>): AsyncGenerator<readonly OutputRow<R>[]> {
+async function* outputRows<R>(batches: RowBatches<R>): AsyncGenerator<readonly OutputRow<R>[]> {
   for await (const rows of batches) yield rows.map((row) => ({ row, aggregates: noAggregates }))
 }

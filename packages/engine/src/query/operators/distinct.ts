@@ -1,7 +1,4 @@
-/**
- * DISTINCT: of rows with equal columns the first, as they come. The keys of those that were seen are kept in memory; once there is no room for
- * more, rows of other keys are sorted by them on disk, and follow at the end.
- */
+/** DISTINCT: keeps the first of equal rows. Once the table of keys is full, rows with new keys are sorted on disk and follow at the end. */
 import { TextMap } from '../../budget/text-map.ts'
 import { textBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { groupKey, keyWriter } from '../evaluate/value-key.ts'
@@ -33,11 +30,11 @@ export const planDistinct: PlanOperator = ({ distinct }, { compiler }) => {
 const keyBytes = 100
 
 interface DistinctFlow<R> extends Pick<Flow<R>, 'kind' | 'context'> {
-  /** Expressions of a key, where they may be many. */
+  /** Number of key expressions, where they may be many. */
   readonly rowParts?: number
 }
 
-/** `keyOf`: the same for equal rows. */
+/** `keyOf` must be equal for equal rows. */
 export async function* distinctRows<R>(
   batches: AsyncIterable<readonly OutputRow<R>[]>,
   keyOf: (row: OutputRow<R>) => string,
@@ -46,36 +43,36 @@ export async function* distinctRows<R>(
 ): AsyncGenerator<readonly OutputRow<R>[]> {
   const { kind, context } = flow
   const seen = new Seen(context)
-  // With keys that memory is not to hold as well.
-  const others = new SortedRows(kind, context, operator, { ofEqualKeys: 'first' })
+  // Rows whose keys do not fit in memory.
+  const overflow = new SortedRows(kind, context, operator, { duplicateKeys: 'first' })
   try {
     for await (const rows of batches) {
       const evaluated = evaluateRows(context, rows, keyOf, flow.rowParts)
-      const keysOfRows = evaluated instanceof Promise ? await evaluated : evaluated
-      const kept: OutputRow<R>[] = []
-      for (const [i, key] of keysOfRows.entries()) {
+      const keys = evaluated instanceof Promise ? await evaluated : evaluated
+      const distinct: OutputRow<R>[] = []
+      for (const [i, key] of keys.entries()) {
         if (seen.has(key)) continue
         const row = rows[i] as OutputRow<R>
         if (!seen.isFull(key)) {
           seen.add(key)
-          kept.push(row)
+          distinct.push(row)
           continue
         }
-        others.add(Buffer.from(key, 'latin1'), others.count, row)
-        if (others.isFull) await others.spill()
+        overflow.add(Buffer.from(key, 'latin1'), overflow.count, row)
+        if (overflow.isFull) await overflow.spill()
       }
-      await others.settle()
-      if (kept.length > 0) yield kept
+      await overflow.settle()
+      if (distinct.length > 0) yield distinct
       const pause = context.yieldIfDue()
       if (pause !== undefined) await pause
     }
-    if (others.count > 0) yield* firstOfEach(others, operator, flow)
+    if (overflow.count > 0) yield* firstOfEach(overflow, operator, flow)
   } finally {
-    await others.close()
+    await overflow.close()
   }
 }
 
-/** As they came. */
+/** In input order. */
 async function* firstOfEach<R>(
   rows: SortedRows<R>,
   operator: ExplainNode,
@@ -98,7 +95,7 @@ async function* firstOfEach<R>(
   }
 }
 
-/** The keys of rows that were handed on: once there is no room for more, it stays as it is. */
+/** Keys of the rows that were returned. Once it is full, no more keys are added. */
 class Seen {
   private readonly context: StatementContext
   private readonly keys = new TextMap<true>()

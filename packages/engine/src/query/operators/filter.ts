@@ -1,4 +1,4 @@
-/** WHERE over objects: what the record alone decides is decided before anything else is read, or even copied. */
+/** WHERE over objects: conditions that need the record alone are decided before anything else is read, or even copied. */
 import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { type Bound, conjunctsOf } from '../bind/bound.ts'
@@ -12,25 +12,25 @@ import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from './planning.ts'
 
 export interface FilterPlan {
-  /** Of the objects. */
+  /** Slot of the object. */
   readonly slot: number
-  /** What the record alone decides, and the rest of the predicate. */
+  /** The conjuncts that need the record alone, and the other ones. */
   readonly ofRecord: Evaluate | undefined
   readonly rest: Evaluate | undefined
-  /** How many the predicate has. */
+  /** Number of conjuncts. */
   readonly conjuncts: number
-  /** As written. */
+  /** Source text. */
   readonly text: string | undefined
 }
 
 export function planFilter(where: Bound | undefined, slot: number, planning: Planning): FilterPlan {
   const conjuncts = conjunctsOf(where)
-  const others = conjuncts.filter((conjunct) => !isOfRecord(conjunct))
+  const remaining = conjuncts.filter((conjunct) => !isOfRecord(conjunct))
   return {
     slot,
     conjuncts: conjuncts.length,
     ofRecord: conjunctionOf(conjuncts.filter(isOfRecord), planning),
-    rest: conjunctionOf(others, planning),
+    rest: conjunctionOf(remaining, planning),
     text: where === undefined ? undefined : planning.text.slice(where.start, where.end),
   }
 }
@@ -54,7 +54,7 @@ export function filterOperator({ ofRecord, rest, text }: FilterPlan, source: Exp
   return isFiltered ? explainNode('filter', { predicate: text }, [source]) : undefined
 }
 
-/** Those of the objects for which the predicate is true. */
+/** The objects for which the predicate is true. */
 export function qualified(
   views: readonly ObjectView[],
   predicate: Evaluate,
@@ -66,10 +66,10 @@ export function qualified(
     evaluation.slots[slot] = view
     return predicate(evaluation) === true
   })
-  return mapAwaitable(results, (isKept) => views.filter((_view, i) => isKept[i]))
+  return mapAwaitable(results, (isMatch) => views.filter((_view, i) => isMatch[i]))
 }
 
-/** Undefined where something else is to be read, which is not possible while bytes are borrowed. */
+/** Undefined where a read is needed, which is impossible while bytes are borrowed. */
 export function decideAtOnce(predicate: Evaluate, evaluation: EvaluationContext): boolean | undefined {
   try {
     return predicate(evaluation) === true

@@ -1,4 +1,4 @@
-/** GROUP BY, and aggregates over all rows: one row a group, kept until all are seen: in memory, or, beyond what it may hold, on disk. */
+/** GROUP BY and aggregates over all rows. Groups are held in memory until the input ends, and spill to disk when memory runs out. */
 import { TextMap } from '../../budget/text-map.ts'
 import { inSlices } from '../../store/time-slice.ts'
 import { type Bound, type BoundClauses, partsOf } from '../bind/bound.ts'
@@ -21,7 +21,7 @@ import {
 } from './aggregation.ts'
 import { GroupsByValues } from './groups-by-values.ts'
 import type { Planning } from './planning.ts'
-import { type Flow, later, type Pipeline, type PlanOperator, pipeline } from './row-operator.ts'
+import { batchesOf, type Pipeline, type PlanOperator, pipeline, type RowFlow } from './row-operator.ts'
 import { SortedRows } from './sorted-rows.ts'
 import { groupsOnDisk, writeGroups } from './spilled-groups.ts'
 
@@ -31,7 +31,7 @@ interface GroupPlan {
   readonly having: Evaluate | undefined
 }
 
-/** Always the first operator, since it takes the rows of the source as they are. */
+/** Always the first operator: it consumes the rows of the source directly. */
 export const planGroup: PlanOperator = (clauses, planning) => {
   const plan = planGroups(clauses, planning)
   if (plan === undefined) return undefined
@@ -71,65 +71,60 @@ function groupTexts({ groupBy = [], having }: BoundClauses, text: string): objec
   }
 }
 
-/** Nothing is asked of the rows but how many there are, as far as this operator and the columns ask. */
+/** Whether grouping and projections need only the number of rows. */
 export function isCountOnly({ groupBy, aggregates, having, projections }: BoundClauses): boolean {
   const isPlain = groupBy?.length === 0 && having === undefined
   const isCount = aggregates.every(({ function: name, operand }) => name === 'COUNT' && operand === undefined)
-  const isOfRow = (bound: Bound): boolean => 'slot' in bound || partsOf(bound).some(isOfRow)
-  return isPlain && isCount && projections?.some(({ expression }) => isOfRow(expression)) === false
+  const dependsOnRow = (bound: Bound): boolean => 'slot' in bound || partsOf(bound).some(dependsOnRow)
+  return isPlain && isCount && projections?.some(({ expression }) => dependsOnRow(expression)) === false
 }
 
-/** Rows that are added to their groups before the next look at the clock, less one; all its bits are ones. */
-const rowsBetweenLooks = 7
+/** Bit mask of rows between clock checks. */
+const timeCheckMask = 7
 
-type GroupFlow<R> = Pick<Flow<R>, 'kind' | 'evaluation' | 'context'>
-
-/** In the order of their first rows. */
+/** Groups in the order of their first rows. */
 async function* groupRows<R>(
   { source, push }: Pipeline<R>,
   plan: GroupPlan,
   operator: ExplainNode,
-  flow: GroupFlow<R>,
+  flow: RowFlow<R>,
 ): AsyncGenerator<readonly OutputRow<R>[]> {
   const groups = new Groups(plan, operator, flow)
   try {
     if (push !== undefined) await push(groups)
-    else for await (const rows of source) await groups.takeAll(rows)
-    const rows = await rowsOfGroups(groups.all(), plan, flow)
-    yield* later(async () => (plan.having === undefined ? rows : having(rows, plan.having, flow)))
-    if (groups.others === undefined) return
-    // Those that memory did not hold begin after all that it holds.
-    for await (const others of groupsOnDisk(groups.others, plan.aggregates, operator, flow)) {
-      const kept = plan.having === undefined ? others : await having(others, plan.having, flow)
-      if (kept.length > 0) yield kept
+    else for await (const rows of source) await groups.addAll(rows)
+    const rows = await groupRowsInMemory(groups.all(), plan, flow)
+    yield* batchesOf(async () => (plan.having === undefined ? rows : having(rows, plan.having, flow)))
+    if (groups.overflow === undefined) return
+    // Groups that did not fit in memory begin after all that did.
+    for await (const rows of groupsOnDisk(groups.overflow, plan.aggregates, operator, flow)) {
+      const selected = plan.having === undefined ? rows : await having(rows, plan.having, flow)
+      if (selected.length > 0) yield selected
     }
   } finally {
-    await groups.others?.close()
+    await groups.overflow?.close()
   }
 }
 
-/**
- * Groups by their keys, and those that rows were added to by the values of the keys. Once there is no room for more groups, rows of others go to
- * disk; where what the aggregates of those that are there hold on to still takes more room, these go there too.
- */
+/** Hash table of groups by key and by key values. When it is full, rows of new groups go to disk; groups follow if their aggregates keep growing. */
 class Groups<R> implements RowConsumer<R> {
   private readonly plan: GroupPlan
   private readonly operator: ExplainNode
-  private readonly flow: GroupFlow<R>
+  private readonly flow: RowFlow<R>
   private readonly writers: readonly WriteKey[]
   private groups: Group<R>[] = []
   private byKey = new TextMap<Group<R>>()
   private byValues: GroupsByValues<Group<R>>
-  /** Of the row at hand. */
+  /** Scratch space for the current row. */
   private readonly values: unknown[]
   private readonly operands: unknown[]
-  private arrived = 0
-  /** What is charged for groups, and what their aggregates hold of it since no more are made. */
+  private rowCount = 0
+  /** Bytes charged for groups, and the part added by aggregates since no more groups are created. */
   private bytes = 0
   private grownBytes = 0
   private onDisk: SortedRows<R> | undefined
 
-  constructor(plan: GroupPlan, operator: ExplainNode, flow: GroupFlow<R>) {
+  constructor(plan: GroupPlan, operator: ExplainNode, flow: RowFlow<R>) {
     this.plan = plan
     this.operator = operator
     this.flow = flow
@@ -139,13 +134,13 @@ class Groups<R> implements RowConsumer<R> {
     this.operands = plan.aggregates.map(() => undefined)
   }
 
-  /** Rows of groups that memory does not hold; undefined where it holds all. */
-  get others(): SortedRows<R> | undefined {
+  /** Rows of groups that do not fit in memory; undefined where all fit. */
+  get overflow(): SortedRows<R> | undefined {
     return this.onDisk
   }
 
   consume(row: R): boolean {
-    if (this.onDisk !== undefined && this.isWaiting(this.onDisk)) return false
+    if (this.onDisk !== undefined && this.isWriteDue(this.onDisk)) return false
     const { plan, values, operands } = this
     const { kind, evaluation } = this.flow
     kind.enter(evaluation, row)
@@ -157,21 +152,21 @@ class Groups<R> implements RowConsumer<R> {
       if (error !== needsFetch) throw error
       return false
     }
-    const known = this.byValues.find(values)
-    if (known !== undefined) this.addTo(known, operands)
+    const found = this.byValues.find(values)
+    if (found !== undefined) this.addTo(found, operands)
     else this.addByKey(groupKey(this.writers, values), row, operands, values)
-    this.arrived++
+    this.rowCount++
     return true
   }
 
   consumeCopies(rows: readonly R[]): Promise<void> {
-    return this.takeAll(rows)
+    return this.addAll(rows)
   }
 
-  async takeAll(rows: readonly R[]): Promise<void> {
+  async addAll(rows: readonly R[]): Promise<void> {
     for (let rest = rows; rest.length > 0; ) {
-      const taken = await this.takeFirst(rest)
-      rest = taken === rest.length ? [] : rest.slice(taken)
+      const count = await this.addFirst(rest)
+      rest = count === rest.length ? [] : rest.slice(count)
       const pause = this.flow.context.yieldIfDue()
       if (pause !== undefined) await pause
     }
@@ -180,13 +175,13 @@ class Groups<R> implements RowConsumer<R> {
   all(): readonly Group<R>[] {
     const { groups, plan, onDisk } = this
     const isEmpty = groups.length === 0 && onDisk === undefined && plan.keys.length === 0
-    // Aggregates over nothing are still a row; groups of nothing are none.
+    // Aggregates over an empty input return one row; GROUP BY returns none.
     return isEmpty ? [newGroup<R>(plan.aggregates, '', 0, undefined)] : groups
   }
 
-  /** As many of the rows as memory has room for; how many. */
-  private async takeFirst(rows: readonly R[]): Promise<number> {
-    if (this.onDisk !== undefined && this.isWaiting(this.onDisk)) await this.write(this.onDisk)
+  /** Adds the rows that fit in memory; returns their number. */
+  private async addFirst(rows: readonly R[]): Promise<number> {
+    if (this.onDisk !== undefined && this.isWriteDue(this.onDisk)) await this.write(this.onDisk)
     const { plan, writers, flow } = this
     const { kind, evaluation, context } = flow
     const { keys, aggregates } = plan
@@ -197,7 +192,7 @@ class Groups<R> implements RowConsumer<R> {
       bytes += more
       memory.chargeStatement(more)
     }
-    const evaluate = (row: R): TakenRow => {
+    const evaluate = (row: R): EvaluatedRow => {
       kind.enter(evaluation, row)
       const values = keys.map(({ evaluate: of }) => of(evaluation))
       const operands = aggregates.map(({ operand }) => operand?.(evaluation))
@@ -205,7 +200,7 @@ class Groups<R> implements RowConsumer<R> {
       for (const operand of operands) hold(operand)
       return { key: groupKey(writers, values), operands }
     }
-    const seen = evaluateWhile(
+    const pending = evaluateWhile(
       context,
       rows,
       () => context.isSpillDue(0, bytes),
@@ -213,13 +208,13 @@ class Groups<R> implements RowConsumer<R> {
       () => undefined,
       keys.length + aggregates.length,
     )
-    const evaluated = seen instanceof Promise ? await seen : seen
+    const evaluated = pending instanceof Promise ? await pending : pending
     memory.chargeStatement(-bytes)
     for (const [i, { key, operands }] of evaluated.entries()) {
       this.addByKey(key, rows[i] as R, operands, undefined)
-      this.arrived++
-      if (this.onDisk !== undefined && this.isWaiting(this.onDisk)) await this.write(this.onDisk)
-      if ((i & rowsBetweenLooks) === rowsBetweenLooks && context.isTurnDue) await context.turn()
+      this.rowCount++
+      if (this.onDisk !== undefined && this.isWriteDue(this.onDisk)) await this.write(this.onDisk)
+      if ((i & timeCheckMask) === timeCheckMask && context.isTurnDue) await context.turn()
     }
     return evaluated.length
   }
@@ -232,34 +227,34 @@ class Groups<R> implements RowConsumer<R> {
   private readonly grow = (bytes: number): void => {
     this.hold(bytes)
     if (this.onDisk !== undefined) this.grownBytes += bytes
-    // The only group there is would be needed as a whole again.
-    else if (this.groups.length > 1 && this.flow.context.isSpillDue(0, this.bytes)) this.openOthers()
+    // A single group would be read back as a whole.
+    else if (this.groups.length > 1 && this.flow.context.isSpillDue(0, this.bytes)) this.openOverflow()
   }
 
   private addTo(group: Group<R>, operands: readonly unknown[]): void {
     accumulate(group.accumulators, this.plan.aggregates, operands, this.flow.evaluation, this.grow)
   }
 
-  /** `values`: of the keys, where they are to be remembered. */
+  /** `values`: key values to be indexed. */
   private addByKey(key: string, row: R, operands: readonly unknown[], values: readonly unknown[] | undefined): void {
-    const group = this.byKey.get(key) ?? this.madeFor(key, row)
+    const group = this.byKey.get(key) ?? this.groupFor(key, row)
     if (group !== undefined) {
       if (values !== undefined) this.byValues.add(values, group)
       this.addTo(group, operands)
       return
     }
-    const output = { row: this.flow.kind.kept(row), aggregates: [...operands] }
-    this.onDisk?.add(Buffer.from(key, 'latin1'), this.arrived, output)
+    const output = { row: this.flow.kind.copy(row), aggregates: [...operands] }
+    this.onDisk?.add(Buffer.from(key, 'latin1'), this.rowCount, output)
   }
 
-  /** Undefined where there is no room for another one. */
-  private madeFor(key: string, row: R): Group<R> | undefined {
+  /** Undefined where there is no room for a new group. */
+  private groupFor(key: string, row: R): Group<R> | undefined {
     const { kind, context } = this.flow
     const bytes = groupBytes + textBytes(key.length) + kind.bytesOf(row)
     const isDue = this.groups.length > 0 && context.isSpillDue(this.groups.length + 1, this.bytes + bytes)
-    if (this.onDisk === undefined && isDue) this.openOthers()
+    if (this.onDisk === undefined && isDue) this.openOverflow()
     if (this.onDisk !== undefined) return undefined
-    const group = newGroup(this.plan.aggregates, key, this.arrived, kind.kept(row))
+    const group = newGroup(this.plan.aggregates, key, this.rowCount, kind.copy(row))
     context.holdRows(1)
     this.hold(bytes)
     this.groups.push(group)
@@ -267,19 +262,19 @@ class Groups<R> implements RowConsumer<R> {
     return group
   }
 
-  private openOthers(): void {
+  private openOverflow(): void {
     const { kind, context } = this.flow
-    this.onDisk = new SortedRows<R>(kind, context, this.operator, { ofEqualKeys: 'firstWhole' })
+    this.onDisk = new SortedRows<R>(kind, context, this.operator, { duplicateKeys: 'firstRow' })
   }
 
-  /** Something is to be written before more rows are taken. */
-  private isWaiting(onDisk: SortedRows<R>): boolean {
+  /** Whether data must be written before more rows are added. */
+  private isWriteDue(onDisk: SortedRows<R>): boolean {
     return onDisk.isFull || (this.groups.length > 1 && this.flow.context.isSpillDue(0, this.grownBytes))
   }
 
   private async write(onDisk: SortedRows<R>): Promise<void> {
     await onDisk.settle()
-    if (!this.isWaiting(onDisk)) return
+    if (!this.isWriteDue(onDisk)) return
     const { groups, bytes, flow } = this
     await writeGroups(groups, onDisk, flow.context)
     this.groups = []
@@ -291,15 +286,15 @@ class Groups<R> implements RowConsumer<R> {
   }
 }
 
-interface TakenRow {
+interface EvaluatedRow {
   readonly key: string
   readonly operands: readonly unknown[]
 }
 
-async function rowsOfGroups<R>(
+async function groupRowsInMemory<R>(
   groups: readonly Group<R>[],
   { aggregates }: GroupPlan,
-  { evaluation, context }: GroupFlow<R>,
+  { evaluation, context }: RowFlow<R>,
 ): Promise<OutputRow<R>[]> {
   const rows: OutputRow<R>[] = []
   if (!areSelected(aggregates)) {
@@ -320,11 +315,11 @@ async function rowsOfGroups<R>(
 async function having<R>(
   rows: readonly OutputRow<R>[],
   predicate: (evaluation: EvaluationContext) => unknown,
-  { kind, evaluation, context }: GroupFlow<R>,
+  { kind, evaluation, context }: RowFlow<R>,
 ): Promise<OutputRow<R>[]> {
-  const kept = await evaluateRows(context, rows, (group) => {
+  const selected = await evaluateRows(context, rows, (group) => {
     enterOutput(group, kind, evaluation)
     return predicate(evaluation) === true
   })
-  return rows.filter((_row, i) => kept[i])
+  return rows.filter((_row, i) => selected[i])
 }

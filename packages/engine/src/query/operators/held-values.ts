@@ -1,4 +1,4 @@
-/** Values that are held for whoever goes through them, perhaps several times: in memory, or, beyond what it may hold, on disk. */
+/** Buffered values that can be iterated several times; they spill to disk when memory runs out. */
 import { ObjectView } from '../evaluate/object-view.ts'
 import { RowsOnDisk } from '../evaluate/rows-on-disk.ts'
 import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
@@ -7,17 +7,17 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import { noAggregates } from './row-operator.ts'
 import { SortedRows } from './sorted-rows.ts'
 
-/** A value as a row of its own. */
+/** A value as a row. */
 export interface Item {
   readonly value: unknown
 }
 
 export const itemKind: RowKind<Item> = {
   enter: () => undefined,
-  kept: (item) => item,
+  copy: (item) => item,
   bytesOf: ({ value }) => itemBytes(value),
   toValue: ({ value }) => value,
-  ofValue: (value) => ({ value }),
+  fromValue: (value) => ({ value }),
 }
 
 export function itemBytes(value: unknown): number {
@@ -28,7 +28,7 @@ export function itemRow(value: unknown): OutputRow<Item> {
   return { row: { value }, aggregates: noAggregates }
 }
 
-/** All of them in memory, charged for the statement. Throws LimitExceeded and ServerBusy. */
+/** Reads all values into memory, charged to the statement. Throws LimitExceeded and ServerBusy. */
 export async function collectedValues(
   batches: AsyncIterable<readonly unknown[]>,
   context: StatementContext,
@@ -55,24 +55,24 @@ export class HeldValues extends RowsOnDisk {
   private bytes = 0
   private added = 0
 
-  /** `isValue`: in memory they may be a value. Charged for the statement. Throws LimitExceeded and ServerBusy; nothing is left on disk then. */
+  /** Charged to the statement. `isValue`: usable as a value while in memory. Throws LimitExceeded and ServerBusy, after removing its files. */
   static async of(
     batches: AsyncIterable<readonly unknown[]>,
     context: StatementContext,
     isValue = false,
   ): Promise<HeldValues> {
-    const held = new HeldValues(context, isValue)
+    const buffer = new HeldValues(context, isValue)
     try {
       for await (const batch of batches) {
-        await held.add(batch)
+        await buffer.add(batch)
         const pause = context.yieldIfDue()
         if (pause !== undefined) await pause
       }
-      // Several may go through them at the same time: each holds one block.
-      await held.onDisk?.mergeAll()
-      return held
+      // Merged into one run, so that each of several concurrent readers holds one block only.
+      await buffer.onDisk?.mergeAll()
+      return buffer
     } catch (error) {
-      await held.close()
+      await buffer.close()
       throw error
     }
   }
@@ -87,7 +87,7 @@ export class HeldValues extends RowsOnDisk {
     return this.added
   }
 
-  /** What is charged for them. */
+  /** Bytes that are charged for the values. */
   get bytesInMemory(): number {
     return this.onDisk === undefined ? this.bytes : 0
   }
@@ -97,7 +97,7 @@ export class HeldValues extends RowsOnDisk {
     return this.onDisk === undefined ? this.values : undefined
   }
 
-  /** In the order in which they came, to any number of readers at the same time. */
+  /** In insertion order; any number of readers may iterate concurrently. */
   async *batches(): AsyncGenerator<readonly unknown[]> {
     const { onDisk, values } = this
     if (onDisk === undefined) {
@@ -105,25 +105,25 @@ export class HeldValues extends RowsOnDisk {
     } else for await (const rows of onDisk.sorted()) yield rows.map(({ row }) => row?.value)
   }
 
-  /** May be called again. */
+  /** Idempotent. */
   async close(): Promise<void> {
     await this.onDisk?.close()
   }
 
   private async add(batch: readonly unknown[]): Promise<void> {
     this.added += batch.length
-    const taken = this.onDisk === undefined ? this.hold(batch) : 0
-    if (taken === batch.length) return
-    await this.write(this.onDisk ?? (await this.moved()), batch.slice(taken))
+    const count = this.onDisk === undefined ? this.hold(batch) : 0
+    if (count === batch.length) return
+    await this.write(this.onDisk ?? (await this.moveToDisk()), batch.slice(count))
   }
 
-  /** As many of them as memory has room for; how many. */
+  /** Buffers the values that fit in memory; returns their number. */
   private hold(batch: readonly unknown[]): number {
     const { context, values } = this
     for (const [i, value] of batch.entries()) {
       const bytes = elementBytes + itemBytes(value)
-      const all = this.bytes + bytes
-      if (this.isValue ? context.isBeyondMemory(all) : context.isSpillDue(values.length + 1, all)) return i
+      const total = this.bytes + bytes
+      if (this.isValue ? context.isBeyondMemory(total) : context.isSpillDue(values.length + 1, total)) return i
       context.hold(1, bytes, 'values')
       this.bytes += bytes
       values.push(value)
@@ -131,12 +131,12 @@ export class HeldValues extends RowsOnDisk {
     return batch.length
   }
 
-  private async moved(): Promise<SortedRows<Item>> {
+  private async moveToDisk(): Promise<SortedRows<Item>> {
     const { context, values } = this
-    // Its memory is that of the rows on their way.
+    // Releases the memory first: the run is written from the same values.
     context.hold(-values.length, -this.bytes)
     this.values = []
-    const onDisk = new SortedRows(itemKind, context, undefined, { onDiskBeside: 0 })
+    const onDisk = new SortedRows(itemKind, context, undefined, { spilledSiblings: 0 })
     this.onDisk = onDisk
     await this.write(onDisk, values)
     await onDisk.spill()

@@ -1,4 +1,4 @@
-/** SKIP and TAKE, by number or as long as a predicate is true. */
+/** SKIP and TAKE, by number or while a predicate is true. */
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import { enterOutput, type OutputRow, type RowKind } from '../execute/row.ts'
@@ -63,7 +63,7 @@ async function* limitRows<R>(
   }
 }
 
-/** The position of the first row for which the predicate is not true. */
+/** Index of the first row for which the predicate is not true. */
 async function firstUntrue<R>(
   { evaluate }: LimitPlan,
   rows: readonly OutputRow<R>[],

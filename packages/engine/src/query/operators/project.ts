@@ -1,4 +1,4 @@
-/** RETURN: the columns of each row, as JSON text for a reply or as values for a statement around it. */
+/** RETURN: writes the columns of each row as JSON text, or evaluates them as values for an enclosing statement. */
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import { PreparedText } from '../../bytes/prepared-text.ts'
 import type { BoundClauses } from '../bind/bound.ts'
@@ -8,7 +8,7 @@ import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { evaluateWhile } from '../execute/evaluate-rows.ts'
-import { enterOutput as bindOutputRow, type OutputRow, type RowKind } from '../execute/row.ts'
+import { enterOutput, type OutputRow, type RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { resultWriter, type WriteResult, type WriteRow, writeObject } from '../execute/write-rows.ts'
 import { rowOperatorPlan } from '../explain/explain-node.ts'
@@ -25,9 +25,9 @@ export interface ProjectionPlan {
   readonly evaluate: Evaluate
   readonly type: ValueType
   readonly write: WriteResult
-  /** Undefined where the value has to be worked out. */
+  /** Undefined where the value must be evaluated. */
   readonly writeStored: WriteStored | undefined
-  /** Of a path that begins with one. */
+  /** The reference that the expression's path begins with. */
   readonly reference: RowReference | undefined
 }
 
@@ -54,7 +54,7 @@ interface Returned {
   readonly isWithAll: boolean
 }
 
-/** What a reply is made of; where the statement is explained, its plan is known by then. */
+/** Adds the final operator of the plan where the statement is explained. */
 export function returned<R>(
   pipeline: Pipeline<R>,
   { projections, isWithAll }: Returned,
@@ -67,59 +67,57 @@ export function returned<R>(
   return { ...pipeline, operator, rows: counted(pipeline.rows, operator) }
 }
 
-/** Later where a value is large: others have their turn while it is written. */
 export type WriteColumns = (json: JsonWriter, evaluation: EvaluationContext) => void
 
-/** The same for all rows and statements of a plan. */
+/** JSON fragments shared by all statements that use a plan. */
 interface ColumnTexts {
-  /** A plan is used with one dialect. */
   readonly dialect: Dialect
-  /** What is written before each value. */
+  /** Text written before each value. */
   readonly names: readonly PreparedText[]
   readonly runs: readonly ColumnRun[] | undefined
 }
 
-function startOfRow(dialect: Dialect): string {
+function rowStart(dialect: Dialect): string {
   return dialect === 'objectivity' ? `{"__class__":"${rowClassName}"` : '{'
 }
 
-const textsOfPlans = new WeakMap<readonly ProjectionPlan[], ColumnTexts>()
+const textsByPlan = new WeakMap<readonly ProjectionPlan[], ColumnTexts>()
 
-/** Columns that are written before the next look at the clock. */
-const columnsAtOnce = 256
+/** Rows with more columns check the clock in between. */
+const storedColumnsMax = 256
 
 function columnTexts(projections: readonly ProjectionPlan[], dialect: Dialect): ColumnTexts {
-  const known = textsOfPlans.get(projections)
-  if (known?.dialect === dialect) return known
+  const cached = textsByPlan.get(projections)
+  if (cached?.dialect === dialect) return cached
   const hasClass = dialect === 'objectivity'
-  const start = startOfRow(dialect)
+  const start = rowStart(dialect)
   const names = projections.map(({ jsonName }, i) => {
     return new PreparedText(`${i === 0 ? start : ''}${hasClass || i > 0 ? ',' : ''}${jsonName}`)
   })
   const texts = { dialect, names, runs: columnRuns(projections, names) }
-  textsOfPlans.set(projections, texts)
+  textsByPlan.set(projections, texts)
   return texts
 }
 
-/** Those of a few columns that are written from where their values are stored, with the names before them; undefined where there are others. */
+/** Runs of stored columns with their names; undefined where a column must be evaluated, or there are too many. */
 export function storedRuns(projections: readonly ProjectionPlan[], dialect: Dialect): readonly ColumnRun[] | undefined {
-  if (projections.length === 0 || projections.length > columnsAtOnce) return undefined
+  if (projections.length === 0 || projections.length > storedColumnsMax) return undefined
   return columnTexts(projections, dialect).runs
 }
 
-/** `RETURN a, b AS c`: an object keyed by the names; in the original's dialect with a class of its own first. */
+/** `RETURN a, b AS c`: an object keyed by the column names, preceded by `__class__` in the Objectivity dialect. */
 export function columnsWriter(projections: readonly ProjectionPlan[], context: StatementContext): WriteColumns {
   const { names, runs } = columnTexts(projections, context.script.dialect)
   const stored = runs && new StoredColumns(runs)
   const evaluates = projections.map(({ evaluate }) => evaluate)
-  // `MATCH ()-->() RETURN *`: nothing has a name.
+  // `MATCH ()-->() RETURN *` without names has no columns.
   if (projections.length === 0) {
-    const empty = `${startOfRow(context.script.dialect)}}`
+    const empty = `${rowStart(context.script.dialect)}}`
     return (json) => json.ascii(empty)
   }
   return (json, evaluation) => {
     if (stored?.write(json, evaluation) === true) return
-    // All of them before the first is written, which may have to wait.
+    // Evaluates all before writing the first, since evaluation may throw `needsFetch`.
     const values = evaluateAll(evaluates, evaluation)
     for (let i = 0; i < projections.length; i++) {
       json.prepared(names[i] as PreparedText)
@@ -129,7 +127,6 @@ export function columnsWriter(projections: readonly ProjectionPlan[], context: S
   }
 }
 
-/** The columns of each row. */
 export function projectionWriter<R>(
   projections: readonly ProjectionPlan[],
   kind: RowKind<R>,
@@ -138,12 +135,12 @@ export function projectionWriter<R>(
 ): WriteRow<R> {
   const write = columnsWriter(projections, context)
   return (json, row) => {
-    bindOutputRow(row, kind, evaluation)
+    enterOutput(row, kind, evaluation)
     write(json, evaluation)
   }
 }
 
-/** The columns, or without them the object as a read by OID shows it. */
+/** Writes the columns, or without projections the object as a read by OID returns it. */
 export function objectWriter(
   { projections, isWithAll }: Returned,
   kind: RowKind<ObjectView>,
@@ -158,7 +155,7 @@ export function objectWriter(
   }
 }
 
-/** `RETURN *, e AS x`: the columns within the object, behind its attributes. */
+/** `RETURN *, e AS x`: the columns follow the attributes within the object. */
 function objectAndColumns(
   projections: readonly ProjectionPlan[],
   kind: RowKind<ObjectView>,
@@ -167,8 +164,8 @@ function objectAndColumns(
 ): WriteRow<ObjectView> {
   const evaluates = projections.map(({ evaluate }) => evaluate)
   return (json, output) => {
-    bindOutputRow(output, kind, evaluation)
-    // All of them before anything is written, which may have to wait.
+    enterOutput(output, kind, evaluation)
+    // Evaluates all before writing anything, since evaluation may throw `needsFetch`.
     const values = evaluateAll(evaluates, evaluation)
     if (output.row?.format === undefined) json.ascii('{"__class__":null')
     else {
@@ -187,14 +184,11 @@ function objectAndColumns(
 
 const [comma, colon] = [0x2c, 0x3a]
 
-/**
- * The value of each row: that of its only column, or those of a record's fields; `whole`: where there are no columns. Charged for the statement
- * until the next batch is asked for.
- */
+/** Value of each row: its only column, a record of its columns, or `rowValue` without projections. Charged until the next batch. */
 export async function* rowValues<R>(
   { rows }: Pipeline<R>,
   projections: Projections,
-  whole: (row: R | undefined) => unknown,
+  rowValue: (row: R | undefined) => unknown,
   kind: RowKind<R>,
   evaluation: EvaluationContext,
   context: StatementContext,
@@ -208,16 +202,16 @@ export async function* rowValues<R>(
     bytes += more
     return value
   }
-  for await (const some of rows) {
-    for (let rest = some; rest.length > 0; ) {
+  for await (const outputs of rows) {
+    for (let rest = outputs; rest.length > 0; ) {
       const isFull = (): boolean => context.isSpillDue(0, bytes)
       const evaluated = evaluateWhile(
         context,
         rest,
         isFull,
         (row: OutputRow<R>) => {
-          bindOutputRow(row, kind, evaluation)
-          if (projections === undefined) return [charged(whole(row.row))]
+          enterOutput(row, kind, evaluation)
+          if (projections === undefined) return [charged(rowValue(row.row))]
           const results = evaluateAll(evaluates, evaluation)
           return [charged(results.length === 1 ? results[0] : results)]
         },

@@ -1,4 +1,4 @@
-/** SKIP and TAKE as they are planned: how many rows are wanted is of use to operators and access paths before they are applied. */
+/** Plans for SKIP and TAKE, whose row counts operators and access paths use before the clauses are applied. */
 import { caught, mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import type { BoundClauses, BoundLimit } from '../bind/bound.ts'
@@ -28,42 +28,39 @@ function planLimit(limit: BoundLimit | undefined, { compiler, text }: Planning):
   if (limit === undefined) return undefined
   const { kind, expression } = limit
   const span = { start: expression.start, end: expression.end }
-  // EXISTS takes one row without saying so.
-  const written = span.start === span.end ? '1' : text.slice(span.start, span.end)
-  return { kind, evaluate: compiler.compile(expression), text: written, span }
+  // EXISTS implies TAKE 1.
+  const source = span.start === span.end ? '1' : text.slice(span.start, span.end)
+  return { kind, evaluate: compiler.compile(expression), text: source, span }
 }
 
-/** How many of the first rows are looked at; undefined where that is not known before. Throws QueryError. */
+/** Number of leading rows that are needed; undefined where it is not known in advance. Throws QueryError. */
 export function rowsWanted(
   { skip, take }: RowLimits,
   evaluation: EvaluationContext,
   context: StatementContext,
 ): Awaitable<number | undefined> {
   if (skip?.kind === 'while' || take === undefined || take.kind === 'while') return undefined
-  const counts = (): Awaitable<number | undefined> => {
-    return mapAwaitable(countOf(skip, evaluation, context), (skipped = 0) => {
-      return mapAwaitable(countOf(take, evaluation, context), (taken = 0) => skipped + taken)
+  return unlessUnknown(() => {
+    return mapAwaitable(countOf(skip, evaluation, context), (skipCount = 0) => {
+      return mapAwaitable(countOf(take, evaluation, context), (takeCount = 0) => skipCount + takeCount)
     })
-  }
-  return caught(counts, (error) => {
+  })
+}
+
+function unlessUnknown(count: () => Awaitable<number | undefined>): Awaitable<number | undefined> {
+  return caught(count, (error) => {
     if (error !== unknownValue) throw error
     return undefined
   })
 }
 
-/** How many of the first rows are not looked at; undefined where that is not known before. Throws QueryError. */
+/** Number of leading rows that are skipped; undefined where it is not known in advance. Throws QueryError. */
 export function rowsSkipped(
   { skip }: RowLimits,
   evaluation: EvaluationContext,
   context: StatementContext,
 ): Awaitable<number | undefined> {
-  return caught(
-    () => countOf(skip, evaluation, context),
-    (error) => {
-      if (error !== unknownValue) throw error
-      return undefined
-    },
-  )
+  return unlessUnknown(() => countOf(skip, evaluation, context))
 }
 
 /** Undefined without the clause, and where it is a predicate. Throws QueryError. */

@@ -1,4 +1,4 @@
-/** What an operator on rows is: planned with the clauses of a statement, shown by EXPLAIN, and run on the rows as they come. */
+/** Interface of row operators: planned with the clauses of a statement, shown by EXPLAIN, and run on batches of rows. */
 import type { BoundClauses } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { PushRows } from '../execute/pushed-rows.ts'
@@ -8,35 +8,37 @@ import type { ExplainNode } from '../explain/explain-node.ts'
 import type { Planning } from './planning.ts'
 import type { RowLimits } from './row-limits.ts'
 
-/** Undefined where the clauses do not ask for the operator. */
+/** Undefined where the clauses do not need the operator. */
 export type PlanOperator = (clauses: BoundClauses, planning: Planning) => RowOperator | undefined
 
 export interface RowOperator {
-  /** `input`: what comes out of the operators before this one. Nothing is read before somebody takes rows. */
+  /** `input`: output of the previous operator. Nothing is read before rows are requested. */
   run<R>(input: Pipeline<R>, flow: Flow<R>): Pipeline<R> | Promise<Pipeline<R>>
 }
 
-/** Rows, and the operator from which they come. */
+/** Rows, and the operator that produces them. */
 export interface Pipeline<R> {
   readonly rows: AsyncIterable<readonly OutputRow<R>[]>
   readonly operator: ExplainNode
-  /** The rows of the source, for the first operator: either these or `rows` are taken. */
+  /** Rows of the source, for the first operator, which consumes either these or `rows`. */
   readonly source: RowBatches<R>
-  /** The same, pushed one by one, where the source can do that; undefined behind the first operator. */
+  /** Push-based access to the source, where it supports that; undefined after the first operator. */
   readonly push?: PushRows<R> | undefined
-  /** The rows come in the order asked for. */
+  /** The rows are in the requested order. */
   readonly isOrdered: boolean
 }
 
-/** What operators evaluate the rows with. */
-export interface Flow<R> {
+export interface RowFlow<R> {
   readonly kind: RowKind<R>
   readonly evaluation: EvaluationContext
   readonly context: StatementContext
+}
+
+export interface Flow<R> extends RowFlow<R> {
   readonly limits: RowLimits
 }
 
-/** The rows that the operator makes of its input, counted, and measured where the statement is analyzed. */
+/** Output of an operator, counted, and measured where the statement is analyzed. */
 export function pipeline<R>(
   rows: AsyncIterable<readonly OutputRow<R>[]>,
   operator: ExplainNode,
@@ -46,7 +48,7 @@ export function pipeline<R>(
   return { ...input, push: undefined, rows: context.measured(counted(rows, operator), operator), operator }
 }
 
-/** The rows as they come; the operator knows how many. */
+/** Adds the rows to the operator's count. */
 export async function* counted<T>(
   batches: AsyncIterable<readonly T[]>,
   operator: ExplainNode,
@@ -57,13 +59,13 @@ export async function* counted<T>(
   }
 }
 
-/** Of rows that are no groups. */
+/** For rows that are not groups. */
 export const noAggregates: readonly unknown[] = []
 
 const batchRows = 256
 
-/** Rows that are there all at once, in batches. */
-export async function* later<T>(make: () => Promise<readonly T[]>): AsyncGenerator<readonly T[]> {
+/** Splits rows into batches. */
+export async function* batchesOf<T>(make: () => Promise<readonly T[]>): AsyncGenerator<readonly T[]> {
   const rows = await make()
   for (let at = 0; at < rows.length; at += batchRows) yield rows.slice(at, at + batchRows)
 }

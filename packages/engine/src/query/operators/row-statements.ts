@@ -1,4 +1,4 @@
-/** The rows of statements that are a source of another one: those of UNION one statement after the other, equal ones once where that is asked for. */
+/** Rows of nested statements that are the source of another one; UNION concatenates them and removes duplicates of its distinct parts. */
 import type { RowStatements as BoundStatements } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { groupKey, keyWriter, type WriteKey } from '../evaluate/value-key.ts'
@@ -10,11 +10,11 @@ import { distinctRows } from './distinct.ts'
 import { HeldValues, type Item, itemKind, itemRow } from './held-values.ts'
 
 export interface RowStatements {
-  /** By their numbers among the nested ones. */
+  /** Indexes among the nested statements. */
   readonly indexes: readonly number[]
-  /** Instead of them; its value may be rows in memory. */
+  /** A variable that is used instead of the statements; its rows may be in memory. */
   readonly variable?: string
-  /** Of so many of them, each row once. */
+  /** Number of leading parts whose rows are made distinct. */
   readonly distinctParts: number
   readonly writers: readonly WriteKey[]
   readonly isOneColumn: boolean
@@ -26,7 +26,7 @@ export function statementsPlan(bound: BoundStatements | undefined): RowStatement
 
 type Rows = Pick<SourceValues, 'batches'>
 
-/** `operator`: is told what goes to disk. Undefined where the rows are there as values. Throws `unknownValue`. */
+/** Spilling is recorded in `operator`. Undefined where the rows exist as values. Throws `unknownValue`. */
 export function statementsOf(
   statements: RowStatements | undefined,
   { nested, variables }: EvaluationContext,
@@ -43,7 +43,7 @@ export function statementsOf(
     const part = nested[index]
     if (!(part instanceof SourceValues)) return undefined
     parts.push(part)
-    context.closeLater(part)
+    context.closeAtEnd(part)
   }
   return (operator = explainNode('values')) => unionOf(parts, statements, operator, context)
 }
@@ -59,18 +59,18 @@ async function* unionOf(
       const value = row?.value
       return groupKey(writers, isOneColumn ? [value] : (value as readonly unknown[]))
     }
-    const rows = asRows(allOf(parts.slice(0, distinctParts)))
+    const rows = itemRows(concatenated(parts.slice(0, distinctParts)))
     for await (const batch of distinctRows(rows, keyOf, operator, { kind: itemKind, context })) {
       yield batch.map(({ row }) => row?.value)
     }
   }
-  yield* allOf(parts.slice(distinctParts))
+  yield* concatenated(parts.slice(distinctParts))
 }
 
-async function* allOf(parts: readonly Rows[]): AsyncGenerator<readonly unknown[]> {
+async function* concatenated(parts: readonly Rows[]): AsyncGenerator<readonly unknown[]> {
   for (const part of parts) yield* part.batches()
 }
 
-async function* asRows(batches: AsyncIterable<readonly unknown[]>): AsyncGenerator<readonly OutputRow<Item>[]> {
+async function* itemRows(batches: AsyncIterable<readonly unknown[]>): AsyncGenerator<readonly OutputRow<Item>[]> {
   for await (const batch of batches) yield batch.map(itemRow)
 }

@@ -1,7 +1,4 @@
-/**
- * Groups beyond memory. Their rows are sorted by their keys, and those of each key are added up in the order in which they came, so that sums of
- * real numbers are those that memory would come to; the groups are then put in the order of their first rows.
- */
+/** Groups beyond memory: rows are sorted by key and aggregated in input order, as in memory; groups are then sorted by their first rows. */
 import type { Accumulator } from '../evaluate/aggregate.ts'
 import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import type { OutputRow } from '../execute/row.ts'
@@ -16,13 +13,13 @@ import {
   newGroup,
   selectedResults,
 } from './aggregation.ts'
-import type { Flow } from './row-operator.ts'
+import type { RowFlow } from './row-operator.ts'
 import { SortedRows } from './sorted-rows.ts'
 
-/** Marks a record with what the aggregates of a group have come to, instead of what they are given by a row. */
-const isState: readonly unknown[] = [true]
+/** Marks a record as the state of a group's aggregates instead of the operands of a row. */
+const stateMarker: readonly unknown[] = [true]
 
-/** Groups of which no rows were written, with what they have come to: rows that follow are added to that. */
+/** Writes groups as aggregate states, to which rows that follow are added. */
 export async function writeGroups<R>(
   groups: readonly Group<R>[],
   to: SortedRows<R>,
@@ -32,28 +29,28 @@ export async function writeGroups<R>(
   const states = []
   for (const { key, order, row, accumulators } of groups) {
     const aggregates = accumulators.map((accumulator) => accumulator.save())
-    states.push({ key: Buffer.from(key, 'latin1'), order, bytes: 0, row: { row, aggregates, windows: isState } })
+    states.push({ key: Buffer.from(key, 'latin1'), order, bytes: 0, row: { row, aggregates, windows: stateMarker } })
     const pause = context.yieldIfDue()
     if (pause !== undefined) await pause
   }
   await to.spillRun(states)
 }
 
-/** All groups of the rows, in the order of their first rows. */
+/** All groups, in the order of their first rows. */
 export async function* groupsOnDisk<R>(
   rows: SortedRows<R>,
   aggregates: readonly AggregatePlan[],
   operator: ExplainNode,
-  { kind, evaluation, context }: Pick<Flow<R>, 'kind' | 'evaluation' | 'context'>,
+  { kind, evaluation, context }: RowFlow<R>,
 ): AsyncGenerator<readonly OutputRow<R>[]> {
   const inOrder = new SortedRows(kind, context, operator)
-  let held = 0
+  let retainedBytes = 0
   const hold = (bytes: number): void => {
-    held += bytes
+    retainedBytes += bytes
     context.hold(0, bytes)
   }
   const isSelected = areSelected(aggregates)
-  const end = ({ order, row, accumulators }: Group<R>): Promise<void> | undefined => {
+  const finish = ({ order, row, accumulators }: Group<R>): Promise<void> | undefined => {
     if (isSelected) {
       return selectedResults(accumulators, aggregates, evaluation, context).then((results) => add(order, row, results))
     }
@@ -64,7 +61,7 @@ export async function* groupsOnDisk<R>(
     )
   }
   const add = (order: number, row: R | undefined, results: readonly unknown[]): Promise<void> | undefined => {
-    hold(-held)
+    hold(-retainedBytes)
     inOrder.addNumbered(order, { row, aggregates: results })
     return inOrder.isFull ? inOrder.settle() : undefined
   }
@@ -72,7 +69,7 @@ export async function* groupsOnDisk<R>(
     let group: Group<R> | undefined
     for await (const batch of rows.merged()) {
       for (const { isFirst, order, row: output } of batch) {
-        const wait = isFirst && group !== undefined ? end(group) : undefined
+        const wait = isFirst && group !== undefined ? finish(group) : undefined
         if (wait !== undefined) await wait
         if (isFirst || group === undefined) {
           group = newGroup(aggregates, '', order, output.row)
@@ -84,7 +81,7 @@ export async function* groupsOnDisk<R>(
         if (context.isTurnDue) await context.turn()
       }
     }
-    if (group !== undefined) await end(group)
+    if (group !== undefined) await finish(group)
     await rows.close()
     await inOrder.settle()
     yield* inOrder.sorted()
@@ -101,6 +98,6 @@ function restore(
   for (const [i, accumulator] of accumulators.entries()) {
     const saved = states[i] as readonly unknown[]
     accumulator.restore(saved)
-    hold(accumulator.held * elementBytes + valueBytes(saved))
+    hold(accumulator.retained * elementBytes + valueBytes(saved))
   }
 }

@@ -1,18 +1,20 @@
-/**
- * Windows beyond memory. What each of them needs of the rows is sorted on disk by partition and order, and gone through: once where a result depends on
- * rows behind (totals, LAST_VALUE), then for the results, with readers of their own for LAG and LEAD. The results are put in the order in which the
- * rows came, and met with these.
- */
+/** Window functions beyond memory: inputs are sorted on disk by partition and order; results are sorted into input order and merged with the rows. */
 import type { Evaluate } from '../evaluate/evaluation-context.ts'
 import type { OrderPlan } from '../evaluate/sort-key.ts'
 import type { WriteKey } from '../evaluate/value-key.ts'
 import type { OutputRow } from '../execute/row.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
-import { type Flow, noAggregates } from './row-operator.ts'
+import { noAggregates, type RowFlow } from './row-operator.ts'
 import { type MergedRow, SortedRows } from './sorted-rows.ts'
-import { type FunctionPlan, type Given, isOfPeers, type MadeRow, PartitionTotals } from './window-functions.ts'
+import {
+  type FunctionPlan,
+  isSharedByPeers,
+  PartitionTotals,
+  type WindowArguments,
+  type WindowInput,
+} from './window-functions.ts'
 
-/** Functions over the same rows in the same order. */
+/** Functions that share partitioning and order. */
 export interface WindowPlan {
   readonly partitionBy: readonly { readonly evaluate: Evaluate; readonly write: WriteKey }[]
   readonly orderBy: readonly OrderPlan[]
@@ -20,63 +22,63 @@ export interface WindowPlan {
   readonly span: { readonly start: number; readonly end: number }
 }
 
-type WindowFlow<R> = Pick<Flow<R>, 'kind' | 'evaluation' | 'context'>
+/** Bit mask of rows between clock checks. */
+const timeCheckMask = 15
 
-/** How often rows are taken over before others are asked for their turn, less one; all its bits are ones. */
-const rowsBetweenLooks = 15
-
-/** Results of so many windows are read from all their runs at once: their blocks take an eighth of the memory each, at most. */
-const runsAtOnce = 2
+/** Results of up to this many windows are read from all their runs: the blocks of each take at most 1/8 of the memory. */
+const unmergedResultsMax = 2
 
 export class SpilledWindows<R> {
   private readonly plans: readonly WindowPlan[]
   private readonly count: number
   private readonly operator: ExplainNode
-  private readonly flow: WindowFlow<R>
-  private readonly asTheyCame: SortedRows<R>
-  /** Of each plan: what it needs of the rows, and then the results. */
+  private readonly flow: RowFlow<R>
+  private readonly inputRows: SortedRows<R>
+  /** For each plan: the inputs of its functions, and then the results. */
   private readonly sorted: readonly SortedRows<R>[]
   private readonly results: SortedRows<R>[] = []
 
-  constructor(plans: readonly WindowPlan[], count: number, operator: ExplainNode, flow: WindowFlow<R>) {
+  constructor(plans: readonly WindowPlan[], count: number, operator: ExplainNode, flow: RowFlow<R>) {
     this.plans = plans
     this.count = count
     this.operator = operator
     this.flow = flow
-    this.asTheyCame = this.newRows()
+    this.inputRows = this.newRows()
     this.sorted = plans.map(() => this.newRows(true))
   }
 
-  /** `made`: of each row, for each plan. Throws LimitExceeded and ServerBusy. */
-  async add(rows: readonly OutputRow<R>[], made: readonly (readonly MadeRow[])[]): Promise<void> {
-    const { asTheyCame, sorted, flow } = this
+  /** `inputs`: of each row, for each plan. Throws LimitExceeded and ServerBusy. */
+  async add(rows: readonly OutputRow<R>[], inputs: readonly (readonly WindowInput[])[]): Promise<void> {
+    const { inputRows, sorted, flow } = this
     for (let at = 0; at < rows.length; at++) {
-      const number = asTheyCame.count
-      asTheyCame.addNumbered(number, rows[at] as OutputRow<R>)
-      if (asTheyCame.isFull) await asTheyCame.settle()
-      const ofRow = made[at] as readonly MadeRow[]
+      const number = inputRows.count
+      inputRows.addNumbered(number, rows[at] as OutputRow<R>)
+      if (inputRows.isFull) await inputRows.settle()
+      const rowInputs = inputs[at] as readonly WindowInput[]
       for (let plan = 0; plan < sorted.length; plan++) {
-        const { key, order, values } = ofRow[plan] as MadeRow
+        const { key, order, values } = rowInputs[plan] as WindowInput
         const to = sorted[plan] as SortedRows<R>
         const length = writeWindowKey(key, order)
-        to.add(written, number, { row: undefined, aggregates: values }, length)
+        to.add(keyBuffer, number, { row: undefined, aggregates: values }, length)
         if (to.isFull) await to.settle()
       }
-      if ((at & rowsBetweenLooks) === rowsBetweenLooks && flow.context.isTurnDue) await flow.context.turn()
+      if ((at & timeCheckMask) === timeCheckMask && flow.context.isTurnDue) await flow.context.turn()
     }
   }
 
-  /** All of them, with their results. `givenOf`: what the functions of a plan are given beside the rows. */
-  async *rows(givenOf: (plan: WindowPlan) => Promise<readonly Given[]>): AsyncGenerator<readonly OutputRow<R>[]> {
-    for (const rows of [this.asTheyCame, ...this.sorted]) await rows.end()
+  /** All rows with their results. `argumentsOf`: the constant arguments of a plan's functions. */
+  async *rows(
+    argumentsOf: (plan: WindowPlan) => Promise<readonly WindowArguments[]>,
+  ): AsyncGenerator<readonly OutputRow<R>[]> {
+    for (const rows of [this.inputRows, ...this.sorted]) await rows.end()
     for (const [i, plan] of this.plans.entries()) {
       const sorted = this.sorted[i] as SortedRows<R>
-      this.results.push(await this.resultsOf(plan, sorted, await givenOf(plan)))
+      this.results.push(await this.resultsOf(plan, sorted, await argumentsOf(plan)))
       await sorted.close()
     }
     const cursors = this.results.map((results) => new Cursor(results.merged()))
     try {
-      for await (const batch of this.asTheyCame.merged()) {
+      for await (const batch of this.inputRows.merged()) {
         const rows: OutputRow<R>[] = []
         for (const { row } of batch) {
           const windows = new Array<unknown>(this.count).fill(null)
@@ -94,65 +96,64 @@ export class SpilledWindows<R> {
     }
   }
 
-  /** To be called whatever has happened. */
+  /** Must be called in any case. */
   async close(): Promise<void> {
-    for (const rows of [this.asTheyCame, ...this.sorted, ...this.results]) await rows.close()
+    for (const rows of [this.inputRows, ...this.sorted, ...this.results]) await rows.close()
   }
 
   private fill(windows: unknown[], plan: number, row: MergedRow<R> | undefined): void {
     const results = row?.row.aggregates ?? noAggregates
     const { functions } = this.plans[plan] as WindowPlan
-    for (let place = 0; place < functions.length; place++)
-      windows[(functions[place] as FunctionPlan).index] = results[place]
+    for (let ordinal = 0; ordinal < functions.length; ordinal++)
+      windows[(functions[ordinal] as FunctionPlan).index] = results[ordinal]
   }
 
   private newRows(withKeys = false): SortedRows<R> {
     const { kind, context } = this.flow
-    return new SortedRows<R>(kind, context, this.operator, { withKeys, onDiskBeside: this.plans.length })
+    return new SortedRows<R>(kind, context, this.operator, { withKeys, spilledSiblings: this.plans.length })
   }
 
-  /** By the numbers of the rows; where many are read at once, in one run. */
-  private async resultsOf(plan: WindowPlan, sorted: SortedRows<R>, given: readonly Given[]): Promise<SortedRows<R>> {
-    if (plan.functions.some(isBeside)) await sorted.mergeAll()
+  /** Results by row number; merged into one run where many are read concurrently. */
+  private async resultsOf(
+    plan: WindowPlan,
+    sorted: SortedRows<R>,
+    args: readonly WindowArguments[],
+  ): Promise<SortedRows<R>> {
+    if (plan.functions.some(isOffsetFunction)) await sorted.mergeAll()
     const results = this.newRows()
-    const ofPeers = plan.functions.some(isOfPeers) ? this.newRows() : undefined
-    const readers = new Readers(plan, sorted, given)
+    const peerTotals = plan.functions.some(isSharedByPeers) ? this.newRows() : undefined
+    const readers = new Readers(plan, sorted, args)
     try {
-      if (ofPeers !== undefined) await this.totalsOf(plan, sorted, given, ofPeers)
-      const totals = ofPeers && new Cursor(ofPeers.merged())
+      if (peerTotals !== undefined) await this.totalsOf(plan, sorted, args, peerTotals)
+      const totals = peerTotals && new Cursor(peerTotals.merged())
       try {
         await this.addResults(readers, totals, results)
       } finally {
         await totals?.end()
       }
-      if (this.plans.length > runsAtOnce) await results.mergeAll()
+      if (this.plans.length > unmergedResultsMax) await results.mergeAll()
       return results
     } catch (error) {
       await results.close()
       throw error
     } finally {
       await readers.end()
-      await ofPeers?.close()
+      await peerTotals?.close()
     }
   }
 
-  /** Of each group of peers one row, in their order, with what its rows share. */
+  /** Writes one row for each peer group, in order, with the results that its rows share. */
   private async totalsOf(
     { functions }: WindowPlan,
     sorted: SortedRows<R>,
-    given: readonly Given[],
+    args: readonly WindowArguments[],
     to: SortedRows<R>,
   ): Promise<void> {
     const { evaluation, context } = this.flow
-    const totals = new PartitionTotals(functions, given, evaluation, context)
-    const places = new Places()
+    const totals = new PartitionTotals(functions, args, evaluation, context)
+    const tracker = new PartitionTracker()
     const endPeers = (): Promise<void> | undefined => {
-      const aggregates = totals.ofPeers()
-      if (aggregates instanceof Promise) return aggregates.then(addPeers)
-      return addPeers(aggregates)
-    }
-    const addPeers = (aggregates: readonly unknown[]): Promise<void> | undefined => {
-      to.addNumbered(to.count, { row: undefined, aggregates })
+      to.addNumbered(to.count, { row: undefined, aggregates: totals.peerTotals() })
       return to.isFull ? to.settle() : undefined
     }
     let rows = 0
@@ -160,9 +161,9 @@ export class SpilledWindows<R> {
       for (const merged of batch) {
         const wait = merged.isFirst && rows > 0 ? endPeers() : undefined
         if (wait !== undefined) await wait
-        if (places.isNewPartition(merged)) totals.begin()
+        if (tracker.isNewPartition(merged)) totals.begin()
         totals.add(merged.row.aggregates)
-        if ((rows++ & rowsBetweenLooks) === rowsBetweenLooks && context.isTurnDue) await context.turn()
+        if ((rows++ & timeCheckMask) === timeCheckMask && context.isTurnDue) await context.turn()
       }
     }
     if (rows > 0) await endPeers()
@@ -171,7 +172,7 @@ export class SpilledWindows<R> {
 
   private async addResults(readers: Readers<R>, totals: Cursor<R> | undefined, to: SortedRows<R>): Promise<void> {
     const { context } = this.flow
-    let ofPeers: readonly unknown[] = noAggregates
+    let peerTotals: readonly unknown[] = noAggregates
     for (let rows = 0; ; rows++) {
       const wait = readers.advance()
       if (wait !== undefined) await wait
@@ -179,119 +180,124 @@ export class SpilledWindows<R> {
       if (row === undefined) break
       if (row.isFirst && totals !== undefined) {
         if (totals.isAtEnd) await totals.read()
-        ofPeers = totals.next()?.row.aggregates ?? noAggregates
+        peerTotals = totals.next()?.row.aggregates ?? noAggregates
       }
-      to.addNumbered(row.order, { row: undefined, aggregates: readers.results(row, ofPeers) })
+      to.addNumbered(row.order, { row: undefined, aggregates: readers.results(row, peerTotals) })
       if (to.isFull) await to.settle()
-      if ((rows & rowsBetweenLooks) === rowsBetweenLooks && context.isTurnDue) await context.turn()
+      if ((rows & timeCheckMask) === timeCheckMask && context.isTurnDue) await context.turn()
     }
     await to.end()
   }
 }
 
-function isBeside({ function: name }: FunctionPlan): boolean {
+function isOffsetFunction({ function: name }: FunctionPlan): boolean {
   return name === 'LAG' || name === 'LEAD'
 }
 
-/** The rows of a window from the first to the last, and beside each those that LAG and LEAD name. */
+/** Iterates over the rows of a window, with additional cursors at the offsets of LAG and LEAD. */
 class Readers<R> {
   private readonly plan: WindowPlan
-  private readonly given: readonly Given[]
-  private readonly main: PlacedCursor<R>
-  /** By the number of rows that they are ahead; below 0 behind. */
-  private readonly beside = new Map<number, PlacedCursor<R>>()
+  private readonly args: readonly WindowArguments[]
+  private readonly main: PartitionCursor<R>
+  /** By offset; negative is backward. */
+  private readonly offsetCursors = new Map<number, PartitionCursor<R>>()
   private row = 0
   private rank = 0
-  private dense = 0
+  private denseRank = 0
   private partition = -1
   private first: readonly unknown[] = noAggregates
 
-  constructor(plan: WindowPlan, sorted: SortedRows<R>, given: readonly Given[]) {
+  constructor(plan: WindowPlan, sorted: SortedRows<R>, args: readonly WindowArguments[]) {
     this.plan = plan
-    this.given = given
-    this.main = new PlacedCursor(sorted.merged())
-    for (const [place, one] of plan.functions.entries()) {
-      const shift = this.shiftOf(one, place)
-      if (shift !== undefined) this.beside.set(shift, new PlacedCursor(sorted.merged()))
+    this.args = args
+    this.main = new PartitionCursor(sorted.merged())
+    for (const [ordinal, one] of plan.functions.entries()) {
+      const offset = this.offsetOf(one, ordinal)
+      if (offset !== undefined) this.offsetCursors.set(offset, new PartitionCursor(sorted.merged()))
     }
   }
 
-  /** To the next row. A promise where rows have to be read. */
+  /** Moves to the next row. Returns a promise where rows must be read from disk. */
   advance(): Promise<void> | undefined {
-    const { main, beside } = this
+    const { main, offsetCursors } = this
     const wait = main.moveTo(main.at + 1)
-    if (wait !== undefined) return this.advanceLater(wait)
-    for (const [shift, cursor] of beside) {
-      const other = cursor.moveTo(main.at + shift)
-      if (other !== undefined) return this.advanceLater(other)
+    if (wait !== undefined) return this.advanceAsync(wait)
+    for (const [offset, cursor] of offsetCursors) {
+      const otherWait = cursor.moveTo(main.at + offset)
+      if (otherWait !== undefined) return this.advanceAsync(otherWait)
     }
     return undefined
   }
 
-  private async advanceLater(wait: Promise<void>): Promise<void> {
+  private async advanceAsync(wait: Promise<void>): Promise<void> {
     await wait
-    for (const [shift, cursor] of this.beside) await cursor.moveTo(this.main.at + shift)
+    for (const [offset, cursor] of this.offsetCursors) await cursor.moveTo(this.main.at + offset)
   }
 
-  /** The row at hand; undefined after the last. */
+  /** The current row; undefined after the last. */
   next(): MergedRow<R> | undefined {
     const row = this.main.current
     if (row === undefined) return undefined
     if (this.main.partition !== this.partition) {
       this.partition = this.main.partition
       this.row = 0
-      this.dense = 0
+      this.denseRank = 0
       this.first = row.row.aggregates
     }
     this.row++
     if (!row.isFirst) return row
     this.rank = this.row
-    this.dense++
+    this.denseRank++
     return row
   }
 
-  /** Of each function, for the row at hand. */
-  results({ row: { aggregates: values } }: MergedRow<R>, ofPeers: readonly unknown[]): unknown[] {
+  /** Results of each function for the current row. */
+  results({ row: { aggregates: values } }: MergedRow<R>, peerTotals: readonly unknown[]): unknown[] {
     const { functions } = this.plan
     const results: unknown[] = []
-    for (let place = 0; place < functions.length; place++)
-      results.push(this.resultOf(functions[place] as FunctionPlan, place, values, ofPeers))
+    for (let ordinal = 0; ordinal < functions.length; ordinal++)
+      results.push(this.resultOf(functions[ordinal] as FunctionPlan, ordinal, values, peerTotals))
     return results
   }
 
-  private resultOf(one: FunctionPlan, place: number, values: readonly unknown[], ofPeers: readonly unknown[]): unknown {
+  private resultOf(
+    one: FunctionPlan,
+    ordinal: number,
+    values: readonly unknown[],
+    peerTotals: readonly unknown[],
+  ): unknown {
     switch (one.function) {
       case 'ROW_NUMBER':
         return this.row
       case 'RANK':
         return this.rank
       case 'DENSE_RANK':
-        return this.dense
+        return this.denseRank
       case 'FIRST_VALUE':
-        return this.first[2 * place]
+        return this.first[2 * ordinal]
       case 'LAG':
       case 'LEAD': {
-        const cursor = this.beside.get(this.shiftOf(one, place) as number)
-        const isThere = cursor?.current !== undefined && cursor.partition === this.partition
-        return isThere ? cursor.current?.row.aggregates[2 * place] : values[2 * place + 1]
+        const cursor = this.offsetCursors.get(this.offsetOf(one, ordinal) as number)
+        const isInPartition = cursor?.current !== undefined && cursor.partition === this.partition
+        return isInPartition ? cursor.current?.row.aggregates[2 * ordinal] : values[2 * ordinal + 1]
       }
       default:
-        return ofPeers[place]
+        return peerTotals[ordinal]
     }
   }
 
   async end(): Promise<void> {
-    for (const cursor of [this.main, ...this.beside.values()]) await cursor.end()
+    for (const cursor of [this.main, ...this.offsetCursors.values()]) await cursor.end()
   }
 
-  private shiftOf({ function: name }: FunctionPlan, place: number): number | undefined {
-    const { distance } = this.given[place] as Given
+  private offsetOf({ function: name }: FunctionPlan, ordinal: number): number | undefined {
+    const { distance } = this.args[ordinal] as WindowArguments
     if (name === 'LEAD') return distance
     return name === 'LAG' ? -distance : undefined
   }
 }
 
-/** Rows one after the other. */
+/** Iterates over single rows. */
 class Cursor<R> {
   private readonly batches: AsyncGenerator<readonly MergedRow<R>[]>
   private batch: readonly MergedRow<R>[] = []
@@ -301,7 +307,7 @@ class Cursor<R> {
     this.batches = batches
   }
 
-  /** `read` is to be called before `next`. */
+  /** `read` must be called before `next`. */
   get isAtEnd(): boolean {
     return this.position >= this.batch.length
   }
@@ -322,27 +328,27 @@ class Cursor<R> {
   }
 }
 
-/** Knows in which partition the row at hand is, and where among all rows. */
-class PlacedCursor<R> {
+/** Tracks the current row's partition and its position among all rows. */
+class PartitionCursor<R> {
   at = -1
   partition = -1
   /** Undefined before the first row and after the last. */
   current: MergedRow<R> | undefined
   private isOver = false
   private readonly cursor: Cursor<R>
-  private readonly places = new Places()
+  private readonly tracker = new PartitionTracker()
 
   constructor(batches: AsyncGenerator<readonly MergedRow<R>[]>) {
     this.cursor = new Cursor(batches)
   }
 
-  /** Ahead; before the first row nothing is read. A promise where rows have to be read. */
+  /** Moves forward to a position. Returns a promise where rows must be read from disk. */
   moveTo(at: number): Promise<void> | undefined {
     while (this.at < at && !this.isOver) {
       if (this.cursor.isAtEnd) return this.readAndMoveTo(at)
       this.current = this.cursor.next() as MergedRow<R>
       this.at++
-      if (this.places.isNewPartition(this.current)) this.partition++
+      if (this.tracker.isNewPartition(this.current)) this.partition++
     }
     return undefined
   }
@@ -360,8 +366,8 @@ class PlacedCursor<R> {
   }
 }
 
-/** Tells where partitions begin. */
-class Places {
+/** Detects where partitions begin. */
+class PartitionTracker {
   private last: Buffer | undefined
 
   isNewPartition({ isFirst, key }: MergedRow<unknown>): boolean {
@@ -375,18 +381,18 @@ class Places {
 
 const lengthBytes = 4
 
-/** The key that was written last; rows have theirs one after the other. */
-let written = Buffer.allocUnsafe(256)
-/** What a long key has made of it is let go of again. */
-const writtenBytesMax = 65_536
+/** Scratch buffer for the last key written; keys are written one at a time. */
+let keyBuffer = Buffer.allocUnsafe(256)
+/** A buffer that a long key has enlarged beyond this is discarded. */
+const keyBufferMax = 65_536
 
-/** Rows of a partition stand together, and in it peers, in their order. How many bytes it has. */
+/** Sorts by partition, then by order. Returns the length in bytes. */
 function writeWindowKey(partition: string, order: Buffer): number {
   const length = lengthBytes + partition.length + order.length
-  if (length > written.length || written.length > writtenBytesMax)
-    written = Buffer.allocUnsafe(Math.max(256, 2 * length))
-  written.writeUInt32BE(partition.length, 0)
-  if (partition.length > 0) written.write(partition, lengthBytes, 'latin1')
-  order.copy(written, lengthBytes + partition.length)
+  if (length > keyBuffer.length || keyBuffer.length > keyBufferMax)
+    keyBuffer = Buffer.allocUnsafe(Math.max(256, 2 * length))
+  keyBuffer.writeUInt32BE(partition.length, 0)
+  if (partition.length > 0) keyBuffer.write(partition, lengthBytes, 'latin1')
+  order.copy(keyBuffer, lengthBytes + partition.length)
   return length
 }

@@ -1,7 +1,4 @@
-/**
- * Columns written from where their values are stored. Many rows refer to the same few objects: columns that depend on such an object alone are
- * written once a chunk of rows, and then copied from the row that was written before.
- */
+/** Copies columns to the reply from records; columns of an object that many rows refer to are written once per chunk and then copied. */
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import type { PreparedText } from '../../bytes/prepared-text.ts'
@@ -15,14 +12,14 @@ interface Column {
   readonly reference: RowReference | undefined
 }
 
-/** Columns that stand side by side and begin with the same reference, or with none. */
+/** Adjacent columns that begin with the same reference, or with none. */
 export interface ColumnRun {
   readonly reference: RowReference | undefined
   readonly names: readonly PreparedText[]
   readonly writes: readonly WriteStored[]
 }
 
-/** Those of a plan, each run as long as can be. `names`: what is written before each column's value. Undefined where a value has to be worked out. */
+/** Splits the columns into maximal runs. `names`: text before each value. Undefined where a value must be evaluated. */
 export function columnRuns(
   columns: readonly Column[],
   names: readonly PreparedText[],
@@ -42,41 +39,37 @@ export function columnRuns(
   return runs
 }
 
-/*
- * Where columns of a run were written for the object that a reference names, at a place that follows from its OID. One table for all statements,
- * since they make none of their own then: what a run finds there under the mark of another is not its own.
- */
-const places = 256
-const marks = new Float64Array(places)
-const highs = new Int32Array(places)
-const lows = new Int32Array(places)
-const starts = new Int32Array(places)
-const lengths = new Int32Array(places)
-let marksGiven = 0
+const bucketCount = 256
+const marks = new Float64Array(bucketCount)
+const highs = new Int32Array(bucketCount)
+const lows = new Int32Array(bucketCount)
+const starts = new Int32Array(bucketCount)
+const lengths = new Int32Array(bucketCount)
+let lastMark = 0
 
-/** Of one statement, which reads one snapshot: the same object shows the same. */
+/** For one statement: it reads one snapshot, so that columns of the same object do not change. */
 export class StoredColumns {
   private readonly runs: readonly ColumnRun[]
-  /** What is noted for each run in the rows at hand is under its own, and no run of any other statement has the same. */
+  /** Mark of the first run; marks are unique among the runs of all statements. */
   private firstMark = 0
-  /** What rows were written to, whole so far; undefined while a row is written. */
+  /** Output of the previous rows; undefined while a row is being written. */
   private to: ByteWriter | undefined
-  /** Where the last of them ends. */
+  /** End of the last complete row. */
   private end = 0
 
   constructor(runs: readonly ColumnRun[]) {
     this.runs = runs
   }
 
-  /** The row at hand, with the bracket behind it; false, and nothing written, where that cannot be done. */
+  /** Writes the current row with its closing brace; returns false, with nothing written, where that is not possible. */
   write(json: JsonWriter, evaluation: EvaluationContext): boolean {
     const { to } = json
     const { runs } = this
     const rowStart = to.length
-    // Of a row that was broken off, or is in another chunk, nothing can be copied.
+    // Rows in another chunk, or that were truncated, cannot be copied.
     if (this.to !== to || rowStart < this.end) {
-      this.firstMark = marksGiven + 1
-      marksGiven += runs.length
+      this.firstMark = lastMark + 1
+      lastMark += runs.length
     }
     this.to = undefined
     for (let i = 0; i < runs.length; i++) {
@@ -110,7 +103,7 @@ function writeRun(json: JsonWriter, { names, writes }: ColumnRun, evaluation: Ev
   return true
 }
 
-/** The columns of an object that the row refers to. */
+/** Writes the columns of a referenced object. */
 function writeShared(
   json: JsonWriter,
   run: ColumnRun,
@@ -124,17 +117,17 @@ function writeShared(
   const { to } = json
   const high = readInt32(view.record, at)
   const low = readInt32(view.record, at + 4)
-  const place = (low ^ (low >>> 16) ^ high) & (places - 1)
-  if (marks[place] === mark && highs[place] === high && lows[place] === low) {
-    to.repeat(starts[place] as number, lengths[place] as number)
+  const bucket = (low ^ (low >>> 16) ^ high) & (bucketCount - 1)
+  if (marks[bucket] === mark && highs[bucket] === high && lows[bucket] === low) {
+    to.repeat(starts[bucket] as number, lengths[bucket] as number)
     return true
   }
   const start = to.length
   if (!writeRun(json, run, evaluation)) return false
-  marks[place] = mark
-  highs[place] = high
-  lows[place] = low
-  starts[place] = start
-  lengths[place] = to.length - start
+  marks[bucket] = mark
+  highs[bucket] = high
+  lows[bucket] = low
+  starts[bucket] = start
+  lengths[bucket] = to.length - start
   return true
 }

@@ -1,7 +1,4 @@
-/**
- * OVER: the rows are sorted once for each text that stands between its parentheses, and gone through from the first to the last: in memory, or,
- * beyond what it may hold, on disk. They leave in the order in which they came.
- */
+/** OVER: sorts the rows once per window specification and computes its functions, in memory or on disk. The input order is kept. */
 import { inSlices } from '../../store/time-slice.ts'
 import type { BoundWindow } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
@@ -14,13 +11,13 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
 import { queryError } from '../language/query-error.ts'
 import type { Planning } from './planning.ts'
-import { type Flow, later, type PlanOperator, pipeline } from './row-operator.ts'
+import { batchesOf, type PlanOperator, pipeline, type RowFlow } from './row-operator.ts'
 import { SpilledWindows, type WindowPlan } from './spilled-windows.ts'
 import {
   type FunctionPlan,
-  type Given,
-  type MadeRow,
   planFunction,
+  type WindowArguments,
+  type WindowInput,
   type WindowRow,
   windowResults,
 } from './window-functions.ts'
@@ -46,11 +43,11 @@ export const planWindows: PlanOperator = ({ windows }, planning) => {
 
 interface Numbered {
   readonly window: BoundWindow
-  /** Among all of the statement. */
+  /** Index among all window functions of the statement. */
   readonly index: number
 }
 
-/** Of those whose rows are the same. */
+/** Plan for the functions that share a window specification. */
 function planWindow(same: readonly Numbered[], planning: Planning): WindowPlan {
   const { window: first } = same[0] as Numbered
   const { compiler } = planning
@@ -66,77 +63,75 @@ const rowBytes = 200
 
 interface Windows {
   readonly plans: readonly WindowPlan[]
-  /** Of all functions. */
+  /** Number of functions. */
   readonly count: number
 }
-
-type WindowFlow<R> = Pick<Flow<R>, 'kind' | 'evaluation' | 'context'>
 
 async function* withWindows<R>(
   batches: AsyncIterable<readonly OutputRow<R>[]>,
   windows: Windows,
   operator: ExplainNode,
-  flow: WindowFlow<R>,
+  flow: RowFlow<R>,
 ): AsyncGenerator<readonly OutputRow<R>[]> {
-  const held = new HeldRows(windows, operator, flow)
+  const buffered = new BufferedRows(windows, operator, flow)
   try {
-    for await (const batch of batches) await held.takeAll(batch)
-    const { onDisk } = held
-    if (onDisk === undefined) yield* later(() => resultsInMemory(held, windows, flow))
-    else yield* onDisk.rows((plan) => givenOf(plan, flow))
+    for await (const batch of batches) await buffered.addAll(batch)
+    const { onDisk } = buffered
+    if (onDisk === undefined) yield* batchesOf(() => resultsInMemory(buffered, windows, flow))
+    else yield* onDisk.rows((plan) => windowArguments(plan, flow))
   } finally {
-    await held.onDisk?.close()
+    await buffered.onDisk?.close()
   }
 }
 
-/** Rows as they came, with what each window needs of them. */
-class HeldRows<R> {
-  /** Undefined while memory has room for all. */
+/** Buffered input rows, with the inputs of each window. */
+class BufferedRows<R> {
+  /** Undefined while all rows fit in memory. */
   onDisk: SpilledWindows<R> | undefined
   rows: OutputRow<R>[] = []
-  made: MadeRow[][] = []
+  inputs: WindowInput[][] = []
   private readonly windows: Windows
   private readonly operator: ExplainNode
-  private readonly flow: WindowFlow<R>
+  private readonly flow: RowFlow<R>
   private bytes = 0
 
-  constructor(windows: Windows, operator: ExplainNode, flow: WindowFlow<R>) {
+  constructor(windows: Windows, operator: ExplainNode, flow: RowFlow<R>) {
     this.windows = windows
     this.operator = operator
     this.flow = flow
   }
 
-  async takeAll(batch: readonly OutputRow<R>[]): Promise<void> {
+  async addAll(batch: readonly OutputRow<R>[]): Promise<void> {
     const { context } = this.flow
     for (let rest = batch; rest.length > 0; ) {
-      const taken = await this.takeFirst(rest)
-      rest = taken === rest.length ? [] : rest.slice(taken)
-      // From then on nothing is held until there is more of it.
+      const count = await this.addFirst(rest)
+      rest = count === rest.length ? [] : rest.slice(count)
+      // Once rows are on disk, each batch is written at once.
       if (this.onDisk !== undefined || this.isFull()) await this.write()
       const pause = context.yieldIfDue()
       if (pause !== undefined) await pause
     }
   }
 
-  /** All that is held, which is then no longer. */
+  /** Moves everything buffered to disk. */
   private async write(): Promise<void> {
-    const { rows, made, bytes, flow, windows, operator } = this
-    // Its memory is that of the rows on their way.
+    const { rows, inputs, bytes, flow, windows, operator } = this
+    // Releases the memory first: the run is written from the same rows.
     flow.context.hold(-rows.length, -bytes)
     this.rows = []
-    this.made = []
+    this.inputs = []
     this.bytes = 0
     this.onDisk ??= new SpilledWindows(windows.plans, windows.count, operator, flow)
-    await this.onDisk.add(rows, made)
+    await this.onDisk.add(rows, inputs)
   }
 
-  /** `more`: rows that are not yet among those that are held. */
+  /** `more`: rows that are not buffered yet. */
   private isFull(more = 0): boolean {
     return this.flow.context.isSpillDue(this.rows.length + more, this.bytes)
   }
 
-  /** As many of the rows as memory has room for; how many. */
-  private async takeFirst(batch: readonly OutputRow<R>[]): Promise<number> {
+  /** Buffers the rows that fit in memory; returns their number. */
+  private async addFirst(batch: readonly OutputRow<R>[]): Promise<number> {
     const { windows, flow } = this
     const { kind, evaluation, context } = flow
     let count = 0
@@ -146,27 +141,27 @@ class HeldRows<R> {
       () => this.isFull(count),
       (row) => {
         enterOutput(row, kind, evaluation)
-        const made = windows.plans.map((plan) => madeRow(plan, evaluation))
+        const inputs = windows.plans.map((plan) => windowInput(plan, evaluation))
         let bytes = rowBytes + windows.count * elementBytes
-        for (const one of made) bytes += bytesOf(one)
+        for (const one of inputs) bytes += bytesOf(one)
         this.charge(bytes)
         count++
-        return { made, bytes }
+        return { inputs, bytes }
       },
       ({ bytes }) => {
         this.charge(-bytes)
         count--
       },
     )
-    const taken = evaluated instanceof Promise ? await evaluated : evaluated
-    for (const [i, { made }] of taken.entries()) {
+    const evaluatedRows = evaluated instanceof Promise ? await evaluated : evaluated
+    for (const [i, { inputs }] of evaluatedRows.entries()) {
       const row = batch[i] as OutputRow<R>
       this.charge(row.row === undefined ? 0 : kind.bytesOf(row.row))
       this.rows.push(row)
-      this.made.push(made)
+      this.inputs.push(inputs)
     }
-    context.holdRows(taken.length, 'windows')
-    return taken.length
+    context.holdRows(evaluatedRows.length, 'windows')
+    return evaluatedRows.length
   }
 
   private charge(bytes: number): void {
@@ -176,9 +171,9 @@ class HeldRows<R> {
 }
 
 async function resultsInMemory<R>(
-  { rows, made }: HeldRows<R>,
+  { rows, inputs }: BufferedRows<R>,
   { plans, count }: Windows,
-  flow: WindowFlow<R>,
+  flow: RowFlow<R>,
 ): Promise<OutputRow<R>[]> {
   const { evaluation, context } = flow
   const results: unknown[][] = []
@@ -189,24 +184,24 @@ async function resultsInMemory<R>(
     const windows = new Array<unknown>(count).fill(null)
     results.push(windows)
     output.push({ ...row, windows })
-    const ofRow = made[position] as MadeRow[]
-    for (let plan = 0; plan < ofRow.length; plan++) {
-      const { key, order, values } = ofRow[plan] as MadeRow
+    const rowInputs = inputs[position] as WindowInput[]
+    for (let plan = 0; plan < rowInputs.length; plan++) {
+      const { key, order, values } = rowInputs[plan] as WindowInput
       rowsOfPlans[plan]?.push({ position, key, order, values })
     }
   }
   await inSlices(rows, take, context.script.slice)
   for (const [i, plan] of plans.entries()) {
     const sorted = context.sorted(rowsOfPlans[i] as WindowRow[], inOrder)
-    const given = await givenOf(plan, flow)
-    for (const [place, one] of plan.functions.entries()) {
-      await windowResults(one, place, sorted, given[place] as Given, results, evaluation, context)
+    const args = await windowArguments(plan, flow)
+    for (const [ordinal, one] of plan.functions.entries()) {
+      await windowResults(one, ordinal, sorted, args[ordinal] as WindowArguments, results, evaluation, context)
     }
   }
   return output
 }
 
-function madeRow({ partitionBy, orderBy, functions }: WindowPlan, evaluation: EvaluationContext): MadeRow {
+function windowInput({ partitionBy, orderBy, functions }: WindowPlan, evaluation: EvaluationContext): WindowInput {
   const parts = partitionBy.map(({ evaluate }) => evaluate(evaluation))
   const key = groupKey(
     partitionBy.map(({ write }) => write),
@@ -219,7 +214,7 @@ function madeRow({ partitionBy, orderBy, functions }: WindowPlan, evaluation: Ev
   return { key, order, values }
 }
 
-function bytesOf({ key, order, values }: MadeRow): number {
+function bytesOf({ key, order, values }: WindowInput): number {
   let bytes = textBytes(key.length) + order.length
   for (const value of values) bytes += elementBytes + valueBytes(value)
   return bytes
@@ -230,15 +225,18 @@ function inOrder(one: WindowRow, other: WindowRow): number {
   return Buffer.compare(one.order, other.order)
 }
 
-/** For each function. Throws QueryError. */
-async function givenOf<R>({ functions }: WindowPlan, { evaluation, context }: WindowFlow<R>): Promise<Given[]> {
-  const given: Given[] = []
+/** Constant arguments of each function. Throws QueryError. */
+async function windowArguments<R>(
+  { functions }: WindowPlan,
+  { evaluation, context }: RowFlow<R>,
+): Promise<WindowArguments[]> {
+  const args: WindowArguments[] = []
   for (const one of functions) {
     const distance = await distanceOf(one, evaluation, context)
     const fraction = one.fraction && (await evaluateConstant(one.fraction, evaluation, context))
-    given.push({ distance, fraction })
+    args.push({ distance, fraction })
   }
-  return given
+  return args
 }
 
 async function distanceOf(
