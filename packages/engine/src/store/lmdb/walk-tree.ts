@@ -34,7 +34,7 @@ export class PageOwners {
   }
 
   /** Those from 2 to `lastPage` that nothing has taken: how many, and the first of those within the file. */
-  untaken(lastPage: number): { readonly count: number; readonly first: number | undefined } {
+  unowned(lastPage: number): { readonly count: number; readonly first: number | undefined } {
     let count = Math.max(0, lastPage + 1 - this.ofPage.length - this.behind)
     let first: number | undefined
     for (let page = Math.min(this.ofPage.length - 1, lastPage); page >= 2; page--) {
