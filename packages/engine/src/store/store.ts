@@ -12,7 +12,7 @@ import type {
   LocalReads,
   OperatorParts,
   RemoteReads,
-  SharedMoment,
+  SharedStates,
   ThreadReads,
 } from './optional-parts.ts'
 import type { Sequence } from './sequence.ts'
@@ -53,7 +53,7 @@ export interface ScanOptions {
  * The content of the store at one point in time, between the call of `Store.snapshot` and the first read. All reads
  * see that point in time, whatever is committed meanwhile.
  */
-export interface Snapshot extends LocalReads, RemoteReads, SharedMoment, CallerView {
+export interface Snapshot extends LocalReads, RemoteReads, SharedStates, CallerView {
   /** Passes the value to `use`, synchronously. It is borrowed: the next read may overwrite the bytes. */
   view<T>(key: Bytes, use: (value: Bytes) => T): Awaitable<T | undefined>
   /** Reads keys and (short) ranges in one round trip. */

@@ -80,7 +80,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     lockCommits: group.lockCommits,
     counts: group.counts,
     stats: async () => statsWhileOpen(opened.environment, closing),
-    ...snapshots.ofStore,
+    ...snapshots.storeMethods,
     fileBytes: () => environmentStats(opened.environment).bytes,
     async backup(to) {
       assert(closing === undefined, 'a backup is asked for before the store is closed')

@@ -39,7 +39,7 @@ export function openLmdbThreadStore(address: string, commit: Store['commit']): S
     async stats() {
       throw onlyInMainThread
     },
-    ...snapshots.ofStore,
+    ...snapshots.storeMethods,
     async close() {
       snapshots.releaseAll()
       await root.close()

@@ -10,7 +10,7 @@ import { DataFile } from './data-file.ts'
 import { checkedLength } from './entry-checksum.ts'
 import { freePagesName, walkFreePages } from './free-pages.ts'
 import { readMainTree } from './main-tree.ts'
-import { own, PageOwners, walkTree } from './walk-tree.ts'
+import { claimPage, PageOwners, walkTree } from './walk-tree.ts'
 
 export interface FileReport {
   /** Empty if the file is valid; otherwise the first 1,000 problems. */
@@ -51,7 +51,7 @@ function verifyFile(file: DataFile, nameOf: (key: Bytes) => string): FileReport 
   const pages = Math.floor(file.bytes / pageBytes)
   const owners = new PageOwners(Math.min(pages, lastPage + 1))
   const context = { file, pageBytes, lastPage, transaction, owners, problem }
-  walkFreePages(context, meta, (page) => own(context, page, freePagesName))
+  walkFreePages(context, meta, (page) => claimPage(context, page, freePagesName))
   let entries = 0
   let damagedEntries = 0
   const named = readMainTree(context, meta)

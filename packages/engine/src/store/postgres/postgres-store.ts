@@ -107,7 +107,7 @@ function storeOn(
       assert(closing === undefined, 'statistics are asked for before the store is closed')
       return tracked(tableStats(connections, tables, isDistributed))
     },
-    ...snapshots.ofStore,
+    ...snapshots.storeMethods,
     ...(canAppend && {
       settledNumbers: async () => {
         assert(closing === undefined, 'settled numbers are asked for before the store is closed')

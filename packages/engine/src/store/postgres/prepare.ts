@@ -10,7 +10,7 @@ import {
   commitFunction,
   commitFunctionMark,
   commitFunctionVersion,
-  lastGivenNumber,
+  lastAssignedNumber,
   numbersOf,
   numbersOfCall,
 } from './commit-function.ts'
@@ -74,7 +74,7 @@ async function canAppend(connections: Connections, tables: Tables): Promise<bool
   )
   const [entry] = last.rows as { key: Buffer }[]
   if (entry === undefined) return true
-  const given = await connections.upkeep(`SELECT ${lastGivenNumber} AS number FROM ${numbersOf(tables)}`)
+  const given = await connections.upkeep(`SELECT ${lastAssignedNumber} AS number FROM ${numbersOf(tables)}`)
   const number = appendedNumber(entry.key)
   if (Number((given.rows[0] as { number: string }).number) >= number) return true
   // Whole calls, so that what is given next is behind all of them.

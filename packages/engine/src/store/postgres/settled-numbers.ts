@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SettledNumbers } from '../store.ts'
-import { lastGivenNumber, numbersOf } from './commit-function.ts'
+import { lastAssignedNumber, numbersOf } from './commit-function.ts'
 import type { Connections } from './connections.ts'
 import { toStoreError } from './failures.ts'
 import type { Tables } from './tables.ts'
@@ -58,7 +58,7 @@ export class SettledNumbersReader {
 
   /** Of no call that begins later is a number as low. */
   private async lastGiven(): Promise<number> {
-    const text = `SELECT ${lastGivenNumber} AS number FROM ${numbersOf(this.tables)}`
+    const text = `SELECT ${lastAssignedNumber} AS number FROM ${numbersOf(this.tables)}`
     const { rows } = await this.connections.upkeep(text)
     return Number((rows[0] as { number: string }).number)
   }
