@@ -234,7 +234,7 @@ export class DatabaseOperations {
     const { signal, memoryHolder } = client
     const { limits, memory, temporary } = this.scope.database
     const { atomicLoadEntriesMax, atomicLoadBytesMax, transactionMsMax } = limits
-    const size = { commitEntriesMax: atomicLoadEntriesMax, commitBytesMax: atomicLoadBytesMax, isOfLoad: true }
+    const size = { commitEntriesMax: atomicLoadEntriesMax, commitBytesMax: atomicLoadBytesMax, isLoad: true }
     const commit: CommitHeld = (lines, held) => {
       // Who sends more may take longer.
       const between = betweenSteps(transactionMsMax * Math.ceil(lines.count / linesOfTransactionMsMax), client)

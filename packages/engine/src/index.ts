@@ -30,7 +30,7 @@ export type { BulkCounts, BulkSettings, LineLoad, LineOutcome } from './bulk/bul
 export { referredIn } from './bulk/named-objects.ts'
 export type { CallerDatabase } from './caller-operations.ts'
 export { type CancelSignal, delay } from './cancel-signal.ts'
-export type { ChangesPage, ChangesRequest, ToldChange } from './changes/change-feed.ts'
+export type { ChangesPage, ChangesRequest, ReportedChange } from './changes/change-feed.ts'
 export type { RowEvent, RowEventName } from './changes/followed-rows.ts'
 export type { Following } from './changes/following.ts'
 export type { LiveQuery, LiveStep } from './changes/live-query.ts'

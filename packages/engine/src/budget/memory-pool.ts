@@ -1,12 +1,12 @@
 /** Memory held by all requests of a process together for their statements and transactions. */
 import { AshlarError } from '../errors.ts'
 
-/** More than the statements of ordinary clients hold together. */
-const muchBytes = 64 * 2 ** 20
+/** More than statements of ordinary clients use in total. */
+const highBytes = 64 * 2 ** 20
 
-/** A client whose requests together may have memory bounds. */
+/** A client with memory limits for all its requests. */
 export interface MemoryHolder {
-  /** Throws if the client's bound is exceeded, and then counts nothing. */
+  /** Throws if the client's limit is exceeded, and then counts nothing. */
   take(bytes: number): void
   giveBack(bytes: number): void
 }
@@ -15,7 +15,7 @@ export class MemoryPool {
   private takenBytes = 0
   private readonly onMuch: ((isMuch: boolean) => void) | undefined
 
-  /** `onMuch`: called with true when requests begin to hold much (64 MiB), with false when they no longer do. */
+  /** `onMuch`: called with true when requests begin to use much memory (64 MiB), with false when they no longer do. */
   constructor(onMuch?: (isMuch: boolean) => void) {
     this.onMuch = onMuch
   }
@@ -43,9 +43,9 @@ export class MemoryPool {
   }
 
   private change(bytes: number): void {
-    const before = this.takenBytes > muchBytes
+    const before = this.takenBytes > highBytes
     this.takenBytes += bytes
-    const after = this.takenBytes > muchBytes
+    const after = this.takenBytes > highBytes
     if (after !== before) this.onMuch?.(after)
   }
 }

@@ -39,11 +39,11 @@ const refusalOf: Readonly<Record<LimitName, (max: number) => string>> = {
     `What is changed together would take more than ${max} bytes in memory until the commit (transactionBytesMax): objects, records and index entries. Several transactions, or COMMIT EVERY, may help.`,
 }
 
-/** Bytes counted against one limit, and their reservation in the pool. */
+/** The bytes counted against one limit, and their reservation in the pool. */
 class Account {
   private bytes = 0
-  private taken = 0
-  /** The pool is not asked below this number of bytes. */
+  private reserved = 0
+  /** Up to this number of bytes, no reservation in the pool is needed. */
   private granted: number
   /** Like `granted`, but no more than the peak so far while the peak is watched. */
   private allowed: number
@@ -71,8 +71,8 @@ class Account {
   }
 
   release(): void {
-    if (this.taken > 0) this.pool.giveBack(this.taken, this.holder)
-    this.taken = 0
+    if (this.reserved > 0) this.pool.giveBack(this.reserved, this.holder)
+    this.reserved = 0
     this.bytes = 0
     this.granted = Math.min(ownBytes, this.bytesMax)
     this.allowed = this.peak === undefined ? this.granted : 0
@@ -82,7 +82,7 @@ class Account {
     return this.bytes
   }
 
-  /** Half of its limit is used, or the pool is exhausted. */
+  /** Whether half of the limit is used, or the pool is nearly exhausted. */
   get isShort(): boolean {
     const { bytes, bytesMax, pool, poolBytesMax } = this
     return bytes * 2 > bytesMax || (bytes > ownBytes && pool.bytes * 4 > poolBytesMax * 3)
@@ -107,19 +107,18 @@ class Account {
     }
     if (bytes > bytesMax)
       throw new AshlarError('LimitExceeded', (use === undefined ? refusalOf[this.limit] : refusalOfUse[use])(bytesMax))
-    const taken = Math.ceil(bytes / stepBytes) * stepBytes
-    this.pool.take(taken - this.taken, this.poolBytesMax, this.holder)
-    this.taken = taken
-    this.granted = Math.min(taken, bytesMax)
+    const reserved = Math.ceil(bytes / stepBytes) * stepBytes
+    this.pool.take(reserved - this.reserved, this.poolBytesMax, this.holder)
+    this.reserved = reserved
+    this.granted = Math.min(reserved, bytesMax)
     this.allowed = peak === undefined ? this.granted : bytes
   }
 }
 
 /**
- * Counts what statements hold in three parts: of the row at hand, until it ends; of the statement, until it ends; and of the request, until
- * it ends or lets go of it. Apart from it, what a transaction holds: objects until the statement or operation that has loaded them ends,
- * and changes until the commit. Sizes are estimates, and of values that share parts the size that they would have
- * written out: whatever goes through such a value comes by each part as often as it occurs.
+ * Counts the memory of statements in three parts: of the current row, until it ends; of the statement, until it ends; and of the request, until it
+ * ends or releases it. Counted separately, for a transaction: objects, until the statement or operation that loaded them ends, and changes, until the
+ * commit. Sizes are estimates; values that share parts count as if written out, since traversing such a value visits each part as often as it occurs.
  */
 export class RequestMemory {
   private statements: Account | undefined
@@ -127,10 +126,10 @@ export class RequestMemory {
   private readonly limits: MemoryLimits
   private readonly holder: MemoryHolder | undefined
   private transaction: Account | undefined
-  private ofRow = 0
-  private ofStatement = 0
-  private kept = 0
-  private ofRequest = 0
+  private rowBytes = 0
+  private statementTotal = 0
+  private retained = 0
+  private requestTotal = 0
   private loaded = 0
   private changed = 0
 
@@ -142,80 +141,83 @@ export class RequestMemory {
 
   /** Until the row ends; negative for an overestimate. Throws LimitExceeded and ServerBusy. */
   chargeRow(bytes: number): void {
-    this.ofRow += bytes
-    this.ofStatements().add(bytes)
+    this.rowBytes += bytes
+    this.statementAccount().add(bytes)
   }
 
   endRow(): void {
-    if (this.ofRow === 0) return
-    this.statements?.add(-this.ofRow)
-    this.ofRow = 0
+    if (this.rowBytes === 0) return
+    this.statements?.add(-this.rowBytes)
+    this.rowBytes = 0
   }
 
   /** Until the statement ends; negative to release earlier. `use`: the purpose. Throws LimitExceeded and ServerBusy. */
   chargeStatement(bytes: number, use?: MemoryUse): void {
-    this.ofStatement += bytes
-    this.ofStatements().add(bytes, use)
+    this.statementTotal += bytes
+    this.statementAccount().add(bytes, use)
   }
 
-  /** Operators should spill to disk. */
+  /** Whether operators should spill to disk. */
   get isShort(): boolean {
     return this.statements?.isShort === true
   }
 
-  /** Bytes of statements now, for `resetStatement`. */
+  /** Current bytes of statements, for `resetStatement`. */
   get statementBytes(): number {
-    return this.ofStatement
+    return this.statementTotal
   }
 
-  /** Keeps bytes charged to the statement until it ends, even if the operator that charged them ends earlier. */
+  /** Retains bytes charged to the statement until it ends, even if the operator that charged them ends earlier. */
   keepForStatement(bytes: number): void {
-    this.kept += bytes
+    this.retained += bytes
   }
 
   /** Sum of all calls of `keepForStatement`; only differences are meaningful. */
   get keptBytes(): number {
-    return this.kept
+    return this.retained
   }
 
   /** At the end of an operation, or of a statement; `bytes`: `statementBytes` at its start. */
   resetStatement(bytes: number): void {
-    this.statements?.add(bytes - this.ofStatement - this.ofRow)
+    this.statements?.add(bytes - this.statementTotal - this.rowBytes)
     this.transaction?.add(-this.loaded)
-    this.ofStatement = bytes
-    this.ofRow = 0
+    this.statementTotal = bytes
+    this.rowBytes = 0
     this.loaded = 0
   }
 
   /** Until `releaseAllBut`; negative to release. Throws LimitExceeded and ServerBusy. */
   chargeRequest(bytes: number): void {
-    this.ofRequest += bytes
-    this.ofStatements().add(bytes)
+    this.requestTotal += bytes
+    this.statementAccount().add(bytes)
   }
 
   get requestBytes(): number {
-    return this.ofRequest
+    return this.requestTotal
   }
 
-  /** Releases everything but `bytes` of the request: before a further attempt, the bytes from before the first one; after the last attempt, those of the reply. */
+  /**
+   * Releases everything but `bytes` of the request: before a retry, the bytes from before the first attempt; after the last attempt, those of the
+   * reply.
+   */
   releaseAllBut(bytes: number): void {
     this.resetStatement(0)
-    this.statements?.add(bytes - this.ofRequest)
+    this.statements?.add(bytes - this.requestTotal)
     this.transaction?.add(-this.changed)
-    this.ofRequest = bytes
+    this.requestTotal = bytes
     this.changed = 0
   }
 
   /** An object that a transaction read in order to change it, or creates. Throws LimitExceeded and ServerBusy. */
   chargeLoaded(bytes: number): void {
     this.loaded += bytes
-    this.ofTransaction().add(bytes)
+    this.transactionAccount().add(bytes)
   }
 
   /** A change or a precondition of the commit. Throws LimitExceeded and ServerBusy. */
   chargeChange(bytes: number): void {
     this.changed += bytes
-    this.ofTransaction().add(bytes)
+    this.transactionAccount().add(bytes)
   }
 
   /** Bytes charged to the request now, including its transaction. */
@@ -224,8 +226,8 @@ export class RequestMemory {
   }
 
   watchPeaks(): void {
-    this.ofStatements().watchPeak()
-    this.ofTransaction().watchPeak()
+    this.statementAccount().watchPeak()
+    this.transactionAccount().watchPeak()
   }
 
   /** Peak bytes of statements, and of the transaction until its commit. */
@@ -235,16 +237,16 @@ export class RequestMemory {
 
   /** At the end of the request. Idempotent. */
   release(): void {
-    this.ofRow = 0
-    this.ofStatement = 0
-    this.ofRequest = 0
+    this.rowBytes = 0
+    this.statementTotal = 0
+    this.requestTotal = 0
     this.loaded = 0
     this.changed = 0
     this.statements?.release()
     this.transaction?.release()
   }
 
-  private ofStatements(): Account {
+  private statementAccount(): Account {
     if (this.statements !== undefined) return this.statements
     const { pool, holder } = this
     const { statementBytesMax, statementsBytesMax } = this.limits
@@ -252,7 +254,7 @@ export class RequestMemory {
     return this.statements
   }
 
-  private ofTransaction(): Account {
+  private transactionAccount(): Account {
     if (this.transaction !== undefined) return this.transaction
     const { pool, holder } = this
     const { transactionBytesMax, statementsBytesMax } = this.limits

@@ -1,4 +1,4 @@
-/** Maps and sets of texts of any length: V8 does not hash very long ones, so a `Map` would compare all texts of one length. */
+/** Maps of texts of any length: V8 does not hash very long ones, so a `Map` would compare all texts of equal length. */
 
 import { isLongText, textDigest } from '../bytes/text-digest.ts'
 

@@ -34,7 +34,7 @@ export class WorkClock {
     this.stoppedAtMs = undefined
   }
 
-  /** The same slice; the clock stops while it yields. */
+  /** The slice, with the clock stopped while it yields. */
   stoppedBetween(slice: TimeSlice): TimeSlice {
     return new ClockedSlice(slice, this)
   }

@@ -1,4 +1,4 @@
-/** The changes of a federated database, page after page from a position on, and the wait for further ones. */
+/** Reads the changes of a federated database, page by page from a position. */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { WorkClock } from '../budget/work-clock.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
@@ -24,41 +24,41 @@ import { epochOf } from './switch-change-log.ts'
 import { type Include, linkChangeJson, recordChangeJson, schemaChangeJson } from './write-change.ts'
 
 export interface ChangesRequest {
-  /** A position; `first`: from the oldest change that is kept; `now`: nothing of what is there already. */
+  /** A position; `first`: from the oldest change available; `now`: only future changes. */
   readonly since: string
-  /** Of objects of the class alone, and of its subclasses; schema changes are told in any case. */
+  /** Restricts the feed to objects of the class and its subclasses; schema changes are always reported. */
   readonly className?: string | undefined
-  /** A predicate of DO: of objects for which it holds before or after the change. Links and the schema are not told then. */
+  /** A predicate of DO: restricts the feed to objects for which it holds before or after the change, without links and schema changes. */
   readonly where?: string | undefined
-  /** With `className`: these attributes alone are told, and changes of others are not. */
+  /** With `className`: reports only these attributes, and omits changes of others. */
   readonly attributes?: readonly string[] | undefined
   readonly include: Include
-  /** Changes of the page. */
+  /** Maximum number of changes in the page. */
   readonly limit: number
-  /** Of a predicate: `$$USER`. */
+  /** The value of `$$USER` in the predicate. */
   readonly user?: User | null | undefined
   readonly signal?: CancelSignal | undefined
 }
 
-export interface ToldChange {
-  /** Behind the change. */
+export interface ReportedChange {
+  /** The position after the change. */
   readonly position: string
   /** JSON in UTF-8. */
   readonly json: Buffer
 }
 
 export interface ChangesPage {
-  readonly changes: readonly ToldChange[]
-  /** From where to go on, also where nothing was told. */
+  readonly changes: readonly ReportedChange[]
+  /** The position to continue from, even if nothing was reported. */
   readonly position: string
-  /** There was nothing more when the page was made. */
+  /** Whether there were no more changes when the page was made. */
   readonly isAtEnd: boolean
 }
 
-/** Of the changes that a snapshot shows. */
+/** The position of the changes that a snapshot shows. */
 export interface FeedPosition {
   readonly position: string
-  /** It shows later ones as well, but not all that were made before those. */
+  /** Whether it also shows later ones, but not all that were made before those. */
   readonly isAhead: boolean
 }
 
@@ -66,32 +66,31 @@ export class ChangeFeed {
   private readonly database: OpenDatabase
   private readonly follower: RestrictedFollower | undefined
 
-  /** `follower`: where it is told of a part alone. */
+  /** `follower`: restricts the feed to what it may see. */
   constructor(database: OpenDatabase, follower?: RestrictedFollower) {
     this.database = database
     this.follower = follower
   }
 
   /**
-   * Throws ChangeLogOff; ChangesGone where the position is of changes that are no longer kept, or of another store; MalformedRequest for what is no
-   * position; UnknownClass, UnknownAttribute, QuerySyntaxError, QueryError and LimitExceeded for the class, its attributes and the
-   * predicate; the signal's reason; for a restricted
-   * follower Forbidden where it cannot be told exactly.
+   * Throws ChangeLogOff; ChangesGone if the position is of removed changes or of another store; MalformedRequest if it is invalid; UnknownClass,
+   * UnknownAttribute, QuerySyntaxError, QueryError and LimitExceeded for the class, its attributes and the predicate; the signal's reason; for a
+   * restricted follower Forbidden if the feed cannot be exact.
    */
   async page(request: ChangesRequest): Promise<ChangesPage> {
     const { store, limits, memory } = this.database
     const numbers = await store.settledNumbers?.()
-    const held = new RequestMemory(memory, limits)
+    const reserved = new RequestMemory(memory, limits)
     try {
-      return await withSnapshot(store, (snapshot) => this.pageOn(snapshot, numbers, request, held), {
+      return await withSnapshot(store, (snapshot) => this.pageOn(snapshot, numbers, request, reserved), {
         isolation: 'readOnly',
       })
     } finally {
-      held.release()
+      reserved.release()
     }
   }
 
-  /** Of the last commit that is told; 0 where the log is off, or empty. */
+  /** The number of the last commit that can be reported; 0 if the log is off or empty. */
   async lastNumber(): Promise<number> {
     const { store, catalogs } = this.database
     const numbers = await store.settledNumbers?.()
@@ -99,7 +98,7 @@ export class ChangeFeed {
     return withSnapshot(store, async (snapshot) => lastNumberIn(snapshot, epochOf(await catalogs.at(snapshot))))
   }
 
-  /** `numbers`: those of before the snapshot. Throws ChangeLogOff. */
+  /** `numbers`: read before the snapshot was opened. Throws ChangeLogOff. */
   async endOf(snapshot: Snapshot, catalog: Catalog, numbers: SettledNumbers | undefined): Promise<FeedPosition> {
     const { since, last, stored } = await this.bounds(snapshot, catalog, numbers, 'now')
     return { position: positionText(since), isAhead: last < stored }
@@ -116,11 +115,11 @@ export class ChangeFeed {
     const { since, last } = await this.bounds(snapshot, catalog, numbers, request.since)
     const script = this.script(request, memory)
     const { follower } = this
-    const asking = { signal: request.signal, memory }
-    const seen = follower && (await SeenChanges.on(snapshot, catalog, this.database, follower, asking))
-    const shown = seen?.catalog ?? catalog
-    const decoder = new ChangeDecoder(shown, async (oid) => containers.classOf(oid, snapshot))
-    const filter = new ChangeFilter(request, script, snapshot, shown)
+    const client = { signal: request.signal, memory }
+    const seen = follower && (await SeenChanges.on(snapshot, catalog, this.database, follower, client))
+    const visible = seen?.catalog ?? catalog
+    const decoder = new ChangeDecoder(visible, async (oid) => containers.classOf(oid, snapshot))
+    const filter = new ChangeFilter(request, script, snapshot, visible)
     seen?.check(filter, !filter.hasPredicate)
     const page = new Page({ request, filter, decoder, seen, script, since })
     for await (const part of logParts(snapshot, since, last)) {
@@ -158,7 +157,7 @@ export class ChangeFeed {
     if (since.epoch !== epoch) throw gone(text, 'is of a log that was ended or of another store')
     const isRemoved = since.number < removed || (since.number === removed && since.within !== undefined)
     if (isRemoved) throw gone(text, 'is before the oldest change that is kept')
-    // Where several commit at once, this process may see less than the one that told the position.
+    // If several commits run concurrently, this process may see less than the one that reported the position.
     if (since.number > (numbers?.given ?? last)) throw gone(text, 'is behind the latest change: it is of another store')
     return { since, last, stored }
   }
@@ -194,7 +193,7 @@ interface PageParts {
   readonly request: ChangesRequest
   readonly filter: ChangeFilter
   readonly decoder: ChangeDecoder
-  /** Undefined where nothing is hidden. */
+  /** Undefined if nothing is hidden. */
   readonly seen: SeenChanges | undefined
   readonly script: ScriptContext
   readonly since: LogPosition
@@ -203,8 +202,8 @@ interface PageParts {
 class Page {
   position: LogPosition
   private readonly parts: PageParts
-  private readonly changes: ToldChange[] = []
-  /** Of one commit, to be told as one. */
+  private readonly changes: ReportedChange[] = []
+  /** Schema changes of one commit, which are reported as one. */
   private readonly schema: CatalogChange[] = []
   private jsonBytes = 0
   private readBytes = 0
@@ -218,16 +217,16 @@ class Page {
     return { changes: this.changes, position: positionText(this.position), isAtEnd }
   }
 
-  /** False where the page is full. */
+  /** False if the page is full. */
   async add(part: LogPart): Promise<boolean> {
     const { since, filter, script, decoder, seen } = this.parts
     const { within, number } = since
-    const told = number === part.number && within?.part === part.part ? within.index : 0
+    const reported = number === part.number && within?.part === part.part ? within.index : 0
     const logged = [...part.changes()]
     const { schema } = this
-    for (let index = told; index < logged.length; index++) {
+    for (let index = reported; index < logged.length; index++) {
       const change = logged[index] as LoggedChange
-      const decoded = await (seen === undefined ? decoder.decode(change) : seenOf(change, decoder, seen))
+      const decoded = await (seen === undefined ? decoder.decode(change) : visiblePart(change, decoder, seen))
       if (decoded?.of === 'catalog') {
         if (!filter.hasPredicate) schema.push(...decoded.changes)
       } else if (decoded !== undefined) {
@@ -239,19 +238,19 @@ class Page {
         }
         await this.addDecoded(decoded, part, positionIn(part, index + 1, logged.length))
       }
-      // What is not told parts nothing: the changes of the schema on either side of it are told as one.
+      // Unreported changes do not separate schema changes: those around them are reported as one.
       if (schema.length === 0) this.position = positionIn(part, index + 1, logged.length)
       if (this.isFull) return false
       const pause = script.slice.yieldIfDue()
       if (pause !== undefined) await pause
     }
     this.readBytes += part.bytes
-    const mayGoOn = this.readBytes < changesReadBytes
+    const mayContinue = this.readBytes < changesReadBytes
     const end = positionIn(part, logged.length, logged.length)
-    // The next part of the commit may go on with them.
-    if (part.isLast || !mayGoOn) this.addSchema(part, end)
+    // The next part of the commit may continue them.
+    if (part.isLast || !mayContinue) this.addSchema(part, end)
     if (schema.length === 0) this.position = end
-    return mayGoOn && !this.isFull
+    return mayContinue && !this.isFull
   }
 
   private get isFull(): boolean {
@@ -261,8 +260,8 @@ class Page {
   private addSchema({ at }: LogPart, position: LogPosition): void {
     const { schema } = this
     if (schema.length === 0) return
-    const told = positionText(position)
-    this.push(told, schemaChangeJson({ position: told, at }, schema))
+    const text = positionText(position)
+    this.push(text, schemaChangeJson({ position: text, at }, schema))
     schema.length = 0
   }
 
@@ -272,17 +271,17 @@ class Page {
     position: LogPosition,
   ): Promise<void> {
     const { filter, request } = this.parts
-    if (!filter.isOfClass(decoded.format.cls)) return
-    const told = positionText(position)
-    const head = { position: told, at }
+    if (!filter.includesClass(decoded.format.cls)) return
+    const text = positionText(position)
+    const head = { position: text, at }
     if (decoded.of === 'link') {
-      if (!filter.hasPredicate && filter.isTold(decoded.attribute)) this.push(told, linkChangeJson(head, decoded))
+      if (!filter.hasPredicate && filter.includes(decoded.attribute)) this.push(text, linkChangeJson(head, decoded))
       return
     }
     const matched = await filter.matched(decoded)
     if (matched === undefined) return
-    const change = filter.told(decoded, matched)
-    if (change !== undefined) this.push(told, recordChangeJson(head, change, matched, request.include))
+    const change = filter.restrict(decoded, matched)
+    if (change !== undefined) this.push(text, recordChangeJson(head, change, matched, request.include))
   }
 
   private push(position: string, json: Buffer): void {
@@ -292,20 +291,20 @@ class Page {
   }
 }
 
-async function seenOf(
+async function visiblePart(
   logged: LoggedChange,
   decoder: ChangeDecoder,
   seen: SeenChanges,
 ): Promise<DecodedChange | undefined> {
-  const shown = await seen.seen(logged)
-  const decoded = shown && (await decoder.decode(shown))
+  const visible = await seen.seen(logged)
+  const decoded = visible && (await decoder.decode(visible))
   if (decoded?.of === 'link') return (await seen.isLinkSeen(decoded)) ? decoded : undefined
   if (decoded?.of !== 'catalog') return decoded
   const changes = decoded.changes.flatMap((change) => seen.schemaSeen(change))
   return changes.length === 0 ? undefined : { of: 'catalog', changes }
 }
 
-/** Behind so many changes of the part. */
+/** The position after `index` changes of the part. */
 function positionIn({ epoch, number, part, isLast }: LogPart, index: number, count: number): LogPosition {
   return { epoch, number, within: isLast && index === count ? undefined : { part, index } }
 }

@@ -1,4 +1,4 @@
-/** Which changes are told: those of objects of a class for which a predicate holds before or after. */
+/** Selects the changes to report: those of objects of a class for which a predicate holds before or after. */
 import { AshlarError } from '../errors.ts'
 import { type CompiledPredicate, compilePredicate } from '../query/compile-predicate.ts'
 import type { EvaluationContext } from '../query/evaluate/evaluation-context.ts'
@@ -20,20 +20,25 @@ export type Matched = 'before' | 'after' | 'both'
 const onlyOwnValues =
   'a predicate over changes asks for values that the object itself holds: no other objects, links or statements, which are not kept as they were'
 
-interface Asked {
+interface FilterRequest {
   readonly className?: string | undefined
   readonly attributes?: readonly string[] | undefined
   readonly where?: string | undefined
 }
 
-/** Throws UnknownClass, UnknownAttribute, QuerySyntaxError, QueryError for what the record alone does not decide, LimitExceeded. */
+/** Throws UnknownClass, UnknownAttribute, QuerySyntaxError, LimitExceeded, and QueryError for predicates that need more than the record. */
 export class ChangeFilter {
   readonly cls: SchemaClass | undefined
   private readonly attributes: ReadonlySet<AttributeNumber> | undefined
   private readonly where: { readonly bound: CompiledPredicate; readonly context: StatementContext } | undefined
   private evaluation: EvaluationContext | undefined
 
-  constructor({ className, attributes, where }: Asked, script: ScriptContext, snapshot: Snapshot, catalog: Catalog) {
+  constructor(
+    { className, attributes, where }: FilterRequest,
+    script: ScriptContext,
+    snapshot: Snapshot,
+    catalog: Catalog,
+  ) {
     const cls = className === undefined ? undefined : catalog.findClass(className)
     if (className !== undefined && cls === undefined) {
       const names = catalog.classes.map(({ name }) => name)
@@ -54,26 +59,26 @@ export class ChangeFilter {
     return this.where !== undefined
   }
 
-  /** Whether the attribute is told of. */
-  isTold({ attribute }: Pick<AttributeFormat, 'attribute'>): boolean {
+  /** Whether changes of the attribute are reported. */
+  includes({ attribute }: Pick<AttributeFormat, 'attribute'>): boolean {
     return this.attributes === undefined || this.attributes.has(attribute.number)
   }
 
-  /** The change as far as it is told; undefined where nothing of it is. One that enters or leaves is told in any case. */
-  told(change: RecordChange, matched: Matched | 'all'): RecordChange | undefined {
+  /** The reported part of the change; undefined if there is none. Objects that begin or cease to match are always reported. */
+  restrict(change: RecordChange, matched: Matched | 'all'): RecordChange | undefined {
     if (this.attributes === undefined) return change
     const { before, after, format } = change
-    const changed = change.changed.filter((one) => this.isTold(one))
+    const changed = change.changed.filter((one) => this.includes(one))
     const isUpdate = before !== undefined && after !== undefined
     if (isUpdate && changed.length === 0 && (matched === 'all' || matched === 'both')) return undefined
-    return { ...change, changed, only: format.attributes.filter((one) => this.isTold(one)) }
+    return { ...change, changed, only: format.attributes.filter((one) => this.includes(one)) }
   }
 
-  isOfClass(cls: SchemaClass): boolean {
+  includesClass(cls: SchemaClass): boolean {
     return this.cls === undefined || cls.isOrInherits(this.cls.number)
   }
 
-  /** Undefined where the change is not told; without a predicate, all are. */
+  /** Undefined if the change is not reported; `all` without a predicate. */
   async matched({ oid, format, before, after }: RecordChange): Promise<Matched | 'all' | undefined> {
     const { where } = this
     if (where === undefined) return 'all'
@@ -98,14 +103,14 @@ export class ChangeFilter {
   }
 }
 
-/** The numbers of all that have these names. Throws UnknownAttribute for one that neither the class nor a subclass has. */
+/** The numbers of all attributes with these names. Throws UnknownAttribute if neither the class nor a subclass has one. */
 function numbersOf(names: readonly string[], cls: SchemaClass | undefined): ReadonlySet<AttributeNumber> {
   if (cls === undefined) throw new AshlarError('QueryError', 'Attributes are those of a class: they need class.')
-  const known = [cls, ...cls.subclasses].flatMap(({ attributes }) => attributes)
+  const all = [cls, ...cls.subclasses].flatMap(({ attributes }) => attributes)
   const found = names.map((name) => {
-    const named = known.filter(({ outputName }) => outputName === name)
+    const named = all.filter(({ outputName }) => outputName === name)
     if (named.length > 0) return named
-    const hint = didYouMean(name, [...new Set(known.map(({ outputName }) => outputName))])
+    const hint = didYouMean(name, [...new Set(all.map(({ outputName }) => outputName))])
     throw new AshlarError(
       'UnknownAttribute',
       `Class ${cls.name} has no attribute '${truncateForMessage(name)}'.${hint}`,

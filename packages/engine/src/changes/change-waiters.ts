@@ -1,34 +1,36 @@
-/** Wakes those who wait for changes: at once after a commit of this process, and within a moment after one of another. */
+/** Wakes requests that wait for changes: immediately after a commit of this process, and shortly after one of another. */
 import type { CancelSignal } from '../cancel-signal.ts'
 import { isOutOfReach } from '../errors.ts'
 
 export class ChangeWaiters {
-  /** Rises with each commit that was noticed. */
+  /** Incremented with each commit noticed. */
   count = 0
   private readonly waiting = new Set<() => void>()
-  private readonly look: () => Promise<number>
-  private readonly lookMs: number
+  private readonly lastCommit: () => Promise<number>
+  private readonly pollMs: number
   private readonly onFault: (error: unknown) => void
   private timer: NodeJS.Timeout | undefined
   private lastSeen: number | undefined
-  /** What the last look failed with. */
-  private toldFault: string | undefined
+  /** The failure of the last poll. */
+  private reportedFault: string | undefined
 
-  /** `look`: the number of the last commit in the store, asked for every `lookMs` while somebody waits. `onFault` is told once of the same failure. */
-  constructor(look: () => Promise<number>, lookMs: number, onFault: (error: unknown) => void) {
-    this.look = look
-    this.lookMs = lookMs
+  /**
+   * `lastCommit`: reads the number of the last commit in the store, called every `pollMs` while requests wait. `onFault` is called once per failure.
+   */
+  constructor(lastCommit: () => Promise<number>, pollMs: number, onFault: (error: unknown) => void) {
+    this.lastCommit = lastCommit
+    this.pollMs = pollMs
     this.onFault = onFault
   }
 
-  /** There is a new commit. */
+  /** Must be called after a commit. */
   wake(): void {
     this.count++
     if (this.waiting.size === 0) return
     for (const wakeOne of [...this.waiting]) wakeOne()
   }
 
-  /** Resolves when there were commits since `count` was `seen`, after `msMax`, or when the signal ends; it never throws. */
+  /** Resolves after a commit if `count` is still `seen`, after `msMax`, or when the signal is aborted; never rejects. */
   wait(seen: number, msMax: number, signal: CancelSignal): Promise<void> {
     if (this.count !== seen || signal.aborted) return Promise.resolve()
     return new Promise((resolve) => {
@@ -41,7 +43,7 @@ export class ChangeWaiters {
       const timeout = setTimeout(done, msMax)
       signal.addEventListener('abort', done)
       this.waiting.add(done)
-      this.timer ??= this.lookLater()
+      this.timer ??= this.schedulePoll()
     })
   }
 
@@ -51,30 +53,30 @@ export class ChangeWaiters {
     for (const wakeOne of [...this.waiting]) wakeOne()
   }
 
-  private lookLater(): NodeJS.Timeout {
+  private schedulePoll(): NodeJS.Timeout {
     return setTimeout(() => {
-      this.look()
+      this.lastCommit()
         .then((last) => {
-          this.toldFault = undefined
+          this.reportedFault = undefined
           if (last === this.lastSeen) return
           this.lastSeen = last
           this.wake()
         })
         .catch((error: unknown) => {
-          // It is looked for again, and whoever waits asks the store by itself.
-          if (!isOutOfReach(error)) this.tell(error)
+          // The next poll tries again, and waiting requests read the store themselves.
+          if (!isOutOfReach(error)) this.report(error)
         })
         .finally(() => {
           if (this.timer === undefined) return
-          this.timer = this.waiting.size === 0 ? undefined : this.lookLater()
+          this.timer = this.waiting.size === 0 ? undefined : this.schedulePoll()
         })
-    }, this.lookMs).unref()
+    }, this.pollMs).unref()
   }
 
-  private tell(error: unknown): void {
+  private report(error: unknown): void {
     const fault = String(error)
-    if (fault === this.toldFault) return
-    this.toldFault = fault
+    if (fault === this.reportedFault) return
+    this.reportedFault = fault
     this.onFault(error)
   }
 }

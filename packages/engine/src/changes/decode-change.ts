@@ -1,4 +1,4 @@
-/** What is logged of entries, in terms of objects, links and classes under a catalog. */
+/** Decodes log entries to changes of objects, links and classes under a catalog. */
 
 import { catalogPart } from '../bytes/key-layout.ts'
 import { keySpace } from '../bytes/key-space.ts'
@@ -20,32 +20,32 @@ import { type Oid, oidFromBytes } from '../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 
 /**
- * An element of a collection that is stored as links. Links of a deleted object are not reported: they go with it. `added` may put an element again,
- * and `removed` may take one away that is gone already.
+ * A change of a collection that is stored as links. Links removed with their object are not reported. `added` may repeat an existing element, and
+ * `removed` may name an absent one.
  */
 export interface LinkChange {
   readonly kind: 'added' | 'removed'
   readonly owner: Oid
   readonly attribute: AttributeNumber
-  /** Undefined for a key that is removed from a map. */
+  /** Undefined for a key removed from a map. */
   readonly target: Oid | undefined
-  /** Where the element of a list stands, in the order of its bytes. */
+  /** The position of a list element, which sorts bytewise. */
   readonly position: Bytes | undefined
-  /** Of a map, as the codec of its keys keeps it. */
+  /** The map key, as its codec decodes it. */
   readonly key: unknown
 }
 
-/** Of the catalog: what was written of a class or an index, which is no longer there where it was removed. */
+/** A change of the catalog: the new definition of a class or index, or the removal of an index. */
 export interface CatalogChange {
   readonly class?: ClassDefinition
-  /** Of a class that was there; undefined also where an earlier build logged it. */
+  /** Of a class that existed; undefined also in logs of earlier builds. */
   readonly earlierClass?: ClassDefinition | undefined
   readonly index?: IndexDefinition
-  /** Of an index that was removed. */
+  /** The number of an index that was removed. */
   readonly removedIndex?: number
 }
 
-/** `changed`: the attributes whose values differ, where there are a record before and one after. */
+/** `changed`: the attributes whose values differ, if there are records before and after. */
 export interface RecordChange {
   readonly of: 'object'
   readonly oid: Oid
@@ -53,7 +53,7 @@ export interface RecordChange {
   readonly before: Bytes | undefined
   readonly after: Bytes | undefined
   readonly changed: readonly AttributeFormat[]
-  /** Of what is told: those attributes alone; all without. */
+  /** If present, only these attributes are reported. */
   readonly only?: readonly AttributeFormat[]
 }
 
@@ -64,7 +64,7 @@ export interface LinkEntryChange {
   readonly format: ClassFormat
 }
 
-/** Of one entry of the log; a caller with grants may be told of several classes by it. */
+/** Of one log entry; for a caller with grants it may concern several classes. */
 export interface CatalogChanges {
   readonly of: 'catalog'
   readonly changes: readonly CatalogChange[]
@@ -72,19 +72,19 @@ export interface CatalogChanges {
 
 export type DecodedChange = RecordChange | LinkEntryChange | CatalogChanges
 
-/** Changes as they show under one catalog, which may be later than they are: attributes and classes have the names that they have there. */
+/** Decodes changes under one catalog, possibly a later one, whose names of attributes and classes are used. */
 export class ChangeDecoder {
   private readonly formats: RecordFormats
   private readonly classOf: (oid: Oid) => Promise<ClassNumber | undefined>
-  private ofAll: RecordFormats | undefined
+  private allFormats: RecordFormats | undefined
 
-  /** `classOf`: of objects that are or have been. */
+  /** `classOf`: for existing and deleted objects. */
   constructor(catalog: Catalog, classOf: (oid: Oid) => Promise<ClassNumber | undefined>) {
     this.formats = recordFormats(catalog)
     this.classOf = classOf
   }
 
-  /** Undefined where nobody is told: such an entry follows from another, or shows the same as before. */
+  /** Undefined if nothing is to be reported: the entry follows from another, or has no visible effect. */
   async decode({ key, before, after }: LoggedChange): Promise<DecodedChange | undefined> {
     switch (key[0]) {
       case keySpace.object:
@@ -107,11 +107,11 @@ export class ChangeDecoder {
     const format = this.formatOf(record)
     if (before === undefined || after === undefined) return { of: 'object', oid, format, before, after, changed: [] }
     const changed = changedAttributes(format, decodeRecord(format, before).values, decodeRecord(format, after).values)
-    // Written anew, as in another shape: it shows the same.
+    // Rewritten, as in another shape, with the same values.
     return changed.length === 0 ? undefined : { of: 'object', oid, format, before, after, changed }
   }
 
-  /** Of records of the shape, also where their class is deleted by now. */
+  /** The format for the record's shape, even if its class has been deleted. */
   private formatOf(record: Bytes): ClassFormat {
     const number = shapeNumberOf(record)
     const { catalog } = this.formats
@@ -125,14 +125,14 @@ export class ChangeDecoder {
     return cls === undefined ? this.formatsOfAll().byNumber(number) : this.formats.of(cls)
   }
 
-  /** Those of deleted classes too, which the catalog goes on to hold. */
+  /** Includes deleted classes, which the catalog retains. */
   private formatsOfAll(): RecordFormats {
-    if (this.ofAll === undefined) {
+    if (this.allFormats === undefined) {
       const { state, version } = this.formats.catalog
       const classes = state.classes.map((definition) => ({ ...definition, isDeleted: false }))
-      this.ofAll = recordFormats(buildCatalog({ ...state, classes, indexes: [] }, version))
+      this.allFormats = recordFormats(buildCatalog({ ...state, classes, indexes: [] }, version))
     }
-    return this.ofAll
+    return this.allFormats
   }
 
   private async decodeLink(
@@ -140,7 +140,7 @@ export class ChangeDecoder {
     before: Bytes | undefined,
     after: Bytes | undefined,
   ): Promise<DecodedChange | undefined> {
-    // It goes with its object.
+    // Removed with its object.
     if (after === undefined && before === undefined) return undefined
     const owner = ownerOfKey(key)
     const number = await this.classOf(owner)
@@ -155,7 +155,7 @@ export class ChangeDecoder {
 
 const nothing = Buffer.alloc(0)
 
-/** Undefined for the entries beside those of a list that lead back to them. */
+/** Undefined for the reverse entries of a list. */
 function linkChange(
   owner: Oid,
   format: AttributeFormat,
@@ -195,7 +195,7 @@ function changedAttributes(
   })
 }
 
-/** Undefined for the parts that go along with others. */
+/** Undefined for parts that change along with others. */
 function decodeCatalogPart(key: Bytes, before: Bytes | undefined, after: Bytes | undefined): DecodedChange | undefined {
   const [, part] = key
   if (part === catalogPart.class && after !== undefined) {

@@ -1,4 +1,4 @@
-/** What a caller has of the changes of a federated database: all of them, or what it may see. */
+/** The view that a caller has of changes of a federated database: all of them, or those it may see. */
 import type { QueryRequest } from '../query/query-request.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import type { ChangeWaiters } from './change-waiters.ts'
@@ -7,6 +7,6 @@ import type { LiveQuery } from './live-query.ts'
 export interface Following {
   readonly changes: Pick<ChangeFeed, 'page'>
   readonly waiters: ChangeWaiters
-  /** To be begun and, at last, ended. */
+  /** The caller must begin it, and finally end it. */
   liveQuery(request: QueryRequest): LiveQuery
 }

@@ -8,104 +8,104 @@ import type { Catalog } from '../schema/catalog.ts'
 import type { Snapshot } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import type { ChangeFeed, FeedPosition } from './change-feed.ts'
-import { FollowedRows, heldRowBytes, type RowEvent } from './followed-rows.ts'
+import { FollowedRows, followedRowBytes, type RowEvent } from './followed-rows.ts'
 import type { RestrictedRuns } from './restricted-runs.ts'
 
-/** Applied to the rows that were there before, one after the other, the events lead to those at the position. */
+/** Applied in order to the previous rows, the events result in the rows at the position. */
 export interface LiveStep {
   readonly events: readonly RowEvent[]
   readonly position: string
-  /** The rows may show commits behind the position as well, which were made at the same time as others that are still under way. */
+  /** Whether the rows may also show commits after the position, made concurrently with others that are still in progress. */
   readonly isAhead: boolean
-  /** There was nothing more when the step was made. */
+  /** Whether there were no more changes when the step was made. */
   readonly isAtEnd: boolean
-  /** How long the query was at work: 0 where it was not run anew. */
+  /** How long the query ran; 0 if it was not repeated. */
   readonly workedMs: number
 }
 
-/** Made by `FederatedDatabase.liveQuery`; `end` gives back what it holds. */
+/** Created by `FederatedDatabase.liveQuery`; `end` releases its memory. */
 export class LiveQuery {
   private readonly request: QueryRequest
   private readonly resources: QueryResources
   private readonly feed: ChangeFeed
   private readonly restricted: RestrictedRuns | undefined
   private readonly rows = new FollowedRows()
-  /** For the rows that are held, and for a run. */
-  private readonly held: RequestMemory
-  private readonly ofRun: RequestMemory
+  /** Memory of the followed rows, and of a run. */
+  private readonly rowMemory: RequestMemory
+  private readonly runMemory: RequestMemory
   private concern!: LiveRun['concern']
   private position = ''
   private isAhead = false
 
-  /** `feed`: of all changes, whoever follows. */
+  /** `feed`: of all changes, regardless of the follower. */
   constructor(request: QueryRequest, resources: QueryResources, feed: ChangeFeed, restricted?: RestrictedRuns) {
     const { memory, limits } = resources.database
     this.restricted = restricted
     this.request = request
     this.resources = resources
     this.feed = feed
-    this.held = new RequestMemory(memory, limits, request.memoryHolder)
-    this.ofRun = new RequestMemory(memory, limits, request.memoryHolder)
+    this.rowMemory = new RequestMemory(memory, limits, request.memoryHolder)
+    this.runMemory = new RequestMemory(memory, limits, request.memoryHolder)
   }
 
-  /** Once it has begun: whether its rows have an order, which the events then tell. */
+  /** Available after `begin`: whether the rows are ordered, so that events contain positions. */
   get isOrdered(): boolean {
     return this.concern.isOrdered
   }
 
   /**
-   * The rows, as the first step. Throws QuerySyntaxError, QueryError for what cannot be followed, ChangeLogOff, LimitExceeded, and what else queries
-   * throw.
+   * Returns the rows as the first step. Throws QuerySyntaxError, QueryError for queries that cannot be followed, ChangeLogOff, LimitExceeded, and
+   * other errors of queries.
    */
   begin(): Promise<LiveStep> {
     return this.run()
   }
 
   /**
-   * Whether a follower that has the result at this position has that of the first step too: nothing that concerns it was changed in between. Only
-   * of queries without ORDER BY, SKIP and TAKE: where rows are equal in their order, another run may have them otherwise.
+   * Whether a result at this position equals that of the first step: no relevant change was made in between. Only for queries without ORDER BY, SKIP
+   * and TAKE: rows that compare equal may be in another order in another run.
    */
   async isUnchangedSince(position: string): Promise<boolean> {
-    // What the caller may see may have changed since.
+    // The caller's permissions may have changed meanwhile.
     if (!this.concern.isWhole || this.isAhead || this.restricted !== undefined) return false
     try {
-      const found = await this.nextConcerning(position)
-      return found.isUnconcerned && found.isAtEnd
+      const found = await this.nextRelevant(position)
+      return found.isIrrelevant && found.isAtEnd
     } catch (error) {
-      if (isOfPosition(error)) return false
+      if (isPositionError(error)) return false
       throw error
     }
   }
 
   /**
-   * What has become of the rows since the step before; its events are held until the next one. Throws ChangeLogOff where the log was turned off, what
-   * `begin` does where the query is no longer one that can be carried out, and the signal's reason.
+   * Returns the changes of the rows since the previous step; memory for its events is held until the next one. Throws ChangeLogOff if the log was
+   * turned off, the errors of `begin` if the query is no longer valid, and the signal's reason.
    */
   async next(): Promise<LiveStep> {
-    this.ofRun.release()
+    this.runMemory.release()
     try {
-      const { isUnconcerned, position, isAtEnd } = await this.nextConcerning(this.position)
-      // What is ahead may be of any of the commits that were passed since.
+      const { isIrrelevant, position, isAtEnd } = await this.nextRelevant(this.position)
+      // Rows ahead of the position may belong to any of the commits passed since.
       const { isAhead } = this
-      if (isUnconcerned && (!isAhead || position === this.position)) {
+      if (isIrrelevant && (!isAhead || position === this.position)) {
         this.position = position
         return { events: [], position, isAhead, isAtEnd, workedMs: 0 }
       }
     } catch (error) {
-      // What changed is not to be told any more: the rows tell.
-      if (!isOfPosition(error)) throw error
+      // The changes are no longer available: the rows are compared instead.
+      if (!isPositionError(error)) throw error
     }
     return this.run()
   }
 
   end(): void {
-    this.ofRun.release()
-    this.held.release()
+    this.runMemory.release()
+    this.rowMemory.release()
   }
 
-  /** Looks for a change behind the position that may concern the result. */
-  private async nextConcerning(since: string): Promise<{
-    readonly isUnconcerned: boolean
+  /** Searches for a change after the position that may affect the result. */
+  private async nextRelevant(since: string): Promise<{
+    readonly isIrrelevant: boolean
     readonly position: string
     readonly isAtEnd: boolean
   }> {
@@ -117,17 +117,17 @@ export class LiveQuery {
       limit: 1,
       signal: this.request.signal,
     })
-    return { isUnconcerned: changes.length === 0, position, isAtEnd }
+    return { isIrrelevant: changes.length === 0, position, isAtEnd }
   }
 
   private async run(): Promise<LiveStep> {
-    const begunMs = performance.now()
+    const startMs = performance.now()
     const { store, catalogs } = this.resources.database
     const numbers = await store.settledNumbers?.()
     const [run, now] = await withSnapshot(
       store,
       async (snapshot): Promise<[LiveRun, FeedPosition]> => {
-        this.ofRun.releaseAllBut(0)
+        this.runMemory.releaseAllBut(0)
         const catalog = await catalogs.at(snapshot)
         const at = await this.feed.endOf(snapshot, catalog, numbers)
         return [await this.runOn(snapshot, catalog), at]
@@ -135,26 +135,26 @@ export class LiveQuery {
       { isolation: 'readOnly' },
     )
     const { concern, rows, slice } = run
-    const heldBytes = this.held.requestBytes
-    this.held.chargeRequest(Math.max(0, rows.length * heldRowBytes - heldBytes))
+    const heldBytes = this.rowMemory.requestBytes
+    this.rowMemory.chargeRequest(Math.max(0, rows.length * followedRowBytes - heldBytes))
     const events = await this.rows.replace(rows, concern.isOrdered, slice)
     let bytes = 0
     for (const { json } of events) bytes += json.length
-    this.ofRun.chargeRequest(bytes)
-    this.held.releaseAllBut(rows.length * heldRowBytes)
+    this.runMemory.chargeRequest(bytes)
+    this.rowMemory.releaseAllBut(rows.length * followedRowBytes)
     this.concern = concern
     this.position = now.position
     this.isAhead = now.isAhead
-    return { events, ...now, isAtEnd: true, workedMs: performance.now() - begunMs }
+    return { events, ...now, isAtEnd: true, workedMs: performance.now() - startMs }
   }
 
   private runOn(snapshot: Snapshot, catalog: Catalog): Promise<LiveRun> {
-    const { request, resources, ofRun, restricted } = this
-    if (restricted === undefined) return runLiveQuery(request, resources, snapshot, catalog, ofRun)
-    return restricted.run(request, resources, snapshot, catalog, ofRun)
+    const { request, resources, runMemory, restricted } = this
+    if (restricted === undefined) return runLiveQuery(request, resources, snapshot, catalog, runMemory)
+    return restricted.run(request, resources, snapshot, catalog, runMemory)
   }
 }
 
-function isOfPosition(error: unknown): boolean {
+function isPositionError(error: unknown): boolean {
   return error instanceof AshlarError && (error.type === 'ChangesGone' || error.type === 'MalformedRequest')
 }

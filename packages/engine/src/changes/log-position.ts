@@ -1,12 +1,12 @@
-/** Positions in the change log, and the texts that stand for them. */
+/** Positions in the change log, and their textual form. */
 import { AshlarError } from '../errors.ts'
 
-/** Everything up to there is passed. Positions of one store only grow, in the order in which its changes are told. */
+/** Precedes all later changes. Positions of one store grow in the order in which its changes are reported. */
 export interface LogPosition {
   readonly epoch: number
-  /** Of the commit. */
+  /** The number of the commit. */
   readonly number: number
-  /** The entry of the commit that the change is in, and which of its changes it is, from 1. Undefined at the end of the commit. */
+  /** The entry of the commit, and the number of its change, from 1. Undefined at the end of the commit. */
   readonly within: { readonly part: number; readonly index: number } | undefined
 }
 

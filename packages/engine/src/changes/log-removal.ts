@@ -1,4 +1,4 @@
-/** Removes what the change log need not keep any more: in the background, in small commits, by whichever process comes first. */
+/** Removes old entries of the change log, in the background, in small commits, by any process. */
 
 import type { CancelSignal } from '../cancel-signal.ts'
 import type { Catalogs } from '../catalog/catalog-cache.ts'
@@ -23,29 +23,29 @@ import { epochOf, nextEpochAtLeast } from './switch-change-log.ts'
 
 type RemovalLimits = Pick<EngineLimits, 'changeLogMs' | 'changeLogBytesMax'>
 
-/** Of the log, by so many bytes one number is remembered. */
+/** Granularity: one number is remembered per this many bytes of the log. */
 const markBytes = 2 ** 20
 
 interface Mark {
-  /** Commits up to this one, and entries behind the mark before, take the bytes. */
+  /** Last commit covered; the bytes are those of entries after the previous mark. */
   number: number
   bytes: number
 }
 
 export interface LogSize {
   readonly bytes: number
-  /** The size up to which commits are kept. */
+  /** The size limit of the log. */
   readonly bytesMax: number
 }
 
 export class LogRemoval {
-  /** As of the last look; undefined before the first, and where there is no log. */
+  /** As of the last run; undefined before the first, and without a log. */
   size: LogSize | undefined
   private readonly store: Store
   private readonly catalogs: Catalogs
   private readonly limits: RemovalLimits
   private epoch = 0
-  /** Of what is there, by number. */
+  /** Sizes of existing entries, by number. */
   private marks: Mark[] = []
 
   constructor(store: Store, catalogs: Catalogs, limits: RemovalLimits) {
@@ -54,13 +54,13 @@ export class LogRemoval {
     this.limits = limits
   }
 
-  /** `now`: milliseconds since 1970. `signal`: ends it early. */
+  /** Runs one round. `now`: milliseconds since 1970. `signal` ends it early. */
   async look(now: number, signal?: CancelSignal): Promise<void> {
     const { epoch, next } = await withSnapshot(this.store, async (snapshot) => {
       const catalog = await this.catalogs.at(snapshot)
       return { epoch: epochOf(catalog), next: nextEpochAtLeast(catalog) }
     })
-    // Where the log is off, it may be turned on again meanwhile: what is written then is of a later epoch, and stays.
+    // If the log is off, it may be turned on meanwhile: entries written then have a later epoch, and are retained.
     await this.removeAll({ from: logPrefix, to: epochPrefix(epoch === 0 ? next : epoch) }, signal)
     if (epoch === 0) this.size = undefined
     if (epoch === 0) return
@@ -81,7 +81,7 @@ export class LogRemoval {
     this.size = { bytes: this.bytes, bytesMax }
   }
 
-  /** What was appended since the last look; of the first one, all that is there. */
+  /** Measures the entries appended since the last run; in the first run, all entries. */
   private async measure(end: number): Promise<void> {
     const from = (this.marks.at(-1)?.number ?? 0) + 1
     const slice = openTimeSlice()
@@ -111,7 +111,7 @@ export class LogRemoval {
     return Math.min(Math.max(changeLogBytesLeast, Math.floor(usedBytes * changeLogShare)), changeLogBytesMost)
   }
 
-  /** Up to where every subscription has read; those whose position was removed already have lost it, and keep nothing. */
+  /** The number up to which every subscription has read; subscriptions whose position was already removed are ignored. */
   private async readUpTo(snapshot: Snapshot, removed: number): Promise<number> {
     let least = Number.MAX_SAFE_INTEGER
     for (const text of await subscribedPositions(snapshot)) {
@@ -122,11 +122,14 @@ export class LogRemoval {
     return least
   }
 
-  /** Up to where commits are too many bytes. `needed`: what was not read up to there goes only where an explicit limit says so, or with `changeLogBytesMost`. */
+  /**
+   * The number up to which commits exceed the size limit. `needed`: unread commits after it are only removed by an explicit limit, or beyond
+   * `changeLogBytesMost`.
+   */
   private byBytes(bytesMax: number, needed: number): number {
-    const wanted = this.beyond(bytesMax)
-    if (this.limits.changeLogBytesMax > 0) return wanted
-    return Math.max(Math.min(wanted, needed), this.beyond(changeLogBytesMost))
+    const excess = this.beyond(bytesMax)
+    if (this.limits.changeLogBytesMax > 0) return excess
+    return Math.max(Math.min(excess, needed), this.beyond(changeLogBytesMost))
   }
 
   private beyond(bytesMax: number): number {
@@ -138,7 +141,7 @@ export class LogRemoval {
     return 0
   }
 
-  /** Up to where commits are older, by the clock of who made them. `removed`: those are gone already. */
+  /** The number up to which commits are too old, by the clocks of their writers. `removed`: number of the last one already removed. */
   private async byAge(oldest: number, removed: number, end: number, signal?: CancelSignal): Promise<number> {
     return withSnapshot(this.store, async (snapshot) => {
       let last = 0
@@ -154,8 +157,8 @@ export class LogRemoval {
   }
 
   /**
-   * Which commits are gone is noted with the first of them: who follows is told so before anything is missing. An entry that holds later ones as well stays
-   * until these are gone.
+   * The first commit records which commits are removed, so that followers learn of it before anything is missing. An entry that also contains later
+   * commits stays until these are removed.
    */
   private async removeUpTo(number: number, removed: number, signal?: CancelSignal): Promise<void> {
     const key = truncatedKey(this.epoch)
@@ -164,9 +167,9 @@ export class LogRemoval {
     const before = Buffer.alloc(8)
     before.writeBigUInt64BE(BigInt(removed))
     const first: Precondition = removed === 0 ? { kind: 'absent', key } : { kind: 'revision', key, prefix: before }
-    const noted = await this.store.commit({ changes: [{ kind: 'put', key, value }], preconditions: [first] })
-    // Another process is at it.
-    if (!noted.isCommitted) return
+    const recorded = await this.store.commit({ changes: [{ kind: 'put', key, value }], preconditions: [first] })
+    // Another process is doing it.
+    if (!recorded.isCommitted) return
     await this.removeAll(this.numbers(1, number), signal)
     this.marks = this.marks.filter((mark) => mark.number > number)
   }

@@ -1,4 +1,4 @@
-/** The change log as it is stored, commit after commit. */
+/** Reads the stored change log, commit by commit. */
 import { logEntryBody, loggedChanges, readLogHeader } from '../change-log/log-entry.ts'
 import { epochPrefix, readLogKey, truncatedKey } from '../change-log/log-keys.ts'
 import type { LoggedChange } from '../change-log/logged-change.ts'
@@ -11,42 +11,44 @@ import { type LogPosition, positionText } from './log-position.ts'
 /** Changes of one commit that are logged together; a small commit has one part. */
 export interface LogPart extends Omit<AppendedValue, 'value'> {
   readonly epoch: number
-  /** When the commit was made, by the clock of who made it: milliseconds since 1970. */
+  /** Time of the commit by the clock of its writer: milliseconds since 1970. */
   readonly at: number
   readonly isLast: boolean
-  /** Of all its values. */
+  /** Total size of its values. */
   readonly bytes: number
-  /** To be walked through once. */
+  /** Can be iterated once. */
   changes(): Generator<LoggedChange, undefined, undefined>
 }
 
-/** The parts behind a position, up to the commit of the last number. Throws MalformedRequest for a position within a change, which was never told. */
+/**
+ * The parts after a position, up to the commit of the last number. Throws MalformedRequest for a position within a change, which is never reported.
+ */
 export async function* logParts(
   snapshot: Snapshot,
   after: LogPosition,
   lastNumber: number,
 ): AsyncGenerator<LogPart, undefined, undefined> {
   const { epoch, number, within } = after
-  let begun: AppendedValue[] = []
+  let pending: AppendedValue[] = []
   const first = within === undefined ? number + 1 : number
   for await (const batch of scanAppended(snapshot, epochPrefix(epoch), first, lastNumber)) {
     for (const one of batch) {
-      // A part that is not told to its end is read again.
+      // A part that was not reported to its end is read again.
       if (one.number === number && one.part < (within?.part ?? 0)) continue
       const { isContinued } = readLogHeader(one.value)
-      if (isContinued && begun.length === 0) throw neverTold(after)
-      if (!isContinued && begun.length > 0) {
-        yield partOf(epoch, begun)
-        begun = []
+      if (isContinued && pending.length === 0) throw invalidPosition(after)
+      if (!isContinued && pending.length > 0) {
+        yield partOf(epoch, pending)
+        pending = []
       }
-      begun.push(one)
+      pending.push(one)
     }
   }
-  if (begun.length > 0) yield partOf(epoch, begun)
+  if (pending.length > 0) yield partOf(epoch, pending)
   return undefined
 }
 
-function neverTold(position: LogPosition): AshlarError {
+function invalidPosition(position: LogPosition): AshlarError {
   return new AshlarError('MalformedRequest', `'${positionText(position)}' is not a position that was told.`)
 }
 
@@ -62,14 +64,14 @@ function partOf(epoch: number, appended: readonly AppendedValue[]): LogPart {
   return { epoch, number, part, at, isLast, bytes, changes }
 }
 
-/** Of the last commit that is logged; 0 with none. */
+/** The number of the last commit in the log; 0 if it is empty. */
 export async function lastNumberIn(snapshot: Snapshot, epoch: number): Promise<number> {
   const { ranges } = await snapshot.read([], [{ ...appendedRange(epochPrefix(epoch)), reverse: true, limit: 1 }])
   const last = ranges[0]?.[0]
   return last === undefined ? 0 : readLogKey(last.key).number
 }
 
-/** Of the last commit that is no longer there whole; 0 where all are. */
+/** The number of the last commit that is no longer complete; 0 if all are. */
 export async function truncatedNumberIn(snapshot: Snapshot, epoch: number): Promise<number> {
   return (await snapshot.view(truncatedKey(epoch), (value) => Number(Buffer.from(value).readBigUInt64BE()))) ?? 0
 }

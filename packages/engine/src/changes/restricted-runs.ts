@@ -1,4 +1,4 @@
-/** Runs of a query that a caller with grants follows: on each snapshot as that caller sees it (contract 2.4.12). */
+/** Runs of a query followed by a caller with grants: on each snapshot as that caller sees it (contract 2.4.12). */
 import { restrictedDatabase } from '../access/restricted-database.ts'
 import { RestrictedSnapshot } from '../access/restricted-snapshot.ts'
 import { Visibility } from '../access/visibility.ts'
@@ -19,8 +19,8 @@ export class RestrictedRuns {
   }
 
   /**
-   * `resources`, `snapshot` and `catalog`: unrestricted. Throws as `runLiveQuery`, and Forbidden where what is seen may change although nothing is
-   * written.
+   * `resources`, `snapshot` and `catalog`: unrestricted. Throws the errors of `runLiveQuery`, and Forbidden if visible rows may change without a
+   * commit.
    */
   async run(
     request: QueryRequest,
@@ -31,12 +31,16 @@ export class RestrictedRuns {
   ): Promise<LiveRun> {
     const { accesses, user } = this.follower
     const { database } = resources
-    const asking = { user, signal: request.signal, memory }
+    const requester = { user, signal: request.signal, memory }
     const access = await accesses.of(catalog).prepared()
-    const visibility = new Visibility(snapshot, access, database, asking)
-    const shown = new RestrictedSnapshot(snapshot, () => ({ access, visibility }))
-    const own = { ...resources, database: restrictedDatabase(database, accesses, asking), importDirectory: undefined }
-    const run = await runLiveQuery(request, own, shown, access.restricted, memory)
+    const visibility = new Visibility(snapshot, access, database, requester)
+    const visible = new RestrictedSnapshot(snapshot, () => ({ access, visibility }))
+    const restricted = {
+      ...resources,
+      database: restrictedDatabase(database, accesses, requester),
+      importDirectory: undefined,
+    }
+    const run = await runLiveQuery(request, restricted, visible, access.restricted, memory)
     const { concern } = run
     const { isSteady, isOfRecords } = isConcernOfRecords(access, concern.classNumber)
     if (!isSteady || visibility.isUnsteady) throw unsteady()

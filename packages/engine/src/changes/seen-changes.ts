@@ -75,7 +75,7 @@ export class SeenChanges {
     const classes = cls === undefined ? this.catalog.classes : [cls, ...cls.subclasses]
     for (const { number } of classes) {
       const { ofObjects, ofAttributes } = inexactness(this.access, number)
-      const told = ofAttributes.find(({ format, isLink }) => (withLinks || !isLink) && filter.isTold(format))
+      const told = ofAttributes.find(({ format, isLink }) => (withLinks || !isLink) && filter.includes(format))
       const reason = ofObjects ?? told?.reason
       if (reason === undefined) continue
       const hint = cls === undefined ? ' Changes of one class are asked for by class.' : ''

@@ -31,12 +31,12 @@ export class MergedRuns {
   advance(): Promise<void> | undefined {
     const [first] = this.heap
     assert(first !== undefined, 'there is a record to go on from')
-    if (!first.next()) return this.advanceLater(first)
+    if (!first.next()) return this.advanceAsync(first)
     this.sink(0)
     return undefined
   }
 
-  private async advanceLater(first: RunReader): Promise<void> {
+  private async advanceAsync(first: RunReader): Promise<void> {
     if (!(await first.fill())) {
       const last = this.heap.pop()
       if (last === first || last === undefined) return
@@ -61,17 +61,17 @@ export class MergedRuns {
   }
 }
 
-/** Most keys differ in an early byte, which is found faster than native code is called. */
-const comparedHereMax = 24
+/** Most keys differ in an early byte, which a loop finds faster than a native call. */
+const loopedBytesMax = 24
 
 function isBefore(one: RunReader, other: RunReader): boolean {
   const [oneLength, otherLength] = [one.keyEnd - one.keyStart, other.keyEnd - other.keyStart]
-  const here = Math.min(oneLength, otherLength, comparedHereMax)
+  const here = Math.min(oneLength, otherLength, loopedBytesMax)
   for (let at = 0; at < here; at++) {
     const difference = (one.bytes[one.keyStart + at] as number) - (other.bytes[other.keyStart + at] as number)
     if (difference !== 0) return difference < 0
   }
-  if (here === comparedHereMax) {
+  if (here === loopedBytesMax) {
     const order = one.bytes.compare(other.bytes, other.keyStart + here, other.keyEnd, one.keyStart + here, one.keyEnd)
     return order === 0 ? one.order < other.order : order < 0
   }

@@ -7,13 +7,13 @@ import { headerBytes, type RunWriter, readOrder, writeOrder } from './run-writer
 const placeBytes = 8
 const firstPlaces = 64
 const firstBytesMax = 4_096
-/** Most keys differ in an early byte, which is found faster than native code is called. */
-const comparedHereMax = 24
-/** Mask of records between two clock checks. */
-const recordsBetweenLooks = 63
+/** Most keys differ in an early byte, which a loop finds faster than a native call. */
+const loopedBytesMax = 24
+/** Mask of record numbers: the clock is checked every 64 records. */
+const clockCheckMask = 63
 
-/** For records with equal keys: write all, or only the first, or the rest with a short value in place of their own. */
-type OfEqualKeys = 'all' | 'first' | { readonly others: Uint8Array }
+/** Which records with equal keys to write: all, the first, or the first and a short value instead of each other one. */
+type EqualKeys = 'all' | 'first' | { readonly others: Uint8Array }
 
 export class RecordArena {
   readonly bytesMax: number
@@ -46,7 +46,7 @@ export class RecordArena {
   }
 
   /** Bytes reported to `onGrow` and not released. */
-  private get heldBytes(): number {
+  private get reservedBytes(): number {
     return this.to.bytes.length + placeBytes * this.starts.length
   }
 
@@ -59,7 +59,7 @@ export class RecordArena {
     bytes.writeUInt32BE(length, start)
     writeOrder(order, bytes, start)
     const keyStart = start + headerBytes
-    if (length > comparedHereMax) key.copy(bytes, keyStart, 0, length)
+    if (length > loopedBytesMax) key.copy(bytes, keyStart, 0, length)
     else for (let i = 0; i < length; i++) bytes[keyStart + i] = key[i] as number
     this.starts[added] = start
     return to
@@ -79,17 +79,17 @@ export class RecordArena {
   }
 
   /** In order of key, then number. `turn` yields the event loop when due. */
-  async write(writer: RunWriter, ofEqualKeys: OfEqualKeys, turn: () => Promise<void> | undefined): Promise<void> {
+  async write(writer: RunWriter, equalKeys: EqualKeys, turn: () => Promise<void> | undefined): Promise<void> {
     const places = await this.inOrder(turn)
     let last: number | undefined
     for (let at = 0; at < this.added; at++) {
       const place = places === undefined ? at : (places[at] as number)
-      const isFirst = ofEqualKeys === 'all' || last === undefined || this.compareKeys(last, place) !== 0
+      const isFirst = equalKeys === 'all' || last === undefined || this.compareKeys(last, place) !== 0
       last = place
-      if (isFirst) this.writeWhole(place, writer)
-      else if (ofEqualKeys !== 'first') this.writeOther(place, ofEqualKeys.others, writer)
+      if (isFirst) this.writeUnchanged(place, writer)
+      else if (equalKeys !== 'first') this.writeOther(place, equalKeys.others, writer)
       if (writer.isFull) await writer.flush()
-      if ((at & recordsBetweenLooks) !== recordsBetweenLooks) continue
+      if ((at & clockCheckMask) !== clockCheckMask) continue
       const pause = turn()
       if (pause !== undefined) await pause
     }
@@ -106,7 +106,7 @@ export class RecordArena {
 
   /** Empties the arena and frees its buffer. */
   release(): void {
-    this.onGrow(-this.heldBytes)
+    this.onGrow(-this.reservedBytes)
     this.to = new ByteWriter(Buffer.alloc(0), this.onGrow)
     this.starts = new Uint32Array(0)
     this.valueEnds = new Uint32Array(0)
@@ -135,14 +135,14 @@ export class RecordArena {
     if (this.isInOrder) return undefined
     const places: number[] = []
     for (let place = 0; place < this.added; place++) places.push(place)
-    const pieces = sortInPieces(
+    const steps = sortInPieces(
       places,
       (one, other) => this.compare(one, other),
       (place) => this.keyLength(place),
     )
     for (;;) {
-      const piece = pieces.next()
-      if (piece.done === true) return piece.value
+      const step = steps.next()
+      if (step.done === true) return step.value
       const pause = turn()
       if (pause !== undefined) await pause
     }
@@ -165,7 +165,7 @@ export class RecordArena {
     const oneStart = (this.starts[one] as number) + headerBytes
     const otherStart = (this.starts[other] as number) + headerBytes
     const length = Math.min(oneLength, otherLength)
-    const here = Math.min(length, comparedHereMax)
+    const here = Math.min(length, loopedBytesMax)
     for (let at = 0; at < here; at++) {
       const difference = (bytes[oneStart + at] as number) - (bytes[otherStart + at] as number)
       if (difference !== 0) return difference
@@ -174,7 +174,7 @@ export class RecordArena {
     return bytes.compare(bytes, otherStart + here, otherStart + otherLength, oneStart + here, oneStart + oneLength)
   }
 
-  private writeWhole(place: number, writer: RunWriter): void {
+  private writeUnchanged(place: number, writer: RunWriter): void {
     const end = place + 1 < this.added ? (this.starts[place + 1] as number) : this.to.length
     writer.copy(this.to.bytes, this.starts[place] as number, end)
   }

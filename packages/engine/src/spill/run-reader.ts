@@ -23,7 +23,7 @@ export class RunReader {
     this.bytes = Buffer.allocUnsafe(Math.min(blockBytes, run.end - run.start))
   }
 
-  /** Upper bound of its buffer. */
+  /** Upper bound of the buffer size for the run. */
   static bytesMax({ start, end, longest }: Run, blockBytes: number): number {
     return Math.max(longest, Math.min(blockBytes, end - start))
   }
@@ -51,11 +51,11 @@ export class RunReader {
     const left = run.end - this.position
     if (left === 0 && rest === 0) return false
     assert(left > 0, 'a run ends with a whole record')
-    const wanted = Math.max(this.neededBytes(), Math.min(blockBytes, rest + left))
-    if (wanted > this.bytes.length || this.bytes.length > 4 * blockBytes) {
-      const others = Buffer.allocUnsafe(wanted)
-      this.bytes.copy(others, 0, this.at, this.filled)
-      this.bytes = others
+    const required = Math.max(this.neededBytes(), Math.min(blockBytes, rest + left))
+    if (required > this.bytes.length || this.bytes.length > 4 * blockBytes) {
+      const larger = Buffer.allocUnsafe(required)
+      this.bytes.copy(larger, 0, this.at, this.filled)
+      this.bytes = larger
     } else this.bytes.copyWithin(0, this.at, this.filled)
     this.at = 0
     this.filled = rest

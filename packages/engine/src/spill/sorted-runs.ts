@@ -28,8 +28,8 @@ interface Level {
   runs: Run[]
 }
 
-/** Mask of records between two clock checks. */
-const recordsBetweenLooks = 15
+/** Mask of record numbers: the clock is checked every 16 records. */
+const clockCheckMask = 15
 
 export class SortedRuns {
   readonly sizes: RunSizes
@@ -38,10 +38,10 @@ export class SortedRuns {
   /** Bytes written, including runs since merged. */
   bytesWritten = 0
   private readonly space: RequestSpace
-  /** Yields when due; throws if the statement is to end. */
+  /** Yields when due; throws to end the statement. */
   private readonly turn: () => Promise<void> | undefined
   private readonly levels: Level[] = []
-  /** At most `fanIn` runs. */
+  /** At most `fanIn` runs with all records. */
   private few: Promise<readonly Run[]> | undefined
 
   constructor(space: RequestSpace, sizes: RunSizes, turn: () => Promise<void> | undefined) {
@@ -80,7 +80,7 @@ export class SortedRuns {
     }
   }
 
-  /** One run of all of them; no more records are added. */
+  /** Merges all runs into one; no more records may be added. */
   async mergeAll(): Promise<void> {
     this.few = undefined
     for (;;) {
@@ -90,12 +90,12 @@ export class SortedRuns {
     }
   }
 
-  /** To be called whatever has happened. */
+  /** Must be called in any case. */
   async close(): Promise<void> {
     for (const { file } of this.levels.splice(0)) await file.close()
   }
 
-  /** The first ones, as many as can be read at once: what is held of them takes no more than the blocks do, if these are more than two. */
+  /** The longest prefix of the runs that can be read concurrently, at least two: its buffers take no more memory than `fanIn` blocks. */
   private mergeable(runs: readonly Run[]): readonly Run[] {
     const { blockBytes, fanIn } = this.sizes
     let bytes = 0
@@ -125,7 +125,7 @@ export class SortedRuns {
         if (writer.isFull) await writer.flush()
         const wait = merged.advance()
         if (wait !== undefined) await wait
-        if ((records++ & recordsBetweenLooks) !== recordsBetweenLooks) continue
+        if ((records++ & clockCheckMask) !== clockCheckMask) continue
         const pause = this.turn()
         if (pause !== undefined) await pause
       }

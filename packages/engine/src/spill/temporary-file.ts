@@ -1,8 +1,8 @@
-/** A temporary file, which is written at its end and read anywhere. */
+/** A temporary file, written at its end and read at any position. */
 import { assert } from '../errors.ts'
 import { diskFailure, type OpenFile } from './temporary-space.ts'
 
-/** Is asked before the disk is used, and told when it is no longer. */
+/** Accounts for disk space, before it is used and after it is freed. */
 export interface DiskAccount {
   take(bytes: number): void
   giveBack(bytes: number): void
@@ -20,12 +20,12 @@ export class TemporaryFile {
     this.account = account
   }
 
-  /** Where the next bytes will be. */
+  /** The position of the next write. */
   get end(): number {
     return this.length
   }
 
-  /** The buffer is not to be changed until it is written. Throws LimitExceeded and ServerBusy. */
+  /** The buffer must not be changed before the promise resolves. Throws LimitExceeded and ServerBusy. */
   async append(bytes: Buffer, count: number): Promise<void> {
     this.account.take(count)
     const start = this.length
@@ -40,7 +40,7 @@ export class TemporaryFile {
     }
   }
 
-  /** Fills the buffer from `at` on. Throws ServerBusy. */
+  /** Reads `count` bytes at `position` into the buffer at `at`. Throws ServerBusy. */
   async read(bytes: Buffer, at: number, count: number, position: number): Promise<void> {
     try {
       for (let done = 0; done < count; ) {
@@ -53,7 +53,7 @@ export class TemporaryFile {
     }
   }
 
-  /** When nothing of it is needed any more; it may be written again. */
+  /** Truncates the file, which may be written again. */
   async clear(): Promise<void> {
     try {
       await this.file.truncate(0)
@@ -64,12 +64,12 @@ export class TemporaryFile {
     this.length = 0
   }
 
-  /** What it took is given back, whatever the operating system says. */
+  /** Releases the disk space in any case. */
   async close(): Promise<void> {
     try {
       await this.file.close()
     } catch {
-      // Nobody needs what is in it.
+      // The content is not needed.
     }
     await this.remove()
     this.account.giveBack(this.length)

@@ -1,4 +1,4 @@
-/** Where temporary files are, how much of the disk those of a process take together, and what becomes of those of processes that were killed. */
+/** Temporary files of a process: their directory, their total size, and the removal of files left by killed processes. */
 import { type FileHandle, mkdir, open, readdir, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,10 +6,10 @@ import { AshlarError } from '../errors.ts'
 
 export type OpenFile = Pick<FileHandle, 'read' | 'write' | 'truncate' | 'close'>
 
-/** What is asked of the operating system; another one in tests. */
+/** The functions of the operating system in use; replaced in tests. */
 export interface FileSystem {
   mkdir(directory: string): Promise<unknown>
-  /** Of a file that is not there yet. */
+  /** Creates a file, which must not exist. */
   create(path: string): Promise<OpenFile>
   unlink(path: string): Promise<void>
   readdir(directory: string): Promise<readonly string[]>
@@ -22,10 +22,10 @@ export const nodeFileSystem: FileSystem = {
   readdir: (directory) => readdir(directory),
 }
 
-/** Of the process that has made it, and its number there. */
+/** Contains the process ID and a number. */
 const nameForm = /^ashlar-spill-(\d+)-\d+\.tmp$/
 
-let made = 0
+let createdFiles = 0
 
 export class TemporarySpace {
   readonly directory: string
@@ -33,18 +33,18 @@ export class TemporarySpace {
   private prepared: Promise<void> | undefined
   private takenBytes = 0
 
-  /** Without a directory, in that of the operating system. */
+  /** By default in the temporary directory of the operating system. */
   constructor(directory = tmpdir(), files: FileSystem = nodeFileSystem) {
     this.directory = directory
     this.files = files
   }
 
-  /** What files take and have not yet given back. */
+  /** Disk space reserved. */
   get bytes(): number {
     return this.takenBytes
   }
 
-  /** Throws ServerBusy, and takes nothing, where it would be more than `bytesMax` together. */
+  /** Throws ServerBusy, and reserves nothing, above `bytesMax`. */
   take(bytes: number, bytesMax: number): void {
     if (this.takenBytes + bytes > bytesMax) {
       throw new AshlarError(
@@ -59,15 +59,15 @@ export class TemporarySpace {
     this.takenBytes -= bytes
   }
 
-  /** The file has no name where the operating system lets an open file lose it; `remove` is to be called when it is closed. */
+  /** The file is unlinked immediately if the operating system allows it; `remove` must be called after it is closed. */
   async create(): Promise<{ readonly file: OpenFile; readonly remove: () => Promise<void> }> {
     this.prepared ??= this.prepare()
     try {
       await this.prepared
       const { path, file } = await this.newFile()
-      const isGone = await this.isRemoved(path)
+      const isUnlinked = await this.unlinkIfPossible(path)
       const remove = async (): Promise<void> => {
-        if (!isGone) await this.isRemoved(path)
+        if (!isUnlinked) await this.unlinkIfPossible(path)
       }
       return { file, remove }
     } catch (error) {
@@ -76,10 +76,10 @@ export class TemporarySpace {
     }
   }
 
-  /** A file of that name may be there: of a killed process of the same number, as processes of containers have, or of one in another container. */
+  /** Skips existing names, of a killed process with the same ID, as is common in containers, or of a process in another container. */
   private async newFile(): Promise<{ readonly path: string; readonly file: OpenFile }> {
     for (;;) {
-      const path = join(this.directory, `ashlar-spill-${process.pid}-${++made}.tmp`)
+      const path = join(this.directory, `ashlar-spill-${process.pid}-${++createdFiles}.tmp`)
       try {
         return { path, file: await this.files.create(path) }
       } catch (error) {
@@ -88,7 +88,7 @@ export class TemporarySpace {
     }
   }
 
-  /** Removes the files of processes that were killed. A directory that does not exist has none. */
+  /** Removes files of killed processes. A missing directory has none. */
   async removeLeftovers(): Promise<void> {
     let names: readonly string[]
     try {
@@ -98,8 +98,8 @@ export class TemporarySpace {
     }
     for (const name of names) {
       const pid = Number(nameForm.exec(name)?.[1])
-      // A process of the same number may be another one; its files have no name then, or are removed at its end.
-      if (pid > 0 && !isRunning(pid)) await this.isRemoved(join(this.directory, name))
+      // Files of a live process with a reused ID are removed at its end, or by a later start.
+      if (pid > 0 && !isRunning(pid)) await this.unlinkIfPossible(join(this.directory, name))
     }
   }
 
@@ -108,7 +108,7 @@ export class TemporarySpace {
     await this.removeLeftovers()
   }
 
-  private async isRemoved(path: string): Promise<boolean> {
+  private async unlinkIfPossible(path: string): Promise<boolean> {
     try {
       await this.files.unlink(path)
       return true
@@ -133,7 +133,7 @@ function codeOf(error: unknown): unknown {
 
 const fullDisk: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
-/** ServerBusy: with a full disk others may end and leave room; where it is something else, somebody has to mend it. */
+/** ServerBusy: a full disk may have space again after other requests; any other cause is fatal, since an operator must fix it. */
 export function diskFailure(error: unknown): unknown {
   const code = codeOf(error)
   if (error instanceof AshlarError || typeof code !== 'string') return error

@@ -1,11 +1,11 @@
-/** Compacts a store by its address, where that is something to be done. */
+/** Compacts a store by its address, if its kind supports that. */
 import type { CompactionOptions, CompactionReport } from '../store/lmdb/compact.ts'
 import { PlaceRefused } from '../store/place-refused.ts'
 import { storeDirectory } from './store-address.ts'
 
 /**
- * Writes the data file of an LMDB store anew, without free space, while others read and write the store. Throws an `Error` for the operator
- * where it cannot, and for stores in which there is nothing for Ashlar to compact; and the reason of the signal.
+ * Rewrites the data file of an LMDB store without free space, while other processes use the store. Throws an `Error` for the operator on failure, and
+ * for kinds of stores that Ashlar cannot compact; and the reason of the signal.
  */
 export async function compactStore(address: string, options: CompactionOptions): Promise<CompactionReport> {
   const directory = storeDirectory(address)

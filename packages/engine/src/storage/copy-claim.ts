@@ -4,7 +4,7 @@ import { soleKey } from '../bytes/key-layout.ts'
 import { PlaceRefused } from '../store/place-refused.ts'
 import type { Bytes, Change, Precondition, Snapshot, Store } from '../store/store.ts'
 import { onSnapshot } from '../store/with-snapshot.ts'
-import { formatVersionKey, holdsNothing } from './storage-format.ts'
+import { formatVersionKey, isEmptySnapshot } from './storage-format.ts'
 
 const unfinishedKey = soleKey('unfinishedCopy')
 
@@ -42,7 +42,7 @@ export async function unfinishedCopyProblem(snapshot: Snapshot, location: string
   return `${what} into the store ${location} is not finished; start that ${work} again.`
 }
 
-/** All writes of a copy: each commit expects that no other copy has taken over the target. */
+/** Makes all writes of a copy: each commit requires that no other copy has taken over the target. */
 export class CopyClaim {
   readonly isResumed: boolean
   /** The last key copied by an earlier run. */
@@ -60,15 +60,15 @@ export class CopyClaim {
   }
 
   /**
-   * Takes over an unfinished copy of the same source, or begins one in an empty store. `source`: its location; `format`: the value of
-   * the entry that says its version; `work`: where it is no copy. Throws an `Error` for the operator where the target holds anything else.
+   * Takes over an unfinished copy of the same source, or begins one in an empty store. `source`: its location; `format`: value of its format version
+   * entry; `work`: if it is not a copy. Throws an `Error` for the operator if the target contains anything else.
    */
   static async take(target: Store, source: string, format: Bytes | undefined, work?: 'restore'): Promise<CopyClaim> {
     const { stored, isEmpty } = await onSnapshot(target, async (snapshot) => {
       const stored = await snapshot.view(unfinishedKey, (value) => Buffer.from(value))
-      return { stored, isEmpty: await holdsNothing(snapshot) }
+      return { stored, isEmpty: await isEmptySnapshot(snapshot) }
     })
-    if (stored === undefined && !isEmpty) throw holdsSomething(target)
+    if (stored === undefined && !isEmpty) throw notEmpty(target)
     const found = stored === undefined ? undefined : markFrom(stored)
     if (found?.source !== undefined && (found.source !== source || found.work !== work)) {
       const other = found.work ?? 'copy'
@@ -88,7 +88,7 @@ export class CopyClaim {
         ? [unfinishedKey, formatVersionKey].map((key) => ({ kind: 'absent', key }))
         : [isStill(stored)]
     if ((await target.commit({ changes, preconditions })).isCommitted) return claim
-    throw stored === undefined ? holdsSomething(target) : takenOver(target)
+    throw stored === undefined ? notEmpty(target) : takenOver(target)
   }
 
   /**
@@ -130,7 +130,7 @@ function isStill(stored: Buffer): Precondition {
   return { kind: 'revision', key: unfinishedKey, prefix: stored }
 }
 
-function holdsSomething({ capabilities }: Store): Error {
+function notEmpty({ capabilities }: Store): Error {
   return new PlaceRefused('conflict', `The store ${capabilities.location} is not empty; name an empty store.`)
 }
 

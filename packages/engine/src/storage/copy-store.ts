@@ -5,7 +5,7 @@ import { PlaceRefused } from '../store/place-refused.ts'
 import type { Bytes, Change, Entry, Snapshot, Store } from '../store/store.ts'
 import { onSnapshot } from '../store/with-snapshot.ts'
 import { CopyClaim, refuseUnfinishedCopy, refuseUnfinishedIn } from './copy-claim.ts'
-import { encodeFormatVersion, formatOfCopy, formatVersionKey, holdsNothing } from './storage-format.ts'
+import { encodeFormatVersion, formatOfCopy, formatVersionKey, isEmptySnapshot } from './storage-format.ts'
 
 const commitEntriesMax = 2_000
 const commitBytesMax = 1_048_576
@@ -23,7 +23,7 @@ export interface CopyOptions {
 
 export interface CopyReport {
   readonly entries: number
-  /** Of keys and values. */
+  /** Total size of keys and values. */
   readonly bytes: number
   /** SHA-256 over all keys and values with their lengths, in hexadecimal digits; equal for both stores. */
   readonly checksum: string
@@ -31,24 +31,24 @@ export interface CopyReport {
 }
 
 /**
- * The target becomes what the source was at one point in time after the call, whoever writes to it meanwhile. Throws an `Error` for the operator
- * when the source holds nothing, keeps changing on a store whose snapshots are not consistent, is an unfinished copy itself or has a format that this
- * program does not know, or when the target holds something else or another copy goes on with it. A source without a format version gets
- * one in the copy. What belongs to the processes that serve the source is not copied (`bytes/key-layout.ts`).
+ * Makes the target equal to the source at one point in time after the call, even with concurrent writes to the source. Throws an `Error` for the
+ * operator if the source is empty, keeps changing in a store without consistent snapshots, is an unfinished copy, or has an unknown format, or if the
+ * target contains anything else or is taken over by another copy. A source without a format version gets one in the copy. Data of the processes that
+ * serve the source is not copied (`bytes/key-layout.ts`).
  */
 export async function copyStore(source: Store, target: Store, options: CopyOptions = {}): Promise<CopyReport> {
   await refuseUnfinishedCopy(source)
-  if (await onSnapshot(source, holdsNothing))
+  if (await onSnapshot(source, isEmptySnapshot))
     throw new PlaceRefused('wrongPlace', `The store ${source.capabilities.location} holds nothing to copy.`)
   const version = await formatOfCopy(source)
-  const claimed = (): Promise<CopyClaim> =>
+  const claim = (): Promise<CopyClaim> =>
     CopyClaim.take(target, options.sourceName ?? source.capabilities.location, encodeFormatVersion(version))
   if (!source.capabilities.hasConsistentSnapshots)
-    return copyUntilSame({ source, target, version }, await claimed(), options)
+    return copyUntilSame({ source, target, version }, await claim(), options)
   return onSnapshot(source, async (fixedSnapshot) => {
     // The first read fixes the point in time of a snapshot at the latest.
     await fixedSnapshot.view(formatVersionKey, () => undefined)
-    return copyUntilSame({ source, target, version, fixedSnapshot }, await claimed(), options)
+    return copyUntilSame({ source, target, version, fixedSnapshot }, await claim(), options)
   })
 }
 
@@ -75,8 +75,8 @@ async function copyUntilSame(copied: Copied, claim: CopyClaim, options: CopyOpti
 }
 
 /**
- * Copies what a snapshot shows into an empty store, which cannot be used before the copy is whole. `location`: that of the source. Throws
- * an `Error` for the operator when the source is an unfinished copy, or the target is not empty.
+ * Copies a snapshot into an empty store, which cannot be used before the copy is complete. `location`: of the source. Throws an `Error` for the
+ * operator if the source is an unfinished copy, or the target is not empty.
  */
 export async function copySnapshot(snapshot: Snapshot, location: string, target: Store): Promise<void> {
   await refuseUnfinishedIn(snapshot, location)
@@ -155,19 +155,19 @@ async function repairDifferences(
   const hash = createHash('sha256')
   let [differences, entries, bytes] = [0, 0, 0]
   try {
-    for await (const [wanted, found] of paired(marked(entriesOf(snapshots[0]), version), entriesOf(snapshots[1]))) {
-      if (wanted !== undefined) {
+    for await (const [expected, found] of paired(marked(entriesOf(snapshots[0]), version), entriesOf(snapshots[1]))) {
+      if (expected !== undefined) {
         entries++
-        bytes += wanted.key.length + wanted.value.length
-        addTo(hash, wanted)
+        bytes += expected.key.length + expected.value.length
+        addTo(hash, expected)
         if (entries % 1_000 === 0) {
           signal?.throwIfAborted()
           progress(entries)
         }
       }
-      if (wanted !== undefined && found !== undefined && Buffer.compare(wanted.value, found.value) === 0) continue
+      if (expected !== undefined && found !== undefined && Buffer.compare(expected.value, found.value) === 0) continue
       differences++
-      if (wanted !== undefined) await writer.add({ kind: 'put', ...wanted })
+      if (expected !== undefined) await writer.add({ kind: 'put', ...expected })
       else if (found !== undefined) await writer.add({ kind: 'delete', key: found.key })
     }
     await writer.flush()

@@ -1,21 +1,21 @@
 /**
- * Which entries belong together: the placement of a key, by which a distributed store splits its table. Within one space of
- * keys the order of placements is the order of keys, so that any range can be read in key order. Part of the storage format.
+ * The placement of keys, by which a distributed store splits its table. Within one key space, placements ascend with keys, so that any range can be
+ * read in key order. Part of the storage format.
  */
 import { catalogVersionKey, keySpace } from '../bytes/key-space.ts'
 import type { KeyPlacement, Segment } from '../store/key-placement.ts'
 import type { Bytes, KeyRange } from '../store/store.ts'
 
-/** Index entries lie apart from the containers of objects. */
+/** Placements of indexes follow those of containers. */
 const firstIndexPlacement = 0x4000_0000
-/** Receipts go by their group; no container has so low a number. */
+/** Receipts are placed by their group; no container has so low a number. */
 const firstReceiptPlacement = 1
 const receiptPlacements = 16
-/** Of the change log. */
+/** The placement of the change log. */
 const logPlacement = firstReceiptPlacement + receiptPlacements
 const containersOfDatabase = 32_768
 
-/** Catalog, containers' rows and the like are one placement; objects and their links go by container, entries by index. */
+/** Catalog, container rows and the like share placement 0; objects and links are placed by container, index entries by index. */
 function placementOf(key: Bytes): number {
   switch (key[0]) {
     case keySpace.object:
@@ -36,7 +36,7 @@ function containerOf(key: Bytes): number {
   return Math.min(byteAt(key, 3) * 256 + byteAt(key, 4), containersOfDatabase - 1)
 }
 
-/** Absent bytes are zero: a bound that is cut is the first key that begins so. */
+/** Absent bytes are zero: a truncated bound is the first key with that prefix. */
 function byteAt(key: Bytes, at: number): number {
   return key[at] ?? 0
 }
@@ -48,10 +48,10 @@ function uint32At(key: Bytes, at: number): number {
 const spread = [keySpace.object, keySpace.link, keySpace.index, keySpace.receipt, keySpace.log]
 const noKey = Buffer.alloc(0)
 
-/** The first keys of these spaces, and of what follows them. */
+/** The first key of each of these spaces, and of the space after it. */
 const edges = [...new Set(spread.flatMap((space) => [space, space + 1]))].map((space) => Buffer.from([space]))
 
-/** Links and index entries hold an OID. */
+/** Values of links and index entries are OIDs. */
 function mayBeLarge({ from }: Segment): boolean {
   return from[0] !== keySpace.link && from[0] !== keySpace.index
 }
@@ -72,14 +72,14 @@ function segment(from: Bytes, to: Bytes | undefined): Segment | undefined {
   return { firstPlacement, lastPlacement: isSpread ? lastPlacementBefore(from, to) : firstPlacement, from, to }
 }
 
-/** Of the keys below `to` that are in the space of `from`. */
+/** The last placement of keys below `to` in the space of `from`. */
 function lastPlacementBefore(from: Bytes, to: Bytes | undefined): number {
   const isSameSpace = to !== undefined && to[0] === from[0] && to.length > 1
   if (!isSameSpace) return placementOf(Buffer.from([from[0] as number, 0xff, 0xff, 0xff, 0xff]))
   return isFirstOfPlacement(to) ? Math.max(placementOf(from), placementOf(to) - 1) : placementOf(to)
 }
 
-/** Whether every key below this one has a lower placement. A key that ends in zeros follows the same without them. */
+/** Whether every smaller key has a lower placement. A key that ends in zeros follows the same key without them. */
 function isFirstOfPlacement(key: Bytes): boolean {
   if (key.at(-1) === 0) return false
   switch (key[0]) {
@@ -96,11 +96,11 @@ function isFirstOfPlacement(key: Bytes): boolean {
 
 const oidBytes = 8
 
-/** Entries of indexes begin with the OID of their object. */
+/** Values of index entries begin with the OID of their object. */
 const named = {
   prefix: Buffer.of(keySpace.object),
   bytes: oidBytes,
-  /** As `placementOf` has it. */
+  /** Equivalent to `placementOf` of the key. */
   placementOf(value: string): string {
     const byte = (nth: number): string => `get_byte(${value}, ${nth})`
     const container = `least(${byte(2)} * 256 + ${byte(3)}, ${containersOfDatabase - 1})`

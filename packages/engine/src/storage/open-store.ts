@@ -7,13 +7,12 @@ import { addressProblem } from './store-address.ts'
 import { withBackup } from './with-backup.ts'
 
 export interface OpenStoreOptions extends StoreOptions {
-  /** The store is read only, as by a copy, and is there already; it may be of an earlier version, which cannot be served. */
+  /** The store is only read, as by a copy, and must exist; it may be of an earlier version, which cannot be served. */
   readonly isReadOnly?: boolean
 }
 
 /**
- * A driver is loaded when its first store is opened: no process waits for one that it does not use.
- *
+ * Loads a driver when its first store is opened, so that no process loads unused ones.
  * Addresses are `lmdb:<directory>`, `postgres://…` and `memory:`; any other throws an `Error` with one sentence for the operator.
  */
 export async function openStore(address: string, options: OpenStoreOptions = {}): Promise<StoreWithBackup> {
@@ -31,9 +30,7 @@ export async function openStore(address: string, options: OpenStoreOptions = {})
   }
 }
 
-/**
- * A second handle on a store that this process has open, for a worker thread. `commit`: passes a commit on to the main thread.
- */
+/** A second handle on a store that this process has open, for a worker thread. `commit` forwards commits to the main thread. */
 export async function openStoreInThread(address: string, commit: Store['commit']): Promise<Store> {
   if (address.startsWith('lmdb:')) {
     const { openLmdbThreadStore } = await import('../store/lmdb/thread-store.ts')

@@ -9,12 +9,12 @@ import { onSnapshot } from '../store/with-snapshot.ts'
 import { addressOfDirectory } from './store-address.ts'
 
 /**
- * What keys and values mean. How a driver keeps them (files, tables, checksums) is its own: it tells layouts apart before a key
- * can be read. A change of the format raises the version, and adds the migration that brings a store of the version before to it.
+ * The meaning of keys and values. Their physical layout (files, tables, checksums) is up to the driver, which must detect it before a key can be
+ * read. A change of the format raises the version, and adds a migration from the previous one.
  */
 export interface StorageFormat {
   readonly version: number
-  /** By their resulting versions, without gaps, up to `version`; a store older than the first has to be copied. */
+  /** By resulting version, without gaps, up to `version`; a store older than the first must be copied. */
   readonly migrations: readonly Migration[]
 }
 
@@ -22,8 +22,8 @@ export interface Migration {
   /** The version it produces from the one just below. */
   readonly to: number
   /**
-   * What one commit is to do, of bounded size; nobody else writes meanwhile but processes that run the same migration. `last`:
-   * the `reached` of the step before, undefined for the first. A step without `reached` is the last.
+   * Returns the changes of one commit, of bounded size; only processes that run the same migration write meanwhile. `last`: `reached` of the previous
+   * step, undefined for the first one. A step without `reached` is the last.
    */
   step(snapshot: Snapshot, last: string | undefined): Promise<MigrationStep>
 }
@@ -45,11 +45,11 @@ const toLogBlocks: Migration = { to: 4, step: async () => ({ changes: [] }) }
 /** The format that this program reads and writes. */
 export const storageFormat: StorageFormat = { version: 4, migrations: [toEdges, toChangeLog, toLogBlocks] }
 
-/** Content has the same meaning from this format up to the present one: stores are checked without migration. */
+/** Content has the same meaning since this format: such stores are checked without migration. */
 export const earliestAlike = 1
 
 /** Stores made before formats had versions have the content of version 1, but no version entry. */
-const versionOfUnmarked = 1
+const unmarkedVersion = 1
 
 export const formatVersionKey = soleKey('formatVersion')
 const migrationKey = soleKey('migration')
@@ -78,8 +78,8 @@ export async function formatOf(store: Store): Promise<number | undefined> {
 }
 
 /**
- * Gives an empty store its version, and refuses one that this program cannot read: nothing is written to it. Whoever writes to it before it
- * is migrated expects what this returns, and claims it again where that fails. Throws an `Error` for the operator.
+ * Gives an empty store its version, and refuses one that this program cannot read, without writing to it. Commits before its migration must require
+ * the returned precondition, and claim the format again if it fails. Throws an `Error` for the operator.
  */
 export async function claimFormat(store: Store, { version, migrations }: StorageFormat): Promise<Precondition> {
   for (;;) {
@@ -93,7 +93,7 @@ export async function claimFormat(store: Store, { version, migrations }: Storage
     if (!isEmpty) throw new Error(copySentence(store, 'was made before stores had a format version'))
     await store.commit({
       changes: [{ kind: 'put', key: formatVersionKey, value: encodeFormatVersion(version) }],
-      // A copy that starts at the same moment may be first.
+      // A concurrent copy may be first.
       preconditions: [
         { kind: 'absent', key: formatVersionKey },
         { kind: 'absent', key: unfinishedCopyKey },
@@ -105,15 +105,15 @@ export async function claimFormat(store: Store, { version, migrations }: Storage
 /** The version for a copy of the store. Throws an `Error` for the operator if this program does not know the format. */
 export async function formatOfCopy(source: Store): Promise<number> {
   const { stored } = await storedVersion(source)
-  const version = stored ?? versionOfUnmarked
+  const version = stored ?? unmarkedVersion
   if (version > storageFormat.version) throw new Error(newerSentence(source, version, storageFormat.version))
   return version
 }
 
 /**
- * Brings a claimed store to the version of `format`; a migration that was stopped goes on where it was. The first commit raises the
- * version of the format and that of the catalog: whoever serves the store in its earlier format writes nothing from then on
- * (see `guardFormat`). `nextCommitId`: for the version of the catalog.
+ * Migrates a claimed store to the version of `format`; an interrupted migration is continued. The first commit raises the format version and the
+ * catalog version: processes that serve the store in its earlier format cannot write any more (see `guardFormat`). `nextCommitId`: for the catalog
+ * version.
  */
 export async function migrateStore(store: Store, format: StorageFormat, nextCommitId: () => Bytes): Promise<void> {
   if (await isMigrated(store, format)) return
@@ -142,7 +142,7 @@ async function migrateFurther(
   return 'more'
 }
 
-/** Undefined when the migration is done. */
+/** Undefined if the migration is complete. */
 async function nextOfMigration(
   snapshot: Snapshot,
   store: Store,
@@ -152,10 +152,10 @@ async function nextOfMigration(
   const [version, stored, catalogVersion] = (await snapshot.read([formatVersionKey, migrationKey, catalogVersionKey]))
     .values
   if (version === undefined) throw new Error(copySentence(store, 'has lost its format version'))
-  const present = decodeFormatVersion(version)
-  if (present > format.version) throw new Error(newerSentence(store, present, format.version))
+  const current = decodeFormatVersion(version)
+  if (current > format.version) throw new Error(newerSentence(store, current, format.version))
   if (stored === undefined) {
-    return present === format.version ? undefined : beginning(version, catalogVersion, present + 1, nextCommitId())
+    return current === format.version ? undefined : beginning(version, catalogVersion, current + 1, nextCommitId())
   }
   const state = JSON.parse(Buffer.from(stored).toString()) as MigrationState
   const { changes, reached } = await migrationTo(format, state.to).step(snapshot, state.reached)
@@ -198,29 +198,29 @@ function migrationTo({ migrations }: StorageFormat, to: number): Migration {
   return migration
 }
 
-/** The error, for clients and the operator, of a process whose open store has changed its version. */
+/** The error, for clients and the operator, of a process whose open store was migrated by another. */
 export function formatChanged(found: number | undefined, version: number): AshlarError {
   const now = found === undefined ? 'has no storage format any more' : `has storage format ${found} now`
   return fatalFailure(`The database ${now}, and this server reads format ${version}: it no longer serves the database.`)
 }
 
 /**
- * The store for a process that has claimed it: a commit that does not require the version of the catalog, which every migration
- * raises, expects the version of the format. Commits throw StoreUnavailable once that is another.
+ * The store for a process that has claimed it: a commit that does not require the catalog version, which every migration raises, requires the format
+ * version. Commits throw StoreUnavailable once that has changed.
  */
 export function guardFormat(store: Store, version: number): Store {
-  const isFormat = formatPrecondition(version)
+  const formatUnchanged = formatPrecondition(version)
   return {
     ...store,
     commit: (commit) =>
-      hasSome(commit.preconditions, isOfCatalogVersion) ? store.commit(commit) : commitGuarded(commit),
+      hasSome(commit.preconditions, requiresCatalogVersion) ? store.commit(commit) : commitGuarded(commit),
   }
 
   async function commitGuarded(commit: Commit): Promise<CommitOutcome> {
-    const guarded = { ...commit, preconditions: [...commit.preconditions, isFormat] }
+    const guarded = { ...commit, preconditions: [...commit.preconditions, formatUnchanged] }
     for (;;) {
       const outcome = await store.commit(guarded)
-      if (outcome.isCommitted || outcome.failed !== isFormat) return outcome
+      if (outcome.isCommitted || outcome.failed !== formatUnchanged) return outcome
       const { stored } = await storedVersion(store)
       if (stored !== version) throw formatChanged(stored, version)
     }
@@ -231,18 +231,18 @@ function formatPrecondition(version: number): Precondition {
   return { kind: 'revision', key: formatVersionKey, prefix: encodeFormatVersion(version) }
 }
 
-function isOfCatalogVersion(precondition: Precondition): boolean {
+function requiresCatalogVersion(precondition: Precondition): boolean {
   return precondition.kind === 'revision' && Buffer.compare(precondition.key, catalogVersionKey) === 0
 }
 
 function storedVersion(store: Store): Promise<{ stored: number | undefined; isEmpty: boolean }> {
   return onSnapshot(store, async (snapshot) => {
     const stored = await snapshot.view(formatVersionKey, decodeFormatVersion)
-    return { stored, isEmpty: stored === undefined && (await holdsNothing(snapshot)) }
+    return { stored, isEmpty: stored === undefined && (await isEmptySnapshot(snapshot)) }
   })
 }
 
-export async function holdsNothing(snapshot: Snapshot): Promise<boolean> {
+export async function isEmptySnapshot(snapshot: Snapshot): Promise<boolean> {
   return (await snapshot.read([], [{ limit: 1 }])).ranges[0]?.length === 0
 }
 

@@ -1,8 +1,8 @@
-/** What the address of a store says, without opening it. It imports nothing: processes that open no store read addresses too. */
+/** Parses store addresses without opening stores. Imports nothing, since processes without stores parse addresses too. */
 
 const knownAddresses = 'lmdb:<directory>, postgres://<host>/<database> or memory:'
 
-/** Where the store is a directory of this machine: that directory. */
+/** The directory of a store on this machine, if the address names one. */
 export function storeDirectory(address: string): string | undefined {
   return /^lmdb:(.+)$/s.exec(address)?.[1]
 }
@@ -12,7 +12,7 @@ export function addressOfDirectory(directory: string): string {
   return `lmdb:${directory}`
 }
 
-/** Why it is no address of a store, a sentence for the operator; undefined where it is one, whether or not there is such a store. */
+/** Why the text is not a store address, as a sentence for the operator; undefined if it is one, whether or not the store exists. */
 export function addressProblem(address: string): string | undefined {
   const colon = address.indexOf(':')
   if (colon < 0) return `The store address '${address}' names no kind of store; use ${knownAddresses}.`
@@ -28,7 +28,7 @@ export function addressProblem(address: string): string | undefined {
     case 'postgresql':
       return undefined
     default:
-      // What follows the kind could hold a password.
+      // The rest could contain a password.
       return `The store address '${kind}:…' names an unknown kind of store; use ${knownAddresses}.`
   }
 }

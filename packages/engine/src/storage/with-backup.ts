@@ -1,24 +1,24 @@
-/** The backup of stores that have no files of their own: what a snapshot shows is copied into a new LMDB store. */
+/** Backups of stores without files: a snapshot is copied into a new LMDB store. */
 import { resolve } from 'node:path'
 import type { Snapshot, Store, StoreWithBackup } from '../store/store.ts'
 import { onSnapshot } from '../store/with-snapshot.ts'
 import { copySnapshot } from './copy-store.ts'
 
-/** The store itself where it makes backups. One that is closed waits for those under way. */
+/** Adds backups to the store, if it lacks them. Closing waits for backups in progress. */
 export function withBackup(store: Store): StoreWithBackup {
   if (hasBackup(store)) return store
-  const underWay = new Set<Promise<void>>()
+  const pending = new Set<Promise<void>>()
   return {
     ...store,
     backup(directory) {
       const copying = onSnapshot(store, (snapshot) =>
         copyToLmdb(snapshot, store.capabilities.location, directory),
-      ).finally(() => underWay.delete(copying))
-      underWay.add(copying)
+      ).finally(() => pending.delete(copying))
+      pending.add(copying)
       return copying
     },
     async close() {
-      await Promise.allSettled(underWay)
+      await Promise.allSettled(pending)
       return store.close()
     },
   }
@@ -29,8 +29,8 @@ function hasBackup(store: Store): store is StoreWithBackup {
 }
 
 /**
- * Killed in between, it leaves a directory that no server opens. `location`: of the store that the snapshot is of. Throws an `Error` for the
- * operator when the directory holds something.
+ * If killed, leaves a directory that no server opens. `location`: of the store of the snapshot. Throws an `Error` for the operator if the directory
+ * is not empty.
  */
 export async function copyToLmdb(snapshot: Snapshot, location: string, directory: string): Promise<void> {
   const { makeBackup } = await import('../store/lmdb/make-backup.ts')

@@ -1,40 +1,38 @@
 /**
- * What several commits in a row append, in one entry. A store may keep single values so: under the number of the last commit, one after the other, each behind
- * its length. Part of the storage format.
+ * Block entries: one stored entry that holds the values appended by several consecutive commits, each after its length, under the number of the last
+ * commit. Part of the storage format.
  */
 import { assert } from '../errors.ts'
 import { appendedBytes, appendedKey, appendedNumber, appendedPart, appendedRange, firstAppendedKey } from './append.ts'
 import type { Bytes, Snapshot } from './store.ts'
 
-/** Of a key: no commit has so many values. */
+/** Part number that marks the key of a block; no commit appends so many values. */
 export const blockPart = 0xffff_ffff
 const lengthBytes = 2
 
 export interface AppendedValue {
-  /** Of the commit. */
   readonly number: number
   readonly part: number
   readonly value: Bytes
 }
 
-/** A block that is made. */
+/** A block being filled. */
 export class AppendBlock {
   readonly prefix: Bytes
-  /** Of the last commit. */
+  /** Number of the last commit in the block. */
   number: number
   private readonly bytes: Buffer
   private end = 0
-  /** Of its values. */
   count = 0
 
-  /** `number`: the last one that was given before. `bytesMax`: of the block. */
+  /** `number`: the last number assigned so far. `bytesMax`: capacity of the block. */
   constructor(prefix: Bytes, number: number, bytesMax: number) {
     this.prefix = prefix
     this.number = number
     this.bytes = Buffer.allocUnsafe(bytesMax)
   }
 
-  /** As `value` gave it. */
+  /** Continues a block that `value` returned earlier. */
   restore(value: Bytes): void {
     this.bytes.set(value)
     this.end = value.length
@@ -49,7 +47,7 @@ export class AppendBlock {
     return this.end + lengthBytes + length <= this.bytes.length
   }
 
-  /** Of the next commit. */
+  /** Adds the value of the next commit. */
   add(value: Bytes): void {
     const { bytes, end } = this
     const { length } = value
@@ -70,7 +68,7 @@ export class AppendBlock {
     return appendedKey(this.prefix, this.number, blockPart, this.end)
   }
 
-  /** Borrowed. */
+  /** A view that the next `add` extends. */
   value(): Buffer {
     return this.bytes.subarray(0, this.end)
   }
@@ -80,7 +78,7 @@ function lengthAt(value: Bytes, at: number): number {
   return ((value[at] as number) << 8) | (value[at + 1] as number)
 }
 
-/** What an entry holds: one value, or those of a block. They are views of it. */
+/** Decodes an entry, either a single value or a block. The values are views of it. */
 export function appendedValues(key: Bytes, value: Bytes): readonly AppendedValue[] {
   const part = appendedPart(key)
   const last = appendedNumber(key)
@@ -96,10 +94,9 @@ export function appendedValues(key: Bytes, value: Bytes): readonly AppendedValue
   return values.map((one, nth) => ({ number: last - values.length + 1 + nth, part: 0, value: one }))
 }
 
-/** Entries of a batch of a scan. */
-const entriesAtOnce = 64
+const scanBatch = 64
 
-/** In order, the values of the commits from the one number up to the other, in batches. They belong to the caller. */
+/** The values of the commits from `first` to `last` in order, in batches. They are copies. */
 export async function* scanAppended(
   snapshot: Snapshot,
   prefix: Bytes,
@@ -108,7 +105,7 @@ export async function* scanAppended(
 ): AsyncGenerator<readonly AppendedValue[], undefined, undefined> {
   const range = { from: firstAppendedKey(prefix, first), to: appendedRange(prefix).to }
   const read = (key: Bytes, value: Bytes) => appendedValues(key, Buffer.from(value))
-  for await (const batch of snapshot.scan(range, read, { batch: entriesAtOnce })) {
+  for await (const batch of snapshot.scan(range, read, { batch: scanBatch })) {
     const values = batch.flat()
     yield values.filter(({ number }) => number >= first && number <= last)
     if ((values.at(-1)?.number ?? 0) > last) return undefined

@@ -1,7 +1,7 @@
-/** The keys that commits append, and the last number assigned. Part of the storage format. */
+/** Keys of appended values, which contain the number of the commit. Part of the storage format. */
 import type { Append, Bytes, Change, KeyRange } from './store.ts'
 
-/** The first two bytes of all prefixes, and of no other keys. */
+/** The first two bytes of every prefix, and of no other keys. */
 export const appendSpace = 0x07
 export const appendPart = 0x00
 export const appendPrefixBytes = 6
@@ -11,8 +11,8 @@ export const appendSuffixAt = appendPrefixBytes + appendNumberBytes
 const suffixBytes = 8
 export const appendedKeyBytes = appendSuffixAt + suffixBytes
 
-/** Whether it may be the key of an appended value. */
-export function isOfAppended(key: Bytes): boolean {
+/** Whether the key may belong to an appended value. */
+export function isAppendedKey(key: Bytes): boolean {
   return key[0] === appendSpace && key[1] === appendPart
 }
 
@@ -40,17 +40,17 @@ export function writeSuffix(key: Buffer, part: number, bytes: number): void {
   key.writeUInt32BE(bytes, appendSuffixAt + 4)
 }
 
-/** The number in a key; for a block, that of its last commit. */
+/** The commit number in a key; for a block, that of its last commit. */
 export function appendedNumber(key: Bytes): number {
   return uint32At(key, appendPrefixBytes) * 2 ** 32 + uint32At(key, appendPrefixBytes + 4)
 }
 
-/** Of a whole key; `blockPart` of a block. */
+/** The part number in a complete key; `blockPart` for a block. */
 export function appendedPart(key: Bytes): number {
   return uint32At(key, appendSuffixAt)
 }
 
-/** What the key says of its value. */
+/** The length of the value, as recorded in the key. */
 export function appendedBytes(key: Bytes): number {
   return uint32At(key, appendSuffixAt + 4)
 }
@@ -60,7 +60,7 @@ function uint32At(key: Bytes, at: number): number {
   return ((byte(0) << 24) | (byte(1) << 16) | (byte(2) << 8) | byte(3)) >>> 0
 }
 
-/** All that is appended under the prefix. No number has its highest bit set. */
+/** All keys under the prefix. No number has its highest bit set. */
 export function appendedRange(prefix: Bytes): Required<KeyRange> {
   return { from: prefix as Bytes, to: Buffer.concat([prefix, Buffer.of(0xff)]) }
 }

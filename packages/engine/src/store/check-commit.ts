@@ -1,13 +1,13 @@
 /** The checks of a commit that are common to all drivers: the sizes of keys and values. */
 import { unreachable } from '../errors.ts'
-import { appendedKeyBytes, appendPart, appendPrefixBytes, appendSpace, isOfAppended } from './append.ts'
+import { appendedKeyBytes, appendPart, appendPrefixBytes, appendSpace, isAppendedKey } from './append.ts'
 import { PackedChanges, PackedPreconditions, type PackedRows, packedLengthBytes } from './packed-rows.ts'
 import type { Append, Bytes, Change, Commit, Precondition, StoreCapabilities } from './store.ts'
 import { inSlices, type TimeSlice } from './time-slice.ts'
 
 export type Limits = Pick<StoreCapabilities, 'keyBytesMax' | 'valueBytesMax'>
 
-/** Bytes of keys and values that the commit writes. Throws when one is out of bounds: our own fault, never a client's. */
+/** Bytes of keys and values that the commit writes. A size out of bounds fails an assertion: it is a bug, never a client error. */
 export function checkedCommitBytes({ changes, preconditions, append }: Commit, limits: Limits): number {
   let bytes = append === undefined ? 0 : checkedAppendBytes(append, limits)
   if (changes instanceof PackedChanges && preconditions instanceof PackedPreconditions) {
@@ -20,7 +20,7 @@ export function checkedCommitBytes({ changes, preconditions, append }: Commit, l
   return bytes
 }
 
-/** The check alone, of a commit with very many changes, with turns for others in between. */
+/** The checks alone, with yields, for a commit with very many changes. */
 export async function checkInSlices(
   { changes, preconditions, append }: Commit,
   limits: Limits,
@@ -37,7 +37,7 @@ export async function checkInSlices(
 }
 
 function checkedAppendBytes({ prefix, values }: Append, limits: Limits): number {
-  if (prefix.length !== appendPrefixBytes || !isOfAppended(prefix))
+  if (prefix.length !== appendPrefixBytes || !isAppendedKey(prefix))
     unreachable(
       `what is appended to has a prefix of ${appendPrefixBytes} bytes, which begins with ${appendSpace} and ${appendPart}`,
     )

@@ -8,9 +8,12 @@ export interface CurrentState {
   get(key: Bytes): Bytes | undefined
   /** The first keys of a range in order, at most `limit`. */
   keys(range: KeyRange, limit: number): Iterable<Bytes>
-  /** Nothing was committed since the ranges that are required unchanged were read. */
+  /** True if nothing was committed since the ranges required unchanged were read. */
   readonly isUnchanged?: boolean
-  /** Passes the entries of a range, borrowed, in order, to `use` until it returns false. Returns the last key passed then; undefined at the end of the range. */
+  /**
+   * Passes the borrowed entries of a range in order to `use` until it returns false, and returns the last key passed then; undefined at the end of
+   * the range.
+   */
   visit(range: KeyRange, use: (key: Bytes, value: Bytes) => boolean): Bytes | undefined
 }
 
@@ -50,15 +53,15 @@ function beginsWith(value: Bytes, prefix: Bytes): boolean {
   return true
 }
 
-/** Up to this length a loop is faster than a view. */
+/** Up to this length a loop is faster than a call of `Buffer.compare`. */
 const loopedBytes = 48
 
 function rangeHolds(range: KeyRange, expected: readonly Bytes[], state: CurrentState): boolean {
   let position = 0
   // Reads one key more than required, to detect a surplus key.
   for (const key of state.keys(range, expected.length + 1)) {
-    const wanted = expected[position]
-    if (wanted === undefined || Buffer.compare(key, wanted) !== 0) return false
+    const requiredKey = expected[position]
+    if (requiredKey === undefined || Buffer.compare(key, requiredKey) !== 0) return false
     position += 1
   }
   return position === expected.length
@@ -66,7 +69,7 @@ function rangeHolds(range: KeyRange, expected: readonly Bytes[], state: CurrentS
 
 const afterKey = Buffer.of(0)
 
-/** Compares a range with its content when it was read; a long one in steps. */
+/** Compares a range with its content at the time it was read, in steps if it is long. */
 export class UnchangedCheck {
   private readonly required: UnchangedRange
   private readonly state: CurrentState
@@ -80,7 +83,7 @@ export class UnchangedCheck {
     this.rest = required.range
   }
 
-  /** Reads up to `entriesMax` further entries. Returns whether the range is unchanged; undefined while it has more entries. */
+  /** Reads up to `entriesMax` further entries. Returns whether the range is unchanged; undefined if entries remain. */
   isDone(entriesMax: number): boolean | undefined {
     const { required, found } = this
     const end = Math.min(found.count + entriesMax, required.count + 1)

@@ -1,21 +1,19 @@
-/** What a store counts of its commits since it was opened, in plain numbers. */
+/** Counters of the commits of a store since it was opened. */
 
 export interface CommitCounts {
-  /** Those that were made. */
   commits: number
-  /** Those that were refused, since what they had required was changed by others meanwhile; nearly all are tried again. */
+  /** Commits whose preconditions failed because of concurrent commits; nearly all are retried. */
   conflicts: number
-  /** Attempts of transactions after the first one. */
+  /** Transaction attempts after the first. */
   retries: number
-  /** Transactions of the store, each of which carries out one commit or several. */
+  /** Write transactions of the store, each of which executes one or more commits. */
   groups: number
-  /** Commits that these have carried out, those that were refused too. */
+  /** Commits in these groups, including failed ones. */
   grouped: number
-  /** The groups by their size: of up to `groupSizes[i]` commits, and larger ones in the last place. */
+  /** Histogram of group sizes: `groupSizes[i]` is the upper bound of bucket i; the last bucket has no bound. */
   readonly groupsBySize: number[]
 }
 
-/** Bounds of the sizes of groups. */
 export const groupSizes: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
 export function newCommitCounts(): CommitCounts {
@@ -29,7 +27,7 @@ export function newCommitCounts(): CommitCounts {
   }
 }
 
-/** A transaction of the store is over: what became of each commit of the group. */
+/** Counts a finished group by the outcome of each of its commits. */
 export function countGroup(
   counts: CommitCounts,
   outcomes: readonly ({ readonly isCommitted: boolean } | Error)[],
@@ -37,9 +35,9 @@ export function countGroup(
   const size = outcomes.length
   counts.groups++
   counts.grouped += size
-  let place = 0
-  while (place < groupSizes.length && size > (groupSizes[place] as number)) place++
-  counts.groupsBySize[place]!++
+  let bucket = 0
+  while (bucket < groupSizes.length && size > (groupSizes[bucket] as number)) bucket++
+  counts.groupsBySize[bucket]!++
   for (const outcome of outcomes) {
     if (outcome instanceof Error) continue
     if (outcome.isCommitted) counts.commits++

@@ -1,11 +1,11 @@
-/** The instruction to the operator of a store that is too old. */
+/** The command that upgrades a store of an older format. */
 
-/** The command by which a store that is too old is brought over. `address` holds no credential. */
+/** `address` contains no credentials. */
 export function copyCommand(address: string): string {
   return `ashlar copy ${quoted(address)} <new store>`
 }
 
-/** As a shell takes it. */
+/** Quotes a word for a POSIX shell. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }

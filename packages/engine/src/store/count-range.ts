@@ -1,23 +1,22 @@
-/** Counts the entries of a range, from their keys alone, with turns for others in between. */
+/** Counts the entries of a range by their keys, with yields. */
 import type { KeyRange, ScanOptions, Snapshot } from './store.ts'
 import { openTimeSlice } from './time-slice.ts'
 
-/** Entries that are counted before the next look at the clock: less than a millisecond's worth, where the store counts them itself. */
-const countedAtOnce = 4_096
+/** Entries counted between clock checks: less than a millisecond of work where the store counts natively. */
+const countBatch = 4_096
 
 export interface CountOptions extends Pick<ScanOptions, 'slice' | 'isEstimate'> {
-  /** No more are counted than that. */
+  /** Stops counting here. */
   readonly max?: number
-  /** Is told how many more there are, now and then; it may throw, and so end it. */
+  /** Receives the increments of the count; may throw to abort. */
   readonly passed?: (count: number) => void
 }
 
-/** How many there are, up to `max`. */
 export async function countRange(snapshot: Snapshot, range: KeyRange, options: CountOptions = {}): Promise<number> {
   const { max = Number.POSITIVE_INFINITY, passed, isEstimate = false, slice = openTimeSlice() } = options
   let count = 0
   if (snapshot.count === undefined) {
-    const keys = { keysOnly: true, isEstimate, batch: countedAtOnce, limit: max, slice }
+    const keys = { keysOnly: true, isEstimate, batch: countBatch, limit: max, slice }
     for await (const batch of snapshot.scan(range, () => undefined, keys)) {
       count += batch.length
       passed?.(batch.length)
@@ -25,7 +24,7 @@ export async function countRange(snapshot: Snapshot, range: KeyRange, options: C
     return count
   }
   for (let rest: KeyRange | undefined = range; rest !== undefined && count < max; ) {
-    const counted = snapshot.count(rest, Math.min(countedAtOnce, max - count))
+    const counted = snapshot.count(rest, Math.min(countBatch, max - count))
     count += counted.count
     passed?.(counted.count)
     rest = counted.last && { ...rest, from: Buffer.concat([counted.last, zero]) }

@@ -1,5 +1,3 @@
-/** Entries of a store, and ranges of them. */
-
 export type Bytes = Uint8Array
 export type Awaitable<T> = T | Promise<T>
 

@@ -18,13 +18,12 @@ export class FairQueues<T> {
     queue.last = last
   }
 
-  /** Removes and returns the next item; undefined if there is none. */
   next(): T | undefined {
     for (const owner of this.byOwner.keys()) return this.take(owner)
     return undefined
   }
 
-  /** Takes the next out of the owner that has fewest waiting; undefined where nothing waits. */
+  /** Removes and returns the next item of the owner with the fewest; undefined if there is none. */
   nextOfFewest(): T | undefined {
     let owner: string | undefined
     let fewest = Number.POSITIVE_INFINITY
@@ -37,7 +36,6 @@ export class FairQueues<T> {
     return owner === undefined ? undefined : this.take(owner)
   }
 
-  /** Whether any of the owner waits. */
   has(owner: string): boolean {
     return this.byOwner.has(owner)
   }

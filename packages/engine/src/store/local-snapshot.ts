@@ -1,17 +1,17 @@
-/** The snapshot of a store that answers at once: all that the interface asks for, made of two functions of the driver. */
+/** Implements the snapshot of a store with synchronous reads in terms of two functions of the driver. */
 import type { AshlarError } from '../errors.ts'
 import { scanBatchBytes } from '../limits.ts'
 import type { OpenSnapshots } from './open-snapshots.ts'
 import type { Bytes, Entry, KeyRange, RangeRead, ScanOptions, Snapshot, SnapshotOptions } from './store.ts'
 import { openTimeSlice } from './time-slice.ts'
 
-/** What the store held at one moment. The bytes stay as they are until the next call, or longer. */
+/** The state of the store at one point in time. Bytes are valid until the next call or longer. */
 export interface EntrySource {
   get(key: Bytes): Bytes | undefined
   entries(range: KeyRange, isReverse: boolean): Iterable<Entry>
 }
 
-/** Passes bytes on to whoever only borrows them. */
+/** Passes borrowed bytes to `use`. */
 export type Borrow = <T>(first: Bytes, second: Bytes, use: (first: Bytes, second: Bytes) => T) => T
 
 export interface LocalSnapshot extends Snapshot {
@@ -23,7 +23,7 @@ export interface LocalSnapshot extends Snapshot {
 const batchEntriesDefault = 256
 const nothing = Buffer.alloc(0)
 
-/** `open`: it is among these until it is released, when `onRelease` is called. */
+/** `open` contains the snapshot until its release, which calls `onRelease`. */
 export function openLocalSnapshot(
   source: EntrySource,
   open: OpenSnapshots<LocalSnapshot>,
@@ -46,12 +46,12 @@ export function openLocalSnapshot(
       return value === undefined ? undefined : borrow(value, nothing, use)
     },
     read(keys, ranges = []) {
-      const now = current()
+      const source = current()
       const values = keys.map((key) => {
-        const value = now.get(key)
+        const value = source.get(key)
         return value === undefined ? undefined : Buffer.from(value)
       })
-      return { values, ranges: ranges.map((range) => readRange(now, range)) }
+      return { values, ranges: ranges.map((range) => readRange(source, range)) }
     },
     scan: (range, use, options) => scanEntries(current, borrow, range, use, options),
     visit(range, isReverse, use) {
@@ -72,7 +72,7 @@ export function openLocalSnapshot(
   return open.add(snapshot)
 }
 
-/** `current`: throws where the snapshot has been released meanwhile. */
+/** `current` throws if the snapshot was released meanwhile. */
 async function* scanEntries<T>(
   current: () => EntrySource,
   borrow: Borrow,
@@ -81,16 +81,16 @@ async function* scanEntries<T>(
   options: ScanOptions = {},
 ): AsyncGenerator<T[]> {
   const { batch = batchEntriesDefault, limit = Number.POSITIVE_INFINITY, slice = openTimeSlice() } = options
-  let taken = 0
+  let count = 0
   let results: T[] = []
   let bytes = 0
   if (limit <= 0) return
   for (const entry of current().entries(range, options.reverse === true)) {
     current()
     results.push(borrow(entry.key, options.keysOnly === true ? nothing : entry.value, use))
-    taken += 1
+    count += 1
     bytes += entry.value.length
-    if (taken >= limit) break
+    if (count >= limit) break
     if (results.length < batch && bytes < scanBatchBytes) continue
     yield results
     results = []

@@ -1,2 +1,2 @@
-/** Thrown by work in a thread that only the main thread can do. */
+/** Thrown in a worker thread by operations that only the main thread supports. */
 export const onlyInMainThread = new Error('The main thread does such work.')

@@ -1,31 +1,28 @@
-/**
- * The open snapshots of one store: the age of the oldest; snapshots that are held for too long are ended, and all of
- * them when the store closes.
- */
+/** The open snapshots of one store: reports the age of the oldest, and ends those that exceed their time limits, and all when the store closes. */
 import { AshlarError } from '../errors.ts'
 import type { SnapshotLimits, SnapshotOptions, Store } from './store.ts'
 import { type Placed, UnorderedSet } from './unordered-set.ts'
 
-interface Held extends Placed {
+interface Tracked extends Placed {
   readonly openedAtMs: number
-  /** What it was asked for with. */
+  /** The options with which it was opened. */
   readonly options?: SnapshotOptions | undefined
   release(): void
   /** Releases it; reading from it throws the error from then on. */
   end(error: AshlarError): void
 }
 
-export interface OpenSnapshots<S extends Held> {
+export interface OpenSnapshots<S extends Tracked> {
   add(snapshot: S): S
   remove(snapshot: S): void
-  some(isMeant: (snapshot: S) => boolean): boolean
+  some(isSelected: (snapshot: S) => boolean): boolean
   oldestMs(): number
-  /** What the store has of them. */
-  readonly ofStore: Required<Pick<Store, 'endOldSnapshots' | 'oldestSnapshotMs'>>
+  /** The store's methods that these snapshots implement. */
+  readonly storeMethods: Required<Pick<Store, 'endOldSnapshots' | 'oldestSnapshotMs'>>
   releaseAll(): void
 }
 
-export function trackOpenSnapshots<S extends Held>(): OpenSnapshots<S> {
+export function trackOpenSnapshots<S extends Tracked>(): OpenSnapshots<S> {
   const open = new UnorderedSet<S>()
 
   function oldestMs(): number {
@@ -52,9 +49,9 @@ export function trackOpenSnapshots<S extends Held>(): OpenSnapshots<S> {
     remove(snapshot) {
       open.delete(snapshot)
     },
-    some: (isMeant) => open.all().some(isMeant),
+    some: (isSelected) => open.all().some(isSelected),
     oldestMs,
-    ofStore: { endOldSnapshots, oldestSnapshotMs: oldestMs },
+    storeMethods: { endOldSnapshots, oldestSnapshotMs: oldestMs },
     releaseAll() {
       for (const snapshot of open.all()) snapshot.release()
     },

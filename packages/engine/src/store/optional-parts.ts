@@ -47,9 +47,9 @@ export interface LocalReads {
   /** Number of entries, if the store counts them and the snapshot was opened with `isCounted`. */
   readonly entryCount?: number
   /**
-   * Passes the entries of the range to `use`, borrowed, in order or from the last to the first, until it returns
-   * false; it reads nothing else meanwhile. Returns the key of the last entry, which the caller owns; undefined where the range is at its end.
-   * `max`: told by whoever has `use` take no more entries than that, so that few are read in the way that is best for few.
+   * Passes the borrowed entries of the range to `use` in order, or in reverse, until it returns false; `use` must not read. Returns a copy of the key of
+   * the last entry passed; undefined at the end of the range. `max`: the most entries that `use` accepts, so that few entries are read by the method
+   * that is best for few.
    */
   visit?(
     range: KeyRange,
@@ -66,8 +66,8 @@ export interface LocalReads {
 /** Snapshots of stores with a round trip per read. */
 export interface RemoteReads {
   /**
-   * Of a value that was not read early with others (`SnapshotOptions.prefetchKeys`) because it is large: the least that it has. Undefined where it
-   * would not be read early, or where the snapshot holds a connection already: for that others may wait, and so whoever holds it waits for none of them.
+   * For a value that was not prefetched (`SnapshotOptions.prefetchKeys`) because it is large: a lower bound of its size. Undefined if it would not be
+   * prefetched, or if the snapshot already holds a connection: other snapshots may be waiting for that one, so its holder must not wait for another.
    */
   bytesLeftOut?(key: Bytes): Promise<number | undefined> | undefined
   /**
@@ -88,7 +88,7 @@ export interface RemoteReads {
 }
 
 /** Identities of points in time, by which caches recognize what they can share. */
-export interface SharedMoment {
+export interface SharedStates {
   /** Equal for snapshots of the same point in time, regardless of what their callers may see. */
   readonly sharedRead?: object | undefined
   /** Equal for snapshots that also show the same objects; absent if objects are hidden or changed before they are seen. */
@@ -127,9 +127,9 @@ export interface CommitLock {
 /** For stores in which a repeatedly failing transaction can block all others. */
 export interface CommitLocking {
   /**
-   * Resolves when no commit is in progress and others wait: a snapshot that is opened then stays up to date. The lock ends with the commit that names it
-   * (`Commit.lock`), with `release`, with a reservation by the process (`Commit.isReservation`), for which its holder may be waiting, and after `commitLockMsMax`; a commit that
-   * names a lock that has ended is made like any other. Throws StoreUnavailable.
+   * Resolves when no commit is in progress and all others wait: a snapshot opened then stays up to date. The lock ends with the commit that names it
+   * (`Commit.lock`), with `release`, with a reservation by the process (`Commit.isReservation`), for which its holder may be waiting, and after
+   * `commitLockMsMax`; a commit that names an expired lock is made like any other. Throws StoreUnavailable.
    */
   lockCommits?(): Promise<CommitLock>
 }
@@ -145,9 +145,9 @@ export interface OperatorParts {
   /** For stores in files: the size of the data, synchronously. */
   fileBytes?(): number
   /**
-   * Writes a consistent copy of the store, as of one point in time, into an empty or new directory, which is an LMDB store once it is whole and
-   * durable; until then, and when this throws or the process dies, it cannot be opened. Throws an `Error` for the operator. Absent
-   * where the store has no files: `storage/with-backup.ts` copies what it holds.
+   * Writes a consistent copy of the store, as of one point in time, into an empty or new directory, which is an LMDB store once it is complete and
+   * durable; until then, and if this throws or the process dies, it cannot be opened. Throws an `Error` for the operator. Absent
+   * if the store has no files: `storage/with-backup.ts` then copies its entries.
    */
   backup?(directory: string): Promise<void>
   /** For stores in files: the error that refuses every change, as when the opened files were replaced. */

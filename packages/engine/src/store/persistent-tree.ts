@@ -46,9 +46,9 @@ export function treeWithout(tree: Tree, key: Bytes): Tree {
   return balanced(next.key, next.value, tree.left, treeWithout(tree.right, next.key))
 }
 
-/** The entries of a range in order; backwards when `reverse`. */
+/** The entries of a range in order, or in reverse. */
 export function* treeEntries(tree: Tree, range: KeyRange, reverse: boolean): Generator<PersistentTree> {
-  // The stack holds what is in the range and still to come, nearest last.
+  // The entries of the range that follow, nearest last.
   const stack: PersistentTree[] = []
   const descend = (from: Tree): void => {
     let at = from
@@ -80,7 +80,7 @@ function first(tree: PersistentTree): PersistentTree {
   return at
 }
 
-/** A node whose sides may differ by one insertion or removal too many, put right by a rotation. */
+/** Rebalances a node whose sides differ by at most one insertion or removal too many, by a rotation. */
 function balanced(key: Bytes, value: Bytes, left: Tree, right: Tree): PersistentTree {
   const leftSize = left?.size ?? 0
   const rightSize = right?.size ?? 0

@@ -1,4 +1,4 @@
-/** Reads a range of any size: a short one in one round trip, a longer one in pieces, yielding in between, or only its beginning. */
+/** Reads a range of any size: a short one in one round trip, a longer one in batches, yielding in between, or only its beginning. */
 import type { Bytes, Entry, KeyRange, Snapshot } from './store.ts'
 
 const entriesInFirstTrip = 1_000

@@ -2,10 +2,9 @@
 import { AshlarError } from '../errors.ts'
 
 /**
- * Two reads of one snapshot contradict each other, such as a record and a catalog that does not know its shape. If the snapshot may show two
- * keys as of two points in time (`StoreCapabilities.hasConsistentSnapshots`), that is read skew, and `with-snapshot.ts` sees to it that what was
- * concluded is read again. Otherwise what is stored is damaged, and so says the error: no client sees it for read skew. It is not for
- * promises that we make ourselves, which `assert` is for.
+ * Two reads of one snapshot contradict each other, such as a record and a catalog that lacks its shape. If the snapshot may show two keys as of
+ * different points in time (`StoreCapabilities.hasConsistentSnapshots`), this is read skew, and `with-snapshot.ts` repeats the reads; clients never
+ * see the error. Otherwise stored data is damaged, as the error says. Not for invariants of the code, which `assert` checks.
  */
 export class ReadSkew extends AshlarError {
   /** The contradictory facts, as part of a sentence. */

@@ -7,10 +7,10 @@ export type SharedTurn = object
 const connectionsMax = 1_000
 
 let shared: SharedTurn | undefined
-/** Number of the current iteration, among those with requests. */
+/** Number of the current event loop turn, counting only those with requests. */
 let turn = 0
 /** Whether a request has arrived in it. */
-let isBegun = false
+let hasRequests = false
 
 const lastTurn = Symbol('the last turn in which a request has come on a connection')
 
@@ -20,11 +20,11 @@ interface Connection {
 }
 
 /**
- * To be called for each request, before anything is read for it. Until the turn ends, reads may then show what the first of them does, which
- * was begun in this turn: to begin a snapshot and to look whether the schema has changed takes as long as the rest of a short read. Nobody can
- * tell: the first request that a connection without encryption has in a turn was sent, at least in part, before the turn began, since the sockets that are read in a turn
- * are those that were readable at its beginning. So whatever its client knew to be committed, by whatever process, is shown. A further one may
- * have been sent since: for it, and those that follow, reads begin anew. `connections`: how many there are.
+ * Must be called for each request, before anything is read for it. Until the event loop turn ends, reads may then show the state of the first one,
+ * which began in this turn: beginning a snapshot and checking the schema version takes as long as the rest of a short read. This is unobservable: the
+ * first request in a turn on an unencrypted connection was sent, at least in part, before the turn began, since only sockets that were readable then
+ * are read in it. So it shows whatever its client knew to be committed, by any process. A further request on the connection may have been sent since:
+ * for it, and later ones, reads begin again. `connections`: number of open connections.
  */
 export function shareReads(connection: object, connections: number): void {
   const isFurther = noteTurn(connection)
@@ -53,8 +53,8 @@ export function sharedTurn(): SharedTurn | undefined {
 
 /** Whether the connection was already noted in this iteration. */
 function noteTurn(connection: Connection): boolean {
-  if (!isBegun) {
-    isBegun = true
+  if (!hasRequests) {
+    hasRequests = true
     setImmediate(endTurn)
   }
   const isNoted = connection[lastTurn] === turn
@@ -64,6 +64,6 @@ function noteTurn(connection: Connection): boolean {
 
 function endTurn(): void {
   shared = undefined
-  isBegun = false
+  hasRequests = false
   turn++
 }

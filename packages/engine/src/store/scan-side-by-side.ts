@@ -1,7 +1,7 @@
 /** Scans several ranges: one after the other, or concurrently if each page is a round trip to one of several nodes. */
 import type { Bytes, KeyRange, ScanOptions, Snapshot, StoreCapabilities } from './store.ts'
 
-/** Number of concurrent scans; each buffers a batch. */
+/** Maximum number of concurrent scans; each buffers a batch. */
 const scansMax = 4
 
 /** Number of ranges to scan concurrently. */

@@ -1,4 +1,4 @@
-/** Limits how many tasks run at once; the others wait in the order in which they came. */
+/** Limits how many tasks run concurrently; the rest wait in order. */
 import type { Awaitable } from './store.ts'
 
 export class Semaphore {

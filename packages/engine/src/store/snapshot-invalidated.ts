@@ -1,4 +1,4 @@
-/** Thrown by a snapshot opened with `prefetchKeys` when these have changed before anything else was read: to be begun anew. */
+/** Thrown by a snapshot opened with `prefetchKeys` if these have changed before anything else was read; the snapshot must be opened again. */
 export class SnapshotInvalidated extends Error {
   constructor() {
     super('What was read first has changed since; the snapshot shows two moments and must be opened again.')

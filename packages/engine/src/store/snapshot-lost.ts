@@ -2,17 +2,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { AshlarError } from '../errors.ts'
 
-/** Its point in time is gone: work that has given nothing away can be run again on another snapshot (`with-snapshot.ts`). */
+/** Its point in time is lost: work without external effects can be repeated on another snapshot (`with-snapshot.ts`). */
 export class SnapshotLost extends AshlarError {
   readonly patienceMs: number
 
-  /** `patienceMs`: how long the store is worth waiting for. */
+  /** `patienceMs`: how long to wait for the store. */
   constructor(message: string, patienceMs: number) {
     super('StoreUnavailable', message)
     this.patienceMs = patienceMs
   }
 
-  /** It is about none of several commands, and must still be known when it has passed all of them. */
+  /** Does not concern a single command of several, and must stay recognizable when it passes through them. */
   override within(): this {
     return this
   }
@@ -25,11 +25,11 @@ export class LostSnapshots {
   private count = 0
   private end = 0
 
-  /** Resolves when the request may begin anew. Throws the error where the store has had no more patience since the first loss. */
+  /** Resolves when the request may be retried. Throws the error once the store's patience, counted from the first loss, is exhausted. */
   async another(error: SnapshotLost): Promise<void> {
     if (this.count++ === 0) this.end = performance.now() + error.patienceMs
     if (performance.now() >= this.end) throw error
-    // Requests that were interrupted together wait for different times.
+    // Random, so that requests interrupted together do not retry together.
     await delay(Math.random() * Math.min(pauseMsMax, 2 ** this.count))
   }
 }

@@ -1,13 +1,13 @@
-/** A merge sort in pieces, between which the event loop may be yielded. */
+/** A stable merge sort with yields between steps. */
 
 import { detachBytes } from './detach-bytes.ts'
 
-/** Sorted, or merged, in one piece: about a millisecond. */
-const pieceElements = 2_048
-/** The same for elements that are slow to compare: a few milliseconds if all are equal, or one element. */
-const pieceBytes = 1_048_576
+/** Elements sorted or merged without a yield: about a millisecond. */
+const stepElements = 2_048
+/** Bytes compared without a yield, for elements that are slow to compare: a few milliseconds if all are equal. */
+const stepBytes = 1_048_576
 
-/** A stable sort; few elements take one piece. `bytesOf`: upper bound of the bytes that comparing an element reads. */
+/** `bytesOf`: upper bound of the bytes that comparing an element reads. */
 export function* sortInPieces<T>(
   all: readonly T[],
   compare: (one: T, other: T) => number,
@@ -15,9 +15,9 @@ export function* sortInPieces<T>(
 ): Generator<undefined, T[], undefined> {
   let sorted: T[][] = []
   for (let from = 0; from < all.length; ) {
-    const to = endOfPiece(all, from, bytesOf)
+    const to = endOfStep(all, from, bytesOf)
     sorted.push(all.slice(from, to).sort(compare))
-    if (to < all.length || to - from === pieceElements) yield
+    if (to < all.length || to - from === stepElements) yield
     from = to
   }
   while (sorted.length > 1) {
@@ -31,13 +31,13 @@ export function* sortInPieces<T>(
   return sorted[0] ?? []
 }
 
-function endOfPiece<T>(all: readonly T[], from: number, bytesOf: ((one: T) => number) | undefined): number {
-  const end = Math.min(from + pieceElements, all.length)
+function endOfStep<T>(all: readonly T[], from: number, bytesOf: ((one: T) => number) | undefined): number {
+  const end = Math.min(from + stepElements, all.length)
   if (bytesOf === undefined) return end
   let bytes = bytesOf(all[from] as T)
   for (let at = from + 1; at < end; at++) {
     bytes += bytesOf(all[at] as T)
-    if (bytes > pieceBytes) return at
+    if (bytes > stepBytes) return at
   }
   return end
 }
@@ -58,7 +58,7 @@ function* merge<T>(
     const next = (isLeft ? one[left++] : other[right++]) as T
     merged.push(next)
     if (bytesOf !== undefined) bytes += bytesOf(next)
-    if (bytes <= pieceBytes && merged.length - yielded < pieceElements) continue
+    if (bytes <= stepBytes && merged.length - yielded < stepElements) continue
     yielded = merged.length
     bytes = 0
     yield
@@ -67,29 +67,29 @@ function* merge<T>(
 }
 
 /**
- * The numbers from 0 to `count`, exclusive, sorted stably by their elements. Like `sortInPieces`, but in two arrays
- * of four bytes per number: growing arrays in each round of merging takes ten times as long.
+ * The numbers from 0 to `count`, exclusive, sorted stably by their elements. Like `sortInPieces`, but in two arrays of four bytes per number: growing
+ * arrays in each round of merging takes ten times as long.
  */
 export function* sortNumbersInPieces(
   count: number,
   compare: (one: number, other: number) => number,
 ): Generator<undefined, Uint32Array, undefined> {
   let sorted = new Uint32Array(count)
-  for (let from = 0; from < count; from += pieceElements) {
-    const to = Math.min(from + pieceElements, count)
+  for (let from = 0; from < count; from += stepElements) {
+    const to = Math.min(from + stepElements, count)
     for (let i = from; i < to; i++) sorted[i] = i
     sorted.subarray(from, to).sort(compare)
     yield
   }
-  let merged = new Uint32Array(count > pieceElements ? count : 0)
-  for (let run = pieceElements; run < count; run *= 2) {
+  let merged = new Uint32Array(count > stepElements ? count : 0)
+  for (let run = stepElements; run < count; run *= 2) {
     for (let from = 0; from < count; from += 2 * run) {
       const [middle, to] = [Math.min(from + run, count), Math.min(from + 2 * run, count)]
       let [left, right] = [from, middle]
       for (let at = from; at < to; at++) {
         const isLeft = right >= to || (left < middle && compare(sorted[left] as number, sorted[right] as number) <= 0)
         merged[at] = sorted[isLeft ? left++ : right++] as number
-        if (at % pieceElements === pieceElements - 1) yield
+        if (at % stepElements === stepElements - 1) yield
       }
     }
     ;[sorted, merged] = [merged, sorted]

@@ -1,6 +1,6 @@
 /**
- * The store interface: an ordered map of bytes with snapshots and one conditional commit. This file has what every driver must do, which
- * docs/store-drivers.md explains on one page; optional-parts.ts has what only some do.
+ * The store interface: an ordered map of bytes with snapshots and one conditional commit. This file specifies what every driver must do, as
+ * docs/store-drivers.md explains on one page; optional-parts.ts specifies optional functions.
  */
 import type { AshlarError } from '../errors.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, RangeRead } from './entries.ts'
@@ -12,7 +12,7 @@ import type {
   LocalReads,
   OperatorParts,
   RemoteReads,
-  SharedMoment,
+  SharedStates,
   ThreadReads,
 } from './optional-parts.ts'
 import type { Sequence } from './sequence.ts'
@@ -37,9 +37,9 @@ export interface ReadAnswer {
 export interface ScanOptions {
   readonly reverse?: boolean
   readonly limit?: number
-  /** The value passed to `use` is then empty. */
+  /** Passes empty values to `use`. */
   readonly keysOnly?: boolean
-  /** The entries only decide how something else is read: a transaction does not rely on them. */
+  /** The entries only decide how other data is read: a transaction does not rely on them. */
   readonly isEstimate?: boolean
   /** Most results per batch; by default the driver's choice. Fewer if values are large: see `scanBatchBytes`. */
   readonly batch?: number
@@ -53,7 +53,7 @@ export interface ScanOptions {
  * The content of the store at one point in time, between the call of `Store.snapshot` and the first read. All reads
  * see that point in time, whatever is committed meanwhile.
  */
-export interface Snapshot extends LocalReads, RemoteReads, SharedMoment, CallerView {
+export interface Snapshot extends LocalReads, RemoteReads, SharedStates, CallerView {
   /** Passes the value to `use`, synchronously. It is borrowed: the next read may overwrite the bytes. */
   view<T>(key: Bytes, use: (value: Bytes) => T): Awaitable<T | undefined>
   /** Reads keys and (short) ranges in one round trip. */
@@ -99,10 +99,10 @@ export interface UnchangedRange {
 }
 
 /**
- * Values of a log, under `prefix` and the commit's number. The store numbers the commits that append when it applies them: of two commits that change a
- * key in common, the later has the greater number, and no number is given twice under one prefix. It may put the single values of several commits into one
- * entry: see `scanAppended`. The last entry that was appended under a prefix is not to be removed while anything is appended to it: some stores go on
- * from it.
+ * Values of a log, stored under `prefix` and the commit's number. The store numbers appending commits when it applies them: of two commits that
+ * change the same key, the later one has the greater number, and no number is assigned twice under one prefix. It may store single values of several
+ * commits in one entry: see `scanAppended`. The last entry under a prefix must not be removed while the log is in use, since some stores continue its
+ * numbers.
  */
 export interface Append {
   /** `appendPrefixBytes`, of which the first are `appendSpace` and `appendPart`. */

@@ -7,25 +7,25 @@ import type { Awaitable } from './store.ts'
 /** Length of a slice. */
 const sliceMs = 5
 /** Length from the second slice on while requests arrive: each of them waits for the rest of one. */
-const sliceBesideRequestsMs = 2
+const sliceDuringRequestsMs = 2
 /** Further requests are expected for this long after one. */
 const requestsExpectedMs = 50
 /** Time for all work that starts in one iteration of the event loop, if each piece ends within its slice and no other work is queued. */
-const beginningsMs = 20
-/** Steps of a few microseconds between two clock checks. */
+const startBudgetMs = 20
+/** Steps of a few microseconds between clock checks. */
 export const stepsBetweenLooks = 32
-/** Bytes copied or summed between two clock checks: about a millisecond. */
+/** Bytes copied or checksummed between clock checks: about a millisecond. */
 export const bytesBetweenLooks = 1_048_576
 /** Longest delay of the next slice while something arrives occasionally, twice the time of a slice. */
 const arrivalsMsMax = 10
 /** Longest delay while something arrives in more than every other iteration: a flood of connections is accepted first. */
 const floodMsMax = 200
 /** Time for arriving requests after a slice of started work; with the overrun of a slice, half of all time. */
-const requestsMs = 2 * sliceBesideRequestsMs
+const requestsMs = 2 * sliceDuringRequestsMs
 /** The next slice starts after this long without a request. A client on another core sends its next one sooner. */
 const requestGapMs = 0.3
 /** Iterations per arrival: accept the connection, serve it, read its request. */
-const turnsOfAnArrival = 3
+const turnsPerArrival = 3
 
 export interface TimeSlice {
   readonly isOver: boolean
@@ -56,7 +56,7 @@ export function openSliceOfWork(watch?: SliceWatch, ms = sliceMs): TimeSlice {
 
 class Slice implements TimeSlice {
   protected end: number
-  private freeTurns = 1
+  private freeSlices = 1
   private readonly watch: SliceWatch | undefined
 
   constructor(watch: SliceWatch | undefined, ms: number) {
@@ -74,42 +74,42 @@ class Slice implements TimeSlice {
 
   private async nextSlice(): Promise<void> {
     slicesUsedUp++
-    const isFree = this.freeTurns-- > 0
+    const isFree = this.freeSlices-- > 0
     if (!isFree) await this.watch?.mayGoOn?.()
-    await nextTurn(isFree ? second : begun, this.watch?.owner)
+    await nextTurn(isFree ? second : started, this.watch?.owner)
     this.renew()
   }
 
   protected renew(): void {
     const now = performance.now()
-    this.end = now + (now - lastRequestMs < requestsExpectedMs ? sliceBesideRequestsMs : sliceMs)
+    this.end = now + (now - lastRequestMs < requestsExpectedMs ? sliceDuringRequestsMs : sliceMs)
   }
 }
 
 class SliceOfWork extends Slice {
-  private turn = presentTurn()
+  private turn = currentTurn()
   private seen = performance.now()
 
   override get isOver(): boolean {
-    this.leaveOutWaits()
+    this.excludeWaits()
     return super.isOver
   }
 
   override yieldIfDue(): Promise<void> | undefined {
-    this.leaveOutWaits()
+    this.excludeWaits()
     return super.yieldIfDue()
   }
 
-  /** The work has waited before the slice, not within it. */
+  /** A wait before the slice does not count as a wait within it. */
   protected override renew(): void {
     super.renew()
-    this.turn = presentTurn()
+    this.turn = currentTurn()
     this.seen = performance.now()
   }
 
-  /** If this is another iteration of the event loop than at the last check, the work has waited. */
-  private leaveOutWaits(): void {
-    const turn = presentTurn()
+  /** If the event loop turn has changed since the last check, the work has waited. */
+  private excludeWaits(): void {
+    const turn = currentTurn()
     const now = performance.now()
     if (turn !== this.turn) this.end += now - this.seen
     this.turn = turn
@@ -117,19 +117,19 @@ class SliceOfWork extends Slice {
   }
 }
 
-let turnsLookedAt = 0
-let isTurnToEnd = false
+let turnsSeen = 0
+let isTurnObserved = false
 
 /** A number that identifies the current iteration of the event loop. */
-function presentTurn(): number {
-  if (!isTurnToEnd) {
-    isTurnToEnd = true
+function currentTurn(): number {
+  if (!isTurnObserved) {
+    isTurnObserved = true
     setImmediate(() => {
-      isTurnToEnd = false
-      turnsLookedAt++
+      isTurnObserved = false
+      turnsSeen++
     })
   }
-  return turnsLookedAt
+  return turnsSeen
 }
 
 /**
@@ -150,9 +150,9 @@ export async function inSlices<T>(
     const next = others?.next()
     if (next?.done === true) return
     const stepped = step(array === undefined ? (next as IteratorYieldResult<T>).value : (array[at] as T))
-    const told = stepped instanceof Promise ? await stepped : stepped
-    if (told === false) return
-    if (typeof told === 'number') bytes += told
+    const outcome = stepped instanceof Promise ? await stepped : stepped
+    if (outcome === false) return
+    if (typeof outcome === 'number') bytes += outcome
     if (++steps < stepsBetweenLooks && bytes < bytesBetweenLooks) continue
     steps = 0
     bytes = 0
@@ -162,26 +162,26 @@ export async function inSlices<T>(
 }
 
 /** Runs a generator to its result, yielding when due. */
-export async function inTurns<T>(pieces: Iterator<undefined, T>, slice: TimeSlice = openTimeSlice()): Promise<T> {
+export async function inTurns<T>(steps: Iterator<undefined, T>, slice: TimeSlice = openTimeSlice()): Promise<T> {
   for (;;) {
-    const piece = pieces.next()
-    if (piece.done === true) return piece.value
+    const step = steps.next()
+    if (step.done === true) return step.value
     const pause = slice.yieldIfDue()
     if (pause !== undefined) await pause
   }
 }
 
-/** Like `inTurns`, but synchronous and without a clock check if the work has only one piece. */
-export function inTurnsIfLong<T>(pieces: Iterator<undefined, T>, slice?: TimeSlice): Awaitable<T> {
-  const first = pieces.next()
-  return first.done === true ? first.value : inTurns(pieces, slice)
+/** Like `inTurns`, but synchronous and without a clock check if the work has only one step. */
+export function inTurnsIfLong<T>(steps: Iterator<undefined, T>, slice?: TimeSlice): Awaitable<T> {
+  const first = steps.next()
+  return first.done === true ? first.value : inTurns(steps, slice)
 }
 
 /** Runs a generator to its result without yielding. */
-export function atOnce<T>(pieces: Iterator<undefined, T>): T {
+export function atOnce<T>(steps: Iterator<undefined, T>): T {
   for (;;) {
-    const piece = pieces.next()
-    if (piece.done === true) return piece.value
+    const step = steps.next()
+    if (step.done === true) return step.value
   }
 }
 
@@ -219,12 +219,12 @@ function* partsOf<T>(all: Sequence<T>, partSize: number): Generator<readonly T[]
 }
 
 /*
- * In one turn of the event loop one of those who wait goes on, and so requests that arrive meanwhile wait for one slice, however many work
- * at the same time. New work alternates with what has begun: neither keeps the other from getting on. The second slice that all work may have
- * counts as new: were it one of those that have begun, as much new work as comes would leave these none. Of both kinds each owner has its turn: one that
- * has a hundred statements would else leave the only one of another a hundredth of the process.
+ * One waiting piece of work resumes per event loop turn, so that arriving requests wait for one slice, however much work is active. New work alternates
+ * with started work, so that neither starves the other. The second slice, which all work may have, counts as new: if it counted as started, any amount of
+ * new work would starve older work. Within both kinds, slices alternate between owners: otherwise the only statement of one owner would get a hundredth of
+ * the process besides a hundred statements of another.
  */
-const begun = new FairQueues<() => void>()
+const started = new FairQueues<() => void>()
 const second = new FairQueues<() => void>()
 const fresh: (() => void)[] = []
 let isNewNext = false
@@ -257,16 +257,16 @@ interface Waiting {
 let waiting: Waiting | undefined
 
 /**
- * To be called for each connection. Node accepts one in a turn of the event loop: if each turn had a slice, a thousand connections would wait
- * for a thousand slices. So the next slice waits until nothing arrives any more, but only for a moment: connections that never cease to arrive,
- * a few hundred a second, would else keep all work that is longer than a slice, and all that has to queue for its first, from getting on.
+ * Must be called for each connection. Node accepts one per event loop turn: if each turn had a slice, a thousand connections would wait for a
+ * thousand slices. So the next slice waits until nothing arrives any more, but only for a moment: otherwise connections that keep arriving, a few
+ * hundred a second, would starve all work longer than a slice, and all that queues for its first.
  */
 export function noteArrival(): void {
-  arrivalTurnsLeft = turnsOfAnArrival
+  arrivalTurnsLeft = turnsPerArrival
   if (waiting !== undefined) waiting.arrivals++
 }
 
-function isForArrivals(): boolean {
+function waitsForArrivals(): boolean {
   if (arrivalTurnsLeft === 0) return false
   waiting ??= { sinceMs: performance.now(), turns: 0, arrivals: 1 }
   waiting.turns++
@@ -277,22 +277,22 @@ function isForArrivals(): boolean {
 }
 
 let lastRequestMs = Number.NEGATIVE_INFINITY
-/** The last slice was one of started work. */
-let wasOfBegun = false
+/** Whether the last slice was one of started work. */
+let wasStartedWork = false
 /** Start of the time for new requests since the last slice of started work. */
 let sinceSlice: { readonly ms: number; readonly slices: number } | undefined
 
 /**
- * To be called for each request. Eight clients that each wait for their reply would have eight requests answered between two slices of a scan, in a
- * tenth of its time: so the next slice of work that has begun waits as long as further requests come, but not for long.
+ * Must be called for each request. Eight clients that each wait for their reply would have eight requests answered between two slices of a scan,
+ * which takes a tenth of that time: so the next slice of started work waits as long as further requests arrive, but not for long.
  */
 export function noteRequest(): void {
   if (isPumping) lastRequestMs = performance.now()
 }
 
 function giveTurn(): void {
-  wasOfBegun = false
-  if (isForArrivals()) {
+  wasStartedWork = false
+  if (waitsForArrivals()) {
     setImmediate(giveTurn)
     return
   }
@@ -300,16 +300,16 @@ function giveTurn(): void {
   sinceSlice ??= { ms: now, slices: slicesUsedUp }
   // Work longer than a slice has then run, and not only short requests.
   const areRequestsNext = now - sinceSlice.ms < requestsMs && slicesUsedUp === sinceSlice.slices
-  const isNothingNew = fresh.length + second.size === 0
-  if (areRequestsNext && isNothingNew && begun.size > 0 && now - lastRequestMs < requestGapMs) {
+  const hasNothingNew = fresh.length + second.size === 0
+  if (areRequestsNext && hasNothingNew && started.size > 0 && now - lastRequestMs < requestGapMs) {
     setImmediate(giveTurn)
     return
   }
   waiting = undefined
   slicesBeforeArrivals = undefined
-  const ofRequests = areRequestsNext ? fresh.shift() : undefined
-  if (ofRequests !== undefined) isNewNext = true
-  const next = ofRequests ?? nextInTurn()
+  const newRequest = areRequestsNext ? fresh.shift() : undefined
+  if (newRequest !== undefined) isNewNext = true
+  const next = newRequest ?? nextInTurn()
   if (next === undefined) {
     isPumping = false
     return
@@ -320,13 +320,13 @@ function giveTurn(): void {
 
 function nextInTurn(): (() => void) | undefined {
   isNewNext = !isNewNext
-  return isNewNext ? (nextNew() ?? begunNext()) : (begunNext() ?? nextNew())
+  return isNewNext ? (nextNew() ?? nextStarted()) : (nextStarted() ?? nextNew())
 }
 
-function begunNext(): (() => void) | undefined {
+function nextStarted(): (() => void) | undefined {
   sinceSlice = undefined
-  wasOfBegun = begun.size > 0
-  return begun.next()
+  wasStartedWork = started.size > 0
+  return started.next()
 }
 
 function nextNew(): (() => void) | undefined {
@@ -345,8 +345,8 @@ export function noteSliceUsedUp(): void {
  * Time for the work that starts in one iteration of the event loop. Sixty lookups that arrive together finish sooner
  * one after the other than with an iteration each. Ends when any work uses up its slice.
  */
-class Beginnings {
-  private readonly end = performance.now() + (begun.size + second.size > 0 ? sliceMs : beginningsMs)
+class StartBudget {
+  private readonly end = performance.now() + (started.size + second.size > 0 ? sliceMs : startBudgetMs)
   private readonly slicesBefore = slicesUsedUp
 
   get isOver(): boolean {
@@ -354,8 +354,8 @@ class Beginnings {
   }
 }
 
-/** Of the current iteration; undefined if nothing has started in it. */
-let beginnings: Beginnings | undefined
+/** For the current event loop turn; undefined if nothing has started in it. */
+let startBudget: StartBudget | undefined
 
 /** Slices used up when the next slice began to wait for arrivals while work was to start; else undefined. */
 let slicesBeforeArrivals: number | undefined
@@ -366,18 +366,18 @@ let slicesBeforeArrivals: number | undefined
  */
 export function mayBegin(): boolean {
   // One slice was enough for this iteration; the next one is for new work.
-  if (isPumping && wasOfBegun) return false
+  if (isPumping && wasStartedWork) return false
   if (isPumping && arrivalTurnsLeft > 0) {
     slicesBeforeArrivals ??= slicesUsedUp
     if (slicesUsedUp > slicesBeforeArrivals) return false
   }
-  if (beginnings === undefined) {
-    beginnings = new Beginnings()
+  if (startBudget === undefined) {
+    startBudget = new StartBudget()
     setImmediate(() => {
-      beginnings = undefined
+      startBudget = undefined
     })
   }
-  return !beginnings.isOver
+  return !startBudget.isOver
 }
 
 /** Resolves when work may start that could not immediately, with whether time is left for more. */
@@ -386,10 +386,10 @@ export async function firstTurn(): Promise<{ readonly isOver: boolean }> {
     fresh.push(resolve)
     pump()
   })
-  return new Beginnings()
+  return new StartBudget()
 }
 
 /** Queues a piece known to be long among started work, so that new and possibly short work proceeds. */
 export function laterTurn(): Promise<void> {
-  return nextTurn(begun)
+  return nextTurn(started)
 }

@@ -14,8 +14,8 @@ import { LostSnapshots, SnapshotLost } from './snapshot-lost.ts'
 import type { Awaitable, Entry, Precondition, Snapshot, SnapshotOptions, Store } from './store.ts'
 
 /**
- * Runs `use` on a fresh snapshot, which ends with it; once more on another where `use` has met read skew, or where the `prefetchKeys` have
- * changed; and again where the snapshot is lost, for as long as the store has patience (`lost`). `use` only reads: it commits nothing, and waits for nothing that is committed. Throws what `use` throws in the end.
+ * Runs `use` on a fresh snapshot, which is released with it. `use` is repeated on another one after read skew or if the `prefetchKeys` have changed,
+ * and after a lost snapshot as long as the store has patience (`lost`). `use` must not commit, nor wait for a commit. Throws the last error of `use`.
  */
 export function withSnapshot<T>(
   store: Store,
@@ -28,7 +28,7 @@ export function withSnapshot<T>(
   return readOn(opened, store, use, options, lost)
 }
 
-/** Runs `use` on a fresh snapshot without retries: for commits that expect what they read, and for tools that are simply restarted. */
+/** Runs `use` on a fresh snapshot without retries: for commits that require what they read, and for tools that are simply restarted. */
 export async function onSnapshot<T>(
   store: Pick<Store, 'snapshot'>,
   use: (snapshot: Snapshot) => Awaitable<T>,
@@ -75,9 +75,8 @@ export interface LastingRead<T> {
 }
 
 /**
- * The same for a snapshot that outlives the beginning of the read, such as that of a reply whose rows are still being read: it is released here
- * only where the beginning throws. What is thrown later is to go through `lateReadError`. `expected`: what the snapshot is
- * taken to hold at first, see `Snapshot.expect`.
+ * Like `withSnapshot` for a snapshot that outlives the beginning of the read, such as that of a reply whose rows are still being read: it is released
+ * here only if the beginning throws. Later errors must pass through `lateReadError`. `expected`: see `Snapshot.expect`.
  */
 export function withLastingSnapshot<T>(
   store: Store,
@@ -88,11 +87,11 @@ export function withLastingSnapshot<T>(
 ): Awaitable<T> {
   const snapshot = store.snapshot(options)
   return snapshot instanceof Promise
-    ? beginLater(snapshot, store, read, options, expected, lost)
+    ? beginAsync(snapshot, store, read, options, expected, lost)
     : beginOn(snapshot, store, read, options, expected, lost)
 }
 
-async function beginLater<T>(
+async function beginAsync<T>(
   snapshot: Promise<Snapshot>,
   store: Store,
   read: LastingRead<T>,
@@ -115,24 +114,24 @@ function beginOn<T>(
     snapshot.expect(expected)
     return orAgain(confirmed(snapshot, read, options), snapshot, store, read, options, lost)
   }
-  let begun: Awaitable<T>
+  let started: Awaitable<T>
   try {
-    begun = read.begin(snapshot, options)
+    started = read.begin(snapshot, options)
   } catch (error) {
     return beginAgain(snapshot, store, read, options, error, lost)
   }
-  return begun instanceof Promise ? orAgain(begun, snapshot, store, read, options, lost) : begun
+  return started instanceof Promise ? orAgain(started, snapshot, store, read, options, lost) : started
 }
 
 function orAgain<T>(
-  begun: Promise<T>,
+  started: Promise<T>,
   snapshot: Snapshot,
   store: Store,
   read: LastingRead<T>,
   options: SnapshotOptions,
   lost: LostSnapshots | undefined,
 ): Promise<T> {
-  return begun.catch((error) => beginAgain(snapshot, store, read, options, error, lost))
+  return started.catch((error) => beginAgain(snapshot, store, read, options, error, lost))
 }
 
 function beginAgain<T>(
@@ -145,7 +144,8 @@ function beginAgain<T>(
 ): Awaitable<T> {
   snapshot.release()
   const again = snapshotToReadAgain(store, options, error, lost)
-  if (again instanceof Promise) return again.then((own) => withLastingSnapshot(store, read, own, undefined, lost))
+  if (again instanceof Promise)
+    return again.then((retryOptions) => withLastingSnapshot(store, read, retryOptions, undefined, lost))
   return withLastingSnapshot(store, read, again, undefined, lost)
 }
 

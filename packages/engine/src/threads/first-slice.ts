@@ -3,14 +3,14 @@ import { type StatementSlice, sliceOver } from '../query/query-request.ts'
 import type { Store } from '../store/store.ts'
 import { openSliceOfWork, openTimeSlice, type SliceWatch, type TimeSlice } from '../store/time-slice.ts'
 
-/** Most bytes of rows collected on the event loop. */
+/** Maximum number of bytes of rows buffered on the event loop. */
 const collectedBytesMax = 2 ** 20
 
 export class FirstSlice implements StatementSlice {
   private readonly first: TimeSlice
   private readonly isSynchronous: boolean
   private collectedBytes = 0
-  private later: TimeSlice | undefined
+  private settled: TimeSlice | undefined
 
   constructor({ capabilities }: Store, sliceMs: number) {
     this.isSynchronous = capabilities.hasSynchronousReads
@@ -18,11 +18,11 @@ export class FirstSlice implements StatementSlice {
   }
 
   get isSettled(): boolean {
-    return this.later !== undefined
+    return this.settled !== undefined
   }
 
   get isOver(): boolean {
-    return (this.later ?? this.first).isOver
+    return (this.settled ?? this.first).isOver
   }
 
   /** Throws `sliceOver`. */
@@ -32,7 +32,7 @@ export class FirstSlice implements StatementSlice {
 
   /** Throws `sliceOver`. */
   yieldIfDue(): Promise<void> | undefined {
-    if (this.later !== undefined) return this.later.yieldIfDue()
+    if (this.settled !== undefined) return this.settled.yieldIfDue()
     if (this.first.isOver) throw sliceOver
     return undefined
   }
@@ -48,6 +48,6 @@ export class FirstSlice implements StatementSlice {
   }
 
   settle(watch: SliceWatch | undefined): void {
-    this.later = this.isSynchronous ? openTimeSlice(watch) : openSliceOfWork(watch)
+    this.settled = this.isSynchronous ? openTimeSlice(watch) : openSliceOfWork(watch)
   }
 }

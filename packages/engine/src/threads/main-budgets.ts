@@ -1,4 +1,4 @@
-/** A statement thread's accounts in the main thread: its bytes are given back when its statement, or the thread, ends. */
+/** A statement thread's accounts in the main thread: its bytes are released when its statement, or the thread, ends. */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { MemoryHolder } from '../budget/memory-pool.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
@@ -14,14 +14,14 @@ export class MainBudgets {
   holder: MemoryHolder | undefined
   /** The last error that refused the statement something: the holder's errors may be of a class unknown here. */
   refusal: Error | undefined
-  private readonly own: MessagePort
+  private readonly mainPort: MessagePort
   private readonly cells: SharedCells
   private readonly database: BudgetsOfProcess
-  private readonly taken = { memory: 0, disk: 0 }
+  private readonly charged = { memory: 0, disk: 0 }
 
   constructor(cells: SharedCells, database: BudgetsOfProcess) {
     const { port1, port2 } = new MessageChannel()
-    this.own = port1
+    this.mainPort = port1
     this.port = port2
     this.cells = cells
     this.database = database
@@ -30,32 +30,32 @@ export class MainBudgets {
   }
 
   giveBackAll(): void {
-    this.giveBack('memory', this.taken.memory)
-    this.giveBack('disk', this.taken.disk)
+    this.giveBack('memory', this.charged.memory)
+    this.giveBack('disk', this.charged.disk)
     this.holder = undefined
     this.refusal = undefined
   }
 
   close(): void {
     this.giveBackAll()
-    this.own.close()
+    this.mainPort.close()
   }
 
   private receive({ budget, bytes, bytesMax }: Taking): void {
     if (budget === 'replies') {
-      this.answer(this.database.receipts.budget.take(bytes, bytesMax) ? undefined : sentError(notKept))
+      this.answer(this.database.receipts.budget.take(bytes, bytesMax) ? undefined : sentError(tooManyReplies))
       return
     }
     if (bytes < 0) {
-      // Bytes given back at the end of a statement are not given back twice.
-      this.giveBack(budget, Math.min(-bytes, this.taken[budget]))
+      // Bytes released at the end of a statement are not released twice.
+      this.giveBack(budget, Math.min(-bytes, this.charged[budget]))
       return
     }
     let sent: SentError | undefined
     try {
       if (budget === 'memory') this.database.memory.take(bytes, bytesMax, this.holder)
       else this.database.temporary.take(bytes, bytesMax)
-      this.taken[budget] += bytes
+      this.charged[budget] += bytes
     } catch (error) {
       this.refusal = error as Error
       sent = sentError(error)
@@ -64,7 +64,7 @@ export class MainBudgets {
   }
 
   private answer(sent: SentError | undefined): void {
-    this.own.postMessage(sent)
+    this.mainPort.postMessage(sent)
     Atomics.add(this.cells.flags, answerFlag, 1)
     Atomics.notify(this.cells.flags, answerFlag)
   }
@@ -73,8 +73,8 @@ export class MainBudgets {
     if (bytes === 0) return
     if (budget === 'memory') this.database.memory.giveBack(bytes, this.holder)
     else this.database.temporary.giveBack(bytes)
-    this.taken[budget] -= bytes
+    this.charged[budget] -= bytes
   }
 }
 
-const notKept = new Error('The replies of requests with an Idempotency-Key take too much.')
+const tooManyReplies = new Error('The replies of requests with an Idempotency-Key take too much.')

@@ -1,4 +1,4 @@
-/** To copy more values to a thread would hold the event loop: about 1 µs each. */
+/** Copying more values to a thread would block the event loop: about 1 µs each. */
 const copiedValuesMax = 20_000
 
 export function areManyValues(values: unknown): boolean {

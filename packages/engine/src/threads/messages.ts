@@ -25,7 +25,7 @@ export interface ThreadStart {
 /** A policy of a caller, see `AccessPolicy`: plain data, opaque here. */
 export type PolicyData = object
 
-/** Bytes taken from a budget of the process, or given back if negative. */
+/** Bytes taken from a budget of the process, or released if negative. */
 export interface Taking {
   readonly kind: 'take'
   readonly budget: 'memory' | 'disk' | 'replies'
@@ -40,7 +40,7 @@ export type ToThread =
       readonly operation: string
       readonly data: object
       readonly policy: PolicyData | undefined
-      /** The main thread has a listener for what its commits change. */
+      /** Whether the main thread listens for changes of its commits. */
       readonly isObserved: boolean
     }
   /** The reader has consumed this many bytes of rows. */

@@ -1,4 +1,4 @@
-/** A commit as one transferable buffer: copying very many small buffers between threads would hold the event loop. */
+/** A commit as one transferable buffer: copying very many small buffers between threads would block the event loop. */
 
 import type { Sequence } from '../store/sequence.ts'
 import type { Append, Bytes, Change, Commit, Precondition } from '../store/store.ts'

@@ -1,6 +1,6 @@
 /**
- * Worker threads for work that takes longer than a slice of the event loop. A thread opens the same store, computes, and sends rows as encoded chunks,
- * or a result; its commits are data, which the main thread commits with its own. Threads share nothing but the store.
+ * Worker threads for work that takes longer than a slice of the event loop. A thread opens the same store, computes, and sends rows as encoded
+ * chunks, or a result; its commits are data, which the main thread passes to the store. Threads share nothing but the store.
  */
 import { Worker } from 'node:worker_threads'
 import type { CatalogWriter } from '../ddl/catalog-writer.ts'
@@ -146,7 +146,7 @@ class StatementThread {
   private readonly budgets: MainBudgets
   private readonly exited: Promise<void>
   private run: ThreadRun | undefined
-  /** It runs statements. A thread that ends before could not open the store, unlike the main thread. */
+  /** Whether it runs statements. A thread that ends before could not open the store, unlike the main thread. */
   private isOpen = false
   private idleTimer: NodeJS.Timeout | undefined
   private cancelTimer: NodeJS.Timeout | undefined
@@ -159,9 +159,9 @@ class StatementThread {
     this.events = events
     this.budgets = new MainBudgets(this.cells, database)
     const { limits, temporary } = database
-    const { program, ...ofDatabase } = options
+    const { program, ...databaseOptions } = options
     const start: ThreadStart = {
-      ...ofDatabase,
+      ...databaseOptions,
       address,
       limits,
       temporaryDirectory: temporary.directory,
@@ -216,7 +216,7 @@ class StatementThread {
     this.budgets.holder = run.holder
   }
 
-  /** A statement that does not notice it, as within a regular expression, is ended with its thread. */
+  /** A statement that does not notice the cancellation, as within a regular expression, is ended with its thread. */
   cancel(): void {
     this.send({ kind: 'cancel' })
     this.cancelTimer = setTimeout(() => void this.worker.terminate(), statementThreadCancelMs).unref()
@@ -307,8 +307,8 @@ class StatementThread {
     const run = this.isOpen ? this.run : undefined
     try {
       assert(run !== undefined || !this.isOpen, 'a thread commits nothing but what its work has changed')
-      const isOfWork = commit.changes > 0 && !isReservation
-      if (isOfWork) run?.willCommit()
+      const isChange = commit.changes > 0 && !isReservation
+      if (isChange) run?.willCommit()
       const lock = isLocked ? this.lock : undefined
       const outcome = await this.database.store.commit({ ...receivedCommit(commit), isReservation, lock })
       if (outcome.isCommitted) {
@@ -316,7 +316,7 @@ class StatementThread {
         this.database.onCommitted?.()
         this.send({ kind: 'committed', id })
       } else {
-        if (isOfWork) {
+        if (isChange) {
           run?.didNotCommit()
           // The thread retries.
           if (this.database.store.counts !== undefined) this.database.store.counts.retries++

@@ -7,7 +7,7 @@ import { TemporarySpace } from '../spill/temporary-space.ts'
 import { receivedError, type SentError, type Taking } from './messages.ts'
 import { answerFlag, type SharedCells } from './shared-cells.ts'
 
-/** Asks the main thread and blocks for its answer, which takes as long as one piece of work there: some milliseconds. */
+/** Requests bytes from the main thread and blocks until it answers, which takes as long as one step of work there: some milliseconds. */
 export class Budgets {
   private readonly port: MessagePort
   private readonly cells: SharedCells
@@ -34,7 +34,7 @@ export class Budgets {
 
 export class ThreadMemory extends MemoryPool {
   private readonly budgets: Budgets
-  private taken = 0
+  private threadBytes = 0
 
   constructor(budgets: Budgets) {
     super()
@@ -42,17 +42,17 @@ export class ThreadMemory extends MemoryPool {
   }
 
   override get bytes(): number {
-    return this.taken
+    return this.threadBytes
   }
 
   override take(bytes: number, bytesMax: number): void {
     this.budgets.take('memory', bytes, bytesMax)
-    this.taken += bytes
+    this.threadBytes += bytes
   }
 
   override giveBack(bytes: number): void {
     this.budgets.take('memory', -bytes, 0)
-    this.taken -= bytes
+    this.threadBytes -= bytes
   }
 }
 
@@ -81,10 +81,10 @@ export class ThreadReplies extends ReplyBudget {
     this.budgets = budgets
   }
 
-  override take(bytes: number, takenBytes: number): boolean {
+  override take(bytes: number, chargedBytes: number): boolean {
     if (bytes <= smallReplyBytes) return true
     try {
-      this.budgets.take('replies', bytes, takenBytes)
+      this.budgets.take('replies', bytes, chargedBytes)
       return true
     } catch {
       return false

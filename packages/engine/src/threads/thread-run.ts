@@ -1,4 +1,4 @@
-/** The main thread's view of one request that a thread works on. */
+/** The main thread's view of one request that a thread executes. */
 import type { MemoryHolder } from '../budget/memory-pool.ts'
 import { AshlarError } from '../errors.ts'
 import { RowsAtHand } from '../query/execute/row-chunk.ts'
@@ -20,7 +20,7 @@ export class ThreadRun {
   private failure: unknown
   private hasFailed = false
   private isCancelled = false
-  /** Commits that the thread has requested, without failed ones: their outcome counts, even if the client disconnects. */
+  /** Commits requested by the thread, without failed ones: their outcome counts, even if the client disconnects. */
   private commits = 0
   private wake: (() => void) | undefined
   private end!: () => void

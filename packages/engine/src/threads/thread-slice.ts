@@ -7,7 +7,7 @@ import { onlyInMainThread } from '../store/only-in-main-thread.ts'
 import type { Store } from '../store/store.ts'
 import { cancelFlag, progressCells, type SharedCells } from './shared-cells.ts'
 
-const betweenReportsMs = 20
+const reportIntervalMs = 20
 
 /** Replaced by the reason, which only the main thread knows. */
 export const cancelledMessage = 'The statement was cancelled.'
@@ -32,7 +32,7 @@ export class ThreadSlice implements StatementSlice {
   }
 
   yieldIfDue(): undefined {
-    if (performance.now() - this.reportedAtMs >= betweenReportsMs) this.report()
+    if (performance.now() - this.reportedAtMs >= reportIntervalMs) this.report()
     return undefined
   }
 

@@ -1,19 +1,19 @@
-/** What the attempts of one transaction allocate, such as OIDs: each further attempt takes it over. */
+/** Records what the attempts of one transaction allocate, such as OIDs, so that later attempts reuse it. */
 import type { Awaitable } from '../store/store.ts'
 
 interface AllocationScope {
-  readonly known: unknown[]
-  /** How many of them this attempt has taken over or made. */
+  readonly made: unknown[]
+  /** Number of allocations that this attempt has reused or made. */
   position: number
 }
 
-/** The allocations of each step, in order by scope, kept over the attempts of a transaction. */
+/** The allocations of each step, in order by scope, over all attempts of a transaction. */
 export class AllocationLog {
-  /** Made when something is allocated: most transactions allocate nothing. */
+  /** Created by the first allocation: most transactions allocate nothing. */
   private scopes: Map<string, AllocationScope> | undefined
-  /** The one asked for last, which many creations in a row share. */
+  /** The scope used last, which many consecutive creations share. */
   private last: { readonly step: number; readonly number: number; readonly scope: AllocationScope } | undefined
-  /** Under way; 0 where there is but one. */
+  /** The current step; 0 if there is only one. */
   private step = 0
 
   restart(): void {
@@ -25,7 +25,7 @@ export class AllocationLog {
     this.step = number
   }
 
-  /** The same for the step under way alone. */
+  /** Like `restart`, for the current step only. */
   restartStep(): void {
     for (const [name, scope] of this.scopes ?? []) if (name.startsWith(`${this.step} `)) scope.position = 0
   }
@@ -33,13 +33,13 @@ export class AllocationLog {
   /** `number`: of the scope, within the step. */
   replayOrRecord<S extends number, T>(number: S, make: (number: S) => Awaitable<T>): Awaitable<T> {
     const scope = this.scopeOf(number)
-    const { known } = scope
+    const { made } = scope
     const position = scope.position++
-    if (position < known.length) return known[position] as T
-    const made = make(number)
-    if (made instanceof Promise) return recordLater(known, position, made)
-    known[position] = made
-    return made
+    if (position < made.length) return made[position] as T
+    const value = make(number)
+    if (value instanceof Promise) return recordAsync(made, position, value)
+    made[position] = value
+    return value
   }
 
   private scopeOf(number: number): AllocationScope {
@@ -49,7 +49,7 @@ export class AllocationLog {
     const name = `${step} ${number}`
     let scope = this.scopes.get(name)
     if (scope === undefined) {
-      scope = { known: [], position: 0 }
+      scope = { made: [], position: 0 }
       this.scopes.set(name, scope)
     }
     this.last = { step, number, scope }
@@ -57,8 +57,8 @@ export class AllocationLog {
   }
 }
 
-async function recordLater<T>(known: unknown[], position: number, made: Promise<T>): Promise<T> {
-  const value = await made
-  known[position] = value
-  return value
+async function recordAsync<T>(made: unknown[], position: number, value: Promise<T>): Promise<T> {
+  const resolved = await value
+  made[position] = resolved
+  return resolved
 }

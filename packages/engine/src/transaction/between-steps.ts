@@ -1,4 +1,4 @@
-/** What happens between two steps of a long change: others have their turn, and whoever is not waited for any more ends it. */
+/** Yields between the steps of a long change, and ends it at its time limit or if the client disconnects. */
 import type { MemoryHolder } from '../budget/memory-pool.ts'
 import { WorkClock } from '../budget/work-clock.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
@@ -7,28 +7,27 @@ import { openTimeSlice, type SliceWatch, type TimeSlice } from '../store/time-sl
 import type { Isolation } from './isolation.ts'
 
 /**
- * To be called between operations: lets others have their turn where it is time. Throws LimitExceeded when the time of the
- * transaction is over, and the reason for which the client went away.
+ * Must be called between operations; yields if due. Throws LimitExceeded at the time limit of the transaction, and the reason of an aborted signal.
  */
 export type BetweenSteps = () => Promise<void> | undefined
 
-/** Who waits for the transaction. */
+/** The client of a transaction. */
 export interface TransactionClient {
-  /** Aborted when the client goes away: the transaction then ends. */
+  /** Aborted if the client disconnects, which ends the transaction. */
   readonly signal?: CancelSignal | undefined
   readonly watch?: SliceWatch | undefined
-  /** That of the federated database if it is left out. */
+  /** By default that of the federated database. */
   readonly isolation?: Isolation | undefined
-  /** Who holds what the transaction takes in memory. */
+  /** The holder to which memory of the transaction is charged. */
   readonly memoryHolder?: MemoryHolder | undefined
-  /** Where it runs; without one, on the event loop to its end, which it yields after each slice. */
+  /** Where it runs; by default on the event loop, yielding after each slice. */
   readonly slice?: TimeSlice | undefined
 }
 
-/** `msMax`: for all attempts together, without the turns of others (`transactionMsMax`). */
-export function betweenSteps(msMax: number, { signal, watch, slice: given }: TransactionClient): BetweenSteps {
+/** `msMax`: for all attempts together, without yields (`transactionMsMax`). */
+export function betweenSteps(msMax: number, { signal, watch, slice: ownSlice }: TransactionClient): BetweenSteps {
   const clock = new WorkClock(msMax)
-  const slice = clock.stoppedBetween(given ?? openTimeSlice(watch))
+  const slice = clock.stoppedBetween(ownSlice ?? openTimeSlice(watch))
   return () => {
     signal?.throwIfAborted()
     if (!clock.isOver) return slice.yieldIfDue()

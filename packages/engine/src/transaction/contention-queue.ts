@@ -1,22 +1,22 @@
 /**
- * Keeps the transactions of one thread from starving each other. Optimistic commits favour whoever is quick: of many that change one key all but one
- * fail. Those whose commits failed queue for the key on which they failed: each then competes with newcomers alone. A place in the queue
- * lapses, so that nobody waits for as long as a long transaction likes.
+ * Prevents starvation among the transactions of one thread. Optimistic commits favour fast transactions: of many that change the same key, all but
+ * one fail. A transaction whose commits failed queues for the key of the conflict: it then competes with newcomers only. A turn in the queue expires,
+ * so that a long transaction cannot block it.
  */
 import { queueTurnMsMax } from '../limits.ts'
 import type { Store } from '../store/store.ts'
 
-/** A ticket in a queue. It may be left at any time, also before its turn: the next one then waits for those before it all the same. */
+/** A place in a queue. It may be left at any time, even before its turn, which does not let the next one overtake earlier ones. */
 export class QueueTicket {
-  /** Resolves when it is one's turn. */
+  /** Resolves when the turn begins. */
   readonly turn: Promise<void>
-  /** Resolves when the turn has ended, and that of the next one begins. */
+  /** Resolves when the turn has ended, and the next one begins. */
   readonly over: Promise<void>
   private state: 'waiting' | 'held' | 'left' = 'waiting'
   private timer: NodeJS.Timeout | undefined
   private readonly resolveLeft: () => void
 
-  /** `turnMsMax`: after so long a turn lapses, as if it had been left. */
+  /** `turnMsMax`: time limit of a turn, after which it ends as if it had been left. */
   constructor(before: Promise<void>, turnMsMax: number) {
     let resolveLeft = (): void => {}
     const left = new Promise<void>((resolve) => {
@@ -50,7 +50,7 @@ export class ContentionQueue {
     return this.lasts.has(key)
   }
 
-  /** A ticket in the queue for the key. */
+  /** Adds a ticket to the queue for the key. */
   enter(key: string): QueueTicket {
     const ticket = new QueueTicket(this.lasts.get(key)?.over ?? Promise.resolve(), queueTurnMsMax)
     this.lasts.set(key, ticket)
@@ -63,7 +63,7 @@ export class ContentionQueue {
 
 const queuesOfStores = new WeakMap<Store, ContentionQueue>()
 
-/** Of this thread. */
+/** The queue of a store in this thread. */
 export function contentionQueueOf(store: Store): ContentionQueue {
   let queue = queuesOfStores.get(store)
   if (queue === undefined) {

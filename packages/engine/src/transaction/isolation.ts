@@ -1,6 +1,6 @@
 /**
- * What concurrent transactions may see of each other (contract 7.1, docs/consistency.md). `serializable`: the commit requires all that the transaction has
- * read to be unchanged. `snapshot`: only what it changes, and what its changes refer to.
+ * What concurrent transactions may see of each other (contract 7.1, docs/consistency.md). `serializable`: the commit requires everything the
+ * transaction has read to be unchanged. `snapshot`: only what it changes, and what its changes refer to.
  */
 export type Isolation = 'serializable' | 'snapshot'
 

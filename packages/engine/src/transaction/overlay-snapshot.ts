@@ -1,39 +1,39 @@
-/** A snapshot seen through writes that are not committed yet, as they were at one point in time. */
+/** A snapshot with uncommitted writes, as of one point in time, on top of another snapshot. */
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot } from '../store/store.ts'
 import type { OwnWrites } from './own-writes.ts'
 
 const nothing = Buffer.alloc(0)
 
-/** `own`: the writes, deletions included. Releasing it does nothing: the snapshot below belongs to someone else. */
+/** `writes`: the uncommitted writes, including deletions. `release` does nothing: the snapshot below has another owner. */
 export class OverlaySnapshot implements Snapshot {
   private readonly below: Snapshot
-  private readonly own: OwnWrites
+  private readonly writes: OwnWrites
 
-  constructor(below: Snapshot, own: OwnWrites) {
+  constructor(below: Snapshot, writes: OwnWrites) {
     this.below = below
-    this.own = own
+    this.writes = writes
   }
 
   view<T>(key: Bytes, use: (value: Bytes) => T): Awaitable<T | undefined> {
-    const own = this.own.find(key)
-    if (own === undefined) return this.below.view(key, use)
-    return own === null ? undefined : use(own)
+    const written = this.writes.find(key)
+    if (written === undefined) return this.below.view(key, use)
+    return written === null ? undefined : use(written)
   }
 
   /**
-   * The bytes belong to the caller, those of own writes to the writer: neither changes them. A limited range costs what its answer
-   * does, however much else has been written, and beside that the stored entries that it passes because they are deleted.
+   * The bytes belong to the caller, those of uncommitted writes to the writer: neither may change them. The cost of a limited range depends on the
+   * size of its answer and on the deleted entries skipped, not on the number of other writes.
    */
   read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): Awaitable<ReadAnswer> {
-    if (this.own.isEmpty) return this.below.read(keys, ranges)
-    const own = keys.map((key) => this.own.find(key))
-    const unwritten = keys.filter((_key, i) => own[i] === undefined)
+    if (this.writes.isEmpty) return this.below.read(keys, ranges)
+    const written = keys.map((key) => this.writes.find(key))
+    const unwritten = keys.filter((_key, i) => written[i] === undefined)
     return mapAwaitable(this.below.read(unwritten, ranges), (stored) => {
       let below = 0
-      const values = own.map((value) => (value === undefined ? stored.values[below++] : (value ?? undefined)))
+      const values = written.map((value) => (value === undefined ? stored.values[below++] : (value ?? undefined)))
       const merged = ranges.map((range, i) => this.mergeLimited(stored.ranges[i] ?? [], range))
-      return merged.every(isThere) ? { values, ranges: merged } : allThere(values, merged)
+      return merged.every(isResolved) ? { values, ranges: merged } : allResolved(values, merged)
     })
   }
 
@@ -45,19 +45,19 @@ export class OverlaySnapshot implements Snapshot {
     const { limit = Number.POSITIVE_INFINITY, keysOnly = false, ...others } = options
     const isReverse = options.reverse === true
     const direction = isReverse ? -1 : 1
-    const own = this.own.putsIn({ ...range, reverse: isReverse })
-    let next = own.next()
-    const takeOwn = (results: T[]): void => {
+    const puts = this.writes.putsIn({ ...range, reverse: isReverse })
+    let next = puts.next()
+    const takePut = (results: T[]): void => {
       const { key, value } = next.value as Entry
       results.push(use(key, keysOnly ? nothing : value))
-      next = own.next()
+      next = puts.next()
     }
     let left = limit
     const merged = (key: Bytes, value: Bytes): T[] => {
       const results: T[] = []
-      while (next.done !== true && Buffer.compare(next.value.key, key) * direction < 0) takeOwn(results)
-      if (next.done !== true && Buffer.compare(next.value.key, key) === 0) takeOwn(results)
-      else if (!this.own.isDeleted(key)) results.push(use(key, value))
+      while (next.done !== true && Buffer.compare(next.value.key, key) * direction < 0) takePut(results)
+      if (next.done !== true && Buffer.compare(next.value.key, key) === 0) takePut(results)
+      else if (!this.writes.isDeleted(key)) results.push(use(key, value))
       return results
     }
     for await (const batch of this.below.scan(range, merged, { ...others, keysOnly })) {
@@ -67,75 +67,80 @@ export class OverlaySnapshot implements Snapshot {
       if (left <= 0) return
     }
     const rest: T[] = []
-    while (next.done !== true && rest.length < left) takeOwn(rest)
+    while (next.done !== true && rest.length < left) takePut(rest)
     if (rest.length > 0) yield rest
   }
 
   release(): void {}
 
-  /** The stored entries of a range, all that there are of them up to its limit, with own writes among them. */
+  /** Merges uncommitted writes into the stored entries of a range, which must be complete up to its limit. */
   mergeRange(stored: readonly Entry[], range: RangeRead): readonly Entry[] {
     const { limit = Number.POSITIVE_INFINITY } = range
     const direction = range.reverse === true ? -1 : 1
-    const own = this.own.putsIn(range)
-    let next = own.next()
-    // Without deletions nothing was read beyond the limit.
-    if (next.done === true && !this.own.hasDeletions) return stored
+    const puts = this.writes.putsIn(range)
+    let next = puts.next()
+    // Without deletions, nothing was read beyond the limit.
+    if (next.done === true && !this.writes.hasDeletions) return stored
     const merged: Entry[] = []
-    const takeOwn = ({ key, value }: Entry): void => {
+    const takePut = ({ key, value }: Entry): void => {
       merged.push({ key, value })
-      next = own.next()
+      next = puts.next()
     }
     for (const entry of stored) {
       let order = 1
       while (order > 0 && next.done !== true && merged.length < limit) {
         order = Buffer.compare(entry.key, next.value.key) * direction
-        if (order >= 0) takeOwn(next.value)
+        if (order >= 0) takePut(next.value)
       }
       if (merged.length >= limit) return merged
-      if (order !== 0 && !this.own.isDeleted(entry.key)) merged.push(entry)
+      if (order !== 0 && !this.writes.isDeleted(entry.key)) merged.push(entry)
     }
-    while (next.done !== true && merged.length < limit) takeOwn(next.value)
+    while (next.done !== true && merged.length < limit) takePut(next.value)
     return merged
   }
 
   /**
-   * The same where the store was asked for `asked` entries, at first as many as the limit: where own deletions have taken away so
-   * many that others may be behind them, it is asked for more, twice as many each time.
+   * Like `mergeRange` for `stored` entries that were read with the limit `requested`: if deletions have removed so many that further stored entries
+   * may be part of the answer, it reads more, twice as many each time.
    */
-  private mergeLimited(stored: readonly Entry[], range: RangeRead, asked = range.limit): Awaitable<readonly Entry[]> {
-    const merged = this.mergeKnown(stored, range, asked)
+  private mergeLimited(
+    stored: readonly Entry[],
+    range: RangeRead,
+    requested = range.limit,
+  ): Awaitable<readonly Entry[]> {
+    const merged = this.mergeIfComplete(stored, range, requested)
     if (merged !== undefined) return merged
-    const more = Math.max(2 * (asked ?? 0), entriesMoreMin)
+    const more = Math.max(2 * (requested ?? 0), rereadEntriesMin)
     const answer = this.below.read([], [{ ...range, limit: more }])
     return mapAwaitable(answer, ({ ranges }) => this.mergeLimited(ranges[0] ?? [], range, more))
   }
 
-  /** Undefined where the entries of the store that are not known would be part of the answer. */
-  private mergeKnown(
+  /** Undefined if further stored entries would be part of the answer. */
+  private mergeIfComplete(
     stored: readonly Entry[],
     range: RangeRead,
-    asked: number | undefined,
+    requested: number | undefined,
   ): readonly Entry[] | undefined {
     const last = stored.at(-1)
-    if (asked === undefined || stored.length < asked || last === undefined) return this.mergeRange(stored, range)
-    // There may be more in the store behind the last entry: own writes behind it do not count yet.
+    if (requested === undefined || stored.length < requested || last === undefined)
+      return this.mergeRange(stored, range)
+    // The store may have more entries after the last one, so later uncommitted writes do not count yet.
     const direction = range.reverse === true ? -1 : 1
     const merged = this.mergeRange(stored, range)
     if (merged.length === 0) return undefined
-    const isBehind = Buffer.compare((merged.at(-1) as Entry).key, last.key) * direction > 0
-    return merged.length === range.limit && !isBehind ? merged : undefined
+    const isPastLast = Buffer.compare((merged.at(-1) as Entry).key, last.key) * direction > 0
+    return merged.length === range.limit && !isPastLast ? merged : undefined
   }
 }
 
-/** Read at least where a limited range has to be read again. */
-const entriesMoreMin = 16
+/** Minimum number of entries when a limited range is read again. */
+const rereadEntriesMin = 16
 
-function isThere<T>(answer: Awaitable<T>): answer is T {
+function isResolved<T>(answer: Awaitable<T>): answer is T {
   return !(answer instanceof Promise)
 }
 
-async function allThere(
+async function allResolved(
   values: ReadAnswer['values'],
   ranges: readonly Awaitable<readonly Entry[]>[],
 ): Promise<ReadAnswer> {

@@ -1,13 +1,10 @@
-/** What a transaction has written so far, in key order: what it puts apart from what it deletes. Never changed in place. */
+/** The writes of a transaction so far, in key order. Immutable. */
 import { type PersistentTree, treeEntries, treeGet, treeWith, treeWithout } from '../store/persistent-tree.ts'
 import type { Bytes, Change, Entry, RangeRead } from '../store/store.ts'
 
 const nothing = Buffer.alloc(0)
 
-/**
- * The two are kept apart so that whoever looks for the first or last entry of a range does not come by the deletions in it, of
- * which there may be any number.
- */
+/** Puts and deletions are separate so that a search for the first or last entry of a range does not pass deletions, of which there may be many. */
 export class OwnWrites {
   static readonly none = new OwnWrites(undefined, undefined)
 
@@ -34,7 +31,7 @@ export class OwnWrites {
     return this.deletions !== undefined
   }
 
-  /** What is put under the key; null where it is deleted, undefined where it is not written. */
+  /** The value put under the key; null if it is deleted, undefined if it is not written. */
   find(key: Bytes): Bytes | null | undefined {
     const put = treeGet(this.puts, key)
     return put === undefined && this.isDeleted(key) ? null : put
@@ -44,13 +41,13 @@ export class OwnWrites {
     return treeGet(this.deletions, key) !== undefined
   }
 
-  /** What is put in the range, in its order; each at the cost of a search. */
+  /** The puts in the range, in its order; each costs a search. */
   putsIn(range: RangeRead): Generator<Entry> {
     return treeEntries(this.puts, range, range.reverse === true)
   }
 }
 
-/** A key that is not there costs a search, and no copies. */
+/** An absent key costs only a search. */
 function without(tree: PersistentTree | undefined, key: Bytes): PersistentTree | undefined {
   return tree !== undefined && treeGet(tree, key) !== undefined ? treeWithout(tree, key) : tree
 }

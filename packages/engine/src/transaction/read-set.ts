@@ -1,4 +1,4 @@
-/** What the statements and steps of a transaction have read, so that its commit can require all of it to be unchanged (contract 7.1). */
+/** Records what the statements and steps of a transaction read, so that its commit can require it to be unchanged (contract 7.1). */
 import type { RequestMemory } from '../budget/request-memory.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import { RangeContent } from '../store/range-content.ts'
@@ -15,29 +15,29 @@ import type {
 } from '../store/store.ts'
 import { keyText } from './key-text.ts'
 
-/** A record begins with its shape and its revision (records/record-format.ts): a change of the object shows in them. */
+/** A record begins with its shape and its revision (records/record-format.ts), which change with the object. */
 const recordHeadBytes = 12
 
-/** As many as any value has. */
-const wholeValue = 0x3fff_ffff
+/** Not less than the length of any value. */
+const entireValue = 0x3fff_ffff
 
-/** About what a key or a range takes in memory, beside its bytes. */
-const readBytes = 150
+/** Approximate memory for a recorded key or range, in addition to its bytes. */
+const recordedBytes = 150
 
 const afterKey = Buffer.of(0)
 
 export class ReadSet {
   private readonly memory: RequestMemory | undefined
-  /** The first bytes of the value; undefined where there was none. */
+  /** The first bytes of the value; undefined if the key was absent. */
   private readonly keys = new Map<string, Bytes | undefined>()
   private readonly ranges = new Map<string, UnchangedRange>()
 
-  /** `memory`: of the request, charged with what is kept. */
+  /** `memory`: of the request, charged with the recorded reads. */
   constructor(memory: RequestMemory | undefined) {
     this.memory = memory
   }
 
-  /** The snapshot as one that records what is read through it. Releasing it does nothing. */
+  /** A snapshot that records the reads made through it. Its `release` does nothing. */
   through(snapshot: Snapshot): Snapshot {
     return new RecordingSnapshot(snapshot, this)
   }
@@ -47,27 +47,27 @@ export class ReadSet {
     if (this.keys.has(text)) return
     const space = key[0]
     if (value !== undefined && space !== keySpace.object && space !== keySpace.index) {
-      // Values of maps have no revision, and no fixed length: one that begins as the one that was read may be another.
+      // Values of maps have no revision and no fixed length, so a prefix does not identify a value.
       const seen = new SeenRange({ from: key, to: Buffer.concat([key, afterKey]) })
       seen.add(key, value)
       this.noteRange(seen.whole())
       return
     }
     const head = value && copyOf(value, space === keySpace.object ? recordHeadBytes : value.length)
-    this.memory?.chargeChange(readBytes + key.length)
+    this.memory?.chargeChange(recordedBytes + key.length)
     this.keys.set(text, head)
   }
 
   noteRange(range: UnchangedRange): void {
     const { from, to } = range.range
     const text = `${from?.length ?? -1} ${from ? keyText(from) : ''}${to ? keyText(to) : ''}`
-    const known = this.ranges.get(text)
-    if (known !== undefined && known.valueBytes >= range.valueBytes) return
-    this.memory?.chargeChange(readBytes + text.length + range.content.length)
+    const recorded = this.ranges.get(text)
+    if (recorded !== undefined && recorded.valueBytes >= range.valueBytes) return
+    this.memory?.chargeChange(recordedBytes + text.length + range.content.length)
     this.ranges.set(text, range)
   }
 
-  /** `isRequired`: whether the transaction requires the key to have its revision anyway. */
+  /** `isRequired`: whether the transaction requires the revision of the key anyway. */
   *preconditions(isRequired: (text: string) => boolean): Generator<Precondition> {
     for (const [text, prefix] of this.keys) {
       if (prefix === undefined) yield { kind: 'absent', key: Buffer.from(text, 'latin1') }
@@ -121,11 +121,11 @@ class RecordingSnapshot implements Snapshot {
     for (const [i, range] of ranges.entries()) {
       const { reverse = false, limit } = range
       const entries = answer.ranges[i] ?? []
-      const isWhole = entries.length !== limit
-      if (entries.length === 0 && !isWhole) continue
-      const seen = new SeenRange(reverse && !isWhole ? { ...range, from: entries.at(-1)?.key ?? noKey } : range)
+      const isComplete = entries.length !== limit
+      if (entries.length === 0 && !isComplete) continue
+      const seen = new SeenRange(reverse && !isComplete ? { ...range, from: entries.at(-1)?.key ?? noKey } : range)
       for (const { key, value } of reverse ? [...entries].reverse() : entries) seen.add(key, value)
-      this.reads.noteRange(isWhole || reverse ? seen.whole() : seen.upToLast())
+      this.reads.noteRange(isComplete || reverse ? seen.whole() : seen.upToLast())
     }
     return answer
   }
@@ -142,7 +142,7 @@ class RecordingSnapshot implements Snapshot {
     const seen = new SeenRange(range, options.keysOnly)
     let count = 0
     let last: Buffer | undefined
-    let isWhole = false
+    let isComplete = false
     const noted = (key: Bytes, value: Bytes): T => {
       count++
       if (options.reverse !== true) seen.add(key, value)
@@ -152,15 +152,15 @@ class RecordingSnapshot implements Snapshot {
     }
     try {
       yield* this.below.scan(range, noted, options)
-      isWhole = count !== options.limit
+      isComplete = count !== options.limit
     } finally {
-      if (options.reverse !== true) this.reads.noteRange(isWhole ? seen.whole() : seen.upToLast())
-      else if (isWhole) await this.noteReversed(range, options)
+      if (options.reverse !== true) this.reads.noteRange(isComplete ? seen.whole() : seen.upToLast())
+      else if (isComplete) await this.noteReversed(range, options)
       else if (last !== undefined) await this.noteReversed({ ...range, from: last }, options)
     }
   }
 
-  /** The content of a range is made in the order of its keys: it is read once more, since it may be too long to be kept. */
+  /** The content is computed in key order: the range is read again, since it may be too long to be buffered. */
   private async noteReversed(range: KeyRange, { keysOnly, slice }: ScanOptions): Promise<void> {
     const seen = new SeenRange(range, keysOnly)
     const options = { ...(keysOnly === true && { keysOnly }), ...(slice && { slice }) }
@@ -174,7 +174,7 @@ class RecordingSnapshot implements Snapshot {
 
 const noKey = Buffer.alloc(0)
 
-/** The part of a range that was read, in the order of its keys. */
+/** The part of a range that was read, in key order. */
 class SeenRange {
   private count = 0
   private readonly range: KeyRange
@@ -184,15 +184,15 @@ class SeenRange {
 
   constructor({ from, to }: KeyRange, keysOnly = false) {
     this.range = { ...(from && { from: Buffer.from(from) }), ...(to && { to: Buffer.from(to) }) }
-    const isOfObjects = from?.[0] === keySpace.object
-    this.valueBytes = keysOnly ? 0 : isOfObjects ? recordHeadBytes : wholeValue
+    const areObjects = from?.[0] === keySpace.object
+    this.valueBytes = keysOnly ? 0 : areObjects ? recordHeadBytes : entireValue
     this.content = new RangeContent(this.valueBytes)
   }
 
   add(key: Bytes, value: Bytes): void {
     this.count++
     this.content.add(key, value)
-    // A copy of each key would cost more than all else.
+    // A copy of each key would cost more than everything else.
     if (this.last?.length === key.length) this.last.set(key)
     else this.last = Buffer.from(key)
   }
@@ -202,7 +202,7 @@ class SeenRange {
     return { kind: 'unchanged', range, count, valueBytes, content: this.content.bytes() }
   }
 
-  /** The part up to the last entry that was passed on; nothing, if there was none. */
+  /** The part up to the last entry passed on; empty if there was none. */
   upToLast(): UnchangedRange {
     const { range, last } = this
     const to = last === undefined ? (range.from ?? noKey) : Buffer.concat([last, afterKey])

@@ -1,15 +1,15 @@
-/** Packs the rows of one index, or of the objects of one container, for a commit that writes very many. */
+/** Packs the rows of one index, or of the objects of one container, for a commit of very many rows. */
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { writeUint32At } from '../bytes/write-number.ts'
 import { detachBytes } from '../store/detach-bytes.ts'
 import { type PackedRows, packedAt, packedLengthBytes } from '../store/packed-rows.ts'
 import { sortNumbersInPieces } from '../store/sort-in-pieces.ts'
 
-/** About what a packed row takes in memory beside its key and value: their lengths, and its place while rows are sorted and written. */
+/** Approximate memory for a packed row in addition to its key and value: their lengths, and its offsets while rows are sorted and written. */
 export const packedRowBytes = 2 * packedLengthBytes + 24
 
-/** Room for most keys, with their lengths. */
-const keyRoomBytes = 32
+/** Buffer space per key, including its length, which suffices for most. */
+const keySpaceBytes = 32
 
 export class RowPacker {
   private readonly areNew: boolean
@@ -23,37 +23,36 @@ export class RowPacker {
   private valueBytesMost = 0
   private valueAt = 0
 
-  /** `areNew`: the keys are required to be absent. `rows`: room for so many to begin with, with values of so many bytes. */
+  /** `areNew`: the keys are required to be absent. `rows`: initial capacity, for values of `valueBytes` each. */
   constructor(areNew: boolean, rows: number, valueBytes: number) {
     this.areNew = areNew
-    this.keys = new ByteWriter(rows * keyRoomBytes)
+    this.keys = new ByteWriter(rows * keySpaceBytes)
     this.values = new ByteWriter(rows * (packedLengthBytes + valueBytes))
   }
 
-  /** Rows so far. */
   get length(): number {
     return this.count
   }
 
-  /** Of keys and values, with their lengths. */
+  /** Total size of keys and values, including their lengths. */
   get bytes(): number {
     return this.keys.length + this.values.length
   }
 
-  /** The first bytes of `key`, and then those of `suffix`. A value is to follow. */
+  /** Adds a key: the first `length` bytes of `key`, followed by `suffix`. A value must follow. */
   addKey(key: Uint8Array, length: number, suffix: Uint8Array | undefined): void {
     const { keys } = this
-    const whole = length + (suffix === undefined ? 0 : suffix.length)
-    const start = keys.reserve(packedLengthBytes + whole) + packedLengthBytes
+    const keyBytes = length + (suffix === undefined ? 0 : suffix.length)
+    const start = keys.reserve(packedLengthBytes + keyBytes) + packedLengthBytes
     const { bytes } = keys
-    writeUint32At(bytes, whole, start - packedLengthBytes)
+    writeUint32At(bytes, keyBytes, start - packedLengthBytes)
     for (let at = 0; at < length; at++) bytes[start + at] = key[at] as number
     if (suffix !== undefined)
       for (let at = 0; at < suffix.length; at++) bytes[start + length + at] = suffix[at] as number
-    this.isAscending &&= this.count === 0 || compareKeys(bytes, start, whole, this.lastKeyAt, this.lastKeyLength) > 0
+    this.isAscending &&= this.count === 0 || compareKeys(bytes, start, keyBytes, this.lastKeyAt, this.lastKeyLength) > 0
     this.lastKeyAt = start
-    this.lastKeyLength = whole
-    this.keyBytesMost = Math.max(this.keyBytesMost, whole)
+    this.lastKeyLength = keyBytes
+    this.keyBytesMost = Math.max(this.keyBytesMost, keyBytes)
     this.count++
   }
 
@@ -65,7 +64,7 @@ export class RowPacker {
     this.endValue()
   }
 
-  /** Where the value is to be written, until `endValue`. */
+  /** Returns the writer for the value, to be used until `endValue`. */
   beginValue(): ByteWriter {
     this.valueAt = this.values.reserve(packedLengthBytes)
     return this.values
@@ -81,8 +80,8 @@ export class RowPacker {
   }
 
   /**
-   * The rows, and the packer holds nothing more; where new keys are there twice, what has them. In pieces, between which others may have their turn;
-   * where keys came in order, there is one.
+   * Returns the rows and empties the packer; if new keys are duplicates, returns these instead. Yields between steps; keys added in order take one
+   * step.
    */
   *packed(): Generator<undefined, PackedRows | KeysTwice, undefined> {
     const { count, areNew, keyBytesMost, valueBytesMost } = this
@@ -101,7 +100,7 @@ export class RowPacker {
   }
 }
 
-/** Of a new key that is there twice: the value before, undefined where it is the one that is stored, and the one that would take it. */
+/** A duplicate new key: the value that has it, undefined if that is stored, and the value that conflicts with it. */
 export interface KeyTaken {
   readonly holder: Buffer | undefined
   readonly taker: Buffer
@@ -111,13 +110,12 @@ export interface KeysTwice {
   readonly twice: readonly KeyTaken[]
 }
 
-/** Of fewer rows it does not matter in what order they are written. */
+/** Fewer rows may be written in any order. */
 const sortedRowsMin = 16_384
 
-/** Rows that are looked at or copied in one piece. */
-const pieceRows = 2_048
+const rowsPerStep = 2_048
 
-/** By numbers alone: an object for each of very many rows would take as much as the rows. */
+/** By index, without an object per row, which would take as much memory as the rows. */
 function* sorted(rows: PackedRows): Generator<undefined, PackedRows | KeysTwice, undefined> {
   const { count, keys, values } = rows
   const keyPlaces = new Uint32Array(count)
@@ -128,7 +126,7 @@ function* sorted(rows: PackedRows): Generator<undefined, PackedRows | KeysTwice,
     valuePlaces[i] = valueAt
     keyAt += packedLengthBytes + keys.readUInt32BE(keyAt)
     valueAt += packedLengthBytes + values.readUInt32BE(valueAt)
-    if (i % pieceRows === pieceRows - 1) yield
+    if (i % rowsPerStep === rowsPerStep - 1) yield
   }
   const compare = (one: number, other: number): number => {
     const [at, otherAt] = [keyPlaces[one] as number, keyPlaces[other] as number]
@@ -155,7 +153,7 @@ function* sorted(rows: PackedRows): Generator<undefined, PackedRows | KeysTwice,
       valueFrom,
       valueFrom + packedLengthBytes + lengthAt(values, valueFrom),
     )
-    if (i % pieceRows === pieceRows - 1) yield
+    if (i % rowsPerStep === rowsPerStep - 1) yield
   }
   if (rows.areNew && twice.length > 0) return { twice }
   detachBytes(keys, values, keyPlaces, valuePlaces, ordered)
@@ -169,7 +167,7 @@ function lengthAt(bytes: Uint8Array, at: number): number {
   )
 }
 
-/** Keys are short, and views of them would cost more than their bytes. */
+/** Keys are short, so a loop is faster than creating views. */
 function compareKeys(bytes: Uint8Array, at: number, length: number, otherAt: number, otherLength: number): number {
   const common = Math.min(length, otherLength)
   for (let i = 0; i < common; i++) {

@@ -1,41 +1,40 @@
-/** The own writes of a transaction in key order, made up to date when something is read. */
+/** The writes of a transaction in key order, sorted lazily before reads. */
 import type { Change } from '../store/store.ts'
 import { OwnWrites } from './own-writes.ts'
 
 export class SortedWrites {
   private readonly changes: Change[]
   private sorted = OwnWrites.none
-  /** How many of `changes` are in `sorted`. */
+  /** Number of `changes` that are sorted. */
   private count = 0
-  /** What has taken the place of one of these since, in the order of writing. */
+  /** Replacements of sorted changes, in order of writing. */
   private replaced: Change[] | undefined
-  /** How many of `replaced` are in `sorted`. */
+  /** Number of `replaced` that are sorted. */
   private replacedCount = 0
 
-  /** `changes`: of the transaction, the last of each key. */
+  /** `changes`: of the transaction, the last one per key. */
   constructor(changes: Change[]) {
     this.changes = changes
   }
 
-  /** Those that are not sorted yet. */
+  /** The number of unsorted writes. */
   get left(): number {
     return this.changes.length - this.count + (this.replaced?.length ?? 0) - this.replacedCount
   }
 
-  /** To be told of each change that has taken the place of another. */
+  /** Must be called for each change that replaces another. */
   noteReplaced(position: number, change: Change): void {
     if (position >= this.count) return
     this.replaced ??= []
     this.replaced.push(change)
   }
 
-  /** All of them. */
   all(): OwnWrites {
     this.sortSome(Number.POSITIVE_INFINITY)
     return this.sorted
   }
 
-  /** So many more at most; whether all are sorted then. */
+  /** Sorts up to `most` more; returns whether all are sorted. */
   sortSome(most: number): boolean {
     const { changes, replaced } = this
     const end = Math.min(changes.length, this.count + most)

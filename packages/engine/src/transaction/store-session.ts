@@ -1,4 +1,4 @@
-/** What makes commit IDs and link positions of one open store unique without coordination: its session number. */
+/** Session numbers, which make commit IDs and link positions of an open store unique without coordination. */
 
 import { soleKey } from '../bytes/key-layout.ts'
 import { assert } from '../errors.ts'
@@ -12,7 +12,7 @@ export const positionBytes = 12
 
 export class StoreSession {
   readonly number: number
-  private commitIdsGiven = 0
+  private commitIdCount = 0
   private lastTime = 0
   private sequence = 0
 
@@ -20,24 +20,23 @@ export class StoreSession {
     this.number = number
   }
 
-  /** A commit ID: 8 bytes, never the same twice in the store. */
+  /** A commit ID: 8 bytes, unique in the store. */
   nextCommitId(): Buffer {
     const commitId = Buffer.allocUnsafe(commitIdBytes)
     commitId.writeUIntBE(this.number, 0, 3)
-    commitId.writeUIntBE(++this.commitIdsGiven, 3, 5)
+    commitId.writeUIntBE(++this.commitIdCount, 3, 5)
     return commitId
   }
 
   /**
-   * A place at the end of a list: 12 bytes (time 6, session 3, sequence 3) greater than `last` and than every
-   * position given before by this session. The clock only helps sessions to interleave sensibly: order never
-   * depends on it, so a clock that steps back does no harm.
+   * A position at the end of a list: 12 bytes (time 6, session 3, sequence 3), greater than `last` and than every earlier position of this session.
+   * The clock only helps sessions to interleave sensibly: order never depends on it, so a clock that steps back does no harm.
    */
   nextPosition(last: Bytes | undefined, now: number): Buffer {
     let time = Math.max(now, this.lastTime)
     if (last !== undefined) {
       const lastOfList = Buffer.from(last.buffer, last.byteOffset, last.length).readUIntBE(0, 6)
-      if (lastOfList >= time && !this.isOwnTime(last, time)) time = lastOfList + 1
+      if (lastOfList >= time && !this.isCurrent(last, time)) time = lastOfList + 1
     }
     if (time > this.lastTime) {
       this.lastTime = time
@@ -53,16 +52,16 @@ export class StoreSession {
     return position
   }
 
-  /** True when `last` was given by this session at its present time: the sequence then orders what follows. */
-  private isOwnTime(last: Bytes, time: number): boolean {
+  /** Whether `last` was assigned by this session at its current time, so that the sequence orders the next one. */
+  private isCurrent(last: Bytes, time: number): boolean {
     const bytes = Buffer.from(last.buffer, last.byteOffset, last.length)
     return time === this.lastTime && bytes.readUIntBE(0, 6) === time && bytes.readUIntBE(6, 3) === this.number
   }
 }
 
 /**
- * Takes the next session number of the store. Committed before it is used, so that no two sessions share one. `claim`: what the commit
- * requires as well, asked for each time that it is tried.
+ * Assigns the next session number of the store, committed before its use, so that it is unique. `claim` returns a further precondition of the commit,
+ * for each attempt.
  */
 export async function openStoreSession(store: Store, claim: () => Promise<Precondition>): Promise<StoreSession> {
   for (;;) {
@@ -87,15 +86,15 @@ export async function openStoreSession(store: Store, claim: () => Promise<Precon
   }
 }
 
-/** Of the process that has given the commit ID that is at that place. */
+/** The session number in the commit ID at offset `at`. */
 export function sessionOfCommitId(bytes: Bytes, at: number): number {
   return ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number)
 }
 
-/** What is to be stored as the number given last, so that none up to `last` is given again, nor so many after it. */
+/** The value to store as the last session number, so that numbers up to `last`, and `skipped` more, are never assigned again. */
 export function raisedSession(stored: Bytes | undefined, last: number, skipped: number): Buffer {
-  const given = stored === undefined ? 0 : Buffer.from(stored).readUInt32BE(0)
+  const assigned = stored === undefined ? 0 : Buffer.from(stored).readUInt32BE(0)
   const value = Buffer.alloc(4)
-  value.writeUInt32BE(Math.min(Math.max(given, last) + skipped, sessionMax - 1))
+  value.writeUInt32BE(Math.min(Math.max(assigned, last) + skipped, sessionMax - 1))
   return value
 }

@@ -1,4 +1,4 @@
-/** Runs a transaction until its commit holds: conflicts are the engine's business, not the client's. */
+/** Runs a transaction and retries it until its commit succeeds: clients never see conflicts. */
 
 import type { RequestMemory } from '../budget/request-memory.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
@@ -15,27 +15,26 @@ import { Turns } from './turns.ts'
 export interface TransactOptions {
   /** See `SnapshotOptions.prefetchKeys`. */
   readonly prefetchKeys?: readonly Bytes[] | undefined
-  /** See `SnapshotOptions.mayShare`: of the first attempt, whose commit requires all that it has read. */
+  /** See `SnapshotOptions.mayShare`. Applies to the first attempt, whose commit requires everything it has read. */
   readonly mayShare?: boolean | undefined
-  /** Of a client that may go: waiting for other transactions ends then. */
+  /** Aborted if the client disconnects, which ends waits for other transactions. */
   readonly signal?: CancelSignal | undefined
-  /** What the transaction may write; the defaults without it. */
+  /** Limits on what the transaction may write; by default those of the engine. */
   readonly size?: CommitSize | undefined
-  /** Of the request, charged with what the transaction holds until its commit. */
+  /** Memory of the request, charged with what the transaction holds until its commit. */
   readonly memory?: RequestMemory | undefined
-  /** Whether that lets go of all once the transaction has ended, however it ends. */
+  /** Whether to release all of it once the transaction has ended in any way. */
   readonly releasesMemory?: boolean | undefined
   /** Whether the commit requires what was read through `Transaction.observed` to be unchanged. */
   readonly isSerializable?: boolean | undefined
-  /** Called as soon as the commit is acknowledged; not where there was nothing to commit. */
+  /** Called as soon as the commit is acknowledged; not if there was nothing to commit. */
   readonly onCommitted?: (() => void) | undefined
 }
 
 /**
- * Runs `body` on a fresh snapshot and commits what it wrote; when a precondition failed, again, up to `attemptsMax` times; when the snapshot was
- * lost, for as long as the store has patience. What
- * `body` throws ends it, with nothing written, unless another attempt may end otherwise (`FailedReads`). For how long it waits for other
- * transactions is bounded (`limits.ts`). Throws TransactionContention, LimitExceeded, and the signal's reason.
+ * Runs `body` on a fresh snapshot and commits its writes. Retries up to `attemptsMax` times if a precondition fails, and as long as the store has
+ * patience if the snapshot is lost. An error of `body` ends it, with nothing written, unless a retry may succeed (`FailedReads`). The time it waits
+ * for other transactions is bounded (`limits.ts`). Throws TransactionContention, LimitExceeded, and the signal's reason.
  */
 export async function transact<T>(
   store: Store,
@@ -45,7 +44,7 @@ export async function transact<T>(
 ): Promise<T> {
   const { prefetchKeys, mayShare = false, signal, size, memory, releasesMemory, onCommitted } = options
   const allocations = new AllocationLog()
-  const heldBefore = memory?.requestBytes ?? 0
+  const bytesBefore = memory?.requestBytes ?? 0
   const turns = new Turns(store, signal)
   const failures = new FailedReads()
   let runs = 0
@@ -56,7 +55,7 @@ export async function transact<T>(
       if (attempt > 1 && store.counts !== undefined) store.counts.retries++
       // A retry reads more than the first attempt.
       const snapshot = await store.snapshot(attempt > 1 ? undefined : snapshotOptions(prefetchKeys, mayShare))
-      if (runs++ > 0 || releasesMemory !== true) memory?.releaseAllBut(heldBefore)
+      if (runs++ > 0 || releasesMemory !== true) memory?.releaseAllBut(bytesBefore)
       const reads = options.isSerializable === true ? new ReadSet(memory) : undefined
       const transaction = new Transaction(snapshot, attempt > 1, allocations, size, memory, signal, reads)
       let result: T
@@ -68,7 +67,7 @@ export async function transact<T>(
         // A retry finds the cause.
         if (error instanceof OwnWriteConflict && !transaction.isRetry) continue
         if (await failures.canRetryAfter(store, error)) {
-          // That the snapshot was lost tells nothing of other transactions.
+          // A lost snapshot does not indicate a conflict.
           if (error instanceof SnapshotLost) attempt--
           continue
         }
@@ -99,7 +98,7 @@ export async function transact<T>(
   )
 }
 
-/** What one of several operations has thrown, without what the caller has put around it to say which one it was. */
+/** Unwraps the error of one of several operations, which the caller has wrapped to identify the operation. */
 function errorWithin(thrown: unknown): unknown {
   if (thrown instanceof AshlarError || !(thrown instanceof Error)) return thrown
   return thrown.cause instanceof AshlarError ? thrown.cause : thrown

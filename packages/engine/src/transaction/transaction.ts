@@ -1,4 +1,4 @@
-/** One transaction: reads of one snapshot through its own writes, and the commit that they add up to. */
+/** One transaction: reads of one snapshot with its uncommitted writes, and the commit of these. */
 import type { RequestMemory } from '../budget/request-memory.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
@@ -31,7 +31,7 @@ import { OverlaySnapshot } from './overlay-snapshot.ts'
 import type { ReadSet } from './read-set.ts'
 import { SortedWrites } from './sorted-writes.ts'
 
-/** Thrown where a transaction's own writes already contradict what it requires; a retry finds the cause. */
+/** Thrown if a transaction's writes contradict its preconditions; a retry finds the cause. */
 export class OwnWriteConflict extends Error {
   readonly key: Bytes
 
@@ -41,40 +41,42 @@ export class OwnWriteConflict extends Error {
   }
 }
 
-/** Own writes that are sorted before the next look at the clock. */
-const writesBetweenLooks = 64
+/** Writes sorted between clock checks. */
+const writesPerClockCheck = 64
 
-/** Sorted in one go: it takes a few milliseconds. */
-const sortedAtOnce = 512
+/** Writes sorted without a yield, which takes a few milliseconds. */
+const syncSortedMax = 512
 
-/** Keys that are read in one trip. */
-const keysAtOnce = 1_000
+/** Keys read in one round trip. */
+const keysPerRead = 1_000
 
-/** About what a precondition takes in memory, and a change beside its key and value. */
+/** Approximate memory for a precondition, and for a change in addition to its key and value. */
 const preconditionBytes = 80
 const changeBytes = 150
 
-/** Of packed rows, what is logged: index entries follow from the objects. */
+/** Whether packed rows are logged: index entries follow from the objects. */
 function areObjects({ keys }: PackedRows): boolean {
   return keys[packedLengthBytes] === keySpace.object
 }
 
-/** Changes that are not entered in the map of keys yet; to enter so many takes a millisecond. */
-const unnotedMax = 4_096
+/** Maximum number of changes that are not in the map of keys; adding them takes a millisecond. */
+const unmappedMax = 4_096
 
-/** Changes, and preconditions, among which a key is looked for one by one: maps, and the texts of the keys in them, cost more than all else that is done for so few. */
+/**
+ * Up to this number of changes or preconditions, keys are searched linearly: maps, and the texts of their keys, would cost more than everything else.
+ */
 const fewKeys = 8
 
 export class Transaction {
   readonly snapshot: Snapshot
   /**
-   * False at the first attempt, which requires rather than reads. True after a commit failed: the attempt then
-   * reads what it would only have required, so that it finds the reason and can tell it.
+   * False at the first attempt, which states requirements instead of reading. True after a failed commit: the retry then reads what it would only
+   * have required, so that it finds the reason and can report it.
    */
   readonly isRetry: boolean
-  /** Of the request: charged with what is written, required and loaded. */
+  /** Memory of the request, charged with what is written, required and loaded. */
   readonly memory: RequestMemory | undefined
-  /** Of a client that may go. */
+  /** Aborted if the client disconnects. */
   readonly signal: CancelSignal | undefined
   /** The epoch of the change log that the commit is written to; 0 for none. */
   logEpoch = 0
@@ -83,22 +85,22 @@ export class Transaction {
   private readonly allocations: AllocationLog
   private readonly size: CommitSize
   private writtenBytes = 0
-  /** The last of each key, in the order of the first. */
+  /** The last change per key, in the order of the first one. */
   private readonly changes: ChangeFrom[] = []
-  /** By key: where in `changes`. The last ones are entered when a key is looked for. */
+  /** Indexes in `changes` by key. The last changes are added before a search. */
   private readonly written = new Map<string, number>()
-  /** How many of `changes` are entered. */
-  private noted = 0
-  /** Made when something is read after a write: most transactions read before they write. */
+  /** Number of `changes` in the map. */
+  private mapped = 0
+  /** Created by the first read after a write: most transactions read before they write. */
   private sorted: SortedWrites | undefined
   private readonly preconditions: OwnPrecondition[] = []
   private readonly reads: ReadSet | undefined
   private recording: Snapshot | undefined
-  /** Of the snapshot, as long as it was open. */
+  /** Of the snapshot, while it was open. */
   private lastCommit: string | undefined
-  /** The keys, and for ranges the bounds, of `preconditions`; undefined while these are few. */
+  /** The keys, and for ranges the bounds, of `preconditions`; undefined while there are few. */
   private required: Record<OwnPrecondition['kind'], Set<string>> | undefined
-  /** All that is written, as long as nothing else is written or read. */
+  /** All writes, until anything else is written or read. */
   private packed: readonly PackedRows[] | undefined
 
   constructor(
@@ -120,31 +122,31 @@ export class Transaction {
     allocations.restart()
   }
 
-  /** `number`: of a step of a batch, which has allocations of its own. */
+  /** `number`: of a step of a batch, which has separate allocations. */
   beginStep(number: number): void {
     this.allocations.beginStep(number)
   }
 
-  /** An allocation (such as an OID) that a further attempt takes over; `scope`: what it can stand in for, such as a class. */
+  /** An allocation (such as an OID) that retries reuse. `scope` identifies interchangeable allocations, such as a class. */
   allocate<S extends number, T>(scope: S, make: (scope: S) => Awaitable<T>): Awaitable<T> {
     return this.allocations.replayOrRecord(scope, make)
   }
 
   /**
-   * A transaction on the same snapshot that is never committed, and so reads what it would only have required. What it
-   * allocates is taken over by this one, step by step.
+   * A transaction on the same snapshot that is never committed, and therefore reads what it would only have required. This one reuses its
+   * allocations, step by step.
    */
   rehearsal(): Transaction {
     const { snapshot, allocations, size, memory, signal, reads } = this
     return new Transaction(snapshot, true, allocations, size, memory, signal, reads)
   }
 
-  /** What the step under way has allocated is taken over by what is allocated next: it was of no use. */
+  /** Makes the next allocations reuse those of the current step, which were useless. */
   restartStep(): void {
     this.allocations.restartStep()
   }
 
-  /** After a rehearsal, before anything is allocated here. */
+  /** Must be called after a rehearsal, before any allocation here. */
   restartAllocations(): void {
     this.allocations.restart()
   }
@@ -153,7 +155,7 @@ export class Transaction {
     return this.packed !== undefined || this.changes.length > 0
   }
 
-  /** Reads through the transaction's own writes. The bytes belong to the caller. */
+  /** Reads with the transaction's own writes. The bytes belong to the caller. */
   async read(keys: readonly Bytes[], ranges?: readonly RangeRead[]): Promise<ReadAnswer> {
     this.unpack()
     if (this.changes.length === 0) return this.snapshot.read(keys, ranges)
@@ -161,22 +163,22 @@ export class Transaction {
     return this.overlay().read(keys, ranges)
   }
 
-  /** `read` of one key. */
+  /** Like `read` for one key. */
   readOne(key: Bytes): Awaitable<Bytes | undefined> {
     this.unpack()
     if (this.changes.length === 0) return this.snapshot.view(key, copied)
     return this.read([key]).then(({ values: [value] }) => value)
   }
 
-  /** What the transaction sees now: later writes do not show in it. */
+  /** The transaction's current view: later writes are not visible in it. */
   overlay(): OverlaySnapshot {
     this.unpack()
     return new OverlaySnapshot(this.snapshot, this.sortedWrites().all())
   }
 
   /**
-   * The same for statements and steps that read for the client: of a serializable transaction, the commit requires all that is read through it to be
-   * unchanged (contract 7.1).
+   * Like `overlay`, for statements and steps that read for the client: in a serializable transaction, the commit requires what is read through it to
+   * be unchanged (contract 7.1).
    */
   observed(): OverlaySnapshot {
     if (this.reads === undefined) return this.overlay()
@@ -188,17 +190,17 @@ export class Transaction {
     return new OverlaySnapshot(this.recording, this.sortedWrites().all())
   }
 
-  /** Does before the next read what that would do in one piece: there may be hundreds of thousands of writes. Others have turns in between. */
+  /** Sorts the writes with yields before the next read, which would otherwise block: there may be hundreds of thousands. */
   async sortWrites(): Promise<void> {
     this.unpack()
     const slice = openTimeSlice()
     const sorted = this.sortedWrites()
-    while (!sorted.sortSome(writesBetweenLooks)) await slice.yieldIfDue()
+    while (!sorted.sortSome(writesPerClockCheck)) await slice.yieldIfDue()
   }
 
-  /** Undefined where there are so few to be sorted that it can be done in one go. */
+  /** Undefined if there are so few unsorted writes that no yield is needed. */
   private sortMany(): Promise<void> | undefined {
-    return this.sortedWrites().left > sortedAtOnce ? this.sortWrites() : undefined
+    return this.sortedWrites().left > syncSortedMax ? this.sortWrites() : undefined
   }
 
   private sortedWrites(): SortedWrites {
@@ -207,8 +209,8 @@ export class Transaction {
   }
 
   /**
-   * Throws LimitExceeded where the transaction writes too much, as `delete` does. `before`: of a record, a class or an entry of a map that was there, for the
-   * change log, see `LoggedChange`.
+   * Throws LimitExceeded if the transaction writes too much, as does `delete`. `before`: the previous value of a record, a class or an entry of a
+   * map, for the change log; see `LoggedChange`.
    */
   put(key: Bytes, value: Bytes, before?: Bytes): void {
     this.write({ kind: 'put', key, value, before })
@@ -218,7 +220,7 @@ export class Transaction {
     this.write({ kind: 'delete', key, before })
   }
 
-  /** `requireAbsent` and `put`. */
+  /** Like `requireAbsent` followed by `put`. */
   putNew(key: Bytes, value: Bytes): void {
     const text = this.textOfMany(key)
     const change: Change = { kind: 'put', key, value }
@@ -228,22 +230,22 @@ export class Transaction {
       this.write(change)
       return
     }
-    // Not entered among the keys that are required: it is among those that are written.
+    // Not in the map of required keys, since it is in the map of written ones.
     if (!this.isRequired('absent', key, text)) this.pushPrecondition({ kind: 'absent', key })
-    if (text !== undefined) this.written.set(text, this.noted++)
+    if (text !== undefined) this.written.set(text, this.mapped++)
     this.push(change)
   }
 
-  /** `put` of a key that only this transaction can name, and has not named before: one that has the OID of an object that it creates. */
+  /** Like `put`, for a key that only this transaction can name, and has not named before: one with the OID of a new object. */
   putOwn(key: Bytes, value: Bytes): void {
     this.unpack()
     this.push({ kind: 'put', key, value })
-    if (this.changes.length - this.noted > unnotedMax) this.noteChanges()
+    if (this.changes.length - this.mapped > unmappedMax) this.mapChanges()
   }
 
   /**
-   * Writes all that this transaction writes, unless it writes something else later: keys that only it can name, and such as it requires to be absent.
-   * They are charged already. Throws LimitExceeded.
+   * Writes all rows of this transaction, unless it writes anything else: keys that only it can name, and keys that it requires to be absent. The rows
+   * are charged already. Throws LimitExceeded.
    */
   putPacked(all: readonly PackedRows[]): void {
     assert(!this.hasChanges, 'packed rows are the first that a transaction writes')
@@ -257,12 +259,12 @@ export class Transaction {
     this.packed = all
   }
 
-  /** As if they had been written one by one: in one piece, so that whoever writes more beside many rows does not have them packed. */
+  /** Converts packed rows to single writes, without yields: so work that writes more in addition to many rows must not pack them. */
   private unpack(): void {
     const { packed } = this
     if (packed === undefined) return
     this.packed = undefined
-    // What the rows require is not entered, as with `putNew`.
+    // Preconditions of the rows are not in the map, as with `putNew`.
     this.allRequired()
     for (const change of new PackedChanges(packed)) {
       this.changes.push(change)
@@ -270,16 +272,16 @@ export class Transaction {
     for (const absent of new PackedPreconditions([], packed)) this.preconditions.push(absent as OwnPrecondition)
   }
 
-  /** Requires that nobody else has written the key. Throws OwnWriteConflict when this transaction has. */
+  /** Requires that no other transaction has written the key. Throws OwnWriteConflict if this one has. */
   requireAbsent(key: Bytes): void {
     const text = this.textOfMany(key)
     const own = this.ownChange(key, text)
     if (own?.kind === 'put') throw new OwnWriteConflict(key)
-    // A key that this transaction deletes was there, under a precondition of its own.
+    // A key that this transaction deletes existed, under a separate precondition.
     if (own === undefined) this.requireKey({ kind: 'absent', key }, text)
   }
 
-  /** Requires the key to be there, in whatever version. Throws OwnWriteConflict when this transaction deletes it. */
+  /** Requires the key to exist at any revision. Throws OwnWriteConflict if this transaction deletes it. */
   requirePresent(key: Bytes): void {
     const text = this.textOfMany(key)
     const own = this.ownChange(key, text)
@@ -287,15 +289,14 @@ export class Transaction {
     if (own === undefined) this.requireKey({ kind: 'present', key }, text)
   }
 
-  /** Requires the stored value to begin with `prefix`, as first read; what this transaction wrote does not count. */
+  /** Requires the stored value to begin with `prefix`, as first read; writes of this transaction do not count. */
   requireRevision(key: Bytes, prefix: Bytes): void {
     const text = this.textOfMany(key)
     if (this.ownChange(key, text) === undefined) this.requireKey({ kind: 'revision', key, prefix }, text)
   }
 
   /**
-   * Requires the key to hold at the commit just what was read of it: `value`, or nothing where that is undefined. What this
-   * transaction wrote does not count.
+   * Requires the stored value at the commit to be the one that was read; undefined if the key was absent. Writes of this transaction do not count.
    */
   requireAsRead(key: Bytes, value: Bytes | undefined): void {
     if (value === undefined) this.requireAbsent(key)
@@ -303,10 +304,10 @@ export class Transaction {
     else this.requireRevision(key, value)
   }
 
-  /** Reads keys through own writes, and requires each to hold the same at the commit. Of very many, others have turns in between. */
+  /** Reads keys with the transaction's own writes, and requires each to be unchanged at the commit. Yields if there are many. */
   async readAndRequire(keys: readonly Bytes[]): Promise<readonly (Bytes | undefined)[]> {
     const all: (Bytes | undefined)[] = []
-    await inParts(keys, keysAtOnce, async (part) => {
+    await inParts(keys, keysPerRead, async (part) => {
       const { values } = await this.read(part)
       for (const [i, key] of part.entries()) {
         this.requireAsRead(key, values[i])
@@ -322,8 +323,8 @@ export class Transaction {
   }
 
   /**
-   * Reads a range through own writes, and requires the store to hold the same keys at the commit; see `Precondition` for `rangeLockKey`. Where there
-   * are very many, others have turns in between.
+   * Reads a range with the transaction's own writes, and requires the store to have the same keys at the commit; see `Precondition` for
+   * `rangeLockKey`. Yields if there are many.
    */
   async readAndRequireRange(range: KeyRange, rangeLockKey: Bytes): Promise<readonly Entry[]> {
     this.unpack()
@@ -339,28 +340,28 @@ export class Transaction {
   }
 
   /**
-   * The same for values of any size: each entry is passed to `use`, borrowed, the stored ones first, and only keys are held. Gives what `use` gives,
-   * in parts.
+   * Like `readAndRequireRange` for values of any size: each entry is passed to `use`, borrowed, stored ones first, and only keys are buffered. Yields
+   * the results in batches.
    */
   async *scanAndRequireRange<T>(
     range: KeyRange,
     rangeLockKey: Bytes,
     use: (key: Bytes, value: Bytes) => T,
   ): AsyncGenerator<readonly T[]> {
-    const holds: Buffer[] = []
+    const keys: Buffer[] = []
     this.unpack()
     await this.sortMany()
-    const own = this.sortedWrites().all()
+    const writes = this.sortedWrites().all()
     const unwritten = (key: Bytes, value: Bytes): readonly T[] => {
-      holds.push(Buffer.from(key))
-      return own.find(key) === undefined ? [use(key, value)] : []
+      keys.push(Buffer.from(key))
+      return writes.find(key) === undefined ? [use(key, value)] : []
     }
     for await (const batch of this.snapshot.scan(range, unwritten)) yield batch.flat(1) as T[]
-    this.requireRange(range, holds, rangeLockKey)
-    yield Array.from(own.putsIn(range), ({ key, value }) => use(key, value))
+    this.requireRange(range, keys, rangeLockKey)
+    yield Array.from(writes.putsIn(range), ({ key, value }) => use(key, value))
   }
 
-  /** What the transaction requires, but for what it has read. */
+  /** The preconditions of the transaction, without those of recorded reads. */
   get requirements(): Sequence<Precondition> {
     const { packed, preconditions } = this
     return packed === undefined ? preconditions : new PackedPreconditions(preconditions, packed)
@@ -387,9 +388,9 @@ export class Transaction {
 
   /** `text`: of its key or its bounds. */
   private addPrecondition(text: string, precondition: OwnPrecondition): void {
-    const known = this.allRequired()[precondition.kind]
-    if (known.has(text)) return
-    known.add(text)
+    const required = this.allRequired()[precondition.kind]
+    if (required.has(text)) return
+    required.add(text)
     this.pushPrecondition(precondition)
   }
 
@@ -404,7 +405,7 @@ export class Transaction {
     return this.required === undefined && this.preconditions.length < fewKeys
   }
 
-  /** From now on those that are added are entered, but for what `putNew` requires. */
+  /** From now on, added preconditions are in the map, except those of `putNew`. */
   private allRequired(): Record<OwnPrecondition['kind'], Set<string>> {
     if (this.required !== undefined) return this.required
     const all = {
@@ -423,7 +424,7 @@ export class Transaction {
     this.preconditions.push(precondition)
   }
 
-  /** `text`: as `textOfMany` has it. */
+  /** `text`: result of `textOfMany`. */
   private ownChange(key: Bytes, text: string | undefined): Change | undefined {
     const at = this.positionOfKey(key, text)
     return at === undefined ? undefined : this.changes.at(at)
@@ -436,26 +437,26 @@ export class Transaction {
     return undefined
   }
 
-  /** Undefined while the changes are so few that the key is looked for among them itself. */
+  /** Undefined while the changes are so few that keys are searched linearly. */
   private textOfMany(key: Bytes): string | undefined {
     this.unpack()
-    return this.noted === 0 && this.changes.length <= fewKeys ? undefined : keyText(key)
+    return this.mapped === 0 && this.changes.length <= fewKeys ? undefined : keyText(key)
   }
 
   private positionOf(text: string): number | undefined {
-    this.noteChanges()
+    this.mapChanges()
     return this.written.get(text)
   }
 
-  private noteChanges(): void {
+  private mapChanges(): void {
     this.unpack()
-    while (this.noted < this.changes.length) {
-      this.written.set(keyText((this.changes[this.noted] as ChangeFrom).key), this.noted)
-      this.noted++
+    while (this.mapped < this.changes.length) {
+      this.written.set(keyText((this.changes[this.mapped] as ChangeFrom).key), this.mapped)
+      this.mapped++
     }
   }
 
-  /** What the commit appends to the change log. In turns with others where that is much. */
+  /** The values that the commit appends to the change log. Yields if there are many. */
   async append(): Promise<Append | undefined> {
     if (this.logEpoch === 0) return undefined
     const changes = this.packed === undefined ? this.changes : new PackedChanges(this.packed.filter(areObjects))
@@ -468,7 +469,7 @@ export class Transaction {
 
   private write(change: ChangeFrom): void {
     this.unpack()
-    // The only one of most transactions, which then need no map of keys.
+    // Most transactions have a single write, and need no map of keys.
     if (this.changes.length === 0) {
       this.push(change)
       return
@@ -476,11 +477,11 @@ export class Transaction {
     const text = this.textOfMany(change.key)
     const at = this.positionOfKey(change.key, text)
     if (at === undefined) {
-      if (text !== undefined) this.written.set(text, this.noted++)
+      if (text !== undefined) this.written.set(text, this.mapped++)
       this.push(change)
     } else {
       const earlier = this.changes[at] as ChangeFrom
-      const next = isToldByFirst(change) ? { ...change, before: earlier.before } : change
+      const next = keepsFirstBefore(change) ? { ...change, before: earlier.before } : change
       this.changes[at] = next
       this.sorted?.noteReplaced(at, next)
       this.count(next)
@@ -504,8 +505,8 @@ function copied(value: Bytes): Buffer {
   return Buffer.from(value)
 }
 
-/** What a record, a class or a link was, the first change of it tells, unless a link goes with its object. */
-function isToldByFirst({ key, kind, before }: ChangeFrom): boolean {
+/** Whether `before` of the first change of a key is retained: for records, classes and links, unless a link is removed with its object. */
+function keepsFirstBefore({ key, kind, before }: ChangeFrom): boolean {
   const [space] = key
   if (space === keySpace.link) return kind === 'put' || before !== undefined
   return space === keySpace.object || space === keySpace.catalog
@@ -513,7 +514,7 @@ function isToldByFirst({ key, kind, before }: ChangeFrom): boolean {
 
 type KeyPrecondition = Exclude<Precondition, { readonly kind: 'range' | 'unchanged' }>
 
-/** Those that the transaction states itself: what it has read is apart. */
+/** Preconditions stated by the transaction, without those of recorded reads. */
 type OwnPrecondition = Exclude<Precondition, { readonly kind: 'unchanged' }>
 
 /** Of its key, or its bounds. */
@@ -523,7 +524,7 @@ function textOf(precondition: OwnPrecondition): string {
   return `${keyText(range.from ?? rangeLockKey)} ${keyText(range.to ?? rangeLockKey)}`
 }
 
-/** From their ends, where keys of one transaction differ. */
+/** Compared backwards, since keys of one transaction differ at their ends. */
 function isSame(one: Bytes, other: Bytes): boolean {
   const { length } = one
   if (other.length !== length) return false

@@ -1,12 +1,12 @@
-/** How one transaction gets ahead of those that conflict with it: by a queue, and at last by keeping their commits waiting. */
+/** Gives a transaction precedence over conflicting ones: by a queue, and finally by blocking their commits. */
 import { type CancelSignal, delay } from '../cancel-signal.ts'
 import { attemptPauseMsMax, commitLockMsMax, commitLocksMax, queueMsMax } from '../limits.ts'
 import type { Bytes, CommitLock, Precondition, Store } from '../store/store.ts'
 import { type ContentionQueue, contentionQueueOf, type QueueTicket } from './contention-queue.ts'
 import { keyText } from './key-text.ts'
 
-/** Failures after which a transaction tries again at once, before it queues. */
-const failuresAtOnce = 2
+/** Failures after which a transaction retries immediately, before it queues. */
+const immediateRetries = 2
 
 export class Turns {
   private readonly store: Store
@@ -15,34 +15,34 @@ export class Turns {
   private failures = 0
   private conflict: string | undefined
   private ticket: QueueTicket | undefined
-  private held: CommitLock | undefined
+  private heldLock: CommitLock | undefined
   private locks = 0
-  /** What is left of the time that it waits for others. */
+  /** Remaining time to wait for other transactions. */
   private queueMsLeft = queueMsMax
-  /** When the last attempt began, and how long it took. */
+  /** When the last attempt began, and its duration. */
   private attemptAt = 0
   private attemptMs = 0
 
-  /** `signal`: of a client that may go. */
+  /** `signal`: aborted if the client disconnects. */
   constructor(store: Store, signal: CancelSignal | undefined) {
     this.store = store
     this.queue = contentionQueueOf(store)
     this.signal = signal
   }
 
-  /** Held during the present attempt, if its commit is to keep others waiting. */
+  /** The lock to commit with, if this attempt must block other commits. */
   get lock(): CommitLock | undefined {
-    return this.held
+    return this.heldLock
   }
 
-  /** A commit of the transaction failed. */
+  /** Must be called after a failed commit. */
   fail(precondition: Precondition): void {
     this.failures++
     this.attemptMs = performance.now() - this.attemptAt
     this.conflict = keyText(keyOf(precondition))
   }
 
-  /** Before an attempt: undefined if it begins at once, as all do that follow no conflict. Rejects with the signal's reason. */
+  /** Must be called before an attempt. Undefined if it may begin immediately, as after no conflict. Rejects with the signal's reason. */
   take(): Promise<void> | undefined {
     const { conflict } = this
     if (conflict === undefined) {
@@ -56,10 +56,10 @@ export class Turns {
     })
   }
 
-  /** After the first conflicts at once, then in the queue for the key, then with a lock. */
+  /** Retries immediately after the first conflicts, then in the queue for the key, then with a lock. */
   private async takeAfter(conflict: string): Promise<void> {
     if (this.ticket === undefined) {
-      if (this.failures <= failuresAtOnce && !this.queue.isBusy(conflict)) return
+      if (this.failures <= immediateRetries && !this.queue.isBusy(conflict)) return
       this.ticket = this.queue.enter(conflict)
       return this.wait(this.ticket.turn)
     }
@@ -75,26 +75,26 @@ export class Turns {
 
   private async acquire(locking: Promise<CommitLock>): Promise<void> {
     this.locks++
-    let isWanted = true
+    let isWaiting = true
     const acquiring = locking.then((lock) => {
-      if (isWanted) this.held = lock
+      if (isWaiting) this.heldLock = lock
       else lock.release()
     })
-    // It may fail after nobody waits for it any more.
+    // It may reject after the wait has ended.
     acquiring.catch(() => undefined)
     try {
       await this.wait(acquiring)
     } finally {
-      isWanted = false
+      isWaiting = false
     }
   }
 
   private unlock(): void {
-    this.held?.release()
-    this.held = undefined
+    this.heldLock?.release()
+    this.heldLock = undefined
   }
 
-  /** For as long as it may. Rejects with the signal's reason. */
+  /** Waits until the time limit. Rejects with the signal's reason. */
   private async wait(until: Promise<void>): Promise<void> {
     const startedAt = performance.now()
     await delay(this.queueMsLeft, this.signal, until)
@@ -104,7 +104,7 @@ export class Turns {
 
 const noKey = Buffer.alloc(0)
 
-/** By which those that fail on the same precondition queue. */
+/** The queue key for conflicts on the precondition. */
 function keyOf(precondition: Precondition): Bytes {
   if (precondition.kind === 'range') return precondition.rangeLockKey
   return precondition.kind === 'unchanged' ? (precondition.range.from ?? noKey) : precondition.key

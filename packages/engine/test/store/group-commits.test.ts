@@ -71,9 +71,9 @@ it('alone it is rejected too', async () => {
 
 it('what is asked for by something that is no key is rejected before it is among what waits', async () => {
   const batch = new ReadBatch()
-  await expect(batch.ask([undefined as unknown as Bytes])).rejects.toThrow(TypeError)
+  await expect(batch.add([undefined as unknown as Bytes])).rejects.toThrow(TypeError)
   expect(batch.isEmpty).toBe(true)
-  const asked = batch.ask([bytes('a'), bytes('b'), bytes('a')])
+  const asked = batch.add([bytes('a'), bytes('b'), bytes('a')])
   const together = batch.take()
   expect(together.keys).toEqual([bytes('a'), bytes('b')])
   together.resolve([bytes('1'), undefined])

@@ -49,9 +49,9 @@ it('an instruction that LMDB has followed is done', async () => {
   const environment = await opened()
   const instruction = new Instruction()
   await environment.childTransaction(async () => {
-    expect(instruction.isKnown).toBe(false)
+    expect(instruction.isLocated).toBe(false)
     instruction.find(environment, () => environment.put(key, value))
-    expect([instruction.isKnown, instruction.isDone]).toEqual([true, true])
+    expect([instruction.isLocated, instruction.isDone]).toEqual([true, true])
     environment.put(other, value)
     expect(instruction.isDone).toBe(true)
     environment.remove(other)

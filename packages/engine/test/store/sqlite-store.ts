@@ -64,7 +64,7 @@ export async function openSqliteStore(file: string): Promise<Store> {
         idle.push(reader)
       })
     },
-    ...snapshots.ofStore,
+    ...snapshots.storeMethods,
     async commit(commit) {
       checkOpen()
       checkedCommitBytes(commit, limits)

@@ -164,7 +164,7 @@ it('many who ask PostgreSQL for a key together get the same bytes where these ar
   const key = Buffer.from('key')
   for (const isShared of [true, false]) {
     const batch = new ReadBatch(isShared)
-    const asked = [batch.ask([key]), batch.ask([key])]
+    const asked = [batch.add([key]), batch.add([key])]
     const together = batch.take()
     expect(together.keys).toEqual([key])
     together.resolve([Buffer.from('value')])

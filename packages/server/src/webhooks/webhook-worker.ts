@@ -12,7 +12,7 @@ import {
   type Subscription,
   SubscriptionLost,
   type SubscriptionState,
-  type ToldChange,
+  type ReportedChange,
 } from '@ashlar/engine'
 import { subscriptionLeaseMs } from '@ashlar/engine/limits'
 import { type ServerLimits, webhookLookMs, webhookRestMs } from '../limits.ts'
@@ -260,7 +260,7 @@ export class WebhookWorker {
   }
 
   private messageOf(
-    changes: readonly ToldChange[],
+    changes: readonly ReportedChange[],
     { at: timestamp, position }: Pick<DueDelivery, 'at' | 'position'>,
     { hasMissed }: SubscriptionState,
   ): Message {

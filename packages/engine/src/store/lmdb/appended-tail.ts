@@ -1,6 +1,6 @@
 /**
- * What was appended last, in the page that lists the databases. Every commit writes that page anyway; one more entry of the tree would cost it a leaf and the
- * branch above. To those who read the store it is an entry like others.
+ * The tail: the block appended last, stored in the page that lists the databases. Every commit writes that page anyway; another entry of the tree
+ * would cost a leaf and its branch. Reads of the store see the tail as an ordinary entry.
  */
 import { appendedKey, appendedNumber, appendPart, appendPrefixBytes, appendSpace, appendSuffixAt } from '../append.ts'
 import { AppendBlock, blockPart } from '../append-blocks.ts'
@@ -11,16 +11,16 @@ import { borrowedBytes, noteValueBuffer } from './entry-cursor.ts'
 import type { Environment } from './lmdb-js.ts'
 import type { Pin } from './read-pins.ts'
 
-/** In the list of databases, whose names end with a zero. */
+/** Its key in the list of databases, whose names end with a zero byte. */
 export const tailKey = Buffer.from('appended\0')
 
-/** With its key LMDB keeps it on a page of the smallest size beside what the list names, and two of them on one of the tree. */
+/** With its key, LMDB stores the tail on a minimal page together with the list, and fits two blocks on one page of the tree. */
 export const blockBytesMax = 2_000
 
 const headBytes = appendSuffixAt
 const written = Buffer.allocUnsafeSlow(headBytes + blockBytesMax)
 
-/** Without a pin, that of the write transaction under way. Throws DamagedEntry. */
+/** Without a pin, reads in the current write transaction. Throws DamagedEntry. */
 export function readTail(environment: Environment, checks: EntryChecks, pin?: Pin): Entry | undefined {
   const stored = storedTail(environment, checks, pin)
   if (stored === undefined) return undefined
@@ -33,7 +33,7 @@ export function readTail(environment: Environment, checks: EntryChecks, pin?: Pi
   }
 }
 
-/** As it is there, whether damaged or not; a copy. */
+/** A copy of the stored bytes, unverified. */
 export function storedTail(environment: Environment, checks: EntryChecks, pin?: Pin): Buffer | undefined {
   let found: Buffer | undefined
   try {
@@ -46,7 +46,7 @@ export function storedTail(environment: Environment, checks: EntryChecks, pin?: 
   return Buffer.from(borrowedBytes(found, found.length))
 }
 
-/** `entry`: as `readTail` gives it. Only in a write transaction. */
+/** `entry`: as returned by `readTail`. Only in a write transaction. */
 export function writeTail(environment: Environment, key: Bytes, value: Bytes): void {
   const tail = headBytes + value.length <= written.length ? written : Buffer.alloc(headBytes + value.length)
   tail.set(key.subarray(0, headBytes))
@@ -54,19 +54,18 @@ export function writeTail(environment: Environment, key: Bytes, value: Bytes): v
   environment.list.put(tailKey, borrowedWithChecksum(tailKey, tail.subarray(0, headBytes + value.length)))
 }
 
-/** Whether what the list holds under `tailKey` is whole. */
-export function isTailWhole(stored: Bytes): boolean {
+export function isTailIntact(stored: Bytes): boolean {
   return stored.length >= headBytes + checksumBytes && checkedLength(tailKey, stored, stored.length) >= headBytes
 }
 
-/** Whether it may be in the range. It cannot be in most. */
+/** Whether the range may contain the tail, which most cannot. */
 export function mayHoldTail({ from, to }: KeyRange): boolean {
   const [space = 0, part = 0] = from ?? []
   const isBehind = space > appendSpace || (space === appendSpace && part > appendPart)
   return !isBehind && (to === undefined || (to[0] ?? 0) >= appendSpace)
 }
 
-/** The block of a tail, to go on with. */
+/** The block of a tail, to be extended. */
 export function blockOf({ key, value }: Entry): AppendBlock {
   const prefix = Buffer.from(key.subarray(0, appendPrefixBytes))
   const block = new AppendBlock(prefix, appendedNumber(key), Math.max(blockBytesMax, value.length))
@@ -74,7 +73,6 @@ export function blockOf({ key, value }: Entry): AppendBlock {
   return block
 }
 
-/** Keys under which blocks of the prefix are. */
 export function isUnder(prefix: Bytes, key: Bytes): boolean {
   if (key.length < appendPrefixBytes) return false
   for (let at = 0; at < appendPrefixBytes; at++) if (key[at] !== prefix[at]) return false

@@ -1,4 +1,4 @@
-/** What the commits of one write transaction append: into the tail, and from there to the tree, block by block. */
+/** Appends the values of the commits of one write transaction to the tail, and moves full blocks of the tail into the tree. */
 import {
   appendedBytes,
   appendedKey,
@@ -6,7 +6,7 @@ import {
   appendedPart,
   appendedPuts,
   appendedRange,
-  isOfAppended,
+  isAppendedKey,
 } from '../append.ts'
 import { AppendBlock, blockPart } from '../append-blocks.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
@@ -24,35 +24,34 @@ import {
 import { EntryChecks } from './entry-checks.ts'
 import { borrowedWithChecksum, checkedLength } from './entry-checksum.ts'
 import { borrowedBytes, noteValueBuffer } from './entry-cursor.ts'
-import type { KeptTail } from './kept-tail.ts'
+import type { TailCache } from './kept-tail.ts'
 import type { Environment } from './lmdb-js.ts'
 import { withCursor } from './read-pins.ts'
 
 const checks = new EntryChecks('checked')
 const nothing: readonly Change[] = []
 
-/** More commits than a tail holds: so many numbers are left out behind one that is damaged, since some of them were given. */
+/** More commits than a tail can hold: so many numbers are skipped after a damaged tail, since some of them were assigned. */
 const numbersOfTail = blockBytesMax
 
 export class Appender {
   private readonly environment: Environment
-  /** Of the write transaction. */
   private readonly transaction: number
-  private readonly kept: KeptTail
+  private readonly kept: TailCache
   private block: AppendBlock | undefined
   private isLoaded = false
-  /** Of the tail that is stored. */
+  /** Whether a tail is stored. */
   private isStored = false
   private isDamaged = false
   private isChanged = false
 
-  constructor(environment: Environment, transaction: number, kept: KeptTail) {
+  constructor(environment: Environment, transaction: number, kept: TailCache) {
     this.environment = environment
     this.transaction = transaction
     this.kept = kept
   }
 
-  /** Returns what is left to be put. */
+  /** Returns the changes that the caller must apply. */
   append(append: Append): readonly Change[] {
     const { prefix, values } = append
     const [value] = values
@@ -69,21 +68,21 @@ export class Appender {
     return appendedPuts(append, block.number)
   }
 
-  /** To be called before an entry is read or changed: in the tail, it could not be. */
-  meet(key: Bytes): void {
-    if (!isOfAppended(key)) return
+  /** Must be called before an entry is read or changed, which is impossible while it is in the tail. */
+  flushFor(key: Bytes): void {
+    if (!isAppendedKey(key)) return
     this.load()
     if (this.block !== undefined && isUnder(this.block.prefix, key)) this.putBlock(this.block)
   }
 
-  /** The same for all entries of a range. */
-  meetRange(range: KeyRange): void {
+  /** Like `flushFor`, for all entries of a range. */
+  flushForRange(range: KeyRange): void {
     if (!mayHoldTail(range)) return
     this.load()
     if (this.block !== undefined) this.putBlock(this.block)
   }
 
-  /** To be called once, before the transaction ends. */
+  /** Must be called once, before the transaction ends. */
   end(): void {
     const { block, environment } = this
     if (block !== undefined && !this.isDamaged) this.kept.keep(environment, this.transaction, block)
@@ -123,8 +122,8 @@ export class Appender {
   }
 
   /**
-   * Together with the one before where that is as small: two of them fill a page, and of single ones LMDB keeps one on each page, since it splits a page of
-   * two when a third follows.
+   * Merges the block with the preceding one if that is as small: two of them fill a page. LMDB would leave single ones one to a page, since it splits
+   * a page of two when a third follows.
    */
   private putBlock(block: AppendBlock): void {
     if (block.isEmpty) return
@@ -138,7 +137,10 @@ export class Appender {
     this.isChanged = true
   }
 
-  /** As with every damaged entry, whoever reads it is told, and others go on writing. Its checksum, which is of another key, does not fit. */
+  /**
+   * Moves the damaged tail into the tree, where its checksum (computed with another key) fails: readers get an error as for every damaged entry, and
+   * writers continue.
+   */
   private passDamaged(next: AppendBlock): void {
     const damaged = storedTail(this.environment, checks) as Buffer
     next.number += numbersOfTail
@@ -146,7 +148,7 @@ export class Appender {
     this.isDamaged = false
   }
 
-  /** The last of the tree, where its values are those before the block's, and there is room for both. */
+  /** The last block of the tree, if its values immediately precede those of the given block and there is room for both. */
   private blockBefore({ prefix, number, count }: AppendBlock): Entry | undefined {
     const key = this.lastKey(prefix)
     if (key === undefined || appendedPart(key) !== blockPart || appendedBytes(key) > blockBytesMax) return undefined
@@ -155,12 +157,12 @@ export class Appender {
     if (stored === undefined) return undefined
     noteValueBuffer(stored)
     const bytes = borrowedBytes(stored, stored.length)
-    // One that is damaged stays as it is, for whoever reads it.
+    // A damaged block is left for readers to detect.
     if (checkedLength(key, bytes, bytes.length) !== appendedBytes(key)) return undefined
     return { key, value: Buffer.from(bytes.subarray(0, appendedBytes(key))) }
   }
 
-  /** Of the tree. The key alone: its value may be damaged. */
+  /** The last number in the tree, from the key alone, since the value may be damaged. */
   private lastNumber(prefix: Bytes): number {
     const key = this.lastKey(prefix)
     return key === undefined ? 0 : appendedNumber(key)

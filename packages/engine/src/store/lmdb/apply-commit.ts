@@ -25,38 +25,38 @@ import { BorrowedKey } from './borrowed-key.ts'
 import { borrowedValue, visitEntries } from './checked-entries.ts'
 import { EntryChecks } from './entry-checks.ts'
 import { borrowedPartWithChecksum, borrowedWithChecksum } from './entry-checksum.ts'
-import { fillingOrderInPieces, orderedMin, type PutRow, putInFillingOrder } from './filling-order.ts'
-import type { KeptTail } from './kept-tail.ts'
+import { fillingOrder, orderedMin, type PutRow, putInFillingOrder } from './filling-order.ts'
+import type { TailCache } from './kept-tail.ts'
 import { nameOfCommit } from './last-transaction.ts'
 import { pauseWriting } from './lmdb-internals.ts'
 import type { Environment } from './lmdb-js.ts'
 import { lmdbRange } from './lmdb-range.ts'
 
-/** Changes and expected keys of a commit applied synchronously: some milliseconds of work. */
-const operationsAtOnce = 2_000
-/** Bytes written, or read for preconditions, synchronously: likewise. */
-export const bytesAtOnce = 4_194_304
+/** Changes and expected keys of a commit that is applied synchronously: some milliseconds of work. */
+const syncOperationsMax = 2_000
+/** Bytes that are written, or read for preconditions, synchronously: likewise. */
+export const syncBytesMax = 4_194_304
 
 type Applied = CommitOutcome | DamagedEntry
 
-/** Whether the commit is to be applied in slices, by its declared sizes. */
+/** Whether the commit must be applied in slices, by its declared sizes. */
 export function isLarge({ changes, preconditions, append }: Commit): boolean {
   let operations = changes.length + preconditions.length
-  if (operations > operationsAtOnce) return true
+  if (operations > syncOperationsMax) return true
   for (const precondition of preconditions) {
     if (precondition.kind === 'range') operations += precondition.keys.length
     else if (precondition.kind === 'unchanged') operations += precondition.count
   }
-  if (operations > operationsAtOnce) return true
+  if (operations > syncOperationsMax) return true
   let bytes = 0
   for (const { length } of append?.values ?? []) bytes += length
   for (const change of changes) if (change.kind === 'put') bytes += change.value.length
-  return bytes > bytesAtOnce
+  return bytes > syncBytesMax
 }
 
 /**
- * Checks all preconditions, then changes: lmdb-js does not undo the changes of a failed commit. Returns `tooLarge`,
- * with nothing changed, if the required values are so large that slices are needed. `state`: of the group.
+ * Checks all preconditions before making changes, since lmdb-js does not undo the changes of a failed commit. Returns `tooLarge`, with nothing
+ * changed, if the values read for preconditions are so large that slices are needed. `state`: of the group.
  */
 export function applyCommit(
   environment: Environment,
@@ -64,7 +64,7 @@ export function applyCommit(
   state: WriteTransactionState,
 ): Applied | typeof tooLarge {
   try {
-    state.beginCommit(bytesAtOnce, lastCommit)
+    state.beginCommit(syncBytesMax, lastCommit)
     const failed = failedPrecondition(preconditions, state)
     if (failed !== undefined) return { isCommitted: false, failed }
   } catch (error) {
@@ -72,9 +72,7 @@ export function applyCommit(
     if (error instanceof DamagedEntry) return error
     throw error
   }
-  for (const change of isAppended === true || changes.length < orderedMin
-    ? changes
-    : atOnce(fillingOrderInPieces(changes))) {
+  for (const change of isAppended === true || changes.length < orderedMin ? changes : atOnce(fillingOrder(changes))) {
     state.noteWritten(change.key)
     applyChange(environment, change)
   }
@@ -83,8 +81,8 @@ export function applyCommit(
 }
 
 /**
- * Like `applyCommit`, but yields. The write transaction stays open and blocks other writers; readers see the state
- * before. Throws if a key or value is out of bounds, with nothing changed.
+ * Like `applyCommit`, but yields. The write transaction stays open and blocks other writers; readers see the previous state. A key or value out of
+ * bounds fails an assertion, with nothing changed.
  */
 export async function applyInSlices(
   environment: Environment,
@@ -92,7 +90,7 @@ export async function applyInSlices(
   limits: Limits,
   state: WriteTransactionState,
 ): Promise<Applied> {
-  const slice = readingBetween(environment)
+  const slice = sliceWithReads(environment)
   await checkInSlices(commit, limits, slice)
   const { preconditions, changes, append, isAppended, lastCommit } = commit
   state.beginCommit(Number.POSITIVE_INFINITY, lastCommit)
@@ -105,20 +103,20 @@ export async function applyInSlices(
       return false
     }
     const checkAll = (whole: Precondition): Awaitable<unknown> => {
-      if (whole.kind === 'unchanged' && whole.count > keysAtOnce && !state.isUnchanged) {
+      if (whole.kind === 'unchanged' && whole.count > keysPerStep && !state.isUnchanged) {
         const steps = stepsOf(new UnchangedCheck(whole, state))
-        const look = (isUnchanged: boolean | undefined): number => {
+        const examine = (isUnchanged: boolean | undefined): number => {
           if (isUnchanged === false) failed = whole
           return bytesBetweenLooks
         }
-        return inSlices(steps, look, slice).then(() => failed === undefined)
+        return inSlices(steps, examine, slice).then(() => failed === undefined)
       }
-      if (whole.kind !== 'range' || whole.keys.length <= keysAtOnce) return check(whole, whole)
+      if (whole.kind !== 'range' || whole.keys.length <= keysPerStep) return check(whole, whole)
       return inSlices(partsOf(whole), (part) => check(part, whole), slice).then(() => failed === undefined)
     }
     if (preconditions instanceof PackedPreconditions) {
       await inSlices(preconditions.others, checkAll, slice)
-      if (failed === undefined) failed = await inTurns(takenKey(preconditions.all, state), slice)
+      if (failed === undefined) failed = await inTurns(firstPresentKey(preconditions.all, state), slice)
     } else await inSlices(preconditions, checkAll, slice)
   } catch (error) {
     if (error instanceof DamagedEntry) return error
@@ -131,8 +129,7 @@ export async function applyInSlices(
   }
   if (changes instanceof PackedChanges)
     await inTurns(putInFillingOrder(changes, rowPutter(environment, state, changes.all)), slice)
-  else
-    await inSlices(isAppended === true ? changes : await inTurns(fillingOrderInPieces(changes), slice), change, slice)
+  else await inSlices(isAppended === true ? changes : await inTurns(fillingOrder(changes), slice), change, slice)
   const appended = (one: Change): number => {
     const bytes = change(one)
     // As with packed rows: a large commit's values are not needed after writing.
@@ -153,8 +150,8 @@ function applyChange(environment: Environment, change: Change): number {
   return 0
 }
 
-/** The first of these keys that is there, as a precondition that does not hold. */
-function* takenKey(
+/** The first of these keys that exists, as a failed precondition. */
+function* firstPresentKey(
   all: readonly PackedRows[],
   state: WriteTransactionState,
 ): Generator<undefined, Precondition | undefined, undefined> {
@@ -185,8 +182,8 @@ function longestKey(all: readonly PackedRows[]): number {
   return all.reduce((most, { keyBytesMost }) => Math.max(most, keyBytesMost), 0)
 }
 
-/** Between two slices, reads do not go through the write transaction. */
-function readingBetween(environment: Environment): TimeSlice {
+/** A time slice that lets reads bypass the write transaction during yields. */
+function sliceWithReads(environment: Environment): TimeSlice {
   const slice = openTimeSlice()
   return {
     get isOver() {
@@ -199,43 +196,43 @@ function readingBetween(environment: Environment): TimeSlice {
   }
 }
 
-/** The steps of a check, to the one that decides. */
+/** Yields the results of the check, up to the conclusive one. */
 function* stepsOf(check: UnchangedCheck): Generator<boolean | undefined> {
   for (;;) {
-    const isUnchanged = check.isDone(keysAtOnce)
+    const isUnchanged = check.isDone(keysPerStep)
     yield isUnchanged
     if (isUnchanged !== undefined) return
   }
 }
 
-/** Keys that are required in one piece. */
-const keysAtOnce = 500
+/** Number of keys checked without a yield. */
+const keysPerStep = 500
 
-/** Ranges of fewer keys that together say the same. */
+/** Divides the precondition into equivalent ones with fewer keys. */
 function* partsOf(whole: Extract<Precondition, { readonly kind: 'range' }>): Generator<Precondition> {
   const { keys, range } = whole
-  for (let at = 0; at < keys.length; at += keysAtOnce) {
+  for (let at = 0; at < keys.length; at += keysPerStep) {
     const from = at === 0 ? range.from : keys[at]
-    const to = keys[at + keysAtOnce] ?? range.to
+    const to = keys[at + keysPerStep] ?? range.to
     const bounds = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
-    yield { ...whole, range: bounds, keys: keys.slice(at, at + keysAtOnce) }
+    yield { ...whole, range: bounds, keys: keys.slice(at, at + keysPerStep) }
   }
 }
 
 const namelessChecks = new EntryChecks('checked')
 
-/** Of a value that is kept for the group. */
-const keptBytesMax = 64
+/** Maximum size of the value cached for the group. */
+const cachedBytesMax = 64
 
-/** Of a commit that is begun again in slices. */
-export const tooLarge = Symbol('a commit expects too much to be applied at once')
+/** Returned for a commit that must be restarted in slices. */
+export const tooLarge = Symbol('a commit expects too much to be applied synchronously')
 
 /**
- * Reads of the write transaction: they see what earlier commits of the group have changed. The first value that is asked for is kept for the
- * group: each commit begins by asking for the same one, which tells the version of the schema.
+ * Reads of the write transaction, which see the changes of earlier commits of the group. The first value read is cached for the group: every commit
+ * begins with a read of the same one, the version of the schema.
  */
 export class WriteTransactionState implements CurrentState {
-  /** Of values that were read for the commit, so far. */
+  /** Bytes of values read for the commit so far. */
   bytes = 0
   readonly appender: Appender
   private readonly environment: Environment
@@ -243,17 +240,17 @@ export class WriteTransactionState implements CurrentState {
   private hasWritten = false
   private lastCommit: string | undefined
   private bytesMax = Number.POSITIVE_INFINITY
-  private keptKey: Bytes | undefined
-  private kept: Bytes | undefined
+  private cachedKey: Bytes | undefined
+  private cachedValue: Bytes | undefined
 
   /** `transaction`: its number. */
-  constructor(environment: Environment, transaction: number, kept: KeptTail) {
+  constructor(environment: Environment, transaction: number, tails: TailCache) {
     this.environment = environment
     this.transaction = transaction
-    this.appender = new Appender(environment, transaction, kept)
+    this.appender = new Appender(environment, transaction, tails)
   }
 
-  /** From here on, `get` throws `tooLarge` after `bytesMax`. `lastCommit`: of the commit. */
+  /** Makes `get` throw `tooLarge` after `bytesMax`. `lastCommit`: see `Commit`. */
   beginCommit(bytesMax: number, lastCommit: string | undefined): void {
     this.bytes = 0
     this.bytesMax = bytesMax
@@ -267,35 +264,35 @@ export class WriteTransactionState implements CurrentState {
 
   get(key: Bytes): Bytes | undefined {
     if (this.bytes > this.bytesMax) throw tooLarge
-    if (key === this.keptKey) return this.kept
-    this.appender.meet(key)
+    if (key === this.cachedKey) return this.cachedValue
+    this.appender.flushFor(key)
     const value = borrowedValue(this.environment, key, namelessChecks)
     if (value === undefined) return undefined
     this.bytes += value.length
-    if (this.keptKey === undefined && value.length <= keptBytesMax) {
-      this.keptKey = key
-      this.kept = Buffer.from(value)
+    if (this.cachedKey === undefined && value.length <= cachedBytesMax) {
+      this.cachedKey = key
+      this.cachedValue = Buffer.from(value)
     }
     return value
   }
 
-  /** Holds no key: it may be a borrowed one. */
+  /** Does not retain the key, which may be borrowed. */
   isAbsent(key: Bytes): boolean {
-    this.appender.meet(key)
+    this.appender.flushFor(key)
     return borrowedValue(this.environment, key, namelessChecks) === undefined
   }
 
-  /** To be called before a key is written, by whichever commit of the group. */
+  /** Must be called before any commit of the group writes a key. */
   noteWritten(key: Bytes): void {
     this.hasWritten = true
-    this.appender.meet(key)
-    const { keptKey } = this
-    if (keptKey !== undefined && key.length === keptKey.length && Buffer.compare(key, keptKey) === 0) {
-      this.keptKey = undefined
+    this.appender.flushFor(key)
+    const { cachedKey } = this
+    if (cachedKey !== undefined && key.length === cachedKey.length && Buffer.compare(key, cachedKey) === 0) {
+      this.cachedKey = undefined
     }
   }
 
-  /** To be called once, behind all commits of the group, whatever became of them. */
+  /** Must be called once, after all commits of the group, whatever their outcomes. */
   end(): void {
     this.appender.end()
   }
@@ -314,7 +311,7 @@ export class WriteTransactionState implements CurrentState {
   }
 
   private visitUpTo(range: KeyRange, limit: number, use: (key: Bytes, value: Bytes) => boolean): Bytes | undefined {
-    this.appender.meetRange(range)
+    this.appender.flushForRange(range)
     const bounds = lmdbRange(range, false, limit)
     return bounds && visitEntries(this.environment, bounds, namelessChecks, undefined, use)
   }

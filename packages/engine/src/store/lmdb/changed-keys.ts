@@ -1,7 +1,6 @@
 /**
- * Finds the differences between two states of a tree by comparing pages. LMDB never overwrites a page that a snapshot
- * may read, so a page that is part of both states is the same in both, including everything below it; only other pages
- * are read.
+ * Finds the differences between two states of a tree by comparing pages. LMDB never overwrites a page that a snapshot may read, so a page that is
+ * part of both states is identical in both, with everything below it; only other pages are read.
  */
 import {
   type DataFile,
@@ -14,20 +13,20 @@ import {
 } from './data-file.ts'
 
 export interface PageSource {
-  /** As long as the pages of the later state reach. */
+  /** Covers all pages of the later state. */
   readonly file: Pick<DataFile, 'read'>
   readonly pageBytes: number
 }
 
 /**
- * Keys whose entries differ, in order: changed, added and removed ones. A snapshot of the earlier state is held until it is done, and one of the
- * later. Throws an `Error` where a page is not one of a tree.
+ * Keys whose entries differ (changed, added or removed), in order. The caller must hold snapshots of both states meanwhile. Throws an `Error` if a
+ * page is not a valid page of a tree.
  */
 export function* changedKeys(source: PageSource, before: TreeHeader, after: TreeHeader): Generator<Buffer> {
   let [earlier, later] = [rootsOf(before), rootsOf(after)]
   let [earlierDepth, laterDepth] = [before.depth, after.depth]
   for (;;) {
-    // All leaves of a tree lie equally deep: a page that both have stands at one height above them in both.
+    // All leaves of a tree have the same depth, so a shared page has the same height in both trees.
     if (earlierDepth === laterDepth) [earlier, later] = [without(earlier, later), without(later, earlier)]
     const depth = Math.max(earlierDepth, laterDepth)
     if (depth <= 1) break
@@ -78,7 +77,7 @@ function nodesOf({ file, pageBytes }: PageSource, number: number, flags: number)
   return nodes
 }
 
-/** Of two sequences in the order of their keys. */
+/** Merges two sequences in key order. */
 function* differences(earlier: Iterator<Node>, later: Iterator<Node>): Generator<Buffer> {
   let one = earlier.next()
   let other = later.next()
@@ -92,7 +91,7 @@ function* differences(earlier: Iterator<Node>, later: Iterator<Node>): Generator
   }
 }
 
-/** The pages of a long value are written anew, too, when it is changed: it is the same where they are. */
+/** Changing a long value rewrites its pages, so equal page numbers mean an equal value. */
 function isSame(one: Node, other: Node): boolean {
   return one.flags === other.flags && one.dataLength === other.dataLength && one.data.equals(other.data)
 }

@@ -1,4 +1,4 @@
-/** Checks the file of a store before LMDB opens it: LMDB would crash on some files and treat others as new ones. */
+/** Checks the data file of a store before LMDB opens it: LMDB would crash on some files and treat others as new ones. */
 import { accessSync, closeSync, constants, existsSync, lstatSync, openSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { PlaceRefused } from '../place-refused.ts'
@@ -14,22 +14,19 @@ import { PageOwners } from './walk-tree.ts'
 
 export interface MetaPages {
   readonly found: readonly MetaPage[]
-  /** Sentences without a full stop: what is wrong with the two, or with the file as a whole. */
+  /** Sentences without a full stop: the faults of either page, or of the file. */
   readonly problems: readonly string[]
 }
 
 const attemptsMax = 5
-/** More than a process has address space for. */
+/** More than the address space of a process. */
 const mapBytesMax = 2 ** 47
 const restore = 'restore a backup of the store'
 export const noStore = 'there is no store in that directory; check the address'
 
-/**
- * Throws an `Error` with one sentence where the files in the directory are not those of a store that LMDB can open. A store
- * that was never there passes.
- */
+/** Throws an `Error` with one sentence unless the files in the directory are a store that LMDB can open, or there never was one. */
 export function checkDataFile(directory: string, isReadOnly: boolean): void {
-  // Again, since now a backup would find the gate there, and not begin.
+  // Repeated here since no backup can begin from now on: it would find the gate.
   refuseUnfinishedBackup(directory)
   const path = join(directory, 'data.mdb')
   const bytes = dataFileBytes(path)
@@ -41,7 +38,7 @@ export function checkDataFile(directory: string, isReadOnly: boolean): void {
   }
   checkAccess(directory, 'data.mdb', isReadOnly)
   let problem: string | undefined
-  // A process that writes meanwhile may change one meta page after the other was read.
+  // A concurrent writer may change one meta page after the other was read.
   for (let attempt = 1; attempt <= attemptsMax; attempt++) {
     problem = problemOf(path)
     if (problem === undefined) return
@@ -49,7 +46,7 @@ export function checkDataFile(directory: string, isReadOnly: boolean): void {
   throw new Error(problem)
 }
 
-/** Throws an `Error` with one sentence where there is no data file that could be read, whatever is in it. */
+/** Throws an `Error` with one sentence unless there is a readable data file, whatever its content. */
 export function checkPresence(directory: string): void {
   if (dataFileBytes(join(directory, 'data.mdb')) === undefined) {
     checkAbsence(directory, false)
@@ -58,10 +55,10 @@ export function checkPresence(directory: string): void {
   checkAccess(directory, 'data.mdb', true)
 }
 
-/** Undefined where there is none. */
+/** Undefined if there is no file. */
 function dataFileBytes(path: string): number | undefined {
   const stats = statSync(path, { throwIfNoEntry: false })
-  // Opening a pipe would wait for somebody who writes to it.
+  // Opening a pipe would block until a writer opens it.
   if (stats !== undefined && !stats.isFile()) throw new Error(`${path} is not a file; ${restore}`)
   return stats?.size
 }
@@ -74,16 +71,16 @@ function problemOf(path: string): string | undefined {
     if (problem !== undefined) return `${path}: ${problem}; ${restore}`
     const meta = newerMeta(metas)
     if (meta === undefined) return undefined
-    const whole = (meta.lastPage + 1) * meta.pageBytes
-    if (isTruncated(file, meta)) return `${path} is cut: it has ${file.bytes} bytes of ${whole}; ${restore}`
-    const inList = mainTreeProblem(file, meta)
-    return inList === undefined ? undefined : `${path}: ${inList}; ${restore}`
+    const expectedBytes = (meta.lastPage + 1) * meta.pageBytes
+    if (isTruncated(file, meta)) return `${path} is cut: it has ${file.bytes} bytes of ${expectedBytes}; ${restore}`
+    const listProblem = mainTreeProblem(file, meta)
+    return listProblem === undefined ? undefined : `${path}: ${listProblem}; ${restore}`
   } finally {
     file.close()
   }
 }
 
-/** A file that is not there, or to which nobody can write since its file system is read-only, passes. */
+/** Accepts a missing file, and one on a read-only file system. */
 function checkAccess(directory: string, name: string, isReadOnly: boolean): void {
   try {
     accessSync(join(directory, name), isReadOnly ? constants.R_OK : constants.R_OK | constants.W_OK)
@@ -94,7 +91,7 @@ function checkAccess(directory: string, name: string, isReadOnly: boolean): void
   }
 }
 
-/** Readers write to it, too; and where it cannot be opened, lmdb-js crashes. */
+/** Readers write to it too, and lmdb-js crashes if it cannot be opened. */
 function checkLockFile(directory: string): void {
   const path = join(directory, 'lock.mdb')
   const stats = lstatSync(path, { throwIfNoEntry: false })
@@ -110,7 +107,7 @@ function checkLockFile(directory: string): void {
   }
 }
 
-/** Where the mark is there, or LMDB's lock file holds the number of a transaction, there was a store, and its data is gone. */
+/** If the mark exists or LMDB's lock file holds a transaction number, there was a store, and its data is gone. */
 function checkAbsence(directory: string, isThere: boolean): void {
   let lock: Buffer | undefined
   try {
@@ -119,17 +116,17 @@ function checkAbsence(directory: string, isThere: boolean): void {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
   const hadData = lock !== undefined && lock.length >= 16 && lock.readBigUInt64LE(8) > 0n
-  // LMDB makes its lock file before the other.
+  // LMDB creates its lock file before the data file.
   if (!hadData && !(isThere && lock === undefined) && !existsSync(storeMark(directory))) return
   const what = `${join(directory, 'data.mdb')} is ${isThere ? 'empty' : 'missing'}`
   throw new Error(`${what}, though there was a store; ${restore}, or delete the directory to begin with a new one`)
 }
 
-/** Both meta pages, and what contradicts a file of LMDB in them. */
+/** Both meta pages, and whatever in them contradicts an LMDB file. */
 export function metaPages(file: DataFile): MetaPages {
   const first = file.meta(0, 0)
   if (first === undefined) return { found: [], problems: [`the file is cut: it has ${file.bytes} bytes`] }
-  // Where the first is damaged, the second lies behind a page of the usual size.
+  // If the first is damaged, assume that the second follows a page of the usual size.
   const pageBytes = isPageSize(first.pageBytes) ? first.pageBytes : 4_096
   const second = file.meta(1, pageBytes)
   if (second === undefined) return { found: [first], problems: [`the file is cut: it has ${file.bytes} bytes`] }
@@ -138,7 +135,7 @@ export function metaPages(file: DataFile): MetaPages {
   const found = [first, second]
   const problems = found.flatMap((meta, which) => problemsOf(meta, which).map((text) => `meta page ${which} ${text}`))
   const [one, other] = [first.transaction, second.transaction]
-  // Each commit takes the page that the one before did not; a new file has zero twice.
+  // Commits alternate between the two pages; in a new file both have zero.
   if (problems.length === 0 && Math.abs(one - other) !== 1 && one + other !== 0)
     problems.push(`the meta pages are of transactions ${one} and ${other}, which do not follow each other`)
   return { found, problems }
@@ -153,12 +150,12 @@ function problemsOf(meta: MetaPage, which: number): string[] {
   if (!isPageSize(pageBytes)) return [`tells a page size of ${pageBytes} bytes, which is not possible`]
   if (transaction % 2 !== which && transaction !== 0)
     return [`is of transaction ${transaction}, whose place is the other`]
-  const ofFree = treeHeaderProblem(meta.freePages, { flags: integerKeyFlag, pad: pageBytes, lastPage })
-  const ofMain = treeHeaderProblem(meta.main, { flags: 0, pad: 0, lastPage })
-  return [ofFree, ofMain].filter((problem) => problem !== undefined)
+  const freeProblem = treeHeaderProblem(meta.freePages, { flags: integerKeyFlag, pad: pageBytes, lastPage })
+  const mainProblem = treeHeaderProblem(meta.main, { flags: 0, pad: 0, lastPage })
+  return [freeProblem, mainProblem].filter((problem) => problem !== undefined)
 }
 
-/** What is wrong with the list of databases; it is a page. */
+/** The first problem of the list of databases, which is a single page. */
 function mainTreeProblem(file: DataFile, meta: MetaPage): string | undefined {
   const problems: string[] = []
   const problem = (text: string): unknown => problems.push(text)
@@ -167,14 +164,14 @@ function mainTreeProblem(file: DataFile, meta: MetaPage): string | undefined {
   return problems[0]
 }
 
-/** The one that LMDB takes; undefined where neither could be read. */
+/** The meta page that LMDB uses; undefined if neither is readable. */
 export function newerMeta({ found }: MetaPages): MetaPage | undefined {
   const [one, other] = found.filter(({ magic, pageBytes }) => magic === magicNumber && isPageSize(pageBytes))
   if (one === undefined || other === undefined) return one
   return other.transaction > one.transaction ? other : one
 }
 
-/** Pages at the end are missing though they are in use; those that are free need not ever have been written. */
+/** Whether used pages are missing at the end; free pages may never have been written. */
 function isTruncated(file: DataFile, meta: MetaPage): boolean {
   const { pageBytes, lastPage, transaction } = meta
   const pages = Math.floor(file.bytes / pageBytes)

@@ -1,4 +1,4 @@
-/** Detects invalid values in the header of a tree, before the tree is read. */
+/** Validates the header of a tree before the tree is read. */
 import type { TreeHeader } from './data-file.ts'
 
 /** Deeper than any tree of LMDB. */
@@ -7,11 +7,10 @@ export const treeDepthMax = 32
 export interface ExpectedTree {
   readonly flags: number
   readonly pad: number
-  /** The last page of the file. */
   readonly lastPage: number
 }
 
-/** What is wrong with it, as the end of a sentence; undefined where it can be so. */
+/** The problem as the end of a sentence; undefined if the header is valid. */
 export function treeHeaderProblem(tree: TreeHeader, expected: ExpectedTree): string | undefined {
   const { root, depth, branchPages, leafPages, overflowPages, entries } = tree
   if (tree.flags !== expected.flags) return `has flags ${tree.flags}, and should have ${expected.flags}`

@@ -1,7 +1,4 @@
-/**
- * Verified reads of an environment: checksums, and keys that are in order and within their range. No damaged entry is
- * returned.
- */
+/** Verified reads of an environment: checks checksums, the order of keys and the bounds of ranges. Never returns a damaged entry. */
 import { AshlarError } from '../../errors.ts'
 import type { Bytes } from '../store.ts'
 import { type EntryChecks, longValueBytes } from './entry-checks.ts'
@@ -22,9 +19,9 @@ import { type LmdbRange, rangeAfter, withLimit } from './lmdb-range.ts'
 import { type Pin, withCursor } from './read-pins.ts'
 
 /**
- * The value of the key, as a view that the next read overwrites; undefined where there is none. Without a pin, of the write transaction under
- * way. To a snapshot the entries around its place prove that there is none: were the key, or one on the page that led past it, damaged, one of
- * them would be. Throws DataCorruption.
+ * The value of the key as a view that the next read overwrites; undefined if there is none. Without a pin, reads in the current write transaction.
+ * With one, the neighbouring entries prove absence: if the key, or a branch key leading past it, were damaged, so would one of them be. Throws
+ * DataCorruption.
  */
 export function borrowedValue(
   environment: Environment,
@@ -44,7 +41,7 @@ export function borrowedValue(
     throw checks.ofRead(error)
   }
   if (found === undefined) {
-    // Most preconditions of commits are absences, and a proof costs more than the rest of such a commit.
+    // Most preconditions of commits are absences, and a proof would cost more than the rest of such a commit.
     if (pin === undefined) return undefined
     withCursor(environment, pin, (cursor) => {
       checkNeighbour(cursor, key, true, true, checks)
@@ -53,13 +50,13 @@ export function borrowedValue(
     return undefined
   }
   noteValueBuffer(found)
-  // The buffer itself is larger than its property `length` says.
+  // The buffer is larger than its property `length` says.
   const length = checks.valueLength(key, found, found.length, dataViewOf(found))
   if (length < 0) throw checks.damaged(key, checksumFault)
   return borrowedBytes(found, length)
 }
 
-/** The entry next to the key, on one side. Throws DataCorruption. */
+/** Verifies the entry next to the key, on one side. Throws DataCorruption. */
 function checkNeighbour(
   cursor: EntryCursor,
   key: Bytes,
@@ -79,11 +76,9 @@ function checkNeighbour(
 }
 
 /**
- * Passes the entries of a range to `use`, borrowed, until that returns false or the range ends; it reads nothing else meanwhile. Without a pin, those of
- * the write transaction under way. Throws DataCorruption, also where
- * only keys are wanted, since damage may be in a key, and where the entry before or behind the range is damaged, which may
- * have been within. With `onDamage` damaged entries are left out instead. Returns the key after which the range goes on:
- * undefined at its end.
+ * Passes the borrowed entries of a range to `use` until it returns false; `use` must not read. Without a pin, reads in the current write transaction.
+ * Returns the key after which the range continues; undefined at its end. Throws DataCorruption, also if only keys are required, since damage may be
+ * in a key, and if an entry adjacent to the range is damaged, which may have been within. With `onDamage`, damaged entries are skipped instead.
  */
 export function visitEntries(
   environment: Environment,
@@ -111,7 +106,7 @@ export function visitEntries(
   })
 }
 
-/** Counts the entries of a range as `visitEntries` goes through them: none is passed on where they are read leaf by leaf. */
+/** Counts the entries of a range like `visitEntries`; entries read leaf by leaf are not materialized. */
 export function countEntries(
   environment: Environment,
   range: LmdbRange,
@@ -133,12 +128,12 @@ class EntryCounter {
 
 type EntryUse = (key: Buffer, value: Buffer) => unknown
 
-/** Entries that the cursor reads before leaves are read instead: to find the first leaf takes as long as a few dozen entries. */
+/** Entries read by the cursor before switching to leaves: finding the first leaf takes as long as a few dozen entries. */
 const entriesByCursor = 64
-/** Of so few that are wanted, those that are left then are not worth a leaf. */
+/** Up to this limit the rest is not worth reading a leaf. */
 const fewEntries = 2 * entriesByCursor
 
-/** By the cursor, then leaf by leaf where there are many entries; and what cannot be read so, by the cursor again. */
+/** Reads by the cursor, then leaf by leaf if there are many entries, and by the cursor again where a leaf is unreadable. */
 function visitMany(
   environment: Environment,
   cursor: EntryCursor,
@@ -154,8 +149,8 @@ function visitMany(
     if (isByCursor) {
       const limit = rest.limit <= fewEntries ? rest.limit : entriesByCursor
       const last = visit(cursor, withLimit(rest, limit), checks, entryUse, undefined)
-      const isBrokenOff = cursor.visited < limit
-      if (last === undefined || isBrokenOff || limit === rest.limit) return last
+      const isAborted = cursor.visited < limit
+      if (last === undefined || isAborted || limit === rest.limit) return last
       rest = rangeAfter(rest, last, rest.limit - limit) as LmdbRange
     }
     const leaves = takeLeaves(environment, pin)
@@ -177,7 +172,7 @@ function entryUseOf(use: EntryUse | EntryCounter): EntryUse {
   return use instanceof EntryCounter ? use.use : use
 }
 
-/** The end is looked for here and not by LMDB, so that the entry behind it is seen. */
+/** Detects the end here instead of in LMDB, so that the entry after the range is verified. */
 function visit(
   cursor: EntryCursor,
   range: LmdbRange,
@@ -190,7 +185,7 @@ function visit(
   let previousLength = start === undefined ? 0 : start.length
   let isAfter = exclusiveStart
   let visited = 0
-  // The byte by which the entry before was seen to lie within the range: the next one does too where it shares that.
+  // Offset of the byte that proved the previous entry to be in range; an entry that shares it is in range too.
   let decisive = Number.POSITIVE_INFINITY
   const isFirstThere =
     isContinued && start !== undefined && onDamage === undefined
@@ -210,7 +205,7 @@ function visit(
     }
     if (end !== undefined && shared <= decisive) {
       decisive = sharedBytes(key, key.length, end)
-      if (isBehind(decisive, key, range, end)) return undefined
+      if (isPastEnd(decisive, key, range, end)) return undefined
       if (decisive === Math.min(key.length, end.length)) decisive = Number.POSITIVE_INFINITY
     }
     previous = cursor.keepKey(visited === 0 ? 0 : shared)
@@ -225,7 +220,7 @@ function visit(
 }
 
 /**
- * To the entry behind one that was read before. It is there unless what leads to it is damaged, which would lead past others as well: the keys of branches
+ * Continues after an entry read before. It must exist unless the branches leading to it are damaged, which could skip other entries too: branch keys
  * have no checksums. Throws DataCorruption.
  */
 function startBehind(cursor: EntryCursor, key: Bytes, reverse: boolean, checks: EntryChecks): boolean {
@@ -233,13 +228,13 @@ function startBehind(cursor: EntryCursor, key: Bytes, reverse: boolean, checks: 
   return cursor.start(key, reverse, true)
 }
 
-/** Of the value without its checksum, or 0 where the entry is behind the range; -1 where it is damaged. */
+/** Length of the value without its checksum, or 0 if the entry is past the range; -1 if it is damaged. */
 function intactLength(key: Bytes, value: Buffer, range: LmdbRange, checks: EntryChecks): number {
   const { end } = range
   if (
     value.length < longValueBytes ||
     end === undefined ||
-    !isBehind(sharedBytes(key, key.length, end), key, range, end)
+    !isPastEnd(sharedBytes(key, key.length, end), key, range, end)
   )
     return checks.valueLength(key, value, value.length, valueDataView())
   return checks.isKeyIntact(key, value, value.length) ? 0 : -1
@@ -248,7 +243,7 @@ function intactLength(key: Bytes, value: Buffer, range: LmdbRange, checks: Entry
 const checksumFault = 'its checksum does not fit'
 const orderFault = 'it is not at its place in the order of keys'
 
-function isBehind(shared: number, key: Bytes, { inclusiveEnd, reverse }: LmdbRange, end: Bytes): boolean {
+function isPastEnd(shared: number, key: Bytes, { inclusiveEnd, reverse }: LmdbRange, end: Bytes): boolean {
   const order = orderAt(shared, key, key.length, end)
   return order === 0 ? !inclusiveEnd : order > 0 !== reverse
 }
@@ -258,14 +253,14 @@ function follows(previous: Bytes, previousLength: number, key: Bytes, reverse: b
   return order === 0 ? !isAfter : order < 0 !== reverse
 }
 
-/** With how many bytes both begin. Neighbours share most of their bytes, and are short: faster than calling `Buffer.compare`. */
+/** Length of the common prefix. Keys are short and neighbours share most of their bytes, so this is faster than `Buffer.compare`. */
 function sharedBytes(one: Bytes, oneLength: number, other: Bytes): number {
   const length = Math.min(oneLength, other.length)
   for (let at = 0; at < length; at++) if (one[at] !== other[at]) return at
   return length
 }
 
-/** `shared`: with how many bytes both begin. */
+/** `shared`: length of the common prefix. */
 function orderAt(shared: number, one: Bytes, oneLength: number, other: Bytes): number {
   return shared < oneLength && shared < other.length
     ? (one[shared] as number) - (other[shared] as number)

@@ -1,7 +1,6 @@
 /**
- * Compacts an LMDB store that any number of processes may be using: copies one snapshot, applies the changes made in
- * the meantime, and replaces the data file with the copy, which the processes then open. See
- * docs/decisions/0024-compaction.md.
+ * Compacts an LMDB store that other processes may be using: copies one snapshot, applies the changes made meanwhile, and replaces the data file by
+ * the copy, which the processes then open. See docs/decisions/0024-compaction.md.
  */
 import { existsSync, linkSync, readdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -35,14 +34,14 @@ import { PageOwners } from './walk-tree.ts'
 
 export interface CompactionReport {
   readonly entries: number
-  /** Of the data file. */
+  /** Size of the data file. */
   readonly bytesBefore: number
   readonly bytesAfter: number
-  /** For how long no process could commit while the file was replaced. */
+  /** How long commits of all processes were blocked while the file was replaced. */
   readonly aloneMs: number
 }
 
-/** What has just been done. */
+/** The step that has just been completed. */
 export type CompactionStep =
   | 'announced'
   | 'copied'
@@ -54,15 +53,15 @@ export type CompactionStep =
   | 'opened by all'
 
 export interface CompactionOptions {
-  /** Stops it, as long as the file is not replaced. */
+  /** Aborts the compaction, until the file is replaced. */
   readonly signal: AbortSignal
-  /** For tests: how long it waits for each process that has the store open to notice it. */
+  /** For tests: how long to wait for each process that has the store open to notice the compaction. */
   readonly noticeMsMax?: number
   readonly onStep?: (step: CompactionStep) => void
   readonly onProgress?: (step: 'copying' | 'comparing', entries: number) => void
 }
 
-/** A state of the store, and its tree in the data file. Its pages stay as they are until the snapshot is released. */
+/** A state of the store and its tree in the data file. Its pages stay unchanged until the snapshot is released. */
 interface Point {
   readonly snapshot: LmdbSnapshot
   readonly tree: TreeHeader
@@ -72,19 +71,17 @@ interface Point {
 
 interface Compaction {
   readonly directory: string
-  /** Its gate is the one that is entered alone: another would be in the way of this process when it exits. */
+  /** Its gate is the one entered exclusively: a second one would block this process when it exits. */
   readonly opened: OpenEnvironment
   readonly copy: CompactedCopy
   readonly options: CompactionOptions
-  /** Those that are not released. */
+  /** Points not released yet. */
   readonly points: Set<Point>
 }
 
 const roomToSpareBytes = 16_777_216
 
-/**
- * Throws an `Error` for the operator, and the reason of the signal; the store is then as it was, and whole whenever the process is killed.
- */
+/** Throws an `Error` for the operator, or the reason of the signal; the store is then unchanged. It is intact whenever the process is killed. */
 export async function compactLmdbStore(directory: string, options: CompactionOptions): Promise<CompactionReport> {
   const location = resolve(directory)
   try {
@@ -111,13 +108,13 @@ function refuseFiles(directory: string): void {
   for (const path of [data, lock])
     if (existsSync(path) && !isReplaceable(path))
       throw new Error(`${path} is a symbolic link; name the directory in which the file is`)
-  // The new file has to belong to the same user, or the server could not open it.
+  // The new file must belong to the same user, or the server could not open it.
   const { uid } = statSync(data)
   if (![0, uid, undefined].includes(process.geteuid?.()))
     throw new Error(`the user who owns ${data}, or root, has to do it`)
 }
 
-/** One compaction at a time; what one that was killed has left is cleared away. */
+/** Allows one compaction at a time, and removes what a killed one left behind. */
 async function announce(directory: string, msMax = compactionNoticeMsMax): Promise<LockFile> {
   const { announcement, compacted } = replacementPaths(directory)
   makeDirectoryLikeParent(processDirectory(directory))
@@ -132,7 +129,7 @@ async function announce(directory: string, msMax = compactionNoticeMsMax): Promi
       return file
     }
     file.close()
-    // A process that looks whether a compaction is under way holds it for an instant.
+    // A process that checks for a compaction holds the lock for an instant.
     if (performance.now() > end) throw new PlaceRefused('conflict', 'another process is compacting it')
     await delay(betweenCompactionLooksMs)
   }
@@ -152,7 +149,7 @@ async function compactAnnounced(directory: string, options: CompactionOptions): 
     await awaitReadiness(directory, options.noticeMsMax)
     await aloneIn(opened.gate, () => refuseFullDisk(directory))
     const report = await replaceByCopy({ directory, opened, options })
-    // Nothing is committed until this process has left the former file, too.
+    // Nothing is committed until this process has left the old file too.
     await close()
     await awaitAllMoved(directory)
     options.onStep?.('opened by all')
@@ -162,7 +159,7 @@ async function compactAnnounced(directory: string, options: CompactionOptions): 
   }
 }
 
-/** The one before has to be over, and so has this one in the end. */
+/** Both the previous compaction and this one must be complete. */
 async function awaitAllMoved(directory: string): Promise<void> {
   const end = performance.now() + storeOpeningMsMax
   while (!haveAllMoved(directory)) {
@@ -185,14 +182,14 @@ async function awaitReadiness(directory: string, msMax = compactionNoticeMsMax):
   }
 }
 
-/** The number of another process that would not follow now; undefined where all would. */
+/** The process ID of another process that would not follow a replacement now; undefined if all would. */
 function unready(directory: string): number | undefined {
   const processes = processDirectory(directory)
-  const own = ownProcessFile(processes)
-  return processesThere(processes).find(({ path }) => path !== own && !existsSync(readinessOf(path)))?.pid
+  const thisProcess = ownProcessFile(processes)
+  return processesThere(processes).find(({ path }) => path !== thisProcess && !existsSync(readinessOf(path)))?.pid
 }
 
-/** A compaction must not be what fills the disk. */
+/** A compaction must not fill the disk. */
 function refuseFullDisk(directory: string): void {
   const file = new DataFile(replacementPaths(directory).data)
   const { tree, pageBytes } = treeOf(file)
@@ -205,20 +202,20 @@ function refuseFullDisk(directory: string): void {
   throw new Error(`the disk has ${freeMiB} MiB left, and the compacted file may take ${neededMiB} MiB; free some space`)
 }
 
-async function replaceByCopy(begun: Omit<Compaction, 'copy' | 'points'>): Promise<CompactionReport> {
-  const { directory, opened, options } = begun
+async function replaceByCopy(base: Omit<Compaction, 'copy' | 'points'>): Promise<CompactionReport> {
+  const { directory, opened, options } = base
   const { compacted, lock } = replacementPaths(directory)
-  const copy = await begunCopy(compacted, statSync(lock).size, options.signal)
-  const compaction = { ...begun, copy, points: new Set<Point>() }
+  const copy = await beginCopy(compacted, statSync(lock).size, options.signal)
+  const compaction = { ...base, copy, points: new Set<Point>() }
   try {
     let point = await aloneIn(opened.gate, () => pointNow(compaction))
     await copy.copy(point.snapshot, (entries) => options.onProgress?.('copying', entries))
     options.onStep?.('copied')
-    point = await caughtUp(compaction, point)
+    point = await catchUp(compaction, point)
     await copy.compare(point.snapshot, (entries) => options.onProgress?.('comparing', entries))
     options.onStep?.('compared')
     for (let round = 0; round < compactionRoundsMax; round++) {
-      point = await caughtUp(compaction, point)
+      point = await catchUp(compaction, point)
       await awaitReadiness(directory, options.noticeMsMax)
       const attempt = await tryToReplace(compaction, point)
       point = attempt.point
@@ -231,7 +228,7 @@ async function replaceByCopy(begun: Omit<Compaction, 'copy' | 'points'>): Promis
   }
 }
 
-async function begunCopy(directory: string, lockBytes: number, signal: AbortSignal): Promise<CompactedCopy> {
+async function beginCopy(directory: string, lockBytes: number, signal: AbortSignal): Promise<CompactedCopy> {
   try {
     return await CompactedCopy.begin(directory, lockBytes, signal)
   } catch (error) {
@@ -242,8 +239,8 @@ async function begunCopy(directory: string, lockBytes: number, signal: AbortSign
 
 const tooManyChanges = 'changes come faster than they can be followed; do it at a time when there are fewer'
 
-/** Follows what was changed since the point, until that takes a moment only. */
-async function caughtUp(compaction: Compaction, from: Point): Promise<Point> {
+/** Copies the changes made since the point, until a round takes only a moment. */
+async function catchUp(compaction: Compaction, from: Point): Promise<Point> {
   let point = from
   for (let round = 0; round < compactionRoundsMax; round++) {
     const begin = performance.now()
@@ -258,7 +255,7 @@ async function caughtUp(compaction: Compaction, from: Point): Promise<Point> {
 
 interface Attempt {
   readonly point: Point
-  /** Absent where the file is not replaced yet. */
+  /** Absent if the file is not replaced yet. */
   readonly report?: CompactionReport
 }
 
@@ -270,7 +267,7 @@ async function tryToReplace(compaction: Compaction, point: Point): Promise<Attem
   let next: Point
   let keys: Iterator<Buffer>
   try {
-    // One that was opened since may not look yet.
+    // A process that opened the store since then may not be ready.
     if (unready(directory) !== undefined) return { point }
     next = pointNow(compaction)
     keys = keysBetween(point, next)
@@ -286,7 +283,7 @@ async function tryToReplace(compaction: Compaction, point: Point): Promise<Attem
   return { point: next }
 }
 
-/** Alone in the gate, while the copy holds what the store holds. */
+/** Must be called with the gate held exclusively, when the copy equals the store. */
 async function replaceFile(compaction: Compaction, point: Point, begin: number): Promise<CompactionReport> {
   const { copy, directory, opened, options } = compaction
   const { data, lock, dataBefore, lockBefore, compacted } = replacementPaths(directory)
@@ -315,7 +312,7 @@ async function replaceFile(compaction: Compaction, point: Point, begin: number):
   return { entries, bytesBefore, bytesAfter: statSync(data).size, aloneMs: performance.now() - begin }
 }
 
-/** Call it alone in the gate: then the snapshot is of the last commit, and so are the pages that the file leads to. */
+/** Must be called with the gate held exclusively: then the snapshot, and the pages that the file refers to, are of the last commit. */
 function pointNow({ directory, opened, points }: Compaction): Point {
   const how = { isCounted: true }
   const snapshot = new LmdbSnapshot(opened.environment, new EntryChecks(opened.layout), () => undefined, how)

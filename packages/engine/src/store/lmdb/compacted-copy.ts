@@ -1,4 +1,4 @@
-/** Writes the file of a compaction: a separate store whose pages are full and in the order of their keys. */
+/** Writes the new file of a compaction: a separate store with full pages in key order. */
 import { chmodSync, chownSync, rmSync, type Stats, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from '../../errors.ts'
@@ -30,9 +30,8 @@ export class CompactedCopy {
   }
 
   /**
-   * Whatever is in the directory is deleted. `lockBytes`: of the store's lock table, whose place on the disk is taken first: LMDB maps it, and a full
-   * disk would end the process, and later those that open the compacted file. Between two transactions the signal is looked at, and its reason
-   * thrown.
+   * Deletes the contents of the directory. `lockBytes`: size of the store's lock table, which is allocated first: LMDB maps it, and a full disk would
+   * kill this process, and later those that open the compacted file. Throws the reason of the signal between transactions.
    */
   static async begin(directory: string, lockBytes: number, signal: AbortSignal): Promise<CompactedCopy> {
     rmSync(directory, { recursive: true, force: true })
@@ -43,7 +42,7 @@ export class CompactedCopy {
     return new CompactedCopy(directory, (await openLmdb(directory)).environment, signal)
   }
 
-  /** Into an empty copy. `onProgress`: told how many entries are copied. Throws DataCorruption where an entry is damaged. */
+  /** Into an empty copy. `onProgress` receives the number of entries copied. Throws DataCorruption if an entry is damaged. */
   async copy(snapshot: LmdbSnapshot, onProgress?: (entries: number) => void): Promise<void> {
     let done = 0
     let batch: { readonly key: Buffer; readonly value: Buffer }[] = []
@@ -73,8 +72,8 @@ export class CompactedCopy {
   }
 
   /**
-   * Makes these keys what they are in the snapshot, until there are no more or `msMax` have passed: false where there may be more. Returns
-   * when that is durable.
+   * Copies the current state of these keys from the snapshot, until there are no more or `msMax` have passed; then it returns false. The changes are
+   * durable when it returns.
    */
   async follow(keys: Iterator<Buffer>, snapshot: LmdbSnapshot, msMax = Number.POSITIVE_INFINITY): Promise<boolean> {
     const end = performance.now() + msMax
@@ -101,24 +100,24 @@ export class CompactedCopy {
     return false
   }
 
-  /** What is not in the tree yet, of the state that was followed last. */
+  /** Writes the tail, which is not part of the tree, of the state that was copied last. */
   async putTail(tail: Entry | undefined): Promise<void> {
     if (tail !== undefined) await this.transaction(() => writeTail(this.environment, tail.key, tail.value))
   }
 
-  /** Of the tree. */
+  /** The number of entries in the tree. */
   entryCount(): number {
     const snapshot = this.snapshot(true)
     snapshot.release()
     return snapshot.entryCount as number
   }
 
-  /** Reads all that was written again, and compares it with what was to be. A difference is a fault of ours, and throws. `onProgress`: as of `copy`. */
+  /** Rereads all entries and compares them with the snapshot. A difference fails an assertion. `onProgress`: as for `copy`. */
   async compare(snapshot: LmdbSnapshot, onProgress?: (entries: number) => void): Promise<void> {
     let done = 0
-    const own = this.snapshot(false)
+    const thisSnapshot = this.snapshot(false)
     const copied = (key: Uint8Array, value: Uint8Array) => ({ key: Buffer.from(key), value: Buffer.from(value) })
-    const batches = own.scan({}, copied)[Symbol.asyncIterator]()
+    const batches = thisSnapshot.scan({}, copied)[Symbol.asyncIterator]()
     let batch: { readonly key: Buffer; readonly value: Buffer }[] = []
     let at = 0
     try {
@@ -140,11 +139,11 @@ export class CompactedCopy {
       }
       assert(at === batch.length && (await batches.next()).done === true, 'a compacted file holds nothing else')
     } finally {
-      own.release()
+      thisSnapshot.release()
     }
   }
 
-  /** Durable, closed, and of the same owner and permissions as the file whose place it takes. */
+  /** Makes the file durable, closes it, and gives it the owner and permissions of the file it replaces. */
   async finish({ uid, gid, mode }: Stats): Promise<void> {
     await this.close()
     const [data, lock] = ['data.mdb', 'lock.mdb'].map((name) => join(this.directory, name)) as [string, string]
@@ -155,7 +154,7 @@ export class CompactedCopy {
     syncFile(data)
   }
 
-  /** Closes it, and deletes what is left of it. */
+  /** Closes the copy and deletes what is left of it. */
   async discard(): Promise<void> {
     await this.close()
     rmSync(this.directory, { recursive: true, force: true })

@@ -1,32 +1,32 @@
 /**
- * The layout of LMDB's data file, as far as it is needed to check one without LMDB: meta pages, page headers and nodes.
- * Numbers are little-endian; all kinds of pages begin with the same 24 bytes.
+ * The layout of LMDB's data file, as far as needed to check one without LMDB: meta pages, page headers and nodes. Numbers are little-endian; pages of
+ * all kinds begin with the same 24 bytes.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
-/** Of a named database, or of one of the two that every file has. */
+/** The header of a named database, or of one of the two that every file has. */
 export interface TreeHeader {
-  /** Zero; of the free pages, whose header has room for it, the size of a page. */
+  /** Zero; in the header of the free pages, the page size. */
   readonly pad: number
-  /** How keys are compared, and whether one may have several values. */
+  /** How keys are compared, and whether a key may have several values. */
   readonly flags: number
   readonly depth: number
   readonly branchPages: number
   readonly leafPages: number
   readonly overflowPages: number
   readonly entries: number
-  /** Undefined where the tree is empty. */
+  /** Undefined if the tree is empty. */
   readonly root: number | undefined
 }
 
-/** One of the two meta pages: each commit writes the one that the commit before did not write. */
+/** One of the two meta pages, which commits write alternately. */
 export interface MetaPage {
-  /** Its header and the fields that Ashlar has no use for are as LMDB writes them. */
+  /** Whether its header and the fields that Ashlar does not use are as LMDB writes them. */
   readonly isMarked: boolean
   readonly number: number
   readonly magic: number
   readonly version: number
-  /** How much of the address space LMDB takes; where it is less than the file needs, LMDB takes what that needs. */
+  /** Size of the memory map; LMDB uses a larger one if the file needs it. */
   readonly mapBytes: number
   readonly pageBytes: number
   readonly freePages: TreeHeader
@@ -39,28 +39,28 @@ export interface PageHeader {
   readonly number: number
   /** The transaction that wrote the page. */
   readonly transaction: number
-  /** Zero: only databases that Ashlar does not use have something there. */
+  /** Zero: only kinds of databases that Ashlar does not use have a value here. */
   readonly pad: number
   readonly flags: number
-  /** Of branch and leaf pages: where the free space begins and ends, counted from behind the header. */
+  /** Of branch and leaf pages: start and end of the free space, relative to the end of the header. */
   readonly lower: number
   readonly upper: number
-  /** Of the first page of a long value: how many pages it takes. */
+  /** Of the first page of a long value: its number of pages. */
   readonly overflowPages: number
 }
 
 export interface Node {
-  /** Where it begins, counted from behind the header of the page, and how many bytes it takes there. */
+  /** Offset from the end of the page header, and size in bytes. */
   readonly place: number
   readonly bytes: number
-  /** Of a leaf. */
+  /** Of leaves only. */
   readonly flags: number
   readonly key: Buffer
-  /** Of a leaf: the value, or where its pages are. */
+  /** Of a leaf: the value, or the reference to its pages. */
   readonly data: Buffer
-  /** Of a leaf: how long the value is, wherever it is. */
+  /** Of a leaf: length of the value, wherever it is stored. */
   readonly dataLength: number
-  /** Of a branch: the page below. */
+  /** Of a branch: the child page. */
   readonly child: number
 }
 
@@ -69,23 +69,23 @@ export const dataVersion = 2
 export const pageHeaderBytes = 24
 export const treeHeaderBytes = 48
 export const nodeHeaderBytes = 8
-/** What the node of a long value holds: number, transaction and count of its pages. */
+/** Size of the reference to a long value: number, transaction and count of its pages. */
 const overflowPointerBytes = 24
 export const pageFlag = { branch: 0x01, leaf: 0x02, overflow: 0x04, meta: 0x08 } as const
 export const nodeFlag = { overflow: 0x01, tree: 0x02 } as const
-/** Of the tree of free pages: its keys are numbers. */
+/** Flag of the tree of free pages, whose keys are numbers. */
 export const integerKeyFlag = 0x08
 
 const metaBytes = 168
-/** Where a meta page has the number of the transaction that wrote it. */
+/** Offset of the transaction number in a meta page. */
 export const metaTransactionAt = 152
-/** Where the map must lie: nowhere in particular. */
+/** Offset of the fixed address of the map, which must be zero. */
 const mapAddressAt = 32
 const noPage = 0xffff_ffff_ffff_ffffn
 const pageBytesMin = 4_096
 const pageBytesMax = 65_536
 
-/** A data file open for reading: never through LMDB, which would trust it. */
+/** A data file open for reading without LMDB, which would trust it. */
 export class DataFile {
   readonly bytes: number
   private readonly descriptor: number
@@ -95,14 +95,14 @@ export class DataFile {
     this.bytes = fstatSync(this.descriptor).size
   }
 
-  /** Fewer bytes than asked for where the file ends. */
+  /** Returns fewer bytes at the end of the file. */
   read(from: number, length: number): Buffer {
     const buffer = Buffer.alloc(Math.max(0, Math.min(length, this.bytes - from)))
     const read = buffer.length === 0 ? 0 : readSync(this.descriptor, buffer, 0, buffer.length, from)
     return buffer.subarray(0, read)
   }
 
-  /** Undefined where the file is too short for it. */
+  /** Undefined if the file is too short. */
   meta(which: 0 | 1, pageBytes: number): MetaPage | undefined {
     const page = this.read(which * pageBytes, metaBytes)
     return page.length < metaBytes ? undefined : metaOf(page)
@@ -143,7 +143,7 @@ export function treeHeader(bytes: Buffer, at = 0): TreeHeader {
   }
 }
 
-/** The node whose place is the `index`th of the page; undefined where it would lie outside of the page's nodes. */
+/** The node of index `index`; undefined if its offset is outside the node area of the page. */
 export function nodeAt(page: Buffer, { flags: pageFlags, lower, upper }: PageHeader, index: number): Node | undefined {
   const place = page.readUInt16LE(pageHeaderBytes + index * 2)
   const at = pageHeaderBytes + place
@@ -153,16 +153,16 @@ export function nodeAt(page: Buffer, { flags: pageFlags, lower, upper }: PageHea
   const keyEnd = at + nodeHeaderBytes + page.readUInt16LE(at + 6)
   const isLeaf = (pageFlags & pageFlag.leaf) !== 0
   const dataLength = isLeaf ? low + high * 0x1_0000 : 0
-  const held = !isLeaf ? 0 : (flags & nodeFlag.overflow) === 0 ? dataLength : overflowPointerBytes
-  if (keyEnd + held > page.length) return undefined
-  const bytes = keyEnd + held - at
+  const storedBytes = !isLeaf ? 0 : (flags & nodeFlag.overflow) === 0 ? dataLength : overflowPointerBytes
+  if (keyEnd + storedBytes > page.length) return undefined
+  const bytes = keyEnd + storedBytes - at
   return {
     place,
-    // LMDB begins nodes at even places.
+    // LMDB aligns nodes to even offsets.
     bytes: bytes + (bytes % 2),
     flags: isLeaf ? flags : 0,
     key: page.subarray(at + nodeHeaderBytes, keyEnd),
-    data: page.subarray(keyEnd, keyEnd + held),
+    data: page.subarray(keyEnd, keyEnd + storedBytes),
     dataLength,
     child: isLeaf ? 0 : low + high * 0x1_0000 + flags * 0x1_0000_0000,
   }
@@ -175,7 +175,7 @@ function metaOf(page: Buffer): MetaPage {
     magic: page.readUInt32LE(24),
     version: page.readUInt32LE(28),
     mapBytes: wide(page, 40),
-    // The header of the free pages has room for it.
+    // The page size is stored in the header of the free pages.
     pageBytes: page.readUInt32LE(48),
     freePages: treeHeader(page, 48),
     main: treeHeader(page, 96),
@@ -188,7 +188,7 @@ function isMetaHeader({ transaction, pad, flags, overflowPages }: PageHeader): b
   return flags === pageFlag.meta && transaction === 0 && pad === 0 && overflowPages === 0
 }
 
-/** Beyond 2^53 it is wrong anyway, and stays so when it is rounded. */
+/** Loses precision beyond 2^53, where the value is invalid anyway. */
 function wide(bytes: Buffer, at: number): number {
   return Number(bytes.readBigUInt64LE(at))
 }

@@ -1,4 +1,4 @@
-/** Clears the reader slots of killed processes: LMDB keeps every page that such a slot might still read. */
+/** Clears the reader slots of killed processes, since LMDB retains every page that such a slot might still read. */
 import { deadReadersMs } from '../../limits.ts'
 import type { Environment } from './lmdb-js.ts'
 
@@ -7,8 +7,8 @@ export class DeadReaders {
   private lastMs = performance.now()
 
   /**
-   * Call it before a commit, since only commits let the file grow; does nothing until `deadReadersMs` have passed. LMDB tells live
-   * processes by the locks that they hold on `lock.mdb`, so it may run beside readers, openers and commits.
+   * Must be called before commits, since only they make the file grow; does nothing until `deadReadersMs` have passed. LMDB detects live processes by
+   * their locks on `lock.mdb`, so it may run concurrently with readers, openers and commits.
    */
   clearNowAndThen(environment: Pick<Environment, 'readerCheck'>): void {
     const now = performance.now()

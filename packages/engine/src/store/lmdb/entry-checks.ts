@@ -1,11 +1,11 @@
-/** How the entries of one open store are verified, and how damaged ones are reported. */
+/** Verification of the entries of an open store, and errors for damaged ones. */
 import type { AshlarError } from '../../errors.ts'
 import { DamagedEntry, damagedFile } from '../damaged-entry.ts'
 import type { Bytes } from '../store.ts'
 import { checkedLength, checksumBytes } from './entry-checksum.ts'
 import type { StorageLayout } from './storage-layout.ts'
 
-/** LMDB's own words for pages that cannot be what they should be; any other failure is not one of the file. */
+/** LMDB's error codes for invalid pages; other failures are not caused by the file. */
 const damageCodes = new Map([
   [-30_797, 'MDB_PAGE_NOTFOUND'],
   [-30_796, 'MDB_CORRUPTED'],
@@ -16,19 +16,18 @@ const damageCodes = new Map([
   [-30_782, 'MDB_BAD_TXN'],
   [-30_779, 'MDB_PROBLEM'],
 ])
-/** lmdb-js's own, for a length that no key has. */
+/** The message of lmdb-js for a key length that is impossible. */
 const invalidKeySize = /^Invalid key size/
 
-/** To sum up values from here on takes so long that it is remembered what came of it. */
+/** From this length, results of verification are cached, since checksumming takes long. */
 export const longValueBytes = 65_536
-/** Of so many keys. */
-const rememberedMax = 256
+const cachedMax = 256
 
 export class EntryChecks {
-  /** Whoever knows what the keys stand for gives it. */
+  /** Replaced by the layer that knows the meaning of keys. */
   nameOf: (key: Bytes) => string = keyInDigits
   readonly hasChecksums: boolean
-  /** Keys of long values that were found intact, each with the length and the checksum that the value had. */
+  /** Keys of long values that were found intact, with length and checksum of the value. */
   private readonly intact = new Map<string, string>()
 
   constructor(layout: StorageLayout) {
@@ -36,16 +35,16 @@ export class EntryChecks {
   }
 
   /**
-   * Of the value without its checksum; -1 where that does not fit. `storedLength`: what of `stored` is the stored value. `view`: of the bytes of
-   * `stored`, where there is one, with which they are summed up sooner.
+   * Length of the value without its checksum; -1 if the checksum does not match. `storedLength`: length of the stored value at the start of `stored`.
+   * `view`: of the same bytes, if available, for a faster checksum.
    */
   valueLength(key: Bytes, stored: Bytes, storedLength: number, view?: DataView): number {
     return this.hasChecksums ? checkedLength(key, stored, storedLength, view) : storedLength
   }
 
   /**
-   * Whether an entry that stands next to what is looked for is intact: its key proves that there is nothing between. A checksum that fitted the key and a
-   * value of that length proves the key again without the value being summed up: whoever reads the value has it verified.
+   * Whether an entry adjacent to a sought key is intact, so that it proves that no entry is between. For a long value, a checksum verified earlier
+   * with the same key and length is enough: a read of the value verifies it.
    */
   isKeyIntact(key: Bytes, stored: Bytes, storedLength: number): boolean {
     if (!this.hasChecksums || storedLength < longValueBytes) return this.valueLength(key, stored, storedLength) >= 0
@@ -54,7 +53,7 @@ export class EntryChecks {
     const found = `${storedLength} ${sum}`
     if (this.intact.get(name) === found) return true
     if (this.valueLength(key, stored, storedLength) < 0) return false
-    if (this.intact.size >= rememberedMax) this.intact.clear()
+    if (this.intact.size >= cachedMax) this.intact.clear()
     this.intact.set(name, found)
     return true
   }
@@ -63,13 +62,13 @@ export class EntryChecks {
     return new DamagedEntry(key, why, this.nameOf(key))
   }
 
-  /** The error to throw for one of LMDB. */
+  /** Converts an error of LMDB into the one to throw. */
   ofRead(error: unknown): unknown {
     return pageDamage(error) ?? error
   }
 }
 
-/** What an error of LMDB says about the file; undefined where it says nothing. */
+/** The DataCorruption for an error of LMDB; undefined if the error does not indicate damage. */
 export function pageDamage(error: unknown): AshlarError | undefined {
   if (!(error instanceof Error)) return undefined
   const code = 'code' in error && typeof error.code === 'number' ? damageCodes.get(error.code) : undefined

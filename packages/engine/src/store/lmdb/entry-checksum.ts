@@ -4,26 +4,26 @@ import type { Bytes } from '../store.ts'
 
 export const checksumBytes = 4
 
-// Calling zlib costs more than the sum of so few bytes does in JavaScript; see docs/decisions/0007-damage.md.
+// Below this length JavaScript is faster than calling zlib; see docs/decisions/0007-damage.md.
 const nativeBytesMin = 320
 
-/** Up to here a loop beats a call into the runtime. */
+/** Up to this length a loop is faster than a native call. */
 const loopedBytes = 48
 
-/** The same where the call would need a view of a part. */
+/** The same for a part of a buffer, for which the native call would need a view. */
 const partLoopedBytes = 160
 
-/** Sixteen tables of 256 entries in one: the nth tells what a byte does to the sum when n more bytes follow it. */
+/** Sixteen tables of 256 entries each: table n has the effect of a byte that n more bytes follow. */
 const table = slicingTable()
 
-/** The value followed by its checksum, in a buffer of its own. */
+/** The value followed by its checksum, in a new buffer. */
 export function withChecksum(key: Bytes, value: Bytes): Buffer {
   const stored = Buffer.allocUnsafe(value.length + checksumBytes)
   fill(stored, key, value)
   return stored
 }
 
-/** What lmdb-js writes of a buffer that has these two: the bytes from the one to the other. */
+/** lmdb-js writes the bytes from `start` to `end` of a buffer that has these properties. */
 export interface BorrowedBuffer extends Buffer {
   start: number
   end: number
@@ -31,7 +31,7 @@ export interface BorrowedBuffer extends Buffer {
 
 const borrowed: BorrowedBuffer = Object.assign(Buffer.allocUnsafeSlow(65_536), { start: 0, end: 0 })
 
-/** The same in a buffer that the next call overwrites, where the value is not too large for that: for writes that copy it at once. */
+/** The same in a reused buffer if the value fits, for writes that copy it immediately. */
 export function borrowedWithChecksum(key: Bytes, value: Bytes): Buffer | BorrowedBuffer {
   const length = value.length + checksumBytes
   if (length > borrowed.length) return withChecksum(key, value)
@@ -40,7 +40,7 @@ export function borrowedWithChecksum(key: Bytes, value: Bytes): Buffer | Borrowe
   return borrowed
 }
 
-/** The same of a value that is part of `bytes`. */
+/** Like `borrowedWithChecksum`, for a value within `bytes`. */
 export function borrowedPartWithChecksum(
   key: Bytes,
   bytes: Bytes,
@@ -61,7 +61,7 @@ function fill(stored: Buffer, key: Bytes, value: Bytes): void {
   addChecksum(stored, key, length)
 }
 
-/** Behind the value, the first `length` bytes. */
+/** Writes the checksum after the first `length` bytes, the value. */
 function addChecksum(stored: Buffer, key: Bytes, length: number): void {
   const sum = checksum(key, stored, length)
   stored[length] = sum >>> 24
@@ -70,7 +70,7 @@ function addChecksum(stored: Buffer, key: Bytes, length: number): void {
   stored[length + 3] = sum & 0xff
 }
 
-/** The length of the value that is stored with a checksum; -1 when they do not fit each other and the key. `view`: of the bytes of `stored`, where there is one. */
+/** Length of a value stored with its checksum; -1 if the checksum does not match. `view`: of the bytes of `stored`, if available. */
 export function checkedLength(key: Bytes, stored: Bytes, storedLength: number, view?: DataView): number {
   const length = storedLength - checksumBytes
   if (length < 0) return -1
@@ -86,14 +86,14 @@ export function checkedLength(key: Bytes, stored: Bytes, storedLength: number, v
   return found === sum ? length : -1
 }
 
-/** Of the key and the first `length` bytes of `value`, as a signed number of 32 bits. */
+/** The checksum of the key and the first `length` bytes of `value`, as a signed 32-bit number. */
 export function checksum(key: Bytes, value: Bytes, length: number): number {
-  const ofKey = addBytes(~0, key, key.length)
-  if (length < nativeBytesMin) return ~addBytes(ofKey, value, length)
-  return crc32(value.subarray(0, length), ~ofKey >>> 0) | 0
+  const keySum = addBytes(~0, key, key.length)
+  if (length < nativeBytesMin) return ~addBytes(keySum, value, length)
+  return crc32(value.subarray(0, length), ~keySum >>> 0) | 0
 }
 
-/** Eight bytes a step, then four: what is left is at most three single ones, each of which takes as long as four together. */
+/** Steps of eight bytes, then four; each of the at most three remaining bytes takes as long as a step of four. */
 function addBytes(sum: number, bytes: Bytes, length: number): number {
   let at = 0
   let crc = sum
@@ -123,8 +123,8 @@ function addBytes(sum: number, bytes: Bytes, length: number): number {
 }
 
 /**
- * The checksum of the bytes from `from` to `end`, a key and its value where they stand one behind the other, as a signed number of 32 bits; `before`: what
- * `addBytes` returned of the bytes before them. Sixteen bytes a step, without functions of its own: there are more of them than V8 makes part of one.
+ * The checksum of the bytes from `from` to `end`, such as a key directly followed by its value, as a signed 32-bit number. `before`: result of
+ * `addBytes` for the preceding bytes. Sixteen bytes per step, without calls: V8 would not inline that many.
  */
 export function checksumWithin(view: DataView, from: number, end: number, before = ~0): number {
   const sums = table
@@ -173,7 +173,7 @@ function byte(bytes: Bytes, at: number): number {
   return bytes[at] as number
 }
 
-/** `nth`: where its table begins. */
+/** `nth`: offset of the table. */
 function entry(nth: number, at: number): number {
   return table[nth | at] as number
 }

@@ -1,6 +1,6 @@
 /**
- * A cursor whose entries are borrowed. The ranges of lmdb-js create a key, a value and two objects per
- * entry, and a dozen closures per range, which takes four times as long as the entry itself.
+ * A cursor with borrowed entries. The ranges of lmdb-js create a key, a value and two objects per entry, and a dozen closures per range, which takes
+ * four times as long as the entry itself.
  */
 import type { Bytes } from '../store.ts'
 import {
@@ -21,10 +21,10 @@ const isReverse = 0x400
 const isExclusive = 0x1_0000
 const notFound = -30_798
 const keyLengthMax = 20_000
-/** Of the key, in the buffer that lmdb-js shares with its library; before it stand the length of the value and where else it is. */
+/** Offset of the key in the buffer that lmdb-js shares with LMDB; it follows the length and location of the value. */
 const keyStart = 32
 
-/** Of keys and values of each length, in the two buffers: views of them are made once. */
+/** Cached views of keys and values by length, in the two shared buffers. */
 const viewsMax = 2_048
 const noBytes = Buffer.alloc(0)
 const keyViews = new Array<Buffer | undefined>(viewsMax)
@@ -38,50 +38,52 @@ export class EntryCursor {
   private readonly cursor: NativeCursor
   private readonly address: number
   private readonly keys: Buffer
-  private kept = Buffer.allocUnsafe(64)
+  private keyCopy = Buffer.allocUnsafe(64)
   /** Borrowed until anything else is read. */
   key: Buffer = noBytes
-  /** Entries that were used by whoever went through a range last, the one aside with which it was broken off. */
+  /** Entries consumed by the last iteration of a range, except the one at which it was aborted. */
   visited = 0
-  /** Borrowed in the same way; undefined where it is longer than any value that was ever written. */
+  /** Borrowed likewise; undefined if longer than any value ever written. */
   value: Buffer | undefined
 
-  /** Without a transaction, of the write transaction under way. To be closed before the transaction ends. */
+  /** Without a transaction, reads in the current write transaction. Must be closed before the transaction ends. */
   constructor(environment: Environment, transaction: ReadTransaction | undefined) {
     this.keys = sharedKeyBuffer(environment)
     this.cursor = new Cursor(environment.db, transaction?.address ?? 0)
     this.address = this.cursor.address
   }
 
-  /** At the first entry from the key on, or after it; without a key, of all. False where there is none. Throws errors of LMDB. */
+  /**
+   * Moves to the first entry at or after the key (before it, if backwards), or of all without a key. Returns false if there is none. Throws errors of
+   * LMDB.
+   */
   start(key: Bytes | undefined, isBackwards: boolean, isAfter: boolean): boolean {
     return this.position(key, includeValues | (isBackwards ? isReverse : 0) | (isAfter ? isExclusive : 0))
   }
 
-  /** Whether there is an entry of the key. Its value is not read. Throws errors of LMDB. */
+  /** Whether the key exists. Does not read the value. Throws errors of LMDB. */
   has(key: Bytes): boolean {
     return this.position(key, 0) && Buffer.compare(this.key, key) === 0
   }
 
-  /** Not after the last entry. */
+  /** Must not be called after the last entry. */
   next(): boolean {
     return this.reached(iterate(this.address))
   }
 
-  /** The first bytes of the value, borrowed. */
   valueOf(length: number): Buffer {
     return valueView(length, 0) as Buffer
   }
 
-  /** A copy of the key, longer than that, which the next call overwrites; of its first bytes, so many are those of the copy made before. */
+  /** Copies the key to a possibly longer buffer, which the next call overwrites. The first `shared` bytes equal those of the previous copy. */
   keepKey(shared: number): Buffer {
     const { key } = this
     const { length } = key
-    const hasRoom = length <= this.kept.length
-    if (!hasRoom) this.kept = Buffer.allocUnsafe(2 * length)
-    const { kept } = this
-    for (let i = hasRoom ? shared : 0; i < length; i++) kept[i] = key[i] as number
-    return kept
+    const hasRoom = length <= this.keyCopy.length
+    if (!hasRoom) this.keyCopy = Buffer.allocUnsafe(2 * length)
+    const { keyCopy } = this
+    for (let i = hasRoom ? shared : 0; i < length; i++) keyCopy[i] = key[i] as number
+    return keyCopy
   }
 
   close(): void {
@@ -117,7 +119,7 @@ function newKeyView(keys: Buffer, length: number): Buffer {
   return view
 }
 
-/** `place`: 0 where it was copied to the buffer of values. */
+/** `place`: 0 if the value was copied to the value buffer. */
 function valueView(length: number, place: number): Buffer | undefined {
   if (place !== 0) return undefined
   return (length < viewsMax ? valueViews[length] : undefined) ?? newValueView(length)
@@ -125,19 +127,19 @@ function valueView(length: number, place: number): Buffer | undefined {
 
 function newValueView(length: number): Buffer | undefined {
   if (length > valueBuffer.byteLength) return undefined
-  // Not by `subarray`, which goes by the property `length` that lmdb-js sets to that of the last value.
+  // Not by `subarray`, which uses the property `length` that lmdb-js sets to the length of the last value.
   const view = Buffer.from(valueBuffer.buffer, valueBuffer.byteOffset, length)
   if (length < viewsMax) valueViews[length] = view
   return view
 }
 
-/** Longer ones have no place in the buffer of keys for sure. */
+/** Longer keys might not fit the key buffer. */
 const keyReadMax = 2_048
 
 /**
- * Reads the value of a key to the buffer of values, as lmdb-js does with some more objects and calls. Returns its length; less than 0 where lmdb-js is to be
- * asked: for a key that is not there, a long value, an error, and while a write transaction is under way. Where lmdb-js has another buffer of values by
- * now, the buffer has not the value: its checksum is to tell, also of the value that was read before, whose first byte is changed for that.
+ * Reads the value of a key into the value buffer, with fewer objects and calls than lmdb-js. Returns its length, or less than 0 if lmdb-js must read
+ * it: for an absent key, a long value, an error, or during a write transaction. If lmdb-js has replaced its value buffer, the value is not in this
+ * one, which its checksum must detect: therefore the first byte of the previous value is changed before.
  */
 export function readToBuffer(environment: Environment, key: Bytes, transaction: ReadTransaction): number {
   const { length } = key
@@ -148,17 +150,17 @@ export function readToBuffer(environment: Environment, key: Bytes, transaction: 
   return found <= valueBuffer.byteLength ? found : -1
 }
 
-/** The buffer of values, of which the property `length` tells nothing. */
+/** The value buffer; its property `length` is meaningless. */
 export function sharedValueBuffer(): Buffer {
   return valueBuffer
 }
 
-/** The first bytes of the buffer of values. */
+/** The first bytes of the value buffer. */
 export function borrowedPrefix(length: number): Buffer {
   return valueView(length, 0) as Buffer
 }
 
-/** What a read by key has returned: lmdb-js gets another buffer for values where one is too long for the present one. */
+/** Must receive the result of a read by key: lmdb-js replaces its value buffer if a value is too long for it. */
 export function noteValueBuffer(buffer: Buffer): void {
   if (buffer === valueBuffer || (buffer as { readonly isGlobal?: boolean }).isGlobal !== true) return
   valueBuffer = buffer
@@ -166,27 +168,26 @@ export function noteValueBuffer(buffer: Buffer): void {
   valueViews.fill(undefined)
 }
 
-/** Of the bytes where the value at the position of a cursor begins. */
+/** A view that starts with the value at the position of a cursor. */
 export function valueDataView(): DataView {
   return valueData
 }
 
-/** Of what a read by key has returned, after it was noted; undefined for a buffer of its own. */
+/** A view of the result of a read by key, after `noteValueBuffer`; undefined for a separate buffer. */
 export function dataViewOf(buffer: Buffer): DataView | undefined {
   return buffer === valueBuffer ? valueData : undefined
 }
 
-/** Not by the property `length`, as above. */
+/** Not by the property `length`; see above. */
 function newDataView(): DataView {
   return new DataView(valueBuffer.buffer, valueBuffer.byteOffset, valueBuffer.byteLength)
 }
 
-/** The bytes of a value that a read by key has left in the buffer. */
+/** The value that a read by key has left in the buffer. */
 export function borrowedBytes(buffer: Buffer, length: number): Buffer {
   return (buffer === valueBuffer ? valueView(length, 0) : undefined) ?? buffer.subarray(0, length)
 }
 
-/** One for all environments. */
 function sharedKeyBuffer(environment: Environment): Buffer {
   if (keyBuffer !== undefined) return keyBuffer
   keyBuffer = keyBufferOf(environment)

@@ -1,4 +1,4 @@
-/** The only settings of LMDB that are safe. */
+/** The only safe settings of LMDB. */
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -10,20 +10,20 @@ import type { RootDatabase } from './lmdb-js.ts'
 import { type LaidOut, openEntries, openEntriesToRead } from './storage-layout.ts'
 import { markStore } from './store-mark.ts'
 
-/** The longest key that LMDB takes with pages of 4 KiB. */
+/** The longest key that LMDB supports with pages of 4 KiB. */
 export const lmdbKeyBytesMax = 1_978
-/** lmdb-js reads larger values through windows into its memory map; up to here they are copied into one reused buffer. */
+/** lmdb-js maps larger values into memory; up to this size it copies them into a reused buffer. */
 export const lmdbValueBytesMax = 16_777_216 - checksumBytes
 
 const readersMax = 2_048
 const databasesMax = 4
 
 export const environmentSettings = {
-  // A directory named `data.v2` must not be taken for a file.
+  // A directory named `data.v2` must not be treated as a file.
   noSubdir: false,
-  // Else a commit is readable before it is durable, and a process killed with -9 takes its siblings along.
+  // Otherwise a commit is readable before it is durable, and a process killed with -9 takes its siblings along.
   overlappingSync: false,
-  // Else lmdb-js makes a promise that nobody awaits, whose rejection on a full disk ends the process.
+  // Otherwise lmdb-js creates an unawaited promise, whose rejection on a full disk ends the process.
   eventTurnBatching: false,
   maxReaders: readersMax,
   maxDbs: databasesMax,
@@ -31,7 +31,7 @@ export const environmentSettings = {
   encoding: 'binary',
 } as const
 
-/** Opens, or makes, the environment in a directory; alone in the gate, see `open-environment.ts`. */
+/** Opens or creates the environment in a directory. The gate must be held exclusively; see `open-environment.ts`. */
 export async function openLmdb(directory: string): Promise<LaidOut> {
   const root = open(directory, environmentSettings) as unknown as RootDatabase
   return orClosed(root, async () => {
@@ -39,14 +39,17 @@ export async function openLmdb(directory: string): Promise<LaidOut> {
     throwFailedWrites(opened.environment)
     throwFailedWrites(root)
     silenceFailedCommits(opened.environment)
-    await syncDirectoryAside(directory)
-    await syncDirectoryAside(dirname(directory))
+    await syncDirectoryAsync(directory)
+    await syncDirectoryAsync(dirname(directory))
     markStore(directory)
     return opened
   })
 }
 
-/** Opens the environment of an existing store, of this or the earlier layout, and never writes to its data; alone in the gate, too. */
+/**
+ * Opens the environment of an existing store, in the current or the earlier layout, without ever writing to its data. The gate must be held
+ * exclusively.
+ */
 export async function openLmdbToRead(directory: string): Promise<LaidOut> {
   const root = open(directory, { ...environmentSettings, readOnly: true }) as unknown as RootDatabase
   return orClosed(root, async () => openEntriesToRead(root))
@@ -61,7 +64,7 @@ async function orClosed<T>(root: RootDatabase, action: () => Promise<T>): Promis
   }
 }
 
-/** A new file is durable only when its directory is. */
+/** A new file is durable only if its directory is. */
 export function syncDirectory(directory: string): void {
   if (process.platform === 'win32') return
   const descriptor = openSync(directory, 'r')
@@ -72,8 +75,8 @@ export function syncDirectory(directory: string): void {
   }
 }
 
-/** The same while others are served: the disk may have much to write before it, such as the file that a compaction has just made. */
-async function syncDirectoryAside(directory: string): Promise<void> {
+/** Without blocking: the disk may have much to write first, such as the file of a compaction. */
+async function syncDirectoryAsync(directory: string): Promise<void> {
   if (process.platform === 'win32') return
   const opened = await openFile(directory, 'r')
   try {

@@ -1,25 +1,28 @@
-/** About how many entries are between two keys: from the pages that lead to them, of which there are a few, however many entries there are. */
+/**
+ * Estimates the number of entries between two keys from the pages on the paths to them, which takes the same few reads whatever the number of
+ * entries.
+ */
 
-/** Of a page on the way to a key: how many children it has, or a leaf entries, and how many of them are before the key, or lead to what is. */
-export interface PageOnWay {
+/** A page on the path to a key: its number of children (or entries, for a leaf), and how many of these precede the key. */
+export interface PathPage {
   readonly before: number
   readonly count: number
 }
 
 /**
- * `from`, `to`: from the root to the leaf of each key. Within the leaves of the two keys it is exact, and in between as if pages had as many children
- * and entries as those on the two ways have.
+ * `from`, `to`: pages from the root to the leaf of each key. Exact within the leaves of the two keys; in between, pages are assumed to have the
+ * average fanout of those on the two paths.
  */
-export function estimateEntries(from: readonly PageOnWay[], to: readonly PageOnWay[]): number {
+export function estimateEntries(from: readonly PathPage[], to: readonly PathPage[]): number {
   const depth = from.length - 1
   let level = 0
   while (level < depth && beforeAt(from, level) === beforeAt(to, level)) level++
   if (level === depth) return Math.max(0, beforeAt(to, depth) - beforeAt(from, depth))
   let below = 0
-  // As many as are below each child of the pages at the level; behind the one way, and before the other.
+  // The estimated entries below each child of the pages at the level: right of one path, left of the other.
   let each = 1
   for (let at = depth; at > level; at--) {
-    const [own, other] = [from[at] as PageOnWay, to[at] as PageOnWay]
+    const [own, other] = [from[at] as PathPage, to[at] as PathPage]
     const behind = own.count - own.before - (at < depth ? 1 : 0)
     below += (behind + other.before) * each
     each *= Math.max(1, (own.count + other.count) / 2)
@@ -27,6 +30,6 @@ export function estimateEntries(from: readonly PageOnWay[], to: readonly PageOnW
   return Math.round(below + (beforeAt(to, level) - beforeAt(from, level) - 1) * each)
 }
 
-function beforeAt(way: readonly PageOnWay[], level: number): number {
-  return (way[level] as PageOnWay).before
+function beforeAt(way: readonly PathPage[], level: number): number {
+  return (way[level] as PathPage).before
 }

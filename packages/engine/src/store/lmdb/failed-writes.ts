@@ -1,6 +1,6 @@
 /**
- * Makes writes within a transaction throw when LMDB refuses them. lmdb-js ignores the returned error code: a damaged
- * page would end the process by an unhandled rejection, and a refused entry would be acknowledged.
+ * Makes writes within a transaction throw if LMDB refuses them. lmdb-js ignores the returned error code: a damaged page would end the process by an
+ * unhandled rejection, and a refused entry would be acknowledged.
  */
 import type { Bytes } from '../store.ts'
 import { pageDamage } from './entry-checks.ts'
@@ -9,7 +9,7 @@ import type { Environment } from './lmdb-js.ts'
 
 type Writing = Pick<Environment, 'put' | 'remove' | 'getBinaryFast'>
 
-/** LMDB did not write an entry, and did not say why. */
+/** LMDB did not write an entry, without a reason. */
 export class FailedWrite extends Error {
   readonly key: Bytes
 
@@ -18,7 +18,7 @@ export class FailedWrite extends Error {
     this.key = key
   }
 
-  /** What a read of the entry says, once the transaction has ended: the reason where a page is damaged, else this. */
+  /** Must be called after the transaction. Reads the entry for the cause: the error of a damaged page, else this. */
   reason(environment: Environment): unknown {
     try {
       environment.resetReadTxn()
@@ -30,7 +30,7 @@ export class FailedWrite extends Error {
   }
 }
 
-/** Replaces `put` and `remove`, which from then on may only be called inside of transactions. Throws FailedWrite. */
+/** Replaces `put` and `remove`, which may then only be called within transactions. Throws FailedWrite. */
 export function throwFailedWrites(environment: Writing): void {
   const put = environment.put.bind(environment)
   const remove = environment.remove.bind(environment)
@@ -39,12 +39,12 @@ export function throwFailedWrites(environment: Writing): void {
     if (!instruction.isDone) throw new FailedWrite(key)
   }
   environment.put = (key, value, how) => {
-    if (instruction.isKnown) put(key, value, how)
+    if (instruction.isLocated) put(key, value, how)
     else instruction.find(environment, () => put(key, value, how))
     check(key)
   }
   environment.remove = (key) => {
-    if (instruction.isKnown) remove(key)
+    if (instruction.isLocated) remove(key)
     else instruction.find(environment, () => remove(key))
     check(key)
   }

@@ -1,9 +1,7 @@
-/** Explains errors of the file system: what they mean for a store, and what the operator can do about them. */
+/** Explains file system errors to the operator: their meaning for a store, and the remedy. */
 import { codeOf } from './owned-files.ts'
 
-type Told = (path: string, directory: string) => string
-
-const told: Readonly<Record<string, Told>> = {
+const reasons: Readonly<Record<string, (path: string, directory: string) => string>> = {
   ENOENT: (path) => `${path} is not there; check the address of the store, and where symbolic links lead`,
   ENOTDIR: (path) => `a part of the path ${path} is a file and has to be a directory; move it away, or name another`,
   EISDIR: (path) => `${path} is a directory and has to be a file; move it away while no process uses the store`,
@@ -22,11 +20,11 @@ const told: Readonly<Record<string, Told>> = {
   ENFILE: (path) => `${path} cannot be opened, since the system has too many files open; raise its limit`,
 }
 
-/** A sentence without a full stop, which names the path. `directory`: that of the store. */
+/** A sentence without a full stop that names the path. `directory`: of the store. */
 export function reasonOf(error: unknown, directory: string): string {
   if (!(error instanceof Error)) return String(error)
   const path = 'path' in error && typeof error.path === 'string' ? error.path : directory
-  return told[String(codeOf(error))]?.(path, directory) ?? error.message
+  return reasons[String(codeOf(error))]?.(path, directory) ?? error.message
 }
 
 export function ownershipRemedy(directory: string): string {

@@ -1,39 +1,39 @@
-/** Advisory locks on whole files: between processes, and between two openings of a file in one process. */
+/** Advisory locks on entire files, between processes and between two open descriptors in one process. */
 import { close, closeSync, fstatSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { codeOf, makeFile, openWithoutLinks } from './owned-files.ts'
 
-/** The part of fs-native-extensions that is used: OFD locks on Linux, flock on macOS, LockFileEx on Windows. */
+/** The part of fs-native-extensions in use: OFD locks on Linux, flock on macOS, LockFileEx on Windows. */
 interface LockBinding {
-  /** A length of 0 is the whole file, the only length that macOS knows. Throws EAGAIN where another holds the lock. */
+  /** A length of 0 means the entire file, the only length that macOS supports. Throws EAGAIN if the lock is held elsewhere. */
   tryLock(descriptor: number, offset: 0, length: 0, isExclusive: boolean): void
   unlock(descriptor: number, offset: 0, length: 0): void
 }
 
-/** A file that is open to be locked. The operating system releases its lock when the process ends, however it ends. */
+/** An open file to be locked. The operating system releases its lock when the process ends for any reason. */
 export interface LockFile {
   readonly descriptor: number
-  /** False where another opening of the file holds a lock that excludes this one. Throws where the file system has no locks. */
+  /** False if a conflicting lock is held through another descriptor. Throws if the file system does not support locks. */
   tryLock(mode: 'shared' | 'exclusive'): boolean
   unlock(): void
-  /** False where the file was deleted or replaced since it was opened: others then lock another. */
+  /** False if the file was deleted or replaced since it was opened: later openers then lock another file. */
   isInPlace(): boolean
-  /** Releases the lock too. */
+  /** Also releases the lock. */
   close(): void
   /**
-   * The same, but the lock is released soon, and nobody waits for it: the last who closes a deleted file of gigabytes takes seconds, since the
-   * operating system then gives back its pages in memory and its room on the disk.
+   * Like `close`, but asynchronous, with the lock released soon: closing the last descriptor of a deleted file of gigabytes takes seconds, in which
+   * the operating system frees its cached pages and disk space.
    */
-  closeAside(): void
+  closeAsync(): void
 }
 
 const attemptsMax = 10
 let loaded: LockBinding | undefined
 
 /**
- * The prebuilt binary itself, by its place in the package: the package's own loader looks on Alpine Linux for a variant that
- * it does not have, though the one for Linux needs nothing there that musl lacks.
+ * Loads the prebuilt binary by its path in the package: on Alpine Linux the package's loader looks for a variant that does not exist, although the
+ * one for Linux also works with musl.
  */
 function lockBinding(): LockBinding {
   if (loaded !== undefined) return loaded
@@ -48,7 +48,7 @@ function lockBinding(): LockBinding {
   }
 }
 
-/** Opens the file, and makes it if need be: empty, so that a full disk does not matter. */
+/** Opens the file and creates it if needed: empty, so that a full disk does not matter. */
 export function openLockFile(path: string): LockFile {
   const binding = lockBinding()
   for (let attempt = 1; ; attempt += 1) {
@@ -56,13 +56,13 @@ export function openLockFile(path: string): LockFile {
     try {
       return lockFile(binding, path, openWithoutLinks(path, 'write'))
     } catch (error) {
-      // Deleted in between.
+      // The file was deleted in between.
       if (codeOf(error) !== 'ENOENT' || attempt >= attemptsMax) throw error
     }
   }
 }
 
-/** Whether another opening of the file holds it exclusively. Throws where the file cannot be read, with the code of the failure. */
+/** Whether the lock is held exclusively elsewhere. Throws the error of the file system if the file cannot be read. */
 export function isLocked(path: string): boolean {
   const file = openLockFileToRead(path)
   try {
@@ -72,12 +72,12 @@ export function isLocked(path: string): boolean {
   }
 }
 
-/** Opens a file that is there. */
+/** Opens an existing file. */
 export function openLockFileThere(path: string): LockFile {
   return lockFile(lockBinding(), path, openWithoutLinks(path, 'write'))
 }
 
-/** Opens a file that is there, also one that may not be written to: for shared locks only. */
+/** Opens an existing file, possibly read-only, for shared locks only. */
 export function openLockFileToRead(path: string): LockFile {
   return lockFile(lockBinding(), path, openWithoutLinks(path, 'read'))
 }
@@ -101,6 +101,6 @@ function lockFile(binding: LockBinding, path: string, descriptor: number): LockF
       return found !== undefined && found.ino === opened.ino && found.dev === opened.dev
     },
     close: () => closeSync(descriptor),
-    closeAside: () => close(descriptor),
+    closeAsync: () => close(descriptor),
   }
 }

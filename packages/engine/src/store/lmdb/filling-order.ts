@@ -1,4 +1,4 @@
-/** The order in which the changes of a commit are put so that LMDB fills its pages. */
+/** Orders the changes of a commit so that LMDB fills its pages. */
 import { detachBytes } from '../detach-bytes.ts'
 import { type PackedChanges, type PackedRows, packedLengthAt, packedLengthBytes, releaseRows } from '../packed-rows.ts'
 import type { Sequence } from '../sequence.ts'
@@ -6,26 +6,24 @@ import type { Change } from '../store.ts'
 import { bytesBetweenLooks, stepsBetweenLooks } from '../time-slice.ts'
 import { checksumBytes } from './entry-checksum.ts'
 
-/** Changes whose order is worth some thought: fewer hardly fill a page. */
+/** Fewer changes hardly fill a page and are not ordered. */
 export const orderedMin = 100
-/** Of entries that LMDB parts by their number where a page is full: 32 at least are on a page of 4 KiB. */
+/** Size limit of entries for which LMDB splits a full page by their number: a page of 4 KiB then has at least 32. */
 const shortBytesMax = 4_072 / 32 - 10 - checksumBytes
-/** Of 2^32: more than half, so that there is room for the others beside these. */
+/** As a fraction of 2^32: more than half, which leaves room for the late entries. */
 const earlyShare = 0.535 * 2 ** 32
-/** The golden section of 2^32: its multiples are spread evenly, whatever the rhythm in which entries of one kind come. */
+/** The golden section of 2^32: its multiples are evenly distributed, independent of any period in which kinds of entries recur. */
 const goldenSection = 0x9e37_79b9
-/** Changes that are looked at in one piece. */
-const pieceChanges = 512
+const changesPerStep = 512
 
 /**
- * The order of changes that fills pages. LMDB parts a full page in the middle where an entry comes between others, and ascending entries come
- * between those of their kind and those of the next: one by one they would leave half-full pages behind for good. So a little more than half
- * of them are put first, backwards, so that each page that is left holds just the half that was parted off, of their kind; the others then
- * come between them. Long entries are left in their order: LMDB parts pages of few by their size.
- *
- * In pieces, between which others may have their turn.
+ * The order of changes that fills pages. LMDB splits a full page in the middle if an entry is inserted between others, and ascending entries of one
+ * kind lie between those of their kind and of the next: inserted one by one they would leave pages half full forever. So slightly more than half of
+ * them are inserted first, in descending order, so that each remaining page contains only its split-off half, of one kind; the rest then fill the
+ * gaps. Long entries stay in their order: LMDB splits pages of few entries by size.
+ * Yields between steps.
  */
-export function* fillingOrderInPieces(changes: Sequence<Change>): Generator<undefined, Sequence<Change>, undefined> {
+export function* fillingOrder(changes: Sequence<Change>): Generator<undefined, Sequence<Change>, undefined> {
   const early: Change[] = []
   const late: Change[] = []
   const spread = new Spread()
@@ -34,7 +32,7 @@ export function* fillingOrderInPieces(changes: Sequence<Change>): Generator<unde
     const bytes = change.kind === 'put' ? change.key.length + change.value.length : Number.POSITIVE_INFINITY
     if (spread.isEarly(bytes)) early.push(change)
     else late.push(change)
-    if (++seen % pieceChanges === 0) yield
+    if (++seen % changesPerStep === 0) yield
   }
   return early.reverse().concat(late)
 }
@@ -42,16 +40,16 @@ export function* fillingOrderInPieces(changes: Sequence<Change>): Generator<unde
 class Spread {
   private nth = 0
 
-  /** Of the next change, a put of so many bytes. */
+  /** Of the next change, a put of `bytes` bytes. */
   isEarly(bytes: number): boolean {
     this.nth = (this.nth + goldenSection) >>> 0
     return bytes <= shortBytesMax && this.nth < earlyShare
   }
 }
 
-/** Rows that are not made into changes before it is their turn: an order of very many would hold several objects for each. */
+/** The order of packed rows without objects per row, of which there may be very many. */
 interface OrderedRows {
-  /** Pairs of where key and value are: the early ones from the beginning on, the late ones from the end backwards. */
+  /** Pairs of key and value offsets: the early ones from the start, the late ones from the end backwards. */
   readonly places: Uint32Array
   readonly earlyCount: number
 }
@@ -68,18 +66,15 @@ function* ordered(rows: PackedRows): Generator<undefined, OrderedRows, undefined
     places[2 * pair + 1] = valueAt
     keyAt += packedLengthBytes + keyLength
     valueAt += packedLengthBytes + valueLength
-    if (i % pieceChanges === pieceChanges - 1) yield
+    if (i % changesPerStep === changesPerStep - 1) yield
   }
   return { places, earlyCount }
 }
 
-/** What puts a row; `keyAt`, `valueAt`: where the lengths of its key and its value are. Returns the bytes of the value. */
+/** Puts a row and returns the size of its value. `keyAt`, `valueAt`: offsets of the lengths of its key and value. */
 export type PutRow = (rows: PackedRows, keyAt: number, valueAt: number) => number
 
-/**
- * Puts rows, in pieces as `fillingOrderInPieces`; each of `all` by itself, and let go of behind its last row: of very many rows
- * neither their order nor they themselves are held while the others are written.
- */
+/** Puts rows in steps like `fillingOrder`, each element of `all` separately, releasing its memory after its last row. */
 export function* putInFillingOrder({ all }: PackedChanges, put: PutRow): Generator<undefined, void, undefined> {
   let steps = 0
   let bytes = 0

@@ -1,10 +1,10 @@
-/** The free pages of a data file: a tree of lists, by the transaction that freed them. */
+/** Reads the free pages of a data file: a tree of lists, keyed by the transaction that freed the pages. */
 import type { MetaPage } from './data-file.ts'
 import { type WalkContext, walkTree } from './walk-tree.ts'
 
 export const freePagesName = 'the list of free pages'
 
-/** Walks the tree, and hands on every page it lists. */
+/** Walks the tree and passes every listed page to `use`. */
 export function walkFreePages(context: WalkContext, { freePages }: MetaPage, use: (page: number) => void): void {
   const byTransaction = (one: Buffer, other: Buffer): number => {
     if (one.length !== 8 || other.length !== 8) return Buffer.compare(one, other)
@@ -26,7 +26,7 @@ export function walkFreePages(context: WalkContext, { freePages }: MetaPage, use
   )
 }
 
-/** A count, then page numbers; one that is negative tells how many pages in a row begin at the next, and zero is none. */
+/** A count, then page numbers. A negative number is the length of the run that begins at the next page; zero means none. */
 function listedPages({ problem, lastPage }: WalkContext, value: Buffer): number[] {
   const pages: number[] = []
   const count = value.length < 8 ? -1 : Number(value.readBigUInt64LE(0))

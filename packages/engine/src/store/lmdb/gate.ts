@@ -1,10 +1,8 @@
 /**
- * The gate between those who open an LMDB environment and those who commit or close it, over all processes.
- *
- * Opening writes into LMDB's shared lock table without a lock: a transaction number that was read from the file a moment
- * before, and mutexes when nobody else seems to be there. A commit that ended in between would be undone, an environment
- * that was being closed would be left half destroyed. So whoever opens is alone; whoever commits or closes keeps openers
- * out. Reading takes no part.
+ * The gate: mutual exclusion, over all processes, of opening an LMDB environment with commits and closing.
+ * Opening writes into LMDB's shared lock table without a lock: a transaction number read from the file a moment before, and mutexes if no other
+ * process seems to exist. It would undo a commit that ended in between, and destroy an environment that was being closed. Therefore openers are
+ * exclusive, and commits and closings exclude openers. Reads need no gate.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,36 +11,35 @@ import { type LockFile, openLockFile, openLockFileToRead } from './file-lock.ts'
 import { makeDirectoryLikeParent } from './owned-files.ts'
 
 const pollMs = 1
-const pollMsLater = 5
-/** Number of polls at `pollMs` before they become rarer. */
+const pollMsMax = 5
+/** Number of polls at `pollMs` before the interval grows. */
 const polls = 100
 /** How long an opener first blocks new commits while it waits for those in progress; doubled per attempt. */
 const patienceMs = 100
 const patienceMsMax = 5_000
 
 export interface Gate {
-  /** False on a file system that this process cannot write to: it then blocks openers, but is in no registry. */
+  /** False on a file system that this process cannot write to: it then blocks openers, but is not registered. */
   readonly isWritable: boolean
   /** Blocks openers, without waiting; false if one is active. */
   tryEnter(): boolean
-  /** Blocks openers; false if that was not possible within `msMax`. */
+  /** Blocks openers; false if that fails within `msMax`. */
   enter(msMax: number): Promise<boolean>
   /** Like `enter`, but blocks the event loop: for a process that is about to end. */
   enterBlocking(msMax: number): boolean
-  /** Blocks openers, commits and closings; false if that was not possible within `msMax`. */
+  /** Blocks openers, commits and closings; false if that fails within `msMax`. */
   enterAlone(msMax: number): Promise<boolean>
   /** Like `enterAlone`, without waiting. */
   tryEnterAlone(): boolean
   /** Whether the gate is held by `enterAlone` or `tryEnterAlone`. */
   readonly isAlone: boolean
-  /** Leaves the gate, however it was entered. */
   leave(): void
-  /** False if its file was deleted or replaced: later openers of the store then use another gate. */
+  /** False if its file was deleted or replaced, so that later openers use another gate. */
   isInPlace(): boolean
   close(): void
 }
 
-/** For a store on a read-only file system that never had a gate: every process may enter. */
+/** For a store on a read-only file system without a gate: every process may enter. */
 export const alwaysOpenGate: Gate = {
   isWritable: false,
   tryEnter: () => true,
@@ -58,12 +55,11 @@ export const alwaysOpenGate: Gate = {
 
 /** Creates the directory if needed. Each handle of a store has a separate gate. */
 export function openGate(directory: string): Gate {
-  // The turnstile is held briefly on entry, and by an opener until the room is empty: otherwise overlapping commits
-  // could block it forever.
+  // The turnstile is held briefly on entry, and by an opener until the room is empty: otherwise overlapping commits could starve it.
   let { room, turnstile } = openFiles(directory)
   let isAlone = false
 
-  function openAnew(): void {
+  function reopen(): void {
     const files = openFiles(directory)
     close()
     room = files.room
@@ -104,15 +100,14 @@ export function openGate(directory: string): Gate {
         const left = end - performance.now()
         if (left <= 0) return false
         const isEntered = await tryAlone(room, turnstile, Math.min(patience, left))
-        // Locks on files that were deleted since they were opened block no process.
+        // Locks on files deleted since they were opened block no process.
         if (!room.isInPlace() || !turnstile.isInPlace()) {
-          openAnew()
+          reopen()
           continue
         }
         isAlone = isEntered
         if (isEntered) return true
-        // A process that is busy while it holds the gate must not delay the commits of all the rest through this
-        // opener.
+        // Backs off so that a process that is busy while it holds the gate does not delay all other commits through this opener.
         await delay(Math.random() * Math.min(patience, left))
       }
     },
@@ -145,10 +140,7 @@ function openFiles(directory: string): { room: LockFile; turnstile: LockFile } {
   }
 }
 
-/**
- * For a store on a file system that only other processes can write to: the holder blocks openers until it is closed,
- * since LMDB cannot show writers there which pages are being read.
- */
+/** For a store that only other processes can write to: blocks openers until it is closed, since LMDB cannot register readers there. */
 export function openGateToRead(directory: string): Gate {
   const path = join(directory, 'gate')
   if (!existsSync(path)) return alwaysOpenGate
@@ -167,7 +159,7 @@ export function enterAllBlocking(gates: Iterable<Pick<Gate, 'enterBlocking'>>, m
   for (const gate of gates) gate.enterBlocking(Math.max(0, end - performance.now()))
 }
 
-/** Blocks the event loop meanwhile. */
+/** Blocks the event loop. */
 export function pollBlocking(isDone: () => boolean, msMax: number): boolean {
   const end = performance.now() + msMax
   while (!isDone()) {
@@ -177,12 +169,12 @@ export function pollBlocking(isDone: () => boolean, msMax: number): boolean {
   return true
 }
 
-/** The system could wait for a lock, but only in a thread, which nothing can interrupt. */
+/** Polls, since waiting for a lock would need a thread that cannot be interrupted. */
 async function pollUntil(isDone: () => boolean, msMax: number): Promise<boolean> {
   const end = performance.now() + msMax
   for (let count = 0; !isDone(); count += 1) {
     if (performance.now() >= end) return false
-    await delay(count < polls ? pollMs : pollMsLater)
+    await delay(count < polls ? pollMs : pollMsMax)
   }
   return true
 }

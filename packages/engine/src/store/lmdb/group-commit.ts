@@ -6,28 +6,27 @@ import { type CommitCounts, countGroup, newCommitCounts } from '../commit-counts
 import { DamagedEntry } from '../damaged-entry.ts'
 import { readAnew } from '../reads-of-turn.ts'
 import type { Awaitable, Commit, CommitLock, CommitOutcome } from '../store.ts'
-import { applyCommit, applyInSlices, bytesAtOnce, isLarge, tooLarge, WriteTransactionState } from './apply-commit.ts'
+import { applyCommit, applyInSlices, isLarge, syncBytesMax, tooLarge, WriteTransactionState } from './apply-commit.ts'
 import { DeadReaders } from './dead-readers.ts'
 import type { EntryChecks } from './entry-checks.ts'
 import { lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
 import type { Gate } from './gate.ts'
 import { HeldLock } from './held-lock.ts'
-import { KeptTail } from './kept-tail.ts'
+import { TailCache } from './kept-tail.ts'
 import { lastTransaction } from './last-transaction.ts'
 import { pauseWriting } from './lmdb-internals.ts'
 import type { Environment } from './lmdb-js.ts'
-import { type OpenedFiles, ReplacementUnderWay } from './opened-files.ts'
+import { type OpenedFiles, ReplacementInProgress } from './opened-files.ts'
 import { type StorageFailure, StoreRewound, storageFailure } from './storage-failure.ts'
 import { StuckWrites } from './stuck-writes.ts'
 import { writeTransaction } from './write-under-way.ts'
 import type { WriterNote } from './writer-note.ts'
 
-// Applying a group blocks this process and other writers, so groups are bounded. A larger commit forms a group alone,
-// applied in slices.
+// Applying a group blocks this process and other writers, so groups are bounded. A larger commit forms a group of its own, applied in slices.
 const groupCommitsMax = 1_000
 const groupMs = 10
-/** Changes and preconditions, and bytes per unit of work, between two clock checks: a tenth of a millisecond. */
-const workBetweenLooks = 64
+/** Changes, preconditions and units of `bytesOfWork` processed between clock checks: a tenth of a millisecond. */
+const workPerClockCheck = 64
 const bytesOfWork = 4_096
 
 const limits = { keyBytesMax: lmdbKeyBytesMax, valueBytesMax: lmdbValueBytesMax }
@@ -71,7 +70,7 @@ export interface GroupTarget {
   /** Checked before and after each write transaction. */
   readonly files: Pick<OpenedFiles, 'check' | 'checkWritten'>
   /**
-   * After ReplacementUnderWay, outside the gate: makes this process follow, so that commits can proceed. Throws an
+   * After ReplacementInProgress, outside the gate: makes this process follow, so that commits can proceed. Throws an
    * `Error` for the operator.
    */
   readonly followReplacement?: () => Promise<void>
@@ -90,15 +89,15 @@ interface Queue {
   readonly deadReaders: DeadReaders
   readonly stuck: StuckWrites
   readonly counts: CommitCounts
-  readonly keptTail: KeptTail
+  readonly tailCache: TailCache
   fatalFailure: Error | undefined
   sliced: Promise<void> | undefined
-  /** After a failed group: the number of waiting commits to apply again, at most `atOnce` per group. */
-  again: { commits: number; atOnce: number }
+  /** After a failed group: the number of waiting commits to apply again, at most `groupMax` per group. */
+  again: { commits: number; groupMax: number }
 }
 
 const nothing: Commit = { changes: [], preconditions: [] }
-const nothingAgain = { commits: 0, atOnce: 0 }
+const nothingAgain = { commits: 0, groupMax: 0 }
 
 export function openGroupCommit(target: GroupTarget): GroupCommit {
   const { location, closeMsMax = storeClosingMsMax } = target
@@ -110,7 +109,7 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
   const queue = newQueue(stuck)
   let flushing: Promise<void> | undefined
   let isClosed = false
-  let held: HeldLock | undefined
+  let heldLock: HeldLock | undefined
   const follow = followingReplacements(target)
 
   function stuckRefusal(): Error | undefined {
@@ -135,14 +134,14 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
       const { lock } = commit
       if (lock instanceof HeldLock && lock.isHeld) return lock.commit(commit)
       // The lock's holder waits for this commit.
-      if (commit.isReservation === true) held?.release()
+      if (commit.isReservation === true) heldLock?.release()
       // An exception rejects the promise.
       return new Promise((resolve, reject) => enqueue(waitingCommit(commit, resolve, reject)))
     },
     lockCommits: () =>
       new Promise((resolve, refuse) => {
         const grant = (lock: HeldLock): void => {
-          held = lock
+          heldLock = lock
           resolve(lock)
         }
         enqueue(waitingLock(grant, refuse))
@@ -173,13 +172,13 @@ function newQueue(stuck: StuckWrites): Queue {
     deadReaders: new DeadReaders(),
     stuck,
     counts: newCommitCounts(),
-    keptTail: new KeptTail(),
+    tailCache: new TailCache(),
   }
 }
 
 function waitingCommit(commit: Commit, resolve: Waiting['resolve'], reject: Waiting['reject']): Waiting {
   const large = isLarge(commit)
-  // A large one is checked in slices too, when it is the next.
+  // Its checks run in slices too, when it is applied.
   return { commit, bytes: large ? 0 : checkedCommitBytes(commit, limits), isLarge: large, resolve, reject }
 }
 
@@ -297,7 +296,7 @@ async function flushInGate(target: GroupTarget, queue: Queue): Promise<boolean> 
   }
 }
 
-/** True if the store was compacted, and nothing was done: see ReplacementUnderWay. */
+/** True if the store was compacted, and nothing was done: see ReplacementInProgress. */
 async function flushGroup(target: GroupTarget, queue: Queue): Promise<boolean> {
   const { environment, files, note, location, checks, onUnusable } = target
   const attempt: Attempt = { group: [], outcomes: [] }
@@ -319,9 +318,9 @@ async function flushGroup(target: GroupTarget, queue: Queue): Promise<boolean> {
     for (let position = 0; position < group.length; position++)
       settle(group[position] as Waiting, outcomes[position]!, checks)
   } catch (error) {
-    queue.keptTail.forget()
+    queue.tailCache.forget()
     queue.stuck.end()
-    if (error instanceof ReplacementUnderWay) return true
+    if (error instanceof ReplacementInProgress) return true
     const failure = await storageFailure(error, environment, location)
     if (failure.isUnusable) {
       // The next process to open the store decides whether the last commit counts. A further write transaction would
@@ -339,12 +338,12 @@ async function flushGroup(target: GroupTarget, queue: Queue): Promise<boolean> {
 
 /** Fills the group from the queue and applies the valid commits; runs inside a write transaction. */
 function applyGroup(environment: Environment, queue: Queue, attempt: Attempt): Awaitable<void> {
-  const state = new WriteTransactionState(environment, successorOf(environment), queue.keptTail)
+  const state = new WriteTransactionState(environment, successorOf(environment), queue.tailCache)
   const alone = applySmall(environment, queue, attempt, state)
   return alone === undefined ? state.end() : applyAlone(environment, queue, alone, attempt, state)
 }
 
-/** Returns the first commit if it is to be applied alone instead. */
+/** Returns the first commit if it must be applied alone. */
 function applySmall(
   environment: Environment,
   queue: Queue,
@@ -353,15 +352,15 @@ function applySmall(
 ): Waiting | undefined {
   const { group, outcomes } = attempt
   const { waiting, again } = queue
-  const commitsMax = again.commits === 0 ? groupCommitsMax : Math.min(again.commits, again.atOnce)
+  const commitsMax = again.commits === 0 ? groupCommitsMax : Math.min(again.commits, again.groupMax)
   const end = performance.now() + groupMs
   let bytes = 0
   let work = 0
   for (const next of waiting) {
     const isAlone = next.isLarge || next.lock !== undefined
-    const isFull = isAlone || group.length >= commitsMax || bytes + next.bytes > bytesAtOnce
+    const isFull = isAlone || group.length >= commitsMax || bytes + next.bytes > syncBytesMax
     if (isFull && group.length > 0) break
-    if (work >= workBetweenLooks) {
+    if (work >= workPerClockCheck) {
       if (performance.now() > end) break
       work = 0
     }
@@ -377,7 +376,7 @@ function applySmall(
     }
     next.isLarge = true
     if (group.length === 1) return next
-    // It forms the next group, alone.
+    // It will be the next group.
     group.pop()
     break
   }
@@ -391,32 +390,31 @@ async function applyAlone(
   attempt: Attempt,
   state: WriteTransactionState,
 ): Promise<void> {
-  // Until the transaction has ended: earlier, counting entries would count through it.
+  // Until the transaction has ended; before that, a count of entries would include its changes.
   queue.sliced = new Promise((resolve) => {
     attempt.slicesEnd = () => {
       queue.sliced = undefined
       resolve()
     }
   })
-  let own: Commit | undefined = commit
+  let actual: Commit | undefined = commit
   if (lock !== undefined) {
     const holding = lock.hold().then((made) => {
-      own = made
+      actual = made
     })
     await pauseWriting(environment, holding)
   }
   attempt.outcomes.push(
-    own === undefined ? { isCommitted: true } : await applyInSlices(environment, own, limits, state),
+    actual === undefined ? { isCommitted: true } : await applyInSlices(environment, actual, limits, state),
   )
   state.end()
 }
 
 /**
- * One commit that meets a damaged page fails the transaction of its whole group, which LMDB does not let go on. It alone gets the
- * error; those before it, which could be applied, are the next group, and those behind it follow. Where the commit of the
- * transaction failed by damage, in the list of free pages, the group is applied one by one. So a commit is applied twice at
- * most as long as nobody else changes the store, and each attempt answers one at least, or is the last of its group. False
- * where all have to fail.
+ * Handles a failed group so that only the cause is answered with the error. A commit that reads a damaged page fails the entire transaction, which
+ * LMDB cannot continue: it gets the error, the commits before it form the next group, and those after it follow. If the commit of the transaction
+ * failed because of damage in the list of free pages, the group is applied one by one. Unless other processes change the store, a commit is thus
+ * applied at most twice, and each attempt answers at least one commit or is the last of its group. Returns false if all must fail.
  */
 function sparesInnocent(queue: Queue, { group, outcomes }: Attempt, failure: StorageFailure): boolean {
   if (failure.isFatal || group.length === 0) return false
@@ -424,37 +422,36 @@ function sparesInnocent(queue: Queue, { group, outcomes }: Attempt, failure: Sto
     const before = group.slice(0, -1)
     const { length } = before
     queue.waiting = [...before, ...queue.waiting.slice(group.length)]
-    if (length > 0) queue.again = { commits: length, atOnce: length }
+    if (length > 0) queue.again = { commits: length, groupMax: length }
     else takeAgain(queue, 1)
     group.at(-1)?.reject(failure.failed)
     return true
   }
   if (!failure.isDamage || group.length === 1) return false
-  queue.again = { commits: group.length, atOnce: 1 }
+  queue.again = { commits: group.length, groupMax: 1 }
   return true
 }
 
 /** Counts answered commits among those to apply again. */
 function takeAgain(queue: Queue, answered: number): void {
-  const { commits, atOnce } = queue.again
-  queue.again = commits > answered ? { commits: commits - answered, atOnce } : nothingAgain
+  const { commits, groupMax } = queue.again
+  queue.again = commits > answered ? { commits: commits - answered, groupMax } : nothingAgain
 }
 
-/** Even a commit whose precondition failed gets the error: it was checked against changes that were rolled back. */
+/** A commit whose precondition failed gets the error too: it was checked against changes that were rolled back. */
 function failGroup(queue: Queue, group: readonly Waiting[], failure: StorageFailure): void {
   const behind = queue.waiting.slice(group.length)
-  const isWhole = failure.isFatal || group.length === 0
+  const failsAll = failure.isFatal || group.length === 0
   if (failure.isFatal) queue.fatalFailure = failure.undone
-  queue.waiting = isWhole ? [] : behind
+  queue.waiting = failsAll ? [] : behind
   takeAgain(queue, group.length)
   for (const member of group) member.reject(failure.failed)
-  if (isWhole) for (const member of behind) member.reject(failure.undone)
+  if (failsAll) for (const member of behind) member.reject(failure.undone)
 }
 
 /**
- * A program that opens the store without the gate can set LMDB's transaction number back, and the next commit would
- * overwrite those since; so no more is written then. Costs 1 µs per group. Returns the number of the write
- * transaction.
+ * A program that opens the store without the gate can set LMDB's transaction number back, and the next commit would overwrite the commits since; then
+ * nothing more is written. Costs 1 µs per group. Returns the number of the write transaction.
  */
 function successorOf(environment: Environment): number {
   const transaction = environment.getWriteTxnId()

@@ -1,4 +1,4 @@
-/** A lock on commits while it is held: a write transaction of LMDB, which stays open until the holder commits. */
+/** A lock that excludes other commits: a write transaction of LMDB that stays open until the holder commits. */
 import { commitLockMsMax } from '../../limits.ts'
 import type { Commit, CommitLock, CommitOutcome } from '../store.ts'
 
@@ -21,7 +21,7 @@ export class HeldLock implements CommitLock {
     return this.state === 'held'
   }
 
-  /** To be called within the write transaction. Resolves with the commit of the holder; with undefined if it does not commit, or not in time. */
+  /** Must be called within the write transaction. Resolves with the holder's commit, or undefined if it does not commit in time. */
   hold(): Promise<Commit | undefined> {
     if (this.state === 'waiting') {
       this.state = 'held'
@@ -31,7 +31,7 @@ export class HeldLock implements CommitLock {
     return this.ended
   }
 
-  /** The last of the holder, while it holds the lock. */
+  /** The final commit of the holder, while it holds the lock. */
   commit(commit: Commit): Promise<CommitOutcome> {
     return new Promise((resolve, reject) => {
       this.answer = { resolve, reject }
@@ -43,7 +43,7 @@ export class HeldLock implements CommitLock {
     if (this.state !== 'over') this.finish(undefined)
   }
 
-  /** What has become of the commit. */
+  /** Reports the outcome of the commit. */
   resolve(outcome: CommitOutcome): void {
     this.answer?.resolve(outcome)
   }

@@ -1,4 +1,4 @@
-/** The number of the last commit, as the data file has it. */
+/** Reads the number of the last commit from the data file. */
 import { readSync } from 'node:fs'
 import { metaTransactionAt } from './data-file.ts'
 import type { Environment } from './lmdb-js.ts'
@@ -8,7 +8,7 @@ const wordValues = 2 ** 32
 
 let pages = Buffer.alloc(0)
 
-/** Each commit writes one of the two meta pages. LMDB tells the same, with nine other numbers, which takes several times as long. */
+/** Reads the meta pages, which commits write alternately. LMDB's own function also collects nine other numbers, which takes several times as long. */
 export function lastTransaction({ dataFile, env }: Environment): number {
   if (dataFile === undefined) return env.info().lastTxnId
   const { descriptor, pageBytes } = dataFile
@@ -18,7 +18,7 @@ export function lastTransaction({ dataFile, env }: Environment): number {
   return Math.max(numberAt(metaTransactionAt), numberAt(pageBytes + metaTransactionAt))
 }
 
-/** Of a commit among those of all data files: a compaction puts another file in the place of this one, with numbers of its own. */
+/** Identifies a commit across all data files: a compaction replaces the file by one with other transaction numbers. */
 export function nameOfCommit({ dataFile }: Environment, transaction: number): string | undefined {
   return dataFile && `${dataFile.identity} ${transaction}`
 }

@@ -1,9 +1,9 @@
-/** Memory for one page at a time, and for its borrowed entry: at the same place each time, so that views of it are made once. */
+/** A buffer for one page and its borrowed entry at fixed offsets, so that views can be cached. */
 import type { Bytes } from '../store.ts'
 
-/** The page; a key that outlives it; and what is borrowed, the key right before the value. */
+/** The page, a key that outlives it, and the borrowed entry, whose key directly precedes the value. */
 const parts = 4
-/** Buffers that wait to be used again; each snapshot that reads many entries takes one for as long as it is open. */
+/** Unused buffers; each snapshot that reads many entries takes one until it is released. */
 const freeMax = 8
 const free: LeafBuffer[] = []
 
@@ -13,7 +13,7 @@ export class LeafBuffer {
   readonly view: DataView
   readonly page: Uint8Array
   readonly words: Int32Array
-  readonly keptAt: number
+  readonly keyCopyAt: number
   readonly valueAt: number
   private readonly keys: (Buffer | undefined)[] = []
   private readonly values: (Buffer | undefined)[] = []
@@ -25,11 +25,11 @@ export class LeafBuffer {
     this.view = new DataView(memory)
     this.page = new Uint8Array(memory, 0, pageBytes)
     this.words = new Int32Array(memory)
-    this.keptAt = pageBytes
+    this.keyCopyAt = pageBytes
     this.valueAt = (parts - 1) * pageBytes
   }
 
-  /** Views of so many bytes, as Buffers: most of what reads them is compiled for those. */
+  /** Cached views as Buffers, for which most consumers are compiled. */
   key(length: number): Buffer {
     return this.keys[length] ?? this.newView(this.keys, this.valueAt - length, length)
   }
@@ -38,24 +38,24 @@ export class LeafBuffer {
     return this.values[length] ?? this.newView(this.values, this.valueAt, length)
   }
 
-  /** Copies the key at `at`, behind which its value stands, to where both are borrowed from. */
+  /** Copies the key at `at`, directly followed by its value, to the location of the borrowed entry. */
   expose(at: number, keyLength: number, valueLength: number): void {
     const { view, bytes, valueAt } = this
     const end = at + keyLength + valueLength
     const shift = valueAt - keyLength - at
     let from = at
-    // A loop beats a call into the runtime.
+    // Faster than a native call.
     for (; from + 4 <= end; from += 4) view.setInt32(from + shift, view.getInt32(from, true), true)
     for (; from < end; from++) bytes[from + shift] = bytes[from] as number
   }
 
-  /** Copies a key that is in the buffer to where it outlives the page. */
+  /** Copies a key within the buffer to where it outlives the page. */
   keep(at: number, length: number): void {
-    if (at !== this.keptAt) this.bytes.copyWithin(this.keptAt, at, at + length)
+    if (at !== this.keyCopyAt) this.bytes.copyWithin(this.keyCopyAt, at, at + length)
   }
 
   keepBytes(key: Bytes): void {
-    this.bytes.set(key, this.keptAt)
+    this.bytes.set(key, this.keyCopyAt)
   }
 
   private newView(views: (Buffer | undefined)[], at: number, length: number): Buffer {

@@ -1,21 +1,21 @@
-/** A page of the tree at a time, read from the data file into a buffer: its nodes, and what they are in the order of keys. */
+/** Reads branch and leaf pages from the data file into a buffer, and searches their keys. */
 import { readSync } from 'node:fs'
 import type { Bytes } from '../store.ts'
 import { nodeHeaderBytes, pageFlag, pageHeaderBytes } from './data-file.ts'
 import type { LeafBuffer } from './leaf-buffer.ts'
 import { type Fingerprint, fingerprint, type VerifiedPages } from './verified-pages.ts'
-import { isWholeLeaf } from './verify-leaf.ts'
+import { isValidLeaf } from './verify-leaf.ts'
 
-/** Where the numbers of a page's header stand. */
+/** Offsets in a page header. */
 const flagsAt = 18
 const lowerAt = 20
 
 const found: Fingerprint = { one: 0, other: 0 }
 
-/** It throws nothing: what is not as it should be is told by false or undefined. */
+/** Never throws: invalid pages are reported as false or undefined. */
 export class LeafPages {
   readonly buffer: LeafBuffer
-  /** Nodes of the page at hand. */
+  /** Number of nodes in the current page. */
   count = 0
   private readonly file: number
   private readonly verified: VerifiedPages
@@ -26,7 +26,7 @@ export class LeafPages {
     this.buffer = buffer
   }
 
-  /** The pages below a branch; undefined where the page is none. */
+  /** The child pages of a branch; undefined if the page is not a branch. */
   children(page: number): number[] | undefined {
     if (!this.read(page, pageFlag.branch)) return undefined
     const { view } = this.buffer
@@ -39,19 +39,19 @@ export class LeafPages {
     return children
   }
 
-  /** False where the page is not a leaf that is whole, or has entries with pages of their own. */
+  /** False if the page is not a valid leaf, or has values on overflow pages. */
   leaf(page: number): boolean {
     if (!this.read(page, pageFlag.leaf)) return false
     const { verified } = this
     const { words, view, bytes, pageBytes } = this.buffer
     fingerprint(words, pageBytes >> 2, found)
     if (verified.has(page, found)) return true
-    if (!isWholeLeaf(view, bytes, pageBytes, this.count)) return false
+    if (!isValidLeaf(view, bytes, pageBytes, this.count)) return false
     verified.add(page, found)
     return true
   }
 
-  /** False where the page is not what it should be. */
+  /** False if the page is not as expected. */
   read(page: number, flag: number): boolean {
     const { buffer, file } = this
     const { view, page: bytes, pageBytes } = buffer
@@ -68,7 +68,7 @@ export class LeafPages {
     return this.count > 0
   }
 
-  /** Where the nth node begins; -1 where its key is not within the page. */
+  /** Offset of the nth node; -1 if its key is not within the page. */
   node(nth: number): number {
     const { view, pageBytes } = this.buffer
     const at = pageHeaderBytes + view.getUint16(pageHeaderBytes + 2 * nth, true)
@@ -76,7 +76,7 @@ export class LeafPages {
     return at + nodeHeaderBytes + view.getUint16(at + 6, true) > pageBytes ? -1 : at
   }
 
-  /** Of the page at hand, how many keys from the nth on, and those before it, are not behind the key. */
+  /** The number of keys in the current page up to and including `key`, assuming that those before the nth are. */
   countUpTo(key: Bytes, from: number): number {
     let low = from
     let high = this.count
@@ -88,7 +88,7 @@ export class LeafPages {
     return low
   }
 
-  /** Of the leaf at hand, how many keys are before the key: mostly all. */
+  /** The number of keys in the current leaf that precede `key`: usually all. */
   countBelow(key: Bytes): number {
     if (this.order(this.count - 1, key) < 0) return this.count
     let low = 0
@@ -101,7 +101,7 @@ export class LeafPages {
     return low
   }
 
-  /** Of the key of the nth node and the other. */
+  /** Compares the key of the nth node with `key`. */
   order(nth: number, key: Bytes): number {
     const { view, bytes } = this.buffer
     const at = this.node(nth)

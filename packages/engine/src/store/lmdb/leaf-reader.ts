@@ -1,47 +1,47 @@
 /**
- * Reads the entries of a snapshot from the data file, a leaf of the tree at a time, and passes them on or counts them where all of the leaf are whole and in order. A call
- * into the library for each entry takes longer than everything else that is done with most of them: see docs/decisions/0037-leaves-from-the-file.md.
+ * Reads the entries of a snapshot leaf by leaf from the data file, and passes them on or counts them if the leaf is valid. A native call per entry
+ * would take longer than all other work on most of them: see docs/decisions/0037-leaves-from-the-file.md.
  */
 import type { Bytes } from '../store.ts'
 import { treeDepthMax } from './check-tree-header.ts'
 import { nodeHeaderBytes, pageFlag, pageHeaderBytes, type TreeHeader } from './data-file.ts'
 import { checksumBytes } from './entry-checksum.ts'
-import type { PageOnWay } from './estimate-entries.ts'
+import type { PathPage } from './estimate-entries.ts'
 import type { LeafBuffer } from './leaf-buffer.ts'
 import { LeafPages } from './leaf-pages.ts'
 import type { LmdbRange } from './lmdb-range.ts'
 import type { VerifiedPages } from './verified-pages.ts'
 import { isBehind } from './verify-leaf.ts'
 
-/** Why no more entries are passed on: the range is at its end, `use` wants no more, or the cursor has to go on behind the last one. */
+/** Why the iteration ended: the end of the range, `use` or the limit stopped it, or the cursor must continue after the last entry. */
 export type LeafEnd = 'end' | 'stopped' | 'lost'
 
 type LeafUse = (key: Buffer, value: Buffer) => unknown
 
-/** A branch on the way to the leaf at hand: the pages below it, and which of them is the next. */
+/** A branch on the path to the current leaf: its children and the index of the next one. */
 interface Branch {
   readonly children: number[]
   next: number
 }
 
 /**
- * Whatever it does not expect, which may be damage or a long value that has pages of its own, it leaves to the cursor: so it throws nothing.
- * The pages of a snapshot stay as they are while its read transaction lasts, and LMDB writes to the file, not to its memory map.
+ * Leaves everything unexpected, such as damage or values on overflow pages, to the cursor, and therefore never throws. The pages of a snapshot stay
+ * unchanged during its read transaction, and LMDB writes to the file, not to its memory map.
  */
 export class LeafReader {
   readonly buffer: LeafBuffer
   private readonly pages: LeafPages
   private readonly tree: TreeHeader
   private readonly branches: Branch[] = []
-  /** Of the leaf at hand, the next node to be passed on; backwards, the one behind it. */
+  /** Index of the next node of the current leaf; in reverse, one more. */
   private next = 0
-  /** Where in the buffer the key is that was passed on last, and its length. */
+  /** Offset and length of the last key passed on. */
   private lastAt = 0
   private lastLength = 0
-  /** Whether it stands behind that key, or backwards before it; not where `visit` was broken off. */
+  /** Whether the position is directly after that key (before it, in reverse); false if `visit` was aborted. */
   private isInPlace = false
   private isBackwards = false
-  /** Entries that were passed on, or counted, in the last visit. */
+  /** Entries passed on or counted by the last `visit`. */
   visited = 0
 
   constructor(file: number, verified: VerifiedPages, buffer: LeafBuffer, tree: TreeHeader) {
@@ -50,13 +50,12 @@ export class LeafReader {
     this.tree = tree
   }
 
-  /** A copy of the last key that was passed on. */
   get last(): Buffer {
     const { bytes } = this.buffer
     return Buffer.from(bytes.subarray(this.lastAt, this.lastAt + this.lastLength))
   }
 
-  /** Passes on the entries of the range behind its start, as `visitEntries` does; without `use`, counts them. The range is one that goes on after an entry. */
+  /** Like `visitEntries`, for a range that continues after an entry; without `use`, counts the entries. */
   visit(range: LmdbRange, use: LeafUse | undefined): LeafEnd {
     this.visited = 0
     const start = range.start as Bytes
@@ -72,8 +71,8 @@ export class LeafReader {
     return end
   }
 
-  /** The pages from the root to the leaf to which the key belongs; undefined where one of them cannot be read. */
-  wayTo(key: Bytes): readonly PageOnWay[] | undefined {
+  /** The pages on the path from the root to the leaf of the key; undefined if one of them is unreadable. */
+  pathTo(key: Bytes): readonly PathPage[] | undefined {
     this.isInPlace = false
     if (!this.seek(key, false)) return undefined
     const branches = this.branches.map(({ children, next }) => ({ before: next - 1, count: children.length }))
@@ -95,7 +94,7 @@ export class LeafReader {
     }
   }
 
-  /** The same from the last entry to the first: those before the end are outside. */
+  /** In reverse; entries before the end are out of range. */
   private visitBackwards({ end, limit }: LmdbRange, use: LeafUse | undefined): LeafEnd {
     for (;;) {
       const { pages } = this
@@ -110,7 +109,7 @@ export class LeafReader {
     }
   }
 
-  /** Passes on the entries up to the nth; false where `use` wants no more. */
+  /** Passes on the entries before index `stop`; false if `use` stops the iteration. */
   private pass(stop: number, use: LeafUse): boolean {
     for (let nth = this.next; nth < stop; nth++) {
       this.next = nth + 1
@@ -162,10 +161,10 @@ export class LeafReader {
     this.lastLength = this.buffer.view.getUint16(at + 6, true)
   }
 
-  /** The last key, where it outlives the page. */
+  /** Copies the last key to where it outlives the page. */
   private keepLast(): void {
     this.buffer.keep(this.lastAt, this.lastLength)
-    this.lastAt = this.buffer.keptAt
+    this.lastAt = this.buffer.keyCopyAt
   }
 
   private get areAllRead(): boolean {
@@ -179,12 +178,11 @@ export class LeafReader {
     return true
   }
 
-  /** Whether it stands behind the entry of the key. The keys of branches have no checksums: one that is damaged leads to another leaf. */
+  /** Whether the position is directly after the key's entry. A damaged branch key, which has no checksum, leads to another leaf. */
   private followsEntryOf(key: Bytes): boolean {
     return this.next > 0 && this.pages.order(this.next - 1, key) === 0
   }
 
-  /** Of the leaf at hand. */
   private get isFirstBehindLast(): boolean {
     const { bytes, view } = this.buffer
     const at = this.pages.node(0)
@@ -199,18 +197,18 @@ export class LeafReader {
     return isBehind(bytes, this.lastAt, this.lastAt + this.lastLength, from, from + view.getUint16(at + 6, true))
   }
 
-  /** To the first entry of a leaf that is behind the key, if there is one. `isRead`: its entries are read, so that all of the leaf has to be whole. */
+  /** Moves to the first entry after the key, if any. `isRead`: entries will be read, so that the entire leaf must be valid. */
   private seek(key: Bytes, isRead = true): boolean {
     const { buffer, pages, tree, branches } = this
     buffer.keepBytes(key)
-    this.lastAt = buffer.keptAt
+    this.lastAt = buffer.keyCopyAt
     this.lastLength = key.length
     branches.length = 0
     let page = tree.root as number
     while (branches.length < tree.depth - 1) {
       const branch = this.branch(page)
       if (branch === undefined) return false
-      // The first child has no key of its own.
+      // The first child has no key.
       const nth = Math.max(0, pages.countUpTo(key, 1) - 1)
       page = branch.children[nth] as number
       branch.next = nth + 1
@@ -221,10 +219,10 @@ export class LeafReader {
     return true
   }
 
-  /** To the leaf behind the one at hand, which is there; false where it cannot be read. */
+  /** Moves to the next leaf, which must exist; false if it is unreadable. */
   private nextLeaf(): boolean {
     const { branches, tree } = this
-    while (isThrough(branches.at(-1))) branches.pop()
+    while (isExhausted(branches.at(-1))) branches.pop()
     let page = this.child()
     while (branches.length < tree.depth - 1) {
       const branch = this.branch(page)
@@ -236,7 +234,7 @@ export class LeafReader {
     return this.pages.leaf(page)
   }
 
-  /** To the leaf before the one at hand, which is there; false where it cannot be read. */
+  /** Moves to the previous leaf, which must exist; false if it is unreadable. */
   private previousLeaf(): boolean {
     const { branches, tree, pages } = this
     while ((branches.at(-1)?.next ?? 2) <= 1) branches.pop()
@@ -266,6 +264,6 @@ export class LeafReader {
   }
 }
 
-function isThrough(branch: Branch | undefined): boolean {
+function isExhausted(branch: Branch | undefined): boolean {
   return branch !== undefined && branch.next >= branch.children.length
 }

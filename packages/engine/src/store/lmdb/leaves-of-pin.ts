@@ -1,4 +1,4 @@
-/** The leaf reader of a snapshot, where the data file can be read beside LMDB. */
+/** The leaf reader of a snapshot, if the data file can be read directly. */
 import { treeDepthMax } from './check-tree-header.ts'
 import { treeHeader, treeHeaderBytes } from './data-file.ts'
 import { borrowedBytes, noteValueBuffer } from './entry-cursor.ts'
@@ -10,9 +10,9 @@ import type { Pin } from './read-pins.ts'
 import { entriesKeys } from './storage-layout.ts'
 import { VerifiedPages } from './verified-pages.ts'
 
-/** Takes it, so that a range within another does not use the same; null where there is none. To be put back. */
+/** Takes the reader out of the pin, so that nested ranges do not share it; null if there is none. Must be put back. */
 export function takeLeaves(environment: Environment, pin: Pin): LeafReader | null {
-  // Reads of the list of databases would go through a write transaction that is under way.
+  // The list of databases would be read through the write transaction in progress.
   if (isWriting(environment)) return null
   const leaves = pin.leaves === undefined ? openLeaves(environment, pin) : pin.leaves
   pin.leaves = leaves === null ? null : undefined
@@ -24,13 +24,13 @@ export function putBackLeaves(pin: Pin, leaves: LeafReader): void {
   pin.leaves = leaves
 }
 
-/** To be called before the read transaction ends. */
+/** Must be called before the read transaction ends. */
 export function endLeaves(pin: Pin): void {
   if (pin.leaves) giveBack(pin.leaves.buffer)
   pin.leaves = null
 }
 
-/** Where the tree begins is read through the read transaction. */
+/** Reads the root of the tree through the read transaction. */
 function openLeaves({ dataFile, list }: Environment, pin: Pin): LeafReader | null {
   if (dataFile === undefined) return null
   const found = list.getBinaryFast(entriesKeys.checked, pin)

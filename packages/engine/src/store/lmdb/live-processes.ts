@@ -1,7 +1,4 @@
-/**
- * The registry of processes that use an LMDB store: each holds a lock on a file named after its process ID and process
- * namespace.
- */
+/** The registry of processes that use an LMDB store: each holds a lock on a file named after its process ID and process namespace. */
 import { existsSync, readdirSync, readlinkSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from '../../errors.ts'
@@ -9,60 +6,60 @@ import { isLocked, type LockFile, openLockFile } from './file-lock.ts'
 import { codeOf } from './owned-files.ts'
 
 export interface Membership {
-  /** Other processes that use the store, as of the moment of joining. */
+  /** Other processes that used the store at the time of joining. */
   readonly otherPids: readonly number[]
-  /** This process has the store open already, by another handle. */
+  /** Whether this process had the store open already, by another handle. */
   readonly isShared: boolean
-  /** Call it with the gate entered; without it, `keepFile`, and whoever opens next clears the file away. */
+  /** Must be called with the gate entered, or else with `keepFile`, which leaves the file to the next opener to remove. */
   leave(options?: { readonly keepFile: boolean }): void
 }
 
-interface OwnFile {
+interface JoinedFile {
   readonly path: string
   readonly lock: LockFile
   handles: number
 }
 
-/** The store's directory by device and inode, so that two ways to one directory are one. */
-const ownFiles = new Map<string, OwnFile>()
+/** By device and inode of the store's directory, so that different paths to it are equal. */
+const joinedFiles = new Map<string, JoinedFile>()
 
-/** Where a store keeps the files that processes lock; the gate makes it. */
+/** The directory of the files that processes lock; the gate creates it. */
 export function processDirectory(storeDirectory: string): string {
   return join(storeDirectory, 'processes')
 }
 
 /**
- * Call it alone in the gate. Throws an `Error` with a sentence for the operator when a process that cannot be told from this
- * one uses the store: LMDB knows processes by their numbers, and its mutexes know threads by theirs.
+ * Must be called with the gate held exclusively. Throws an `Error` with a sentence for the operator if the store is used by a process that LMDB could
+ * not distinguish from this one: it identifies processes and threads by their numbers.
  */
 export function joinProcesses(directory: string): Membership {
   const { dev, ino } = statSync(directory)
   const key = `${dev}:${ino}`
-  const own = ownFiles.get(key)
-  const otherPids = livePids(directory, own === undefined ? '' : own.path)
-  const joined = own ?? { ...openOwnFile(directory), handles: 0 }
+  const current = joinedFiles.get(key)
+  const otherPids = livePids(directory, current === undefined ? '' : current.path)
+  const joined = current ?? { ...openOwnFile(directory), handles: 0 }
   joined.handles += 1
-  ownFiles.set(key, joined)
+  joinedFiles.set(key, joined)
   return {
     otherPids,
-    isShared: own !== undefined,
+    isShared: current !== undefined,
     leave({ keepFile } = { keepFile: false }) {
       joined.handles -= 1
       if (joined.handles > 0) return
-      ownFiles.delete(key)
-      // On macOS and Linux the order does not matter; on Windows a locked file cannot be removed for good.
+      joinedFiles.delete(key)
+      // Only on Windows does the order matter: a locked file cannot be removed.
       if (!keepFile) rmSync(joined.path, { force: true })
       joined.lock.close()
     },
   }
 }
 
-/** The processes that use a store: this one too, if it does. */
+/** The processes that use a store, possibly including this one. */
 export function processesThere(directory: string): readonly ProcessFile[] {
   return existsSync(directory) ? processFiles(directory).filter(isHeld) : []
 }
 
-/** That of this process, whether it is there or not. */
+/** The file of this process, which need not exist. */
 export function ownProcessFile(directory: string): string {
   return join(directory, fileName(process.pid, pidNamespace()))
 }
@@ -79,7 +76,7 @@ function openOwnFile(directory: string): { path: string; lock: LockFile } {
   }
 }
 
-/** The name says all, since a full disk takes new names, but no content. `namespace` is empty where there is none. */
+/** The name contains all information, since a full disk accepts new names but no content. `namespace` is empty if there is none. */
 function fileName(pid: number, namespace: string): string {
   return namespace === '' ? String(pid) : `${pid}.${namespace}`
 }
@@ -87,7 +84,7 @@ function fileName(pid: number, namespace: string): string {
 export interface ProcessFile {
   readonly path: string
   readonly pid: number
-  /** Empty where it is not known. */
+  /** Empty if unknown. */
   readonly namespace: string
 }
 
@@ -98,7 +95,7 @@ function processFiles(directory: string): ProcessFile[] {
   })
 }
 
-/** Looks at the files of all others, and removes those of processes that are no more. */
+/** Checks the files of other processes, and removes those of ended ones. */
 function livePids(directory: string, ownPath: string): number[] {
   const pids: number[] = []
   for (const file of processFiles(directory)) {
@@ -111,7 +108,7 @@ function livePids(directory: string, ownPath: string): number[] {
   return pids
 }
 
-/** It may be of another user: to read it is enough, and often all that is allowed. */
+/** A file of another user need only be readable, and often is only that. */
 function isHeld({ path, pid, namespace }: ProcessFile): boolean {
   try {
     return isLocked(path)
@@ -130,7 +127,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** In a directory that is everybody's one may not be; what stays there is looked at again by the next, and does no harm. */
+/** Removal may be forbidden in a shared directory; then the next process checks the file again. */
 function removeIfAllowed(path: string): void {
   try {
     rmSync(path, { force: true })
@@ -147,20 +144,20 @@ function refuseStrangers({ path, pid, namespace }: ProcessFile): void {
     throw new Error(
       `another process with the number ${pid} uses it, probably in another container (or this process does, in another thread). ${advice}`,
     )
-  const own = pidNamespace()
-  if (namespace === '' || own === '' || namespace === own) return
+  const thisNamespace = pidNamespace()
+  if (namespace === '' || thisNamespace === '' || namespace === thisNamespace) return
   throw new Error(
     `process ${pid} uses it from another process namespace, probably another container (it holds ${path}). ${advice}`,
   )
 }
 
-/** What numbers of processes and threads are relative to, where the system has such a thing and tells it; else empty. */
+/** The namespace of process and thread numbers; empty if the system has none or does not show it. */
 function pidNamespace(): string {
   if (process.platform !== 'linux') return ''
   try {
     return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? ''
   } catch {
-    // Without /proc there is nothing to compare; equal process numbers are found all the same.
+    // Without /proc nothing can be compared; equal process numbers are still detected.
     return ''
   }
 }

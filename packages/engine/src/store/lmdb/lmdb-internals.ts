@@ -1,14 +1,13 @@
 /**
- * The only file that reads or sets what lmdb-js does not document. Its public interface has none of this:
- * - A cursor (`nativeAddon`): a public range makes a key, a value and two objects per entry, which takes four times as long as the entry itself.
+ * The only file that uses undocumented parts of lmdb-js, which its public interface does not provide:
+ * - A cursor (`nativeAddon`): a public range creates a key, a value and two objects per entry, which takes four times as long as the entry itself.
  * - Whether LMDB refused a write (the word of its instruction): the public functions ignore the error, so that a refused entry would be acknowledged.
- * - Reads beside a write transaction in progress (`writeTxn`): lmdb-js would read through that transaction, whose changes may never be committed.
+ * - Reads during a write transaction (`writeTxn`): lmdb-js would read through that transaction, whose changes may never be committed.
  * - A new read transaction (`_commitReadTxn`): it shows whether LMDB still works after a failed commit, where a write would wait forever.
- * - The end of a write (`startWriting`): lmdb-js prints the stack of a failed commit, beside rejecting the commit with the error.
- * - The buffer of keys, which lmdb-js shows to whatever encodes keys.
- *
- * The version of lmdb-js is pinned. The functions are checked when this file is loaded, and the buffers when they are first used, so that another version
- * stops the server instead of damaging a store; `lmdb-internals.test.ts` checks the behaviour, and `npm run smoke` the other versions of Node.
+ * - The end of a write (`startWriting`): lmdb-js prints the stack of a failed commit in addition to rejecting it with the error.
+ * - The key buffer, which lmdb-js passes to key encoders.
+ * The version of lmdb-js is pinned. Functions are checked when this file is loaded, buffers on first use, so that another version stops the server
+ * instead of damaging a store; `lmdb-internals.test.ts` checks the behaviour, and `npm run smoke` the other versions of Node.
  */
 import * as lmdb from 'lmdb'
 import { assert } from '../../errors.ts'
@@ -18,16 +17,16 @@ import type { Environment } from './lmdb-js.ts'
 /** A cursor that is not closed is never freed. */
 interface NativeFunctions {
   readonly Cursor: new (database: object, transaction: number) => NativeCursor
-  /** Where values are copied to; see `LmdbCursor.value`. */
+  /** The value buffer; see `EntryCursor.value`. */
   readonly globalBuffer: Buffer
-  /** Both return the length of the key, 0 behind the last entry, or the number of an error. */
+  /** Both return the length of the key, 0 at the end, or an error number. */
   position(cursor: number, flags: number, offset: number, keyLength: number, end: number): number
   iterate(cursor: number): number
-  /** Copies the value to the buffer of values, where it fits in. Returns its length, or the number of an error; the key is in the buffer of keys. */
+  /** Copies the value to the value buffer if it fits. Returns its length or an error number. The key is in the key buffer. */
   getByBinary(database: number, keyLength: number, notOfTransaction: number, transaction: number): number
-  /** Throws it. */
+  /** Throws the error with that number. */
   lmdbError(number: number): never
-  /** The next read through the transaction begins it anew. */
+  /** The next read through the transaction renews it. */
   resetTxn(transaction: number): void
 }
 
@@ -58,19 +57,19 @@ for (const name of ['Cursor', 'position', 'iterate', 'getByBinary', 'lmdbError',
 }
 assert(Buffer.isBuffer(native.globalBuffer), 'lmdb-js has its buffer of values')
 
-// Each as a constant: V8 calls these directly, unlike the functions of an object of the library.
+// Separate constants: V8 calls these directly, unlike methods of a native object.
 export const { Cursor, globalBuffer, getByBinary, position, iterate, lmdbError, resetTxn } = native
 
-/** Reads would go through the write transaction in progress, whatever transaction they name. */
+/** During a write transaction, lmdb-js reads through it, whatever transaction is requested. */
 export function isWriting(environment: Environment): boolean {
   const { writeTxn } = internalsOf(environment).env
   return writeTxn !== null && writeTxn !== undefined
 }
 
-/** The statuses of writes that are finished, and of transactions whose callbacks are due. */
+/** Greatest status that is not an error: writes that are finished, and transactions whose callbacks are due. */
 const lastGoodStatus = 2
 
-/** A failed commit is reported to its caller alone: nothing is printed. */
+/** Prevents printing: a failed commit is reported to its caller alone. */
 export function silenceFailedCommits(environment: Pick<Environment, 'put'>): void {
   const { env } = environment as unknown as EnvironmentInternals
   const { startWriting } = env
@@ -80,7 +79,7 @@ export function silenceFailedCommits(environment: Pick<Environment, 'put'>): voi
       return status <= lastGoodStatus ? onStatus(status) : withoutPrinting(() => onStatus(status))
     })
   }
-  // The property of the library is read-only.
+  // The property is read-only.
   Object.defineProperty(env, 'startWriting', { value })
 }
 
@@ -94,7 +93,7 @@ function withoutPrinting<T>(call: () => T): T {
   }
 }
 
-/** Waits within a write transaction; meanwhile reads do not go through it. */
+/** Waits within a write transaction; meanwhile reads bypass it. */
 export async function pauseWriting(environment: Environment, pause: Promise<void>): Promise<void> {
   const { env } = internalsOf(environment)
   const { writeTxn } = env
@@ -106,39 +105,39 @@ export async function pauseWriting(environment: Environment, pause: Promise<void
   }
 }
 
-/** Begins a new read transaction of LMDB, and ends it. Throws where LMDB refuses all transactions. */
+/** Begins and ends a new read transaction. Throws if LMDB refuses all transactions. */
 export function tryReadTransaction(environment: Environment): void {
   environment.resetReadTxn()
   internalsOf(environment)._commitReadTxn()
   environment.useReadTransaction().done()
 }
 
-/** The buffer to which lmdb-js writes the keys of reads; one for all environments. */
+/** The buffer to which lmdb-js writes the keys of reads, shared by all environments. */
 export function keyBufferOf(environment: Environment): Buffer {
   const [found] = keyTargets(environment, () => environment.getBinaryFast(Buffer.of(0)))
   assert(found !== undefined, 'lmdb-js writes the key of a read to its buffer')
   return found
 }
 
-/** lmdb-js sets it in the first word of its instruction when LMDB has followed that. */
+/** LMDB sets this flag in the first word of an instruction when it has executed it. */
 const finishedFlag = 0x1000000
 
-/** The instruction by which lmdb-js has LMDB put or remove an entry within a transaction: one buffer for all of them. */
+/** The instruction by which lmdb-js makes LMDB put or remove an entry within a transaction: a single buffer. */
 export class Instruction {
   private words: Uint32Array | undefined
 
-  get isKnown(): boolean {
+  get isLocated(): boolean {
     return this.words !== undefined
   }
 
-  /** Finds the buffer while `write` puts or removes an entry. */
+  /** Locates the buffer while `write` puts or removes an entry. */
   find(environment: Internal, write: () => unknown): void {
     const [target] = keyTargets(environment, write)
     this.words = target?.uint32
     assert(this.words !== undefined, 'lmdb-js encodes keys into the buffer of its instruction')
   }
 
-  /** LMDB has followed the last one, and did not refuse it. */
+  /** Whether LMDB executed the last instruction, and did not refuse it. */
   get isDone(): boolean {
     return ((this.words as Uint32Array)[0]! & finishedFlag) !== 0
   }

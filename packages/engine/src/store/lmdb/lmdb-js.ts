@@ -1,46 +1,46 @@
-/** The part of lmdb-js that is used. */
+/** Types of the parts of lmdb-js in use. */
 import type { Awaitable, Bytes } from '../store.ts'
 import type { VerifiedPages } from './verified-pages.ts'
 
 export interface ReadTransaction {
-  /** For the library. */
+  /** Native address. */
   readonly address: number
-  /** Holds it once more. */
+  /** Increments the reference count. */
   use(): void
   done(): void
-  /** The other fields are not in the types of lmdb-js: by how many it is held at present. */
+  /** The remaining fields are missing in the types of lmdb-js. */
   readonly refCount: number
-  /** Another one is given out from now on. */
+  /** A newer transaction exists and is used from now on. */
   readonly notCurrent?: boolean
   readonly isDone?: boolean
   readonly isCommitted?: boolean
 }
 
-/** The data file of an environment, open for reading beside LMDB. */
-export interface DataFileBeside {
+/** The data file of an environment, open for reading without LMDB. */
+export interface OpenDataFile {
   readonly descriptor: number
   /** See `identityOfFile`. */
   readonly identity: string
   readonly pageBytes: number
-  /** Made by the first who reads many entries. */
+  /** Created by the first read of many entries. */
   verifiedPages: VerifiedPages | undefined
 }
 
 export interface PutOptions {
-  /** The key is behind all others: pages are filled, instead of split in the middle. */
+  /** The key is greater than all others: pages are filled instead of split in the middle. */
   readonly append: boolean
 }
 
 /**
- * One named database of an environment. lmdb-js declares some of these functions without the options they take.
- * Inside the callback of `childTransaction` every read sees the transaction's own writes.
+ * One named database of an environment. lmdb-js declares some of these functions without their options. Inside the callback of `childTransaction`,
+ * reads see the transaction's writes.
  */
 export interface Environment {
-  /** One buffer, overwritten by the next read. Only its property `length` tells the size of the value: see `borrowedBytes`. */
+  /** Returns a buffer that the next read overwrites. Only its property `length` is the size of the value: see `borrowedBytes`. */
   getBinaryFast(key: Bytes, options?: { transaction: ReadTransaction }): Buffer | undefined
-  /** For the library. */
+  /** Native address. */
   readonly dbAddress: number
-  /** Both only inside the callback of `childTransaction`. They throw FailedWrite. */
+  /** Only inside the callback of `childTransaction`. Both throw FailedWrite. */
   put(key: Bytes, value: Bytes, how?: PutOptions): unknown
   remove(key: Bytes): unknown
   childTransaction<T>(action: () => Awaitable<T>): Promise<T>
@@ -48,18 +48,18 @@ export interface Environment {
   resetReadTxn(): void
   /** The list of the databases of the environment. */
   readonly list: RootDatabase
-  /** Undefined where it is not open. */
-  dataFile?: DataFileBeside | undefined
-  /** Undefined where nobody else can write to it. */
+  /** Undefined if it is not open. */
+  dataFile?: OpenDataFile | undefined
+  /** Undefined if no other process can write. */
   shownCommit?: { ensure(): number } | undefined
   readonly db: { stat(): { entryCount: number } }
-  /** Inside `childTransaction`: the number that the commit will have. */
+  /** Inside `childTransaction`: the number of the pending commit. */
   getWriteTxnId(): number
   readonly env: {
-    /** `lastTxnId`: the number of the last commit, as the file has it. */
+    /** `lastTxnId`: number of the last commit in the file. */
     info(): { lastTxnId: number }
   }
-  /** `lastPageNumber` is of the file, the others are of this database. */
+  /** `lastPageNumber` is of the file, the rest of this database. */
   getStats(): {
     entryCount: number
     pageSize: number
@@ -68,13 +68,13 @@ export interface Environment {
     treeLeafPageCount: number
     overflowPages: number
   }
-  /** Clears the reader slots of processes that are no more; answers how many. */
+  /** Clears the reader slots of ended processes; returns how many. */
   readerCheck(): number
   backup(directory: string, compact: boolean): Promise<void>
   close(): Promise<void>
 }
 
-/** The nameless database of an environment, which lists the named ones. */
+/** The unnamed database of an environment, which lists the named ones. */
 export interface RootDatabase extends Pick<Environment, 'getBinaryFast' | 'put' | 'remove'> {
   putSync(key: Uint8Array, value: Uint8Array): boolean
   transactionSync<T>(action: () => T): T

@@ -1,4 +1,4 @@
-/** Key ranges (from ≤ key < to) as a cursor goes through them, in both directions. */
+/** Key ranges (from ≤ key < to) in the form used by a cursor, in both directions. */
 import { assert } from '../../errors.ts'
 import type { Bytes, KeyRange } from '../store.ts'
 import { lmdbKeyBytesMax } from './environment.ts'
@@ -10,37 +10,37 @@ export interface LmdbRange {
   readonly exclusiveStart: boolean
   readonly inclusiveEnd: boolean
   readonly limit: number
-  /** It goes on after an entry that was checked. */
+  /** It continues after a verified entry. */
   readonly isContinued: boolean
 }
 
-/** Undefined when the range can hold nothing. */
+/** Undefined if the range is empty. */
 export function lmdbRange(range: KeyRange, reverse: boolean, limit: number): LmdbRange | undefined {
   // No key is empty, so an empty lower bound is open and nothing is below an empty upper bound.
   if (range.to?.length === 0 || limit <= 0) return undefined
   const from = checkedBound(range.from?.length === 0 ? undefined : range.from)
   const to = checkedBound(range.to)
   return reverse
-    ? made(to, from, reverse, true, true, limit, false)
-    : made(from, to, reverse, false, false, limit, false)
+    ? newRange(to, from, reverse, true, true, limit, false)
+    : newRange(from, to, reverse, false, false, limit, false)
 }
 
-/** What is left of a range after the key `last`. */
+/** The remainder of a range after the key `last`. */
 export function rangeAfter(range: LmdbRange, last: Bytes, limit: number): LmdbRange | undefined {
-  return limit <= 0 ? undefined : made(last, range.end, range.reverse, true, range.inclusiveEnd, limit, true)
+  return limit <= 0 ? undefined : newRange(last, range.end, range.reverse, true, range.inclusiveEnd, limit, true)
 }
 
-/** The same range, of which so many entries are wanted. */
+/** The same range with another limit. */
 export function withLimit(range: LmdbRange, limit: number): LmdbRange {
   const { start, end, reverse, exclusiveStart, inclusiveEnd, isContinued } = range
-  return made(start, end, reverse, exclusiveStart, inclusiveEnd, limit, isContinued)
+  return newRange(start, end, reverse, exclusiveStart, inclusiveEnd, limit, isContinued)
 }
 
 /**
- * All of them are made here. Made by spreading another, with a limit that is a small integer in the one and infinite in the other, they
- * kept V8 changing the shape of these objects, and giving up on the compilation of whatever reads them: scans took twice as long.
+ * The only place that creates ranges. Ranges created by spreading others, with limits of small integers or infinity, kept changing the hidden class,
+ * so that V8 gave up optimizing functions that read them: scans took twice as long.
  */
-function made(
+function newRange(
   start: Bytes | undefined,
   end: Bytes | undefined,
   reverse: boolean,

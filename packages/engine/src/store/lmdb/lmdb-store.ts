@@ -18,18 +18,17 @@ import type { StorageLayout } from './storage-layout.ts'
 import { StoreSnapshot } from './store-snapshot.ts'
 import { threadAddress } from './thread-address.ts'
 
-/** In errors of commits, which clients see: they are not to know where the files are. */
+/** The location in commit errors, which clients see: it must not reveal where the files are. */
 const nameForClients = 'the database'
 
 export interface LmdbStoreOptions extends StoreOptions {
-  /** The store is only read, as by a copy. One of an earlier version, without checksums, can be opened in no other way. */
+  /** The store is only read, as by a copy. Stores of an earlier version, without checksums, must be opened like this. */
   readonly isReadOnly?: boolean
 }
 
 /**
- * Opens the store in a directory, and makes both if need be. Throws an `Error` for the operator when it cannot. A read of
- * an entry whose checksum does not fit, or which is not at its place, throws DataCorruption; so does a commit whose
- * preconditions read one, and it changes nothing.
+ * Opens the store in a directory, and creates both if needed. Throws an `Error` for the operator on failure. A read of an entry whose checksum does
+ * not match, or which is out of order, throws DataCorruption; so does a commit whose preconditions read one, without changing anything.
  */
 export async function openLmdbStore(directory: string, options: LmdbStoreOptions = {}): Promise<StoreWithBackup> {
   const location = resolve(directory)
@@ -40,11 +39,11 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
   const backups = new Map<Promise<void>, Environment>()
   let closing: Promise<void> | undefined
   const isRead = (former: Environment): boolean => snapshots.some(({ environment }) => environment === former)
-  const isKept = (former: Environment): boolean => isRead(former) || [...backups.values()].includes(former)
-  const replacement = new ReplacementWatch(location, opened, isKept, options.warn ?? process.emitWarning)
+  const isInUse = (former: Environment): boolean => isRead(former) || [...backups.values()].includes(former)
+  const replacement = new ReplacementWatch(location, opened, isInUse, options.warn ?? process.emitWarning)
   const group = options.isReadOnly === true ? readOnly(location) : openGroup(opened, checks, replacement, options)
 
-  /** LMDB counts the entries of a write transaction that is under way: so none is. */
+  /** LMDB's count includes the changes of a write transaction in progress, so wait for its end. */
   async function countedSnapshot(how: SnapshotOptions): Promise<LmdbSnapshot> {
     for (let sliced = group.sliced(); sliced !== undefined; sliced = group.sliced()) await sliced
     assert(closing === undefined, 'a snapshot is made before the store is closed')
@@ -56,7 +55,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
       await group.close()
     } catch (error) {
       snapshots.releaseAll()
-      // Nobody waits for it any more.
+      // No caller is waiting for it any more.
       void group.idle().then(closeRest).catch(process.emitWarning)
       throw error
     }
@@ -70,7 +69,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
   }
 
   return {
-    capabilities: lmdbFacts(location, opened.layout),
+    capabilities: lmdbCapabilities(location, opened.layout),
     snapshot(how) {
       assert(closing === undefined, 'a snapshot is asked for before the store is closed')
       if (how?.isCounted === true) return countedSnapshot(how)
@@ -81,7 +80,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     lockCommits: group.lockCommits,
     counts: group.counts,
     stats: async () => statsWhileOpen(opened.environment, closing),
-    ...snapshots.ofStore,
+    ...snapshots.storeMethods,
     fileBytes: () => environmentStats(opened.environment).bytes,
     async backup(to) {
       assert(closing === undefined, 'a backup is asked for before the store is closed')
@@ -102,8 +101,8 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
 }
 
 function problemOf({ files }: OpenEnvironment, group: GroupCommit): Error | undefined {
-  const ofFiles = files.problem()
-  return ofFiles === undefined ? group.problem() : fatalFailure(ofFiles)
+  const fileProblem = files.problem()
+  return fileProblem === undefined ? group.problem() : fatalFailure(fileProblem)
 }
 
 function backUp(environment: Environment, to: string): Promise<void> {
@@ -111,7 +110,7 @@ function backUp(environment: Environment, to: string): Promise<void> {
   return environment.backup(to, false)
 }
 
-/** Commits go to what is open at present. */
+/** Commits use the current environment. */
 function openGroup(
   opened: OpenEnvironment,
   checks: EntryChecks,
@@ -150,7 +149,7 @@ function readOnly(location: string): GroupCommit {
   }
 }
 
-export function lmdbFacts(location: string, layout: StorageLayout): StoreCapabilities {
+export function lmdbCapabilities(location: string, layout: StorageLayout): StoreCapabilities {
   return {
     kind: 'lmdb',
     location,

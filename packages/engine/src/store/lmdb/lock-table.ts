@@ -1,4 +1,4 @@
-/** LMDB's lock table, `lock.mdb`, open for reading beside LMDB: it has the number of the last commit, from which every read begins. */
+/** LMDB's lock table, `lock.mdb`, read directly: it contains the number of the last commit, from which every read begins. */
 import { closeSync, openSync, readSync } from 'node:fs'
 import { assert } from '../../errors.ts'
 import { magicNumber } from './data-file.ts'
@@ -13,18 +13,21 @@ interface Opened {
   handles: number
 }
 
-/** By device and inode. The system ends all locks that LMDB has on the file when this process closes it for the first time: so it stays open as long as any handle needs them. */
+/**
+ * By device and inode. When this process closes the file for the first time, the system releases all locks that LMDB has on it: so it stays open as
+ * long as any handle needs them.
+ */
 const opened = new Map<string, Opened>()
 
 const bytes = Buffer.alloc(numberBytes)
 
 export interface LockTable {
   lastTransaction(): number
-  /** To be called when LMDB has closed the environment. */
+  /** Must be called after LMDB has closed the environment. */
   close(): void
 }
 
-/** To be called once LMDB has the environment open. */
+/** Must be called while LMDB has the environment open. */
 export function openLockTable(path: string): LockTable {
   const identity = identityOf(path)
   assert(identity !== undefined, 'LMDB has opened its lock table')

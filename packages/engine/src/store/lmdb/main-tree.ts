@@ -1,5 +1,5 @@
-/** Reads the list of databases of a data file, which contains exactly what Ashlar has put there. */
-import { isTailWhole, tailKey } from './appended-tail.ts'
+/** Reads the list of databases of a data file, which contains exactly what Ashlar stores there. */
+import { isTailIntact, tailKey } from './appended-tail.ts'
 import { treeHeaderProblem } from './check-tree-header.ts'
 import { type MetaPage, type Node, nodeFlag, type TreeHeader, treeHeader, treeHeaderBytes } from './data-file.ts'
 import { entriesKeys } from './storage-layout.ts'
@@ -9,25 +9,25 @@ export interface EntriesTree {
   readonly name: string
   readonly tree: TreeHeader
   readonly hasChecksums: boolean
-  /** What was appended last, beside the tree; damaged where it does not fit its checksum. */
+  /** The block appended last, which is outside the tree; damaged if its checksum does not match. */
   readonly tail: 'absent' | 'whole' | 'damaged'
 }
 
 const listName = 'the list of databases'
 
-/** The tree of the entries; undefined where there is none, which is told unless the file is new. */
+/** The tree of the entries; undefined if there is none, which is a problem unless the file is new. */
 export function readMainTree(context: WalkContext, { main, transaction }: MetaPage): EntriesTree | undefined {
-  // Whoever makes a store writes the list in the first transaction.
+  // The list is written by the first transaction of a store.
   if (main.root === undefined && transaction === 0) return undefined
   const found: Omit<EntriesTree, 'tail'>[] = []
   let tail: EntriesTree['tail'] = 'absent'
   let isMarked = false
-  let isKnown = true
+  let hasOnlyExpectedNames = true
   const entry = (key: Buffer, value: Buffer | undefined, node: Node): void => {
     const hasChecksums = key.equals(entriesKeys.checked)
-    if (key.equals(tailKey) && node.flags === 0) tail = value !== undefined && isTailWhole(value) ? 'whole' : 'damaged'
+    if (key.equals(tailKey) && node.flags === 0) tail = value !== undefined && isTailIntact(value) ? 'whole' : 'damaged'
     else if (key.equals(entriesKeys.plain) && node.flags === 0) isMarked = value?.equals(entriesKeys.marker) === true
-    else if (!hasChecksums && !key.equals(entriesKeys.plain)) isKnown = false
+    else if (!hasChecksums && !key.equals(entriesKeys.plain)) hasOnlyExpectedNames = false
     else if (node.flags === nodeFlag.tree && value?.length === treeHeaderBytes) {
       const name = `database ${key.toString('latin1', 0, key.length - 1)}`
       found.push({ name, tree: treeHeader(value), hasChecksums })
@@ -35,7 +35,7 @@ export function readMainTree(context: WalkContext, { main, transaction }: MetaPa
   }
   walkTree(context, main, { name: listName, nodeFlags: nodeFlag.tree, entry })
   const entries = found[0] && { ...found[0], tail }
-  if (entries === undefined || found.length > 1 || !isKnown || entries.hasChecksums !== isMarked) {
+  if (entries === undefined || found.length > 1 || !hasOnlyExpectedNames || entries.hasChecksums !== isMarked) {
     context.problem(`${listName} does not name that of the entries and nothing else; it is damaged, or not Ashlar's`)
     return entries
   }

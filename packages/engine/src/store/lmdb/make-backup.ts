@@ -1,20 +1,17 @@
-/**
- * Makes a backup in a directory. Until it is complete, it cannot be opened as a store, and its directory cannot be used
- * for a new store.
- */
+/** Makes a backup in a directory. Until it is complete, it cannot be opened as a store, and its directory cannot be used for a new store. */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { syncDirectory, syncFile } from './environment.ts'
 import { reasonOf } from './file-failure.ts'
 import { closeFile, codeOf, makeDirectories } from './owned-files.ts'
 
-/** In the directory of a backup, from before anything else is there until the backup is whole and durable. */
+/** Exists in the directory of a backup from before anything else until the backup is complete and durable. */
 const unfinishedName = 'backup.unfinished'
 
 /**
- * `write` puts a `data.mdb` into the directory that it is given, and may put other files beside it, which are removed. The directory of the
- * backup is made if need be. Throws an `Error` for the operator where it holds something, a backup into it is under way or was not finished,
- * and where this one fails: what was written is removed then, and the directory stays marked as that of an unfinished backup.
+ * `write` creates a `data.mdb` in the directory it receives, and possibly other files, which are removed. The directory of the backup is created if
+ * needed. Throws an `Error` for the operator if it is not empty, if another backup into it is in progress or unfinished, and if this one fails: the
+ * written files are removed then, and the directory stays marked as unfinished.
  */
 export async function makeBackup(directory: string, write: (into: string) => Promise<void>): Promise<void> {
   const unfinished = claimDirectory(directory)
@@ -33,13 +30,13 @@ export async function makeBackup(directory: string, write: (into: string) => Pro
   syncDirectory(directory)
 }
 
-/** Throws an `Error` with one sentence where a backup into the directory is not finished. */
+/** Throws an `Error` with one sentence if a backup into the directory is not finished. */
 export function refuseUnfinishedBackup(directory: string): void {
   if (!existsSync(join(directory, unfinishedName))) return
   throw new Error('a backup into it is not finished; delete that directory, and make the backup again')
 }
 
-/** Two backups cannot claim one directory, nor can one begin where a store is being opened: see `checkDataFile`. */
+/** Two backups cannot claim the same directory, nor can one begin while a store is being opened: see `checkDataFile`. */
 function claimDirectory(directory: string): string {
   const firstMade = makeDirectories(directory)
   const unfinished = join(directory, unfinishedName)
@@ -60,7 +57,7 @@ function claimDirectory(directory: string): string {
   return unfinished
 }
 
-/** Down to `directory`, from the one in which the first was made; from `directory` itself where none was. */
+/** From `directory` up to the parent of the first directory made, or `directory` alone if none was. */
 function syncDirectories(directory: string, firstMade: string | undefined): void {
   const last = firstMade === undefined ? resolve(directory) : dirname(resolve(firstMade))
   for (let path = resolve(directory); ; path = dirname(path)) {

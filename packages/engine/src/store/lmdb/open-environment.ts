@@ -25,19 +25,21 @@ import { killIfWriting } from './write-under-way.ts'
 import { WriterNote } from './writer-note.ts'
 
 export interface OpenEnvironment extends LaidOut {
-  /** The current one: see `openReplacement`. */
+  /** The current environment: see `openReplacement`. */
   environment: Environment
   readonly gate: Gate
   /** Undefined if no process can write to the store. */
   readonly note: WriterNote | undefined
   files: OpenedFiles
-  /** If a compacted file has replaced the open one, opens it and returns the former environment; otherwise undefined. Throws like `openEnvironment`. */
+  /**
+   * If a compacted file has replaced the open one, opens it and returns the former environment; otherwise undefined. Throws like `openEnvironment`.
+   */
   openReplacement(): Promise<FormerEnvironment | undefined>
   /** Closes the environment, after all commits; waits a while for openers. */
   close(): Promise<void>
 }
 
-/** The environment of a replaced file: it has the same content, and is to be closed once nothing reads from it. */
+/** The environment of a replaced file with the same content, to be closed after the last read from it. */
 export interface FormerEnvironment {
   readonly environment: Environment
   close(): Promise<void>
@@ -47,8 +49,8 @@ const gatesInUse = new Set<Gate>()
 let isExitWatched = false
 
 /**
- * `isReadOnly`: an existing environment, of this or the earlier layout, whose data is never written. On failure
- * throws an `Error` with one sentence for the operator, and leaves nothing open.
+ * `isReadOnly`: opens an existing environment, of the current or the earlier layout, without ever writing its data. On failure, throws an `Error`
+ * with one sentence for the operator and leaves nothing open.
  */
 export async function openEnvironment(directory: string, isReadOnly: boolean): Promise<OpenEnvironment> {
   try {
@@ -94,8 +96,8 @@ export function gateOf(directory: string, isReadOnly: boolean): Gate {
 }
 
 /**
- * Must be called alone in the gate. Throws an `Error` with a sentence for the operator if another process has the
- * store open in an incompatible way. Undefined if this process can only read.
+ * Must be called with the gate held exclusively. Throws an `Error` with a sentence for the operator if another process has the store open in an
+ * incompatible way. Undefined if this process can only read.
  */
 export async function joinOthers(directory: string, gate: Gate): Promise<Membership | undefined> {
   const processes = processDirectory(directory)
@@ -116,7 +118,7 @@ export async function joinOthers(directory: string, gate: Gate): Promise<Members
   }
 }
 
-/** These processes bypass this gate: their commits could be undone. One that is ending may lose its locks one by one. */
+/** Such processes bypass the gate, and their commits could be undone. A process that is ending may lose its locks one by one. */
 async function refuseUnregistered(directory: string, { otherPids }: Membership): Promise<void> {
   const end = performance.now() + lockLossMsMax
   for (;;) {
@@ -142,10 +144,10 @@ async function openThroughGate(directory: string, gate: Gate, isReadOnly: boolea
     note = gate.isWritable ? new WriterNote(directory) : undefined
     const laidOut = await openAsMember(directory, membership, note, isReadOnly)
     const place = { directory, gate, note, isReadOnly }
-    const beside = openBeside(place, laidOut.environment, gate.isWritable ? holdData(directory) : undefined)
+    const resources = openResources(place, laidOut.environment, gate.isWritable ? holdData(directory) : undefined)
     gate.leave()
     keepUntilExit(gate)
-    return openedEnvironment(place, { ...laidOut, ...beside }, membership)
+    return openedEnvironment(place, { ...laidOut, ...resources }, membership)
   } catch (error) {
     note?.close()
     gate.close()
@@ -154,9 +156,9 @@ async function openThroughGate(directory: string, gate: Gate, isReadOnly: boolea
 }
 
 /**
- * Alone in the gate: no process opens, commits or closes meanwhile, so it must be fast if other processes exist
- * (`membership.otherPids`). The files are checked before LMDB opens them, unless this process already has them open:
- * the check may read `lock.mdb`, and closing that ends LMDB's locks on it.
+ * Must be called with the gate held exclusively: no process opens, commits or closes meanwhile, so it must be fast if there are other processes
+ * (`membership.otherPids`). The files are checked before LMDB opens them, unless this process already has them open: the check may read `lock.mdb`,
+ * and closing that releases LMDB's locks on it.
  */
 async function openAsMember(
   directory: string,
@@ -190,33 +192,33 @@ interface Place {
 }
 
 /** Resources opened along with LMDB. */
-interface Beside {
+interface Resources {
   readonly files: OpenedFiles
-  readonly held: LockFile | undefined
+  readonly lockedData: LockFile | undefined
   readonly lockTable: LockTable | undefined
 }
 
-/** Alone in the gate, once LMDB has the files open. */
-function openBeside(
+/** Must be called with the gate held exclusively, once LMDB has the files open. */
+function openResources(
   { directory, gate, note, isReadOnly }: Place,
   environment: Environment,
-  held: LockFile | undefined,
-): Beside {
+  lockedData: LockFile | undefined,
+): Resources {
   const { pageSize: pageBytes } = environment.getStats()
-  environment.dataFile = held && {
-    descriptor: held.descriptor,
-    identity: identityOfFile(held.descriptor),
+  environment.dataFile = lockedData && {
+    descriptor: lockedData.descriptor,
+    identity: identityOfFile(lockedData.descriptor),
     pageBytes,
     verifiedPages: undefined,
   }
   const files = new OpenedFiles(directory, gate)
   note?.noteFiles(directory)
   // A read-only handle shows the state at its opening.
-  if (note === undefined || isReadOnly) return { files, held, lockTable: undefined }
+  if (note === undefined || isReadOnly) return { files, lockedData, lockTable: undefined }
   const lockTable = openLockTable(join(directory, 'lock.mdb'))
   const openAnother = (): Gate => openGate(processDirectory(directory))
   environment.shownCommit = new ShownCommit({ environment, lockTable, note, files, gate, openGate: openAnother })
-  return { files, held, lockTable }
+  return { files, lockedData, lockTable }
 }
 
 function holdData(directory: string): LockFile | undefined {
@@ -225,31 +227,31 @@ function holdData(directory: string): LockFile | undefined {
 
 function openedEnvironment(
   place: Place,
-  opened: LaidOut & Beside,
+  opened: LaidOut & Resources,
   membership: Membership | undefined,
 ): OpenEnvironment {
   const { directory, gate, note, isReadOnly } = place
-  let beside: Beside = opened
+  let resources: Resources = opened
 
   async function openInPlace(): Promise<FormerEnvironment | undefined> {
     settleReplacement(directory)
     if (!open.files.isReplaced()) return undefined
     makeFile(join(directory, 'lock.mdb'))
-    const held = holdData(directory)
+    const lockedData = holdData(directory)
     const { environment } = isReadOnly ? await openLmdbToRead(directory) : await openLmdb(directory)
-    const former = { environment: open.environment, ...beside }
-    beside = openBeside(place, environment, held)
+    const former = { environment: open.environment, ...resources }
+    resources = openResources(place, environment, lockedData)
     open.environment = environment
-    open.files = beside.files
+    open.files = resources.files
     // Not earlier: a process that finds the former file unlocked may commit to this one.
-    former.held?.unlock()
+    former.lockedData?.unlock()
     return {
       environment: former.environment,
       async close() {
         await former.environment.close()
         former.lockTable?.close()
         // Last, so that LMDB does not release the file, which all other processes wait for.
-        former.held?.closeAside()
+        former.lockedData?.closeAsync()
       },
     }
   }
@@ -261,8 +263,7 @@ function openedEnvironment(
     note,
     files: opened.files,
     async openReplacement() {
-      // A separate gate: a file descriptor's second lock on a file has no effect, and commits of this handle hold the
-      // first.
+      // A separate gate, since this handle's commits may hold its own, and a descriptor's second lock on a file has no effect.
       const alone = openGate(processDirectory(directory))
       try {
         if (await alone.enterAlone(storeOpeningMsMax)) return await openInPlace()
@@ -279,8 +280,8 @@ function openedEnvironment(
       try {
         await closeThroughGate(open.environment, gate, membership)
       } finally {
-        beside.lockTable?.close()
-        beside.held?.close()
+        resources.lockTable?.close()
+        resources.lockedData?.close()
         note?.close()
       }
     },
@@ -305,7 +306,7 @@ async function closeThroughGate(
   }
 }
 
-/** lmdb-js closes open environments when a process exits; that is a closing too, unless a commit blocks it. */
+/** lmdb-js closes open environments on exit, which must not happen during an opening; a commit in progress must not block the exit. */
 function keepUntilExit(gate: Gate): void {
   if (!isExitWatched) process.once('exit', enterGatesForGood)
   isExitWatched = true

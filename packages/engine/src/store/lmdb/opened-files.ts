@@ -10,22 +10,22 @@ const gateProblem =
   "The store's file processes/gate is not the one that was opened: it was moved, deleted or replaced while the store was open, so that " +
   'commits are not kept apart from those who open the store. Stop every process that uses the store, and start them again.'
 
-/** The store was compacted, and commits cannot go on yet: for this process, or another one, has still to open the new file. Nothing was done. */
-export class ReplacementUnderWay extends Error {}
+/** The store was compacted, and this or another process must open the new file before commits can continue. Nothing was done. */
+export class ReplacementInProgress extends Error {}
 
 export class OpenedFiles {
   private readonly directory: string
   private readonly gate: Pick<Gate, 'isInPlace'>
-  /** Their paths are put together once: they are looked at before and after each commit. */
+  /** Paths are computed once: the files are checked before and after each commit. */
   private readonly files: readonly {
     readonly name: string
     readonly path: string
     readonly identity: string | undefined
   }[]
-  /** No process reads a file that this one has replaced: so it stays. */
+  /** Whether no other process reads a replaced file; then this stays true. */
   private isOnlyOne = false
 
-  /** To be made right after the store was opened. */
+  /** Must be created right after the store was opened. */
   constructor(directory: string, gate: Pick<Gate, 'isInPlace'>) {
     this.directory = directory
     this.gate = gate
@@ -35,14 +35,14 @@ export class OpenedFiles {
     })
   }
 
-  /** By a compaction: the file that is open is the one before, and what is in its place holds the same. */
+  /** Whether a compaction has replaced the open file by one with the same content. */
   isReplaced(): boolean {
     const { data, dataBefore } = replacementPaths(this.directory)
     const opened = this.files[0]?.identity
     return opened !== undefined && identityOf(dataBefore) === opened && identityOf(data) !== opened
   }
 
-  /** A sentence that clients may see; undefined where all is as it was, or this process has only to open it again. Costs a few microseconds. */
+  /** A sentence that clients may see; undefined if the files are unchanged, or were replaced by a compaction. Costs a few microseconds. */
   problem(): string | undefined {
     const problem = this.difference()
     return problem === undefined || this.isReplaced() ? undefined : problem
@@ -58,15 +58,15 @@ export class OpenedFiles {
     return this.gate.isInPlace() ? undefined : gateProblem
   }
 
-  /** Before a commit. Throws StoreUnavailable, or ReplacementUnderWay: nothing was done. */
+  /** Must be called before a commit. Throws StoreUnavailable or ReplacementInProgress; nothing was done then. */
   check(): void {
     const problem = this.difference()
-    if (problem !== undefined) throw this.isReplaced() ? new ReplacementUnderWay() : fatalFailure(problem)
-    if (!this.isOnlyOne && !haveAllMoved(this.directory)) throw new ReplacementUnderWay()
+    if (problem !== undefined) throw this.isReplaced() ? new ReplacementInProgress() : fatalFailure(problem)
+    if (!this.isOnlyOne && !haveAllMoved(this.directory)) throw new ReplacementInProgress()
     this.isOnlyOne = true
   }
 
-  /** After a commit, whose changes would be gone with the file. Throws OutcomeUnknown. */
+  /** Must be called after a commit, which is lost if the file is. Throws OutcomeUnknown. */
   checkWritten(): void {
     const problem = this.difference()
     if (problem !== undefined)

@@ -1,4 +1,4 @@
-/** The read transactions that snapshots hold; those of one turn of the event loop share one. */
+/** Read transactions of snapshots. Snapshots of the same event loop turn share one. */
 import { type SharedTurn, sharedTurn } from '../reads-of-turn.ts'
 import { EntryCursor } from './entry-cursor.ts'
 import type { LeafReader } from './leaf-reader.ts'
@@ -6,21 +6,27 @@ import { resetTxn } from './lmdb-internals.ts'
 import type { Environment, ReadTransaction } from './lmdb-js.ts'
 import { failureOfRead } from './storage-failure.ts'
 
-/** A read transaction that a snapshot holds; its cursor is kept for the next range. */
+/** A read transaction held by a snapshot, with its cursor for the next range. */
 export interface Pin {
   readonly transaction: ReadTransaction
-  /** As `performance.now` tells it; of a shared one, that of the first. */
+  /** By `performance.now`; if shared, when the first one began. */
   readonly begunAtMs: number
-  /** The number of a commit that it shows: of the last one before it began, or an earlier one. Undefined if that is not known: the file may have a commit that is not shown yet. */
+  /**
+   * The last commit before the transaction began, or an earlier one, which it shows. Undefined if unknown: the file may have a commit that is not
+   * visible yet.
+   */
   readonly lastCommit: number | undefined
   cursor: EntryCursor | undefined
-  /** For ranges of many entries; null where these cannot be read from the file. */
+  /** For ranges of many entries; null if these cannot be read from the file. */
   leaves?: LeafReader | null | undefined
-  /** Pins that have the same show the same; undefined where it has a transaction of its own. */
+  /** Equal for pins that show the same state; undefined if the transaction is not shared. */
   readonly sharedRead?: SharedRead
 }
 
-/** What the snapshots of an environment share. One object for each environment: an entry of a `WeakMap` for each turn costs as much as the turn's first read. */
+/**
+ * State shared by the snapshots of an environment. One object per environment, since a `WeakMap` entry per turn would cost as much as the turn's
+ * first read.
+ */
 interface EnvironmentReads {
   transaction: ReadTransaction | undefined
   ofTurn: SharedRead | undefined
@@ -38,9 +44,8 @@ function readsOf(environment: Environment): EnvironmentReads {
 }
 
 /**
- * Pins what the store holds now. lmdb-js shares one read transaction in the process and renews it by a timer only: it is reset first, else
- * the snapshot could be older than the call. While nobody else holds it, the library's own function does that, since lmdb-js would set another timer
- * for each snapshot.
+ * Pins the current state. lmdb-js shares one read transaction per process and renews it only by a timer: it is reset first, or else the snapshot
+ * could be older than the call. If it is unused, the native function resets it, since lmdb-js would set another timer for each snapshot.
  */
 export function beginRead(environment: Environment): Pin {
   return beginReadOf(environment, readsOf(environment))
@@ -65,18 +70,18 @@ function usedTransaction(environment: Environment): ReadTransaction {
   }
 }
 
-/** What the snapshots of one turn of the event loop read through; held until the turn is over. */
+/** The read transaction that snapshots of one event loop turn share; held until the turn ends. */
 interface SharedRead {
   readonly turn: SharedTurn
   readonly transaction: ReadTransaction
   readonly begunAtMs: number
   readonly lastCommit: number | undefined
-  /** Of a pin that has ended, for the next one. */
+  /** Left by an ended pin for the next one. */
   cursor: EntryCursor | undefined
   isOver: boolean
 }
 
-/** The same for a read that may show what an earlier one of the turn does, where `shareReads` allows it. */
+/** Like `beginRead`, but may show the state of an earlier read of the same turn, if `shareReads` allows it. */
 export function beginSharedRead(environment: Environment): Pin {
   const turn = sharedTurn()
   if (turn === undefined) return beginRead(environment)
@@ -94,7 +99,7 @@ export function beginSharedRead(environment: Environment): Pin {
   return { transaction, begunAtMs, lastCommit, cursor, sharedRead: read }
 }
 
-/** To be called when nobody reads through the pin any more. */
+/** Must be called after the last read through the pin. */
 export function endRead({ transaction, cursor, sharedRead }: Pin): void {
   if (sharedRead === undefined || sharedRead.isOver || sharedRead.cursor !== undefined) cursor?.close()
   else sharedRead.cursor = cursor
@@ -105,7 +110,7 @@ function endIfStill(reads: EnvironmentReads, read: SharedRead): void {
   if (reads.ofTurn === read) endSharedReadOf(reads)
 }
 
-/** To be called before the environment is closed, too. */
+/** Must also be called before the environment is closed. */
 export function endSharedRead(environment: Environment): void {
   endSharedReadOf(readsOf(environment))
 }
@@ -120,12 +125,12 @@ function endSharedReadOf(reads: EnvironmentReads): void {
   read.transaction.done()
 }
 
-/** lmdb-js gives it out again, and nobody reads through it. */
+/** Whether lmdb-js would reuse it, and no snapshot reads through it. */
 function isFree({ refCount, notCurrent, isDone, isCommitted }: ReadTransaction): boolean {
   return refCount === 0 && notCurrent !== true && isDone !== true && isCommitted !== true
 }
 
-/** Without a pin, with a cursor of the write transaction under way. */
+/** Without a pin, uses a cursor of the current write transaction. */
 export function withCursor<T>(environment: Environment, pin: Pin | undefined, use: (cursor: EntryCursor) => T): T {
   const cursor = pin?.cursor ?? new EntryCursor(environment, pin?.transaction)
   if (pin === undefined) {

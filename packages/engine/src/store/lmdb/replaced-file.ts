@@ -1,6 +1,6 @@
 /**
- * How a compacted file replaces the data file of a store while processes have it open: the names of the files in the
- * directory in the meantime, and what they mean to a process that finds them. See docs/decisions/0024-compaction.md.
+ * The protocol by which a compacted file replaces the data file of a store while processes have it open: the names of the files in the directory
+ * meanwhile, and their meaning. See docs/decisions/0024-compaction.md.
  */
 import { lstatSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,12 +12,12 @@ import { codeOf } from './owned-files.ts'
 export interface ReplacementPaths {
   readonly data: string
   readonly lock: string
-  /** The file that was replaced, and its lock table: links, from just before it happens until no process serves reads of it. */
+  /** Links to the replaced file and its lock table, from just before the replacement until no process serves reads from it. */
   readonly dataBefore: string
   readonly lockBefore: string
-  /** Where the compacted file is written: a store of its own. */
+  /** The directory in which the compacted file is written: a separate store. */
   readonly compacted: string
-  /** Held locked by the process that compacts the store; its presence asks all others to look often. */
+  /** Locked by the compacting process; while it exists, all other processes poll often. */
   readonly announcement: string
 }
 
@@ -32,16 +32,15 @@ export function replacementPaths(directory: string): ReplacementPaths {
   }
 }
 
-/** By device and inode, which a file keeps under any name; undefined where there is none. */
+/** Device and inode, which survive renaming; undefined if there is no file. */
 export function identityOf(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false })
   return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`
 }
 
 /**
- * Held, shared, by each handle of a store on the data file that its reads go to: a replaced file that nobody holds any more is
- * nobody's present. Undefined where a file in use is not replaced: on Windows, on which such a lock would also keep LMDB from the file,
- * and where it is a link.
+ * Locks the data file in shared mode; each handle of a store holds this lock on the file that it reads: a replaced file without locks is in use by no
+ * process. Undefined if replacement is impossible: on Windows, where such a lock would also exclude LMDB, and if the file is a link.
  */
 export function holdDataFile(path: string): LockFile | undefined {
   if (!isReplaceable(path)) return undefined
@@ -56,8 +55,8 @@ export function isReplaceable(path: string): boolean {
 }
 
 /**
- * Call it alone in the gate, before anything is opened. A process that was killed while it replaced the file has done so or not: in
- * between, only the lock table may still be that of the file before, and is then replaced too.
+ * Must be called with the gate held exclusively, before anything is opened. Completes the replacement of a killed process: the data file is replaced
+ * or not, but the lock table may still be that of the replaced file.
  */
 export function settleReplacement(directory: string): void {
   const { data, lock, dataBefore, lockBefore, compacted } = replacementPaths(directory)
@@ -73,7 +72,7 @@ export function settleReplacement(directory: string): void {
   syncDirectory(directory)
 }
 
-/** By one that has its place on the disk already; else by none, and LMDB makes one. */
+/** Moves the prepared lock table, whose disk space is allocated, into place; if it is missing, LMDB creates one. */
 export function replaceLockTable(prepared: string, lock: string): void {
   try {
     renameSync(prepared, lock)
@@ -84,12 +83,12 @@ export function replaceLockTable(prepared: string, lock: string): void {
 }
 
 /**
- * Call it with the store open. Whether no process serves reads of a replaced file any more. Until then nobody may commit to the one in its place: the others
- * would not see it. What it is told by is cleared away then.
+ * Must be called with the store open. Whether no process serves reads from a replaced file any more. Until then commits to the new file are
+ * forbidden, since those reads would miss them. Removes the links to the replaced file afterwards.
  */
 export function haveAllMoved(directory: string): boolean {
   const { data, dataBefore, lockBefore } = replacementPaths(directory)
-  // Linked, but not replaced: who compacted the store was killed in between.
+  // Linked but not replaced: the compacting process was killed in between.
   if (identityOf(dataBefore) === identityOf(data)) return true
   let before: LockFile
   try {
@@ -103,12 +102,12 @@ export function haveAllMoved(directory: string): boolean {
     return false
   }
   try {
-    // In this order: the next compaction begins when the last is gone.
+    // In this order, since the next compaction begins when the data file is gone.
     rmSync(lockBefore, { force: true })
     rmSync(dataBefore, { force: true })
     return true
   } finally {
-    // Whoever else had it open may have closed it already.
-    before.closeAside()
+    // All other processes may have closed it already.
+    before.closeAsync()
   }
 }

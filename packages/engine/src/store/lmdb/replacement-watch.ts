@@ -1,7 +1,4 @@
-/**
- * Makes an open store follow a compaction by another process: it polls from time to time, and often while a compaction
- * is announced.
- */
+/** Makes an open store follow a compaction by another process, by polling: often while a compaction is announced, rarely otherwise. */
 import { existsSync, rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { betweenCompactionLooksMs, compactionLooksMs } from '../../limits.ts'
@@ -13,40 +10,40 @@ import { codeOf, makeFile } from './owned-files.ts'
 import { endSharedRead } from './read-pins.ts'
 import { haveAllMoved, replacementPaths } from './replaced-file.ts'
 
-/** There while the process of the file looks often. */
+/** This file exists while the process polls often. */
 export function readinessOf(processFile: string): string {
   return `${processFile}.ready`
 }
 
 export class ReplacementWatch {
   private readonly opened: OpenEnvironment
-  private readonly isKept: (former: Environment) => boolean
+  private readonly isInUse: (former: Environment) => boolean
   private readonly warn: (message: string) => void
   private readonly directory: string
   private readonly readiness: string
-  /** What was open before a compaction, and is still read. */
+  /** Environments of replaced files that are still being read. */
   private readonly formers = new Set<FormerEnvironment>()
   private timer: NodeJS.Timeout | undefined
   private following: Promise<void> | undefined
   private isReady = false
   private warned: string | undefined
 
-  /** `isKept`: whether a snapshot or a backup reads it. `warn` is told, once for each reason, why a compacted file cannot be opened. */
+  /** `isInUse`: whether a snapshot or a backup reads the environment. `warn` receives each reason why a compacted file cannot be opened once. */
   constructor(
     directory: string,
     opened: OpenEnvironment,
-    isKept: (former: Environment) => boolean,
+    isInUse: (former: Environment) => boolean,
     warn: (message: string) => void,
   ) {
     this.directory = directory
     this.opened = opened
-    this.isKept = isKept
+    this.isInUse = isInUse
     this.warn = warn
     this.readiness = readinessOf(ownProcessFile(processDirectory(directory)))
     if (opened.gate.isWritable && process.platform !== 'win32') this.wait()
   }
 
-  /** Opens the compacted file, or waits a moment for the others to do so. Throws an `Error` for the operator. */
+  /** Opens the compacted file, or waits a moment for other processes to do so. Throws an `Error` for the operator. */
   follow(): Promise<void> {
     if (this.following === undefined && !this.opened.files.isReplaced()) return delay(betweenCompactionLooksMs)
     this.following ??= this.followNow().finally(() => {
@@ -55,7 +52,7 @@ export class ReplacementWatch {
     return this.following
   }
 
-  /** Resolves once what was open before a compaction is closed; nothing may read from it any more. */
+  /** Closes the environments of replaced files; nothing may read from them any more. */
   async close(): Promise<void> {
     clearTimeout(this.timer)
     this.timer = undefined
@@ -71,12 +68,12 @@ export class ReplacementWatch {
 
   private wait(): void {
     const ms = this.isReady ? betweenCompactionLooksMs : compactionLooksMs
-    this.timer = setTimeout(() => void this.lookAndTell(), ms).unref()
+    this.timer = setTimeout(() => void this.pollAndWarn(), ms).unref()
   }
 
-  private async lookAndTell(): Promise<void> {
+  private async pollAndWarn(): Promise<void> {
     try {
-      await this.look()
+      await this.poll()
       this.warned = undefined
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
@@ -87,12 +84,12 @@ export class ReplacementWatch {
     if (this.timer !== undefined) this.wait()
   }
 
-  private async look(): Promise<void> {
+  private async poll(): Promise<void> {
     const { announcement, dataBefore } = replacementPaths(this.directory)
-    this.setReady(existsSync(announcement) && isUnderWay(announcement))
+    this.setReady(existsSync(announcement) && isCompacting(announcement))
     if (this.opened.files.isReplaced()) await this.follow()
     else if (existsSync(dataBefore)) haveAllMoved(this.directory)
-    await this.closeFormers(({ environment }) => !this.isKept(environment))
+    await this.closeFormers(({ environment }) => !this.isInUse(environment))
   }
 
   private setReady(isAnnounced: boolean): void {
@@ -101,18 +98,18 @@ export class ReplacementWatch {
     this.isReady = isAnnounced
   }
 
-  private async closeFormers(isMeant: (former: FormerEnvironment) => boolean): Promise<void> {
-    for (const former of [...this.formers].filter(isMeant)) {
+  private async closeFormers(isSelected: (former: FormerEnvironment) => boolean): Promise<void> {
+    for (const former of [...this.formers].filter(isSelected)) {
       this.formers.delete(former)
-      // Nobody can open its lock table any more: so no gate is needed.
+      // No process can open its lock table any more, so no gate is needed.
       endSharedRead(former.environment)
       await former.close()
     }
   }
 }
 
-/** Whoever announced it holds the file; one that was killed does not. */
-function isUnderWay(announcement: string): boolean {
+/** Whether the announcing process still holds the lock; a killed one does not. */
+function isCompacting(announcement: string): boolean {
   try {
     return isLocked(announcement)
   } catch (error) {

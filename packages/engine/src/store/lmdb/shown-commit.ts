@@ -1,6 +1,7 @@
 /**
- * Keeps reads from showing less than the data file holds. The last step of a commit raises the number in LMDB's lock table from which reads begin. A process
- * that is killed just before that step leaves a commit that its client may find out about, and that reads do not show until somebody writes or opens the store.
+ * Ensures that reads show all that the data file contains. The last step of a commit raises the number in LMDB's lock table at which reads begin. A
+ * process killed just before that step leaves a commit that its client may learn about, but that reads do not show until a process writes or opens
+ * the store.
  */
 import { AshlarError, fatalFailure } from '../../errors.ts'
 import { raiseMsMax, raiseRefusalMs } from '../../limits.ts'
@@ -16,15 +17,15 @@ export interface ShownCommitParts {
   readonly lockTable: LockTable
   readonly note: WriterNote
   readonly files: Pick<OpenedFiles, 'problem'>
-  /** Of the handle of the store, which may be in it. */
+  /** The gate of the store's handle, which may be held. */
   readonly gate: Pick<Gate, 'isAlone'>
-  /** One of its own, to be closed. */
+  /** Opens a separate gate, to be closed by the caller. */
   readonly openGate: () => Gate
 }
 
 export class ShownCommit {
   private readonly parts: ShownCommitParts
-  /** The number that the file and the lock table had in common when they were last compared. */
+  /** The number on which file and lock table agreed when last compared. */
   private shown = -1
   private refusedUntilMs = Number.NEGATIVE_INFINITY
 
@@ -33,9 +34,9 @@ export class ShownCommit {
   }
 
   /**
-   * To be called before a read transaction begins, which then shows every commit that a process has completed, or left behind when it ended. Throws StoreUnavailable
-   * where that is not possible at present. Costs one read of the file while nobody commits. Returns the number of a commit that the
-   * transaction shows: mostly of the last one, but not while that is being completed.
+   * Must be called before a read transaction begins, which then shows every commit that a process has completed, or left behind when it ended. Throws
+   * StoreUnavailable if that is impossible at present. Costs one read of the file unless there are new commits. Returns the number of a commit that
+   * the transaction shows: usually the last one, unless that is being completed.
    */
   ensure(): number {
     const written = lastTransaction(this.parts.environment)
@@ -47,7 +48,7 @@ export class ShownCommit {
     const { note } = this.parts
     if (this.isShown(written)) return
     const pid = note.pid
-    // Whoever has written meanwhile has raised the number first: so it is the process that wrote the last commit.
+    // A process that has written meanwhile has raised the number first; otherwise `pid` wrote the last commit.
     if (this.isShown(written)) return
     const problem = this.parts.files.problem()
     if (problem !== undefined) throw fatalFailure(problem)
@@ -62,18 +63,18 @@ export class ShownCommit {
     return true
   }
 
-  /** Others may be about to do the same: whoever waits for LMDB's write lock gets it, and raises the number, when its holder ends. */
+  /** Other processes may be doing the same: when the holder of LMDB's write lock ends, a waiting process gets the lock and raises the number. */
   private raise(written: number): void {
     const isRefused = performance.now() < this.refusedUntilMs
-    const alone = this.parts.openGate()
+    const raisingGate = this.parts.openGate()
     const isDone = (): boolean => {
-      this.tryToRaise(alone)
+      this.tryToRaise(raisingGate)
       return this.isShown(written)
     }
     try {
       if (pollBlocking(isDone, isRefused ? 0 : raiseMsMax)) return
     } finally {
-      alone.close()
+      raisingGate.close()
     }
     if (!isRefused) this.refusedUntilMs = performance.now() + raiseRefusalMs
     throw new AshlarError(
@@ -83,7 +84,7 @@ export class ShownCommit {
     )
   }
 
-  /** Whoever begins to write sets the number right. Alone in the gate, nobody else holds the lock for that. */
+  /** Beginning a write corrects the number. With the gate held exclusively, no other process holds the lock for that purpose. */
   private tryToRaise(other: Gate): void {
     const { gate, environment } = this.parts
     if (!gate.isAlone && !other.tryEnterAlone()) return

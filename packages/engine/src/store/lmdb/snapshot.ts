@@ -28,7 +28,7 @@ const nothing = Buffer.alloc(0)
 const noRanges: readonly RangeRead[] = []
 const noEntries: ReadAnswer['ranges'] = []
 
-/** Of the tree; `StoreSnapshot` has what was appended last as well. A class, not closures, because each GET makes one. */
+/** Shows the tree only; `StoreSnapshot` adds the tail. A class, not closures, because each GET creates one. */
 export class LmdbSnapshot implements Snapshot {
   readonly openedAtMs: number
   place: number | undefined
@@ -106,7 +106,7 @@ export class LmdbSnapshot implements Snapshot {
     const leaves = takeLeaves(this.environment, pin)
     if (leaves === null) return undefined
     try {
-      const [first, last] = [leaves.wayTo(from), leaves.wayTo(to)]
+      const [first, last] = [leaves.pathTo(from), leaves.pathTo(to)]
       return first === undefined || last === undefined ? undefined : estimateEntries(first, last)
     } finally {
       putBackLeaves(pin, leaves)
@@ -127,19 +127,19 @@ export class LmdbSnapshot implements Snapshot {
       const last: Bytes | undefined = this.scanBatch(rest, results, use, options)
       if (results.length > 0) yield results
       left -= results.length
-      // No cursor lives across batches: releasing a snapshot in the middle of a scan is then harmless.
+      // No cursor survives a batch: releasing a snapshot in the middle of a scan is harmless.
       rest = last === undefined ? undefined : rangeAfter(rest, last, Math.min(batch, left))
       const pause = slice.yieldIfDue()
       if (rest !== undefined && pause !== undefined) await pause
     }
   }
 
-  /** What is not in the tree yet. */
+  /** The block that is not in the tree yet. */
   tail(): Entry | undefined {
     return readTail(this.environment, this.checks, this.requireOpen())
   }
 
-  /** Be it damaged. */
+  /** Also true for a damaged tail. */
   protected hasTail(): boolean {
     return storedTail(this.environment, this.checks, this.requireOpen()) !== undefined
   }
@@ -162,7 +162,7 @@ export class LmdbSnapshot implements Snapshot {
     return this.pin
   }
 
-  /** Read through the transaction that was begun last, which is the pinned one. */
+  /** Uses the transaction begun last, which is the pinned one. */
   protected countEntries(): number {
     return this.environment.db.stat().entryCount
   }
@@ -177,7 +177,7 @@ export class LmdbSnapshot implements Snapshot {
     return entries
   }
 
-  /** Appends the results of one batch; the key after which the scan goes on, or undefined when the range is at its end. */
+  /** Appends the results of one batch; returns the key after which the scan continues, or undefined at the end of the range. */
   private scanBatch<T>(
     range: LmdbRange,
     results: T[],

@@ -1,4 +1,4 @@
-/** Converts errors of the storage to errors that say what happened and whether the store can continue. */
+/** Converts errors of the storage to errors that state what happened and whether the store can continue. */
 import { getSystemErrorMap } from 'node:util'
 import { AshlarError, fatalFailure } from '../../errors.ts'
 import { pageDamage } from './entry-checks.ts'
@@ -11,22 +11,22 @@ const inputOutputError = 5
 const panicError = -30_795
 
 export interface StorageFailure {
-  /** For commits that surely were not made: those that waited behind the transaction that failed, or all of them. */
+  /** For commits that were definitely not made: those waiting behind the failed transaction, or all of them. */
   readonly undone: Error
   /**
-   * For commits of the transaction that failed. A failure that lasts happened while the meta page was written, which alone makes
-   * a transaction count: whether it has reached the disk is not known. After any other failure it surely has not been written.
+   * For commits of the failed transaction. A fatal failure happened while the meta page was written, which alone makes a transaction valid: whether
+   * it reached the disk is unknown. After any other failure it was definitely not written.
    */
   readonly failed: Error
   /** No further commit can succeed. */
   readonly isFatal: boolean
-  /** LMDB refuses everything, reads included, until the environment is closed and opened again. */
+  /** LMDB refuses everything, including reads, until the environment is closed and opened again. */
   readonly isUnusable: boolean
-  /** A page of the file cannot be what it should be: other commits may not meet it. */
+  /** A page of the file is invalid; other commits may not read it. */
   readonly isDamage: boolean
 }
 
-/** What the lock table of LMDB holds does not fit what the file holds. */
+/** The lock table of LMDB contradicts the data file. */
 export class StoreRewound extends Error {}
 
 export async function storageFailure(
@@ -49,7 +49,7 @@ export async function storageFailure(
 
 const reopening = 'It can be used again once it is closed and opened anew, which a server does by itself.'
 
-/** The error of a read that LMDB refuses since the environment is unusable; any other as it is. */
+/** The error of a read that LMDB refuses because the environment is unusable; other errors are returned unchanged. */
 export function failureOfRead(error: unknown): unknown {
   const isUnusable = error instanceof Error && 'code' in error && error.code === panicError
   return isUnusable
@@ -57,7 +57,7 @@ export function failureOfRead(error: unknown): unknown {
     : error
 }
 
-/** Whoever opens the environment next sets the number right; those who have it open read an old state until then. */
+/** The next opener corrects the number; processes that have the environment open read an old state until then. */
 function rewound(location: string): StorageFailure {
   const error = fatalFailure(
     `The storage of ${location} failed to commit: its transaction number was set back, by another program that has opened it ` +
@@ -67,7 +67,7 @@ function rewound(location: string): StorageFailure {
   return { undone: error, failed: error, isFatal: true, isUnusable: false, isDamage: false }
 }
 
-/** What was thrown while the transaction was put together: it was never to be written. */
+/** An error thrown by an action within the transaction, which was never to be written. */
 function ownFault(cause: unknown): StorageFailure {
   const error =
     cause instanceof AshlarError ? cause : new Error(`The storage failed to commit: ${reasonOf(cause)}`, { cause })
@@ -79,13 +79,13 @@ function reasonOf(cause: unknown): string {
   const code = 'code' in cause ? cause.code : undefined
   if (code === noSpaceError) return 'no space is left (disk full)'
   const [name, text] = (typeof code === 'number' ? getSystemErrorMap().get(-code) : undefined) ?? []
-  // In what LMDB itself says of errors of the system are numbers that it never set.
+  // LMDB's messages for system errors contain numbers that it never set.
   if (name === undefined) return cause.message
-  // LMDB calls it so when less was written than asked for, too.
+  // LMDB reports an incomplete write as this error too.
   return `${text} (${name}${code === inputOutputError ? '; is the disk full, or does it fail?' : ''})`
 }
 
-/** lmdb-js rejects with a general error; the true one comes as the rejection of its property `commitError`. */
+/** lmdb-js rejects with a generic error; its property `commitError` rejects with the cause. */
 async function deepestCause(error: unknown): Promise<unknown> {
   if (!(error instanceof Error) || !('commitError' in error)) return error
   try {
@@ -97,9 +97,9 @@ async function deepestCause(error: unknown): Promise<unknown> {
 }
 
 /**
- * A transaction that could not be written (the disk is full) leaves LMDB as it was. One that failed in its very last
- * step makes LMDB refuse all further transactions, and then the writer of lmdb-js waits for ever without an answer. A new
- * read transaction is refused too, and does answer: so it is tried, and never one that is merely used again.
+ * A transaction that could not be written (the disk is full) leaves LMDB unchanged. If its very last step fails, LMDB refuses all further
+ * transactions, and the writer of lmdb-js waits forever. A new read transaction is refused too, but immediately: so one is tried, and never a reused
+ * one.
  */
 function isUsable(environment: Environment): boolean {
   try {

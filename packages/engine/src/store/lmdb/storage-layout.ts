@@ -3,15 +3,15 @@ import type { Environment, RootDatabase } from './lmdb-js.ts'
 
 const entriesName = 'entries.v2'
 const plainEntriesName = 'entries'
-/** LMDB keeps the zero that ends the name. */
+/** LMDB includes the zero that terminates the name. */
 const plainEntriesKey = Buffer.from(`${plainEntriesName}\0`)
-/** An earlier version finds it where it expects its database, and fails to open that instead of making a new one. */
+/** An earlier version finds it in place of its database, and fails to open that instead of creating a new one. */
 const marker = Buffer.from('The entries of this store have checksums; a newer version of Ashlar opens it.')
 
-/** As they stand in the list of databases. */
+/** Keys in the list of databases. */
 export const entriesKeys = { plain: plainEntriesKey, checked: Buffer.from(`${entriesName}\0`), marker } as const
 
-/** `plain`: values without checksums, which are only read. */
+/** `plain`: values without checksums; read-only. */
 export type StorageLayout = 'checked' | 'plain'
 
 export interface LaidOut {
@@ -19,14 +19,14 @@ export interface LaidOut {
   readonly layout: StorageLayout
 }
 
-/** What a range yields is borrowed instead of copied: the buffer of `getBinaryFast`. */
+/** Ranges yield borrowed values instead of copies, from the buffer of `getBinaryFast`. */
 const borrowing = { encode: (value: Uint8Array) => value, decode: (value: Buffer) => value }
 // Closing this database closes the environment.
 const options = { keyEncoding: 'binary', encoding: 'binary', encoder: borrowing, isRoot: true }
 
 /**
- * Opens the entries for reading and writing, and makes them where there are none: in one transaction with the marker, so that
- * a marker without entries is damage, which throws instead of beginning an empty store. Throws where they are plain.
+ * Opens the entries for reading and writing, and creates them if needed, in one transaction with the marker: so a marker without entries is damage,
+ * which throws instead of creating an empty store. Throws if the layout is plain.
  */
 export function openEntries(root: RootDatabase, location: string): LaidOut {
   const environment = root.transactionSync(() => {
@@ -38,7 +38,7 @@ export function openEntries(root: RootDatabase, location: string): LaidOut {
   return { environment, layout: 'checked' }
 }
 
-/** Opens entries of either layout; writes nothing. Throws where there are none. */
+/** Opens entries of either layout without writing. Throws if there are none. */
 export function openEntriesToRead(root: RootDatabase): LaidOut {
   const layout = layoutOf(root)
   if (layout === undefined) throw new Error('it is not a store of Ashlar, or an empty one')
@@ -46,7 +46,7 @@ export function openEntriesToRead(root: RootDatabase): LaidOut {
   return { environment: opened(root, name, { create: false }), layout }
 }
 
-/** Undefined where there are no entries yet. */
+/** Undefined if there are no entries yet. */
 function layoutOf(root: RootDatabase): StorageLayout | undefined {
   const found = root.getBinaryFast(plainEntriesKey)
   if (found === undefined) return undefined

@@ -1,6 +1,6 @@
-/** What readers of an LMDB store see: the tree, and what was appended last among its entries. */
+/** The view of an LMDB store that readers get: the entries of the tree and the tail in key order. */
 import { AshlarError } from '../../errors.ts'
-import { isOfAppended } from '../append.ts'
+import { isAppendedKey } from '../append.ts'
 import type { Bytes, CountedEntries, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions } from '../store.ts'
 import { mayHoldTail } from './appended-tail.ts'
 import { LmdbSnapshot } from './snapshot.ts'
@@ -9,15 +9,15 @@ const nothing = Buffer.alloc(0)
 
 export class StoreSnapshot extends LmdbSnapshot {
   override view<T>(key: Bytes, use: (value: Bytes) => T): T | undefined {
-    const tail = isOfAppended(key) ? this.tailAt(key) : undefined
+    const tail = isAppendedKey(key) ? this.tailAt(key) : undefined
     return tail === undefined ? super.view(key, use) : use(tail)
   }
 
   override read(keys: readonly Bytes[], ranges?: readonly RangeRead[]): ReadAnswer {
     const answer = super.read(keys, ranges)
-    if (!keys.some(isOfAppended)) return answer
+    if (!keys.some(isAppendedKey)) return answer
     const values = keys.map((key, nth) => {
-      return (isOfAppended(key) ? this.tailAt(key) : undefined) ?? answer.values[nth]
+      return (isAppendedKey(key) ? this.tailAt(key) : undefined) ?? answer.values[nth]
     })
     return { values, ranges: answer.ranges }
   }
@@ -91,7 +91,7 @@ export class StoreSnapshot extends LmdbSnapshot {
     return tail !== undefined && Buffer.compare(tail.key, key) === 0 ? tail.value : undefined
   }
 
-  /** Where it is in the range. */
+  /** The tail if it is in the range. */
   private tailIn(range: KeyRange, onDamage?: (error: AshlarError) => void): Entry | undefined {
     if (!mayHoldTail(range)) return undefined
     const { from, to } = range
@@ -107,7 +107,7 @@ export class StoreSnapshot extends LmdbSnapshot {
   }
 }
 
-/** What comes before the key, and behind it, in the order of the walk. */
+/** The parts of the range before and after the key, in scan order. */
 function around({ from, to }: KeyRange, key: Bytes, isReverse: boolean): [KeyRange, KeyRange] {
   const below: KeyRange = { ...(from === undefined ? {} : { from }), to: key }
   const above: KeyRange = { from: Buffer.concat([key, Buffer.of(0)]), ...(to === undefined ? {} : { to }) }

@@ -3,8 +3,8 @@
 const ticks = 10
 
 /**
- * Between `begin` and `end` one waits for the write lock, which cannot be given up. Time is counted in ticks of a timer, so that
- * a process that slept, or was stopped itself, does not blame others.
+ * Between `begin` and `end` a commit waits for the write lock, which cannot be cancelled. Time is counted in ticks of a timer, so that a process that
+ * was suspended itself does not blame other processes.
  */
 export class StuckWrites {
   private readonly timer: NodeJS.Timeout
@@ -12,7 +12,7 @@ export class StuckWrites {
   private waitedTicks: number | undefined
   private waits = 0
 
-  /** `onStuck` is called once in each wait that is longer than `msMax`. */
+  /** `onStuck` is called once in each wait longer than `msMax`. */
   constructor(msMax: number, onStuck: () => void) {
     this.msMax = msMax
     this.timer = setInterval(() => {
@@ -31,7 +31,7 @@ export class StuckWrites {
     this.waitedTicks = undefined
   }
 
-  /** A sentence without a full stop, while it lasts. */
+  /** A sentence without a full stop, while a wait is too long. */
   problem(): string | undefined {
     if (this.waitedTicks === undefined || this.waitedTicks <= ticks) return undefined
     return (
@@ -40,7 +40,7 @@ export class StuckWrites {
     )
   }
 
-  /** Resolves true when `work` ends; false where a single wait in it lasts longer than `closeMsMax`, or has been too long already. */
+  /** Resolves to true when `work` ends; to false if a single wait within it lasts longer than `closeMsMax`, or is already too long. */
   isOverInTime(work: Promise<void>, closeMsMax: number): Promise<boolean> {
     return new Promise((resolve, reject) => {
       let [wait, seenTicks] = [0, 0]

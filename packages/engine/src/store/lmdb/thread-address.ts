@@ -1,4 +1,4 @@
-/** By what a worker thread opens the data file that the main thread has open, and no other that has taken its place. */
+/** Addresses by which worker threads open the data file that the main thread has open, and never one that has replaced it. */
 import { fstatSync } from 'node:fs'
 import type { Environment } from './lmdb-js.ts'
 
@@ -6,7 +6,7 @@ const form = /^lmdb:(.*)\?file=(.*)$/s
 
 export interface ThreadPlace {
   readonly directory: string
-  /** As `identityOfFile` has it; empty where a file in use is never replaced. */
+  /** See `identityOfFile`; empty if a file in use is never replaced. */
   readonly file: string
 }
 
@@ -19,7 +19,7 @@ export function readThreadAddress(address: string): ThreadPlace {
   return { directory, file }
 }
 
-/** By device and inode. */
+/** Device and inode. */
 export function identityOfFile(descriptor: number): string {
   const { dev, ino } = fstatSync(descriptor)
   return `${dev}:${ino}`

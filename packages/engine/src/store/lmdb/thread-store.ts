@@ -1,4 +1,4 @@
-/** A second handle on an LMDB store that this process has open, for a worker thread: it reads, and passes commits on. */
+/** A second handle on an LMDB store that this process has open, for a worker thread: it reads, and forwards commits. */
 import { openSync } from 'node:fs'
 import { join } from 'node:path'
 import { open } from 'lmdb'
@@ -9,7 +9,7 @@ import type { Store } from '../store.ts'
 import { EntryChecks } from './entry-checks.ts'
 import { environmentSettings } from './environment.ts'
 import type { RootDatabase } from './lmdb-js.ts'
-import { lmdbFacts } from './lmdb-store.ts'
+import { lmdbCapabilities } from './lmdb-store.ts'
 import type { LmdbSnapshot } from './snapshot.ts'
 import { openEntriesToRead } from './storage-layout.ts'
 import { StoreSnapshot } from './store-snapshot.ts'
@@ -17,11 +17,11 @@ import { identityOfFile, readThreadAddress } from './thread-address.ts'
 
 /**
  * The main thread keeps the directory open and locked while this handle exists: lmdb-js shares one environment between the threads of a process.
- * `commit`: passes a commit on to the main thread, so that all commits of the process are applied in one queue.
+ * `commit` forwards commits to the main thread, so that all commits of the process use one queue.
  */
 export function openLmdbThreadStore(address: string, commit: Store['commit']): Store {
   const { directory, file } = readThreadAddress(address)
-  // Left to the end of the thread: to close a file ends the POSIX locks that the process has on it.
+  // Never closed, since closing a file would release the POSIX locks that the process has on it.
   const descriptor = openSync(join(directory, 'data.mdb'), 'r')
   const identity = identityOfFile(descriptor)
   if (file !== '' && identity !== file) throw new Error('The data file was replaced meanwhile.')
@@ -32,14 +32,14 @@ export function openLmdbThreadStore(address: string, commit: Store['commit']): S
   const checks = new EntryChecks(layout)
   const snapshots = trackOpenSnapshots<LmdbSnapshot>()
   return {
-    capabilities: lmdbFacts(directory, layout),
+    capabilities: lmdbCapabilities(directory, layout),
     snapshot: (how) => snapshots.add(new StoreSnapshot(environment, checks, snapshots.remove, how)),
     commit,
     counts: newCommitCounts(),
     async stats() {
       throw onlyInMainThread
     },
-    ...snapshots.ofStore,
+    ...snapshots.storeMethods,
     async close() {
       snapshots.releaseAll()
       await root.close()

@@ -1,38 +1,38 @@
-/** Remembers the leaves whose entries were verified, by a fingerprint of all their bytes: one that has the same bytes need not be verified again. */
+/** Remembers verified leaf pages by a fingerprint of their bytes, so that an unchanged page is not verified again. */
 
-/** A power of two, of which each takes eight bytes: with pages of 4 KiB, they are those of 4 GiB. */
-const placesMax = 2 ** 20
+/** A power of two; each slot takes eight bytes. With pages of 4 KiB, they cover 4 GiB. */
+const slotsMax = 2 ** 20
 
-/** Two words, to tell more of the bytes than the checksums of the entries do. */
+/** Two words, which depend on all bytes, unlike the checksums of entries. */
 export interface Fingerprint {
   one: number
   other: number
 }
 
 export class VerifiedPages {
-  /** Of the page at the place of its number. Two zeros where there is none. Memory that is never written to is not taken. */
-  private readonly fingerprints = new Int32Array(2 * placesMax)
+  /** By page number modulo the number of slots; two zeros if empty. Untouched memory is never allocated. */
+  private readonly fingerprints = new Int32Array(2 * slotsMax)
 
   has(page: number, { one, other }: Fingerprint): boolean {
     const { fingerprints } = this
-    const at = placeOf(page)
+    const at = slotOf(page)
     return fingerprints[at] === one && fingerprints[at + 1] === other && (one | other) !== 0
   }
 
   add(page: number, { one, other }: Fingerprint): void {
-    const at = placeOf(page)
+    const at = slotOf(page)
     this.fingerprints[at] = one
     this.fingerprints[at + 1] = other
   }
 }
 
-function placeOf(page: number): number {
-  return 2 * (page % placesMax)
+function slotOf(page: number): number {
+  return 2 * (page % slotsMax)
 }
 
 /**
- * Each word goes into one of four sums by steps that can be undone, so that pages that differ in one word never have the same fingerprint, and others
- * only by chance. The number of the page is among its words. Four, so that the steps of one need not wait for those of another.
+ * Each word is mixed into one of four sums by invertible steps: pages that differ in one word never have the same fingerprint, other pages only by
+ * chance. The words include the page number. Four sums, for parallel execution.
  */
 export function fingerprint(words: Int32Array, count: number, to: Fingerprint): void {
   let a = 1

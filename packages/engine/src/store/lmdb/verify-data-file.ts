@@ -1,7 +1,6 @@
 /**
- * Checks the structure of a store's file without LMDB, which trusts what it reads: every page is reached once and by
- * the right path; keys are in order; counts, long values, free pages, and the checksum of each entry are right. The
- * store must not be written to in the meantime.
+ * Checks the structure of a store's file without LMDB, which trusts what it reads: every page is reached exactly once and by the right path; key
+ * order, counts, long values, free pages, and the checksums of entries are correct. The store must not be written meanwhile.
  */
 import { join } from 'node:path'
 import { appendSpace } from '../append.ts'
@@ -11,23 +10,23 @@ import { DataFile } from './data-file.ts'
 import { checkedLength } from './entry-checksum.ts'
 import { freePagesName, walkFreePages } from './free-pages.ts'
 import { readMainTree } from './main-tree.ts'
-import { own, PageOwners, walkTree } from './walk-tree.ts'
+import { claimPage, PageOwners, walkTree } from './walk-tree.ts'
 
 export interface FileReport {
-  /** Empty when all is well; the first 1,000 otherwise. */
+  /** Empty if the file is valid; otherwise the first 1,000 problems. */
   readonly problems: readonly string[]
-  /** Checksums may be wrong, but nothing else is: LMDB can read the file and finds the right pages. */
+  /** Only checksums are wrong: LMDB can read the file and finds the right pages. */
   readonly isReadable: boolean
-  /** False of a store of an earlier version: then no damage of values can be seen. */
+  /** False for a store of an earlier version, in which damage of values is undetectable. */
   readonly hasChecksums: boolean
   readonly entries: number
-  /** Of the file, with those that are free. */
+  /** All pages of the file, including free ones. */
   readonly pages: number
 }
 
 const problemsMax = 1_000
 
-/** `nameOf`: what the entry under a key is to people. Throws an `Error` for the operator where the file cannot be looked at at all. */
+/** `nameOf` names the entry of a key in messages. Throws an `Error` for the operator if the file is unreadable. */
 export function verifyDataFile(directory: string, nameOf: (key: Bytes) => string): FileReport {
   const file = new DataFile(join(directory, 'data.mdb'))
   try {
@@ -52,7 +51,7 @@ function verifyFile(file: DataFile, nameOf: (key: Bytes) => string): FileReport 
   const pages = Math.floor(file.bytes / pageBytes)
   const owners = new PageOwners(Math.min(pages, lastPage + 1))
   const context = { file, pageBytes, lastPage, transaction, owners, problem }
-  walkFreePages(context, meta, (page) => own(context, page, freePagesName))
+  walkFreePages(context, meta, (page) => claimPage(context, page, freePagesName))
   let entries = 0
   let damagedEntries = 0
   const named = readMainTree(context, meta)
@@ -72,8 +71,8 @@ function verifyFile(file: DataFile, nameOf: (key: Bytes) => string): FileReport 
       },
     })
   }
-  const { count, first } = owners.untaken(lastPage)
-  // Where a page cannot be read, those below it are nobody's.
+  const { count, first } = owners.unowned(lastPage)
+  // If a page is unreadable, the pages below it have no known owner.
   if (found === damagedEntries && count > 0)
     problem(`${count} pages belong to nothing${first === undefined ? '' : `, the first of them is ${first}`}`)
   const hasChecksums = named?.hasChecksums ?? true

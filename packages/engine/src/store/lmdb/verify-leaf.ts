@@ -1,9 +1,9 @@
-/** Verifies a leaf page: its nodes lie within it, their checksums fit, and their keys are in order. */
+/** Verifies a leaf page: bounds of nodes, checksums and key order. */
 import { nodeHeaderBytes, pageHeaderBytes } from './data-file.ts'
 import { checksumBytes, checksumWithin } from './entry-checksum.ts'
 
-/** False also where a value has pages of its own. `count`: of its nodes, whose places stand within the page. */
-export function isWholeLeaf(view: DataView, bytes: Uint8Array, pageBytes: number, count: number): boolean {
+/** Also false if a value is on overflow pages. `count`: number of nodes; their offsets must be within the page. */
+export function isValidLeaf(view: DataView, bytes: Uint8Array, pageBytes: number, count: number): boolean {
   let before = 0
   let beforeEnd = 0
   for (let nth = 0; nth < count; nth++) {
@@ -21,7 +21,7 @@ export function isWholeLeaf(view: DataView, bytes: Uint8Array, pageBytes: number
   return true
 }
 
-/** Whether a key stands behind another in the order of keys; an empty one is before all. */
+/** Whether a key is greater than another; an empty key precedes all. */
 export function isBehind(bytes: Uint8Array, from: number, end: number, before: number, beforeEnd: number): boolean {
   const length = end - from
   const lengthBefore = beforeEnd - before

@@ -1,4 +1,4 @@
-/** The structural check of an LMDB store that no process has open, and that none can open in the meantime. */
+/** Checks the structure of an LMDB store that no process has open, and that none can open meanwhile. */
 import { storeOpeningMsMax } from '../../limits.ts'
 import type { Bytes } from '../store.ts'
 import { checkPresence } from './check-data-file.ts'
@@ -7,10 +7,7 @@ import type { Gate } from './gate.ts'
 import { checkIsStore, gateOf, joinOthers } from './open-environment.ts'
 import { type FileReport, verifyDataFile } from './verify-data-file.ts'
 
-/**
- * `nameOf`: what the entry under a key is to people. Throws an `Error` for the operator where there is no such file, or it cannot be
- * looked at.
- */
+/** `nameOf` names the entry of a key in messages. Throws an `Error` for the operator if there is no such file, or it is unreadable. */
 export async function verifyLmdbFile(
   directory: string,
   nameOf: (key: Bytes) => string,

@@ -1,4 +1,4 @@
-/** Walks one tree of a data file from its root, and reports contradictions; never fails on any bytes. */
+/** Walks one tree of a data file from its root, and reports contradictions; never throws, whatever the content. */
 import { treeDepthMax } from './check-tree-header.ts'
 import {
   type DataFile,
@@ -16,52 +16,52 @@ export interface WalkContext {
   readonly file: DataFile
   readonly pageBytes: number
   readonly lastPage: number
-  /** Of the meta page: no page is younger. */
+  /** Transaction of the meta page; no page is newer. */
   readonly transaction: number
   readonly owners: PageOwners
   problem(text: string): void
 }
 
-/** What each page of the file belongs to. */
+/** Records the owner of each page of the file. */
 export class PageOwners {
   private readonly names: string[] = ['nothing']
-  private readonly ofPage: Uint8Array
-  /** Taken, and behind the end of the file. */
-  private behind = 0
+  private readonly ownerByPage: Uint8Array
+  /** Number of claimed pages past the end of the file. */
+  private pastEnd = 0
 
   constructor(pages: number) {
-    this.ofPage = new Uint8Array(pages)
+    this.ownerByPage = new Uint8Array(pages)
   }
 
-  /** Those from 2 to `lastPage` that nothing has taken: how many, and the first of those within the file. */
-  untaken(lastPage: number): { readonly count: number; readonly first: number | undefined } {
-    let count = Math.max(0, lastPage + 1 - this.ofPage.length - this.behind)
+  /** Pages from 2 to `lastPage` without an owner: their number, and the first one within the file. */
+  unowned(lastPage: number): { readonly count: number; readonly first: number | undefined } {
+    let count = Math.max(0, lastPage + 1 - this.ownerByPage.length - this.pastEnd)
     let first: number | undefined
-    for (let page = Math.min(this.ofPage.length - 1, lastPage); page >= 2; page--) {
-      if (this.ofPage[page] !== 0) continue
+    for (let page = Math.min(this.ownerByPage.length - 1, lastPage); page >= 2; page--) {
+      if (this.ownerByPage[page] !== 0) continue
       count++
       first = page
     }
     return { count, first }
   }
 
-  /** Who has it already; undefined where nobody has, and now `name` has. Pages behind the end of the file are anybody's. */
+  /** Claims a page for `name`. Returns its previous owner; undefined if it had none. Pages past the end of the file can be claimed repeatedly. */
   take(page: number, name: string): string | undefined {
-    const owner = this.ofPage[page]
-    if (owner === undefined) this.behind++
+    const owner = this.ownerByPage[page]
+    if (owner === undefined) this.pastEnd++
     if (owner !== undefined && owner !== 0) return this.names[owner]
     let number = this.names.indexOf(name)
     if (number < 0) number = this.names.push(name) - 1
-    if (owner === 0) this.ofPage[page] = number
+    if (owner === 0) this.ownerByPage[page] = number
     return undefined
   }
 }
 
 export interface TreeVisitor {
   readonly name: string
-  /** What the nodes of its leaves may have beside that of a long value. */
+  /** Flags that nodes of leaves may have in addition to that of a long value. */
   readonly nodeFlags?: number
-  /** The value is undefined where it cannot be read. */
+  /** The value is undefined if it is unreadable. */
   entry(key: Buffer, value: Buffer | undefined, node: Node): void
 }
 
@@ -77,7 +77,7 @@ interface Walk {
   readonly visitor: TreeVisitor
   readonly tree: TreeHeader
   readonly counts: Counts
-  /** The last key of the leaf before. */
+  /** The last key of the previous leaf. */
   previous: Buffer | undefined
   compare(one: Buffer, other: Buffer): number
 }
@@ -85,9 +85,9 @@ interface Walk {
 interface Step {
   readonly page: number
   readonly level: number
-  /** The page that leads here, or the meta page, is not older. */
+  /** Transaction of the parent page or meta page, which is an upper bound. */
   readonly youngest: number
-  /** Keys of the page are not below, and are below. */
+  /** Bounds of the keys of the page: from ≤ key < to. */
   readonly from: Buffer | undefined
   readonly to: Buffer | undefined
 }
@@ -105,7 +105,7 @@ export function walkTree(
   if (tree.root !== undefined)
     steps.push({ page: tree.root, level: 1, youngest: context.transaction, from: undefined, to: undefined })
   for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
-    // The leftmost is to be walked first.
+    // Pushed in reverse, so that the leftmost child is walked first.
     steps.push(...walkPage(walk, step).reverse())
   }
   for (const what of ['branchPages', 'leafPages', 'overflowPages', 'entries'] as const) {
@@ -115,7 +115,7 @@ export function walkTree(
   }
 }
 
-/** The pages below. */
+/** Returns the child pages to walk. */
 function walkPage(walk: Walk, step: Step): Step[] {
   const { context, visitor, tree, counts } = walk
   const page = ownedPage(context, step.page, visitor.name)
@@ -162,7 +162,7 @@ function nodesOf(page: Buffer, header: PageHeader, where: string, context: WalkC
   return nodes
 }
 
-/** LMDB leaves no room between the nodes of a page, nor behind the last. */
+/** LMDB leaves no gaps between the nodes of a page, nor after the last. */
 function isTiled(nodes: readonly Node[], from: number, to: number): boolean {
   let end = from
   for (const { place, bytes } of nodes.toSorted((one, other) => one.place - other.place)) {
@@ -178,15 +178,15 @@ function visitLeaf(walk: Walk, step: Step, nodes: readonly Node[], where: string
   for (const node of nodes) {
     counts.entries++
     const { key } = node
-    if ((node.flags & ~flags) !== 0) context.problem(`${where}: its key ${shown(key)} has flags that are not its own`)
+    if ((node.flags & ~flags) !== 0) context.problem(`${where}: its key ${hexOf(key)} has flags that are not its own`)
     if (key.length === 0) context.problem(`${where} has an empty key`)
     if (walk.previous !== undefined && compare(walk.previous, key) >= 0)
-      context.problem(`${where}: its key ${shown(key)} is not behind the one before`)
+      context.problem(`${where}: its key ${hexOf(key)} is not behind the one before`)
     if (
       (step.from !== undefined && compare(step.from, key) > 0) ||
       (step.to !== undefined && compare(step.to, key) <= 0)
     )
-      context.problem(`${where}: its key ${shown(key)} does not belong there`)
+      context.problem(`${where}: its key ${hexOf(key)} does not belong there`)
     walk.previous = key
     const value = (node.flags & nodeFlag.overflow) === 0 ? node.data : overflowValue(walk, node, step, where)
     visitor.entry(key, value, node)
@@ -196,7 +196,7 @@ function visitLeaf(walk: Walk, step: Step, nodes: readonly Node[], where: string
 function stepsBelow(walk: Walk, step: Step, nodes: readonly Node[], header: PageHeader, where: string): Step[] {
   const youngest = Math.min(header.transaction, step.youngest)
   return nodes.map((node, index) => {
-    // The first key of a branch page stands for everything below the second.
+    // LMDB ignores the first key of a branch page; the lower bound of its child is that of the page.
     const from = index === 0 ? step.from : node.key
     const to = nodes[index + 1]?.key ?? step.to
     if (from !== undefined && to !== undefined && walk.compare(from, to) >= 0)
@@ -208,8 +208,8 @@ function stepsBelow(walk: Walk, step: Step, nodes: readonly Node[], header: Page
 function overflowValue({ context, counts, visitor }: Walk, node: Node, step: Step, where: string): Buffer | undefined {
   const first = Number(node.data.readBigUInt64LE(0))
   const pages = Math.ceil((pageHeaderBytes + node.dataLength) / context.pageBytes)
-  // A shorter value takes over the pages of a longer one.
-  const held = Number(node.data.readBigUInt64LE(16))
+  // A shorter value reuses the pages of a longer one.
+  const pageCount = Number(node.data.readBigUInt64LE(16))
   const page = ownedPage(context, first, visitor.name)
   if (page === undefined) return undefined
   const header = pageHeader(page)
@@ -219,31 +219,31 @@ function overflowValue({ context, counts, visitor }: Walk, node: Node, step: Ste
     header.pad !== 0 ||
     header.transaction !== Number(node.data.readBigUInt64LE(8)) ||
     header.overflowPages < pages ||
-    header.overflowPages !== held
+    header.overflowPages !== pageCount
   ) {
-    context.problem(`${where}: the long value of key ${shown(node.key)} is not where it should be`)
+    context.problem(`${where}: the long value of key ${hexOf(node.key)} is not where it should be`)
     return undefined
   }
   if (header.transaction > step.youngest) context.problem(`page ${first} is younger than what leads to it`)
-  for (let next = first + 1; next < first + held; next++) own(context, next, visitor.name)
-  counts.overflowPages += held
+  for (let next = first + 1; next < first + pageCount; next++) claimPage(context, next, visitor.name)
+  counts.overflowPages += pageCount
   const value = context.file.read(first * context.pageBytes + pageHeaderBytes, node.dataLength)
   if (value.length === node.dataLength) return value
-  context.problem(`${where}: the long value of key ${shown(node.key)} lies behind the end of the file`)
+  context.problem(`${where}: the long value of key ${hexOf(node.key)} lies behind the end of the file`)
   return undefined
 }
 
-/** Undefined, and told, where the page cannot belong to the tree. */
+/** Reports a problem and returns undefined if the page cannot belong to the tree. */
 function ownedPage(context: WalkContext, number: number, name: string): Buffer | undefined {
-  if (!own(context, number, name)) return undefined
+  if (!claimPage(context, number, name)) return undefined
   const page = context.file.read(number * context.pageBytes, context.pageBytes)
   if (page.length === context.pageBytes) return page
   context.problem(`page ${number} of ${name} lies behind the end of the file`)
   return undefined
 }
 
-/** False where the page is another's already, or none. */
-export function own({ owners, lastPage, problem }: WalkContext, number: number, name: string): boolean {
+/** False if the page does not exist, or has another owner. */
+export function claimPage({ owners, lastPage, problem }: WalkContext, number: number, name: string): boolean {
   if (number < 2 || number > lastPage) {
     problem(`${name} leads to page ${number}, which does not exist`)
     return false
@@ -253,6 +253,6 @@ export function own({ owners, lastPage, problem }: WalkContext, number: number, 
   return owner === undefined
 }
 
-function shown(key: Buffer): string {
+function hexOf(key: Buffer): string {
   return key.toString('hex').slice(0, 80)
 }

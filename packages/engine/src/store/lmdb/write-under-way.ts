@@ -1,8 +1,7 @@
 /**
- * The write transactions of this process that are under way, and what becomes of them when it exits.
- *
- * lmdb-js waits in a thread of Node for LMDB's write lock, and then for the callback, which runs in JavaScript. Neither comes to pass in a
- * process that exits: Node waits for its threads first, without an end, and the lock would stay with it.
+ * Tracks the write transactions of this process that are in progress, and ends them when it exits.
+ * lmdb-js waits in a thread of Node for LMDB's write lock, and then for the callback, which runs in JavaScript. In an exiting process neither
+ * completes: Node would wait for its threads forever, while the process holds the lock.
  */
 import { writeSync } from 'node:fs'
 import { inspect } from 'node:util'
@@ -10,19 +9,19 @@ import { isMainThread } from 'node:worker_threads'
 import type { Awaitable } from '../store.ts'
 import type { Environment } from './lmdb-js.ts'
 
-let underWay = 0
-/** What the process is about to end by. Node tells it only after the last moment of the process. */
+let inProgress = 0
+/** The exception that is about to end the process; Node does not pass it to exit handlers. */
 let uncaught: { readonly error: unknown } | undefined
 let isWatched = false
 
-/** Runs `action` in a write transaction, which lasts until that has resolved, and resolves when it is durable. */
+/** Runs `action` in a write transaction, which lasts until its promise resolves; resolves when the transaction is durable. */
 export async function writeTransaction<T>(environment: Environment, action: () => Awaitable<T>): Promise<T> {
   watchUncaught()
-  underWay++
+  inProgress++
   try {
     return await environment.childTransaction(action)
   } finally {
-    underWay--
+    inProgress--
   }
 }
 
@@ -31,7 +30,7 @@ function watchUncaught(): void {
   isWatched = true
   process.on('uncaughtExceptionMonitor', (error) => {
     uncaught = { error }
-    // Whoever catches it lives on.
+    // A handler may catch the exception.
     setImmediate(() => {
       uncaught = undefined
     })
@@ -39,17 +38,16 @@ function watchUncaught(): void {
 }
 
 /**
- * For the last moment of a process: kills it where a write transaction is under way. Nothing of that was acknowledged, and the operating
- * system releases the lock. The exit code is lost, which is why that is told, and the exception that ends the
- * process, if one does.
+ * For the exit of a process: kills it if a write transaction is in progress. Nothing of that was acknowledged, and the operating system releases the
+ * lock. Since the exit code is lost, the reason is printed, with the exception that ends the process, if any.
  */
 export function killIfWriting(): void {
-  if (underWay === 0 || !isMainThread) return
-  const told =
+  if (inProgress === 0 || !isMainThread) return
+  const reason =
     'a commit to an LMDB store was under way when the process exited; it is killed, since it could not end otherwise'
   const cause = uncaught === undefined ? '' : `${inspect(uncaught.error)}\n`
   try {
-    writeSync(process.stderr.fd, `${cause}ashlar: ${told}\n`)
+    writeSync(process.stderr.fd, `${cause}ashlar: ${reason}\n`)
   } finally {
     process.kill(process.pid, 'SIGKILL')
   }

@@ -1,7 +1,4 @@
-/**
- * What the processes of a store tell each other in the file `processes/writer`: which of them has begun the last write transaction, and which files they
- * have open.
- */
+/** The file `processes/writer`, by which processes exchange which of them began the last write transaction, and which files they have open. */
 import { closeSync, readFileSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { processDirectory } from './live-processes.ts'
@@ -23,34 +20,34 @@ export class WriterNote {
     this.descriptor = openWithoutLinks(path, 'write')
   }
 
-  /** The process whose write transaction was begun last; 0 where that is not known, or has failed. */
+  /** The process that began the last write transaction; 0 if it is unknown or the transaction failed. */
   get pid(): number {
     return readSync(this.descriptor, this.number, 0, numberBytes, 0) < numberBytes ? 0 : this.number.readUInt32LE(0)
   }
 
-  /** To be called within a write transaction, before it is committed. */
+  /** Must be called within a write transaction, before it is committed. */
   notePid(pid: number): void {
-    // A file that is not written to costs the disk nothing; mostly the same process writes again.
+    // Usually the same process writes again, and an unchanged file costs no disk access.
     if (this.pid === pid) return
     this.number.writeUInt32LE(pid)
     this.write(this.number, 0)
   }
 
   /**
-   * Throws an `Error` with a sentence for the operator where other processes have other files open than those that are in the directory: what is committed here,
-   * they would not see. To be called alone in the gate, while others have the store open.
+   * Must be called with the gate held exclusively, while other processes have the store open. Throws an `Error` with a sentence for the operator if
+   * they have other files open than those in the directory: they would not see commits of this process.
    */
   refuseOtherFiles(directory: string): void {
     const { dataBefore } = replacementPaths(directory)
     const noted = this.files()
-    // After a compaction, some may still have the file before it open, and nobody commits.
+    // After a compaction, some processes may still have the previous file open, and none commits.
     if (noted === '' || noted === filesOf(directory) || identityOf(dataBefore) !== undefined) return
     throw new Error(
       'its data.mdb or lock.mdb was deleted, moved or replaced while other processes have it open. Stop every process that uses it, and start them again',
     )
   }
 
-  /** To be called alone in the gate, once the files are open. */
+  /** Must be called with the gate held exclusively, once the files are open. */
   noteFiles(directory: string): void {
     const files = Buffer.alloc(filesBytes)
     files.write(filesOf(directory), 'latin1')
@@ -68,7 +65,7 @@ export class WriterNote {
     return files.toString('latin1', 0, length).replace(/\0.*$/s, '')
   }
 
-  /** A full disk keeps nobody from writing to the store: without a note, the writer counts as unknown. */
+  /** A full disk must not prevent writes to the store: without a note, the writer is unknown. */
   private write(bytes: Buffer, at: number): void {
     try {
       writeSync(this.descriptor, bytes, 0, bytes.length, at)
@@ -84,8 +81,8 @@ function filesOf(directory: string): string {
 }
 
 /**
- * Whether a process of this machine has not begun to end. The system takes its memory away before it closes its connections: so whoever has learnt from a connection
- * that it has ended finds it ended here. Where the system does not show that, it may count as running for a moment longer.
+ * Whether a process of this machine has not begun to exit. The system frees its memory before it closes its connections: so after a connection was
+ * seen to close, this returns false. Where the system does not show that, the process may count as running for a moment longer.
  */
 export function isRunning(pid: number): boolean {
   if (pid === process.pid) return true

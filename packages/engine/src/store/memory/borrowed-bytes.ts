@@ -1,6 +1,4 @@
-/**
- * Passes on copies of bytes and overwrites them afterwards, so that code that keeps borrowed bytes reads garbage in every test.
- */
+/** Passes on copies of bytes and overwrites them afterwards, so that code that retains borrowed bytes reads garbage in every test. */
 import type { Bytes } from '../store.ts'
 
 const poison = 0xdd
@@ -8,7 +6,7 @@ const poison = 0xdd
 export interface BorrowTracker {
   /** Calls `use` with copies, which are overwritten when it returns, or when the next bytes are borrowed or read. */
   borrow<T>(first: Bytes, second: Bytes, use: (first: Bytes, second: Bytes) => T): T
-  /** Overwrites what is borrowed at present: called by every read, because a read may overwrite on other drivers too. */
+  /** Overwrites the borrowed copies: called by every read, because on other drivers a read may overwrite them too. */
   invalidate(): void
 }
 
@@ -22,7 +20,7 @@ export function trackBorrows(): BorrowTracker {
     invalidate,
     borrow(first, second, use) {
       invalidate()
-      // Never from the pool of Node: the buffer behind the bytes holds nothing else.
+      // Not from Node's buffer pool: the underlying buffer contains nothing else.
       const copies = [new Uint8Array(first), new Uint8Array(second)] as const
       borrowed = [...copies]
       try {

@@ -13,7 +13,7 @@ import { type BorrowTracker, trackBorrows } from './borrowed-bytes.ts'
 
 type Tree = PersistentTree | undefined
 
-// The limits of LMDB, so that what works in memory works there.
+// The same limits as LMDB, so that whatever works in memory works there.
 const capabilities: StoreCapabilities = {
   kind: 'memory',
   location: 'memory',
@@ -61,15 +61,15 @@ export async function openMemoryStore(): Promise<Store> {
       assert(!isClosed, 'a snapshot is asked for before the store is closed')
       return openLocalSnapshot(sourceOf(current, borrows), snapshots, options, undefined, borrows.borrow)
     },
-    ...snapshots.ofStore,
+    ...snapshots.storeMethods,
     async commit(commit) {
       assert(!isClosed, 'a commit reaches the store before it is closed')
       checkedCommitBytes(commit, capabilities)
-      const isOfHolder = lock?.isHeld === true && commit.lock === lock
+      const isByHolder = lock?.isHeld === true && commit.lock === lock
       if (commit.isReservation === true) lock?.release()
-      // Applied a moment later, as on a disk: between the call and the answer others may commit.
-      const outcome = (isOfHolder ? Promise.resolve() : lastCommit).then(() => counted(counts, apply(commit)))
-      if (isOfHolder) void outcome.then(() => commit.lock?.release())
+      // Applied asynchronously, as on a disk: other commits may come between the call and its result.
+      const outcome = (isByHolder ? Promise.resolve() : lastCommit).then(() => counted(counts, apply(commit)))
+      if (isByHolder) void outcome.then(() => commit.lock?.release())
       else lastCommit = outcome
       return outcome
     },
@@ -120,7 +120,7 @@ class MemoryLock implements CommitLock {
   }
 }
 
-/** A read may overwrite what was borrowed before, as on other drivers. */
+/** Reads invalidate borrowed bytes, as on other drivers. */
 function sourceOf(tree: Tree, borrows: BorrowTracker): EntrySource {
   return {
     get(key) {

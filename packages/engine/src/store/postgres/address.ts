@@ -74,17 +74,17 @@ export interface PostgresAddress {
 export function parsePostgresAddress(address: string): PostgresAddress {
   const parts = partsOf(address)
   const { location } = parts
-  const own = { ...defaults }
-  const given = new Map<ProtocolParameter, string>()
+  const settings = { ...defaults }
+  const protocolParameters = new Map<ProtocolParameter, string>()
   for (const [name, value] of parts.parameters) {
-    if (name in protocolVariables) given.set(name as ProtocolParameter, value)
-    else if (name === 'schema') own.schema = checkedSchema(value, location)
-    else if (name === 'connections') own.connections = wholeNumber(name, value, 1, connectionsMax, location)
-    else if (name === 'statementMs') own.statementMs = wholeNumber(name, value, 0, 86_400_000, location)
-    else if (name === 'reads') own.reads = oneOf(name, value, ['plain', 'locking'], location)
-    else if (name === 'lockingMs') own.lockingMs = wholeNumber(name, value, 1, 86_400_000, location)
-    else if (name === 'distribute') own.distribute = oneOf(name, value, ['no', 'citus'], location)
-    else if (name === 'patienceMs') own.patienceMs = wholeNumber(name, value, 0, 86_400_000, location)
+    if (name in protocolVariables) protocolParameters.set(name as ProtocolParameter, value)
+    else if (name === 'schema') settings.schema = checkedSchema(value, location)
+    else if (name === 'connections') settings.connections = wholeNumber(name, value, 1, connectionsMax, location)
+    else if (name === 'statementMs') settings.statementMs = wholeNumber(name, value, 0, 86_400_000, location)
+    else if (name === 'reads') settings.reads = oneOf(name, value, ['plain', 'locking'], location)
+    else if (name === 'lockingMs') settings.lockingMs = wholeNumber(name, value, 1, 86_400_000, location)
+    else if (name === 'distribute') settings.distribute = oneOf(name, value, ['no', 'citus'], location)
+    else if (name === 'patienceMs') settings.patienceMs = wholeNumber(name, value, 0, 86_400_000, location)
     else
       throw new PlaceRefused(
         'wrongPlace',
@@ -92,10 +92,10 @@ export function parsePostgresAddress(address: string): PostgresAddress {
       )
   }
   const protocol = (name: ProtocolParameter): string | undefined => {
-    return given.get(name) ?? nonEmpty(process.env[protocolVariables[name]])
+    return protocolParameters.get(name) ?? nonEmpty(process.env[protocolVariables[name]])
   }
   checkTarget(protocol('target_session_attrs'), location)
-  const { reads, distribute, ...numbers } = own
+  const { reads, distribute, ...numbers } = settings
   return {
     ...numbers,
     servers: parts.servers,
@@ -111,7 +111,7 @@ export function parsePostgresAddress(address: string): PostgresAddress {
     },
     areReadsLocking: reads === 'locking',
     isDistributed: distribute === 'citus',
-    location: own.schema === defaults.schema ? location : `${location}?schema=${own.schema}`,
+    location: settings.schema === defaults.schema ? location : `${location}?schema=${settings.schema}`,
   }
 }
 

@@ -52,16 +52,16 @@ export class AnswerWatch {
       if (!watched.isWaiting) watched.heardAt = this.now
       watched.isWaiting = true
     }
-    const { query, end } = client as unknown as Record<'query' | 'end', (...given: unknown[]) => unknown>
+    const { query, end } = client as unknown as Record<'query' | 'end', (...args: unknown[]) => unknown>
     Object.assign(client, {
-      query(...given: unknown[]) {
+      query(...args: unknown[]) {
         wait()
-        return query.apply(client, given)
+        return query.apply(client, args)
       },
-      // The server has to agree that the connection is closed.
-      end(...given: unknown[]) {
+      // Closing also waits for the server.
+      end(...args: unknown[]) {
         wait()
-        return end.apply(client, given)
+        return end.apply(client, args)
       },
     })
     client.on('drain', () => {
@@ -85,7 +85,7 @@ export class AnswerWatch {
     const silent: Watched[] = []
     let isAnyOver = false
     for (const one of this.watched.values()) {
-      look(one, this.now)
+      updateProgress(one, this.now)
       if (this.now - one.heardAt <= checksMax) continue
       silent.push(one)
       isAnyOver ||= one.isWaiting
@@ -98,7 +98,7 @@ export class AnswerWatch {
   }
 }
 
-function look(one: Watched, now: number): void {
+function updateProgress(one: Watched, now: number): void {
   const { bytesRead, writableLength } = one.stream
   // Progress in sending shows that the server receives.
   if (bytesRead !== one.bytesRead || writableLength < one.bytesUnsent) one.heardAt = now

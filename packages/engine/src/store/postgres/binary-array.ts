@@ -26,7 +26,7 @@ export function textArray(values: readonly string[]): Buffer {
 const headerBytes = 20
 
 function integers(values: readonly number[], type: 'int2' | 'int4', width: 2 | 4): Buffer {
-  const array = begunArray(values.length, type, values.length * (4 + width))
+  const array = newArray(values.length, type, values.length * (4 + width))
   setIntegers(array, headerBytes, values, width)
   return array
 }
@@ -58,7 +58,7 @@ export function setInt32(array: Buffer, value: number, at: number): number {
 const fewBytes = 32
 
 function elements(values: readonly (Bytes | null)[], type: 'bytea' | 'text'): Buffer {
-  const array = begunArray(values.length, type, bytesOf(values, 0, values.length, itself))
+  const array = newArray(values.length, type, bytesOf(values, 0, values.length, itself))
   setElements(array, headerBytes, values, 0, values.length, itself)
   return array
 }
@@ -67,53 +67,53 @@ function itself(value: Bytes | null): Bytes | null {
   return value
 }
 
-/** Copied in one piece: about a millisecond of work. */
-const pieceElements = 2_048
-const pieceBytes = 1_048_576
+/** Copied without a yield: about a millisecond of work. */
+const stepElements = 2_048
+const stepBytes = 1_048_576
 
-/** Of one number per item, as a generator that may yield between pieces; few items take one piece. */
-export function* int4ArrayInPieces<T>(
+/** An array of one number per item, built in steps with yields; few items take one step. */
+export function* int4ArraySteps<T>(
   all: readonly T[],
   numberOf: (one: T) => number,
 ): Generator<undefined, Buffer, undefined> {
-  const array = begunArray(all.length, 'int4', all.length * 8)
+  const array = newArray(all.length, 'int4', all.length * 8)
   let at = headerBytes
-  for (let from = 0; from < all.length; from += pieceElements) {
+  for (let from = 0; from < all.length; from += stepElements) {
     if (from > 0) yield
-    const to = Math.min(all.length, from + pieceElements)
+    const to = Math.min(all.length, from + stepElements)
     for (let i = from; i < to; i++) at = setInt32(array, numberOf(all[i] as T), setInt32(array, 4, at))
   }
   return array
 }
 
-/** Of one value per item; `bytes` is read several times per item. */
-export function* byteaArrayInPieces<T>(
+/** An array of one value per item; `bytesIn` is called several times per item. */
+export function* byteaArraySteps<T>(
   all: readonly T[],
   bytesIn: (one: T) => Bytes | null,
 ): Generator<undefined, Buffer, undefined> {
   let bytes = 0
-  for (let from = 0; from < all.length; from += pieceElements) {
+  for (let from = 0; from < all.length; from += stepElements) {
     if (from > 0) yield
-    bytes += bytesOf(all, from, Math.min(all.length, from + pieceElements), bytesIn)
+    bytes += bytesOf(all, from, Math.min(all.length, from + stepElements), bytesIn)
   }
-  const array = begunArray(all.length, 'bytea', bytes)
-  const isLong = all.length > pieceElements || bytes > pieceBytes
+  const array = newArray(all.length, 'bytea', bytes)
+  const isLong = all.length > stepElements || bytes > stepBytes
   let at = headerBytes
   for (let from = 0; from < all.length; ) {
     if (isLong) yield
-    const to = endOfPiece(all, from, bytesIn)
+    const to = endOfStep(all, from, bytesIn)
     at = setElements(array, at, all, from, to, bytesIn)
     from = to
   }
   return array
 }
 
-function endOfPiece<T>(all: readonly T[], from: number, bytesIn: (one: T) => Bytes | null): number {
-  const end = Math.min(all.length, from + pieceElements)
+function endOfStep<T>(all: readonly T[], from: number, bytesIn: (one: T) => Bytes | null): number {
+  const end = Math.min(all.length, from + stepElements)
   let bytes = 0
   for (let i = from; i < end; i++) {
     bytes += bytesIn(all[i] as T)?.length ?? 0
-    if (bytes >= pieceBytes) return i + 1
+    if (bytes >= stepBytes) return i + 1
   }
   return end
 }
@@ -150,8 +150,8 @@ function setBytes(array: Buffer, start: number, value: Bytes): number {
   return at + length
 }
 
-/** One dimension from 1, or none for an empty array. Lengths mark absent values. */
-export function begunArray(length: number, type: keyof typeof elementType, bytes: number): Buffer {
+/** Writes the header: one dimension with lower bound 1, or none for an empty array. Lengths mark null elements. */
+export function newArray(length: number, type: keyof typeof elementType, bytes: number): Buffer {
   const array = Buffer.allocUnsafe(length === 0 ? 12 : headerBytes + bytes)
   array.writeInt32BE(length === 0 ? 0 : 1, 0)
   array.writeInt32BE(1, 4)

@@ -203,10 +203,10 @@ class Messages {
   private readonly row: (bytes: Buffer, start: number) => void
   private readonly other: (bytes: Buffer) => void
   /** The incomplete message. */
-  private held: Buffer[] = []
-  private heldBytes = 0
+  private partial: Buffer[] = []
+  private partialBytes = 0
   /** Bytes needed before the message can be parsed further. */
-  private wantedBytes = 0
+  private requiredBytes = 0
 
   constructor(row: (bytes: Buffer, start: number) => void, other: (bytes: Buffer) => void) {
     this.row = row
@@ -214,52 +214,52 @@ class Messages {
   }
 
   take(bytes: Buffer): void {
-    let at = this.heldBytes > 0 ? this.complete(bytes) : 0
-    let told = at
-    let wanted = headBytes
+    let at = this.partialBytes > 0 ? this.complete(bytes) : 0
+    let passedTo = at
+    let length = headBytes
     while (at + headBytes <= bytes.length) {
-      wanted = 1 + bytes.readUInt32BE(at + 1)
-      if (at + wanted > bytes.length) break
+      length = 1 + bytes.readUInt32BE(at + 1)
+      if (at + length > bytes.length) break
       if (bytes[at] === rowMessage) {
-        if (told < at) this.other(bytes.subarray(told, at))
-        told = at + wanted
+        if (passedTo < at) this.other(bytes.subarray(passedTo, at))
+        passedTo = at + length
         this.row(bytes, at + headBytes + countBytes)
       }
-      at += wanted
-      wanted = headBytes
+      at += length
+      length = headBytes
     }
-    if (told < at) this.other(bytes.subarray(told, at))
+    if (passedTo < at) this.other(bytes.subarray(passedTo, at))
     if (at === bytes.length) return
-    this.hold(bytes.subarray(at))
-    this.wantedBytes = wanted
+    this.append(bytes.subarray(at))
+    this.requiredBytes = length
   }
 
   /** Copies only the missing part of the message. Returns the start of the next one, or the end. */
   private complete(received: Buffer): number {
     let at = 0
-    while (this.heldBytes > 0) {
-      const end = at + this.wantedBytes - this.heldBytes
-      this.hold(received.subarray(at, end))
+    while (this.partialBytes > 0) {
+      const end = at + this.requiredBytes - this.partialBytes
+      this.append(received.subarray(at, end))
       if (end > received.length) return received.length
       at = end
-      const message = Buffer.concat(this.held, this.heldBytes)
+      const message = Buffer.concat(this.partial, this.partialBytes)
       const length = 1 + message.readUInt32BE(1)
-      this.held = [message]
+      this.partial = [message]
       if (length > message.length) {
-        this.wantedBytes = length
+        this.requiredBytes = length
         continue
       }
-      this.held = []
-      this.heldBytes = 0
+      this.partial = []
+      this.partialBytes = 0
       if (message[0] === rowMessage) this.row(message, headBytes + countBytes)
       else this.other(message)
     }
     return at
   }
 
-  private hold(bytes: Buffer): void {
-    this.held.push(bytes)
-    this.heldBytes += bytes.length
+  private append(bytes: Buffer): void {
+    this.partial.push(bytes)
+    this.partialBytes += bytes.length
   }
 }
 

@@ -26,13 +26,13 @@ export async function checkSessions(connections: Connections): Promise<void> {
 }
 
 async function compareBackends(one: pg.PoolClient, other: pg.PoolClient): Promise<void> {
-  const ofOne = new Set([await backendOf(one)])
+  const backendsOfOne = new Set([await backendOf(one)])
   for (let round = 0; round < rounds; round++) {
     await begin(other)
-    const ofOther = await backendOf(other)
-    ofOne.add(await backendOf(one))
+    const backendOfOther = await backendOf(other)
+    backendsOfOne.add(await backendOf(one))
     await other.query('COMMIT')
-    if (ofOne.size > 1 || ofOne.has(ofOther)) throw new Error(refusal)
+    if (backendsOfOne.size > 1 || backendsOfOne.has(backendOfOther)) throw new Error(refusal)
     await pause(round)
   }
 }

@@ -8,13 +8,13 @@ import { packedKeys, releaseRows, releaseValues } from '../packed-rows.ts'
 import { sortInPieces } from '../sort-in-pieces.ts'
 import type { Bytes, CommitOutcome, Precondition, UnchangedRange } from '../store.ts'
 import {
-  begunArray,
   bufferOf,
   byteaArray,
-  byteaArrayInPieces,
+  byteaArraySteps,
   int2Array,
   int4Array,
-  int4ArrayInPieces,
+  int4ArraySteps,
+  newArray,
   setInt32,
   textArray,
 } from './binary-array.ts'
@@ -46,7 +46,10 @@ const bytesMax = 524_288
 /** Most unchanged ranges of a grouped commit: each is compared with every key that other commits of the group write. */
 const groupedRangesMax = 32
 
-/** How rows of a commit are locked and changed: on one node all together; on a distributed table individually, or adjacent rows of one placement per statement. */
+/**
+ * How rows of a commit are locked and changed: on one node all together; on a distributed table individually, or adjacent rows of one placement per
+ * statement.
+ */
 export type RowsOfCommit = 'together' | 'one by one' | 'in runs'
 
 const stepOf = { 'one by one': procedureFlags.byRow, 'in runs': procedureFlags.byPlacement } as const
@@ -55,8 +58,8 @@ const stepOf = { 'one by one': procedureFlags.byRow, 'in runs': procedureFlags.b
 const runKeysMax = 256
 const runBytesMax = 131_072
 
-/** Steps of a microsecond or two in one piece. */
-const pieceSteps = 1_024
+/** Steps of a microsecond or two without a yield. */
+const stepsPerYield = 1_024
 
 export class CommitCall {
   private readonly keys: KeyPlacement
@@ -76,7 +79,9 @@ export class CommitCall {
     this.keys = keys
   }
 
-  /** A call of one large commit, to which no other is added, built in pieces. `newAreAbsent`: the function supports that flag. */
+  /**
+   * A call of one large commit, built in steps with yields; no other commit can be added. `newAreAbsent`: whether the function supports that flag.
+   */
   static *ofOne(
     member: CommitLocks,
     keys: KeyPlacement,
@@ -91,22 +96,22 @@ export class CommitCall {
     for (const lock of member.locks.values()) {
       lock.owner = isShared(lock) ? 0 : 1
       if (newAreAbsent && isNew(lock)) newRows++
-      if (++steps % pieceSteps === 0) yield
+      if (++steps % stepsPerYield === 0) yield
     }
     const ranges: RequiredKey[] = []
     for (const one of member.expected) {
       const { precondition, lock } = one
       const isImplied = newAreAbsent && precondition.kind === 'absent' && lock !== undefined && isNew(lock)
-      if (newAreAbsent && isOfRange(precondition)) ranges.push(one)
+      if (newAreAbsent && isRangePrecondition(precondition)) ranges.push(one)
       else if (!isImplied) call.located.push({ ...one, position: call.located.length + 1, owner: 1 })
-      if (++steps % pieceSteps === 0) yield
+      if (++steps % stepsPerYield === 0) yield
     }
     call.sentBefore = call.located.length
     for (const one of ranges) call.located.push({ ...one, position: call.located.length + newRows + 1, owner: 1 })
     return call
   }
 
-  /** False if the commit has to wait for another group, because it is incompatible with this one. */
+  /** False if the commit is incompatible with this group and must wait for another. */
   add(member: CommitLocks): boolean {
     if (this.members.length > 0 && !this.hasRoomFor(member)) return false
     this.members.push(member)
@@ -132,7 +137,10 @@ export class CommitCall {
     return this.members.length
   }
 
-  /** The placement at which the call is recorded as done: one that it changes. If it changes no other, Citus commits on one node in one phase; otherwise in two. */
+  /**
+   * The placement whose slot table records the call: one that it changes. If it changes no other, Citus commits on one node in one phase; otherwise
+   * in two.
+   */
   get proofPlacement(): number {
     let first: KeyLock | undefined
     for (const lock of this.locks.values()) {
@@ -150,7 +158,7 @@ export class CommitCall {
     return this.members[0]?.isExclusive === true
   }
 
-  /** In pieces, between which the event loop may be yielded; few keys take one piece. */
+  /** Yields between steps; few keys take one step. */
   *toParameters(rows: RowsOfCommit): Generator<undefined, CommitParameters, undefined> {
     const locked: KeyLock[] = []
     const added: KeyLock[] = []
@@ -161,33 +169,33 @@ export class CommitCall {
       else if (isNew(lock)) added.push(lock)
       else if (isUnconditional(lock)) blind.push(lock)
       else locked.push(lock)
-      if (++steps % pieceSteps === 0) yield
+      if (++steps % stepsPerYield === 0) yield
     }
     for (const [i, lock] of locked.entries()) lock.place = i + 1
     for (const [i, lock] of added.entries()) lock.place = locked.length + i + 1
-    if (this.locks.size > pieceSteps) yield
+    if (this.locks.size > stepsPerYield) yield
     const first = this.members[0]
     const packed = first?.packed
     if (this.newAreAbsent) this.added = added
-    const ofLocked = yield* rowArrays(locked)
-    const ofAdded = packed === undefined ? yield* rowArrays(added) : yield* packedArrays(packed.added)
-    const ofBlind = packed === undefined ? yield* rowArrays(blind) : yield* packedArrays(packed.blind)
+    const lockedArrays = yield* rowArrays(locked)
+    const addedArrays = packed === undefined ? yield* rowArrays(added) : yield* packedArrays(packed.added)
+    const blindArrays = packed === undefined ? yield* rowArrays(blind) : yield* packedArrays(packed.blind)
     return {
       steps: this.stepsOf(rows, locked, added, blind),
       catalog: first?.version === undefined ? null : bufferOf(first.version.prefix),
-      placements: ofLocked.placements,
-      keys: ofLocked.keys,
+      placements: lockedArrays.placements,
+      keys: lockedArrays.keys,
       wants: int2Array(rows === 'in runs' ? flagsInRuns(locked) : locked.map((lock) => lock.wants)),
-      lengths: yield* int4ArrayInPieces(locked, ({ prefixBytes }) => prefixBytes),
-      values: ofLocked.values,
+      lengths: yield* int4ArraySteps(locked, ({ prefixBytes }) => prefixBytes),
+      values: lockedArrays.values,
       owners: yield* ownersOf(locked),
-      new_placements: ofAdded.placements,
-      new_keys: ofAdded.keys,
-      new_values: ofAdded.values,
+      new_placements: addedArrays.placements,
+      new_keys: addedArrays.keys,
+      new_values: addedArrays.values,
       new_owners: this.newAreAbsent ? noNumbers : yield* ownersOf(added),
-      blind_placements: ofBlind.placements,
-      blind_keys: ofBlind.keys,
-      blind_values: ofBlind.values,
+      blind_placements: blindArrays.placements,
+      blind_keys: blindArrays.keys,
+      blind_values: blindArrays.values,
       blind_owners: this.newAreAbsent ? noNumbers : yield* ownersOf(blind),
       ...(yield* keyPreconditions(this.located)),
       ...rangePreconditions(this.located, this.keys),
@@ -237,8 +245,8 @@ export class CommitCall {
   private absentAt(nth: number): Precondition {
     const [member] = this.members
     const lock = this.added[nth - 1]
-    const own = lock && member?.expected.find((one) => one.lock === lock && one.precondition.kind === 'absent')
-    if (own !== undefined) return own.precondition
+    const required = lock && member?.expected.find((one) => one.lock === lock && one.precondition.kind === 'absent')
+    if (required !== undefined) return required.precondition
     let left = nth
     for (const { rows } of member?.packed?.added ?? []) {
       for (const key of packedKeys(rows)) if (--left === 0) return { kind: 'absent', key }
@@ -315,18 +323,18 @@ function flagsInRuns(locked: readonly KeyLock[]): number[] {
   let [keys, bytes] = [0, 0]
   return locked.map((lock, i) => {
     const before = locked[i - 1]
-    const ownBytes = lock.key.length + (lock.value?.length ?? 0)
+    const lockBytes = lock.key.length + (lock.value?.length ?? 0)
     const isNext = before !== undefined && before.placement === lock.placement && isLockedAlike(before, lock)
-    const continues = isNext && keys < runKeysMax && bytes + ownBytes <= runBytesMax
+    const continues = isNext && keys < runKeysMax && bytes + lockBytes <= runBytesMax
     keys = continues ? keys + 1 : 1
-    bytes = continues ? bytes + ownBytes : ownBytes
+    bytes = continues ? bytes + lockBytes : lockBytes
     return lock.wants | (mayBeMade(lock) ? lockFlags.mayBeMade : 0) | (continues ? lockFlags.continues : 0)
   })
 }
 
-/** What may have to be made is locked as what is put. A range lock key, or what is compared, is locked otherwise. */
-function mayBeMade({ wants: wanted, hasToExist }: KeyLock): boolean {
-  return (wanted & ~(lockFlags.absent | lockFlags.put)) === 0 && !hasToExist
+/** Rows that may have to be created are locked like puts. A range lock key, or a key with a required revision, is locked otherwise. */
+function mayBeMade({ wants, hasToExist }: KeyLock): boolean {
+  return (wants & ~(lockFlags.absent | lockFlags.put)) === 0 && !hasToExist
 }
 
 function isLockedAlike(one: KeyLock, other: KeyLock): boolean {
@@ -361,24 +369,27 @@ interface RowArrays {
 
 function* rowArrays(locks: readonly KeyLock[]): Generator<undefined, RowArrays, undefined> {
   return {
-    placements: yield* int4ArrayInPieces(locks, ({ placement }) => placement),
-    keys: yield* byteaArrayInPieces(locks, ({ key }) => key),
-    values: yield* byteaArrayInPieces(locks, ({ value }) => value),
+    placements: yield* int4ArraySteps(locks, ({ placement }) => placement),
+    keys: yield* byteaArraySteps(locks, ({ key }) => key),
+    values: yield* byteaArraySteps(locks, ({ value }) => value),
   }
 }
 
 function ownersOf(locks: readonly KeyLock[]): Generator<undefined, Buffer, undefined> {
-  return int4ArrayInPieces(locks, ({ owner }) => owner)
+  return int4ArraySteps(locks, ({ owner }) => owner)
 }
 
 const noNumbers = int4Array([])
 
-/** Bytes copied in one piece: less than a millisecond of work. */
-const pieceBytes = 1_048_576
+/** Bytes copied without a yield: less than a millisecond of work. */
+const copyBytesMax = 1_048_576
 /** Bytes of the length and the value of an element. */
 const placementElementBytes = 8
 
-/** Rows are packed as the elements of binary arrays are, and copied as they lie. Many are let go of, but for new keys, which a failure names. */
+/**
+ * Copies packed rows into binary arrays, whose elements have the same format. Many rows are released afterwards, except for new keys, which a failure
+ * names.
+ */
 function* packedArrays(all: readonly PlacedRows[]): Generator<undefined, RowArrays, undefined> {
   let [count, keyBytes, valueBytes] = [0, 0, 0]
   for (const { rows } of all) {
@@ -386,10 +397,10 @@ function* packedArrays(all: readonly PlacedRows[]): Generator<undefined, RowArra
     keyBytes += rows.keys.length
     valueBytes += rows.values.length
   }
-  const isLarge = keyBytes + valueBytes > pieceBytes
-  const placements = begunArray(count, 'int4', count * placementElementBytes)
-  const keys = begunArray(count, 'bytea', keyBytes)
-  const values = begunArray(count, 'bytea', valueBytes)
+  const isLarge = keyBytes + valueBytes > copyBytesMax
+  const placements = newArray(count, 'int4', count * placementElementBytes)
+  const keys = newArray(count, 'bytea', keyBytes)
+  const values = newArray(count, 'bytea', valueBytes)
   let placementAt = placements.length - count * placementElementBytes
   let keyAt = keys.length - keyBytes
   let valueAt = values.length - valueBytes
@@ -410,9 +421,9 @@ function* packedArrays(all: readonly PlacedRows[]): Generator<undefined, RowArra
 
 /** Returns the end offset. */
 function* copied(from: Buffer, to: Buffer, at: number): Generator<undefined, number, undefined> {
-  for (let start = 0; start < from.length; start += pieceBytes) {
+  for (let start = 0; start < from.length; start += copyBytesMax) {
     if (start > 0) yield
-    from.copy(to, at + start, start, start + pieceBytes)
+    from.copy(to, at + start, start, start + copyBytesMax)
   }
   return at + from.length
 }
@@ -420,15 +431,15 @@ function* copied(from: Buffer, to: Buffer, at: number): Generator<undefined, num
 type KeyPreconditions = Pick<CommitParameters, 'kinds' | 'subjects' | 'prefixes' | 'positions' | 'expecters'>
 
 function* keyPreconditions(all: readonly Located[]): Generator<undefined, KeyPreconditions, undefined> {
-  const ofKeys = all.filter(({ precondition }) => !isOfRange(precondition))
+  const located = all.filter(({ precondition }) => !isRangePrecondition(precondition))
   return {
-    kinds: int2Array(ofKeys.map(kindOf)),
-    subjects: yield* int4ArrayInPieces(ofKeys, ({ lock }) => lock?.place ?? 0),
-    prefixes: yield* byteaArrayInPieces(ofKeys, ({ precondition }) => {
+    kinds: int2Array(located.map(kindOf)),
+    subjects: yield* int4ArraySteps(located, ({ lock }) => lock?.place ?? 0),
+    prefixes: yield* byteaArraySteps(located, ({ precondition }) => {
       return precondition.kind === 'revision' ? precondition.prefix : null
     }),
-    positions: yield* int4ArrayInPieces(ofKeys, ({ position }) => position),
-    expecters: yield* int4ArrayInPieces(ofKeys, ({ owner }) => owner),
+    positions: yield* int4ArraySteps(located, ({ position }) => position),
+    expecters: yield* int4ArraySteps(located, ({ owner }) => owner),
   }
 }
 
@@ -442,7 +453,9 @@ type RangePreconditions = Pick<CommitParameters, Extract<keyof CommitParameters,
 
 function rangePreconditions(all: readonly Located[], keys: KeyPlacement): RangePreconditions {
   const segments = all.flatMap(({ precondition, ...place }) => {
-    return isOfRange(precondition) ? rangeParts(precondition, keys).map((part) => ({ ...part, ...place })) : []
+    return isRangePrecondition(precondition)
+      ? rangeParts(precondition, keys).map((part) => ({ ...part, ...place }))
+      : []
   })
   return {
     range_positions: int4Array(segments.map(({ position }) => position)),
@@ -455,11 +468,11 @@ function rangePreconditions(all: readonly Located[], keys: KeyPlacement): RangeP
   }
 }
 
-function isOfRange(precondition: Precondition): precondition is RangePrecondition | UnchangedRange {
+function isRangePrecondition(precondition: Precondition): precondition is RangePrecondition | UnchangedRange {
   return precondition.kind === 'range' || precondition.kind === 'unchanged'
 }
 
-/** A requirement that lies in no segment fails the last one. */
+/** A requirement without any segment fails with the last one. */
 function rangeParts(precondition: RangePrecondition | UnchangedRange, { segmentsOf }: KeyPlacement) {
   const segments = segmentsOf(precondition.range)
   const nowhere = { firstPlacement: 0, lastPlacement: -1, from: Buffer.alloc(0), to: undefined }

@@ -1,4 +1,4 @@
-/** A lock on commits: a transaction of PostgreSQL that keeps the commit functions of all other connections waiting. */
+/** A lock on commits: a transaction of PostgreSQL that blocks the commit functions of all other connections. */
 import { commitLockMsMax } from '../../limits.ts'
 import type { CommitLock } from '../store.ts'
 import type { CommitConnection, Connections } from './connections.ts'
@@ -27,7 +27,7 @@ export class PostgresLock implements CommitLock {
     return new PostgresLock(connection)
   }
 
-  /** The connection, in its transaction, for the last of the holder; undefined if the lock has ended. Whoever takes it ends both. */
+  /** The connection, in its transaction, for the holder's final commit; undefined if the lock has ended. The caller must end both. */
   take(): CommitConnection | undefined {
     const { connection } = this
     this.connection = undefined

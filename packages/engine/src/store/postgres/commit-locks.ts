@@ -55,21 +55,21 @@ export interface CommitLocks {
   readonly unchanged: readonly UnchangedRange[]
   /** It changes the `versionKey`, or uses it as the range lock key of a range. */
   readonly isExclusive: boolean
-  /** Of keys and values. */
+  /** Total bytes of keys and values. */
   readonly bytes: number
 }
 
-/** Steps of about a microsecond in one piece. */
-const pieceSteps = 1_024
+/** Steps of about a microsecond without a yield. */
+const stepsPerYield = 1_024
 
-/** In pieces, between which the event loop may be yielded; a small commit takes one. `takesPacked`: packed rows are not iterated if that is avoidable. */
+/** Yields between steps; a small commit takes one. `takesPacked`: whether to avoid iterating packed rows. */
 export function* commitLocks(
   commit: Commit,
   keys: KeyPlacement,
   takesPacked: boolean,
 ): Generator<undefined, CommitLocks, undefined> {
   const packed = takesPacked ? packedWrites(commit, keys) : undefined
-  const { changes, preconditions } = packed === undefined ? withUnnumbered(commit) : requiredBeside(commit)
+  const { changes, preconditions } = packed === undefined ? withUnnumbered(commit) : withoutPacked(commit)
   const { versionKey } = keys
   let steps = 0
   const locks = new Map<string, KeyLock>()
@@ -78,22 +78,22 @@ export function* commitLocks(
   let version: CommitLocks['version']
   for (const change of changes) {
     addChange(locks, change, keys)
-    if (++steps % pieceSteps === 0) yield
+    if (++steps % stepsPerYield === 0) yield
   }
   const isExclusive = locks.has(textOf(versionKey)) || hasSome(preconditions, (one) => isGuardedBy(one, versionKey))
   for (const precondition of preconditions) {
-    const isOfVersion = precondition.kind === 'revision' && !isExclusive && isSame(precondition.key, versionKey)
-    if (isOfVersion && version === undefined) version = precondition
+    const isVersion = precondition.kind === 'revision' && !isExclusive && isSame(precondition.key, versionKey)
+    if (isVersion && version === undefined) version = precondition
     else if (precondition.kind === 'unchanged') {
       unchanged.push(precondition)
       expected.push({ precondition, lock: undefined })
     } else expected.push({ precondition, lock: addPrecondition(locks, precondition, keys) })
-    if (++steps % pieceSteps === 0) yield
+    if (++steps % stepsPerYield === 0) yield
   }
   let bytes = 0
   for (const { key, value } of locks.values()) {
     bytes += key.length + (value?.length ?? 0)
-    if (++steps % pieceSteps === 0) yield
+    if (++steps % stepsPerYield === 0) yield
   }
   return { packed, locks, expected, version, unchanged, isExclusive, bytes }
 }
@@ -109,7 +109,7 @@ function packedWrites({ changes, preconditions, append }: Commit, keys: KeyPlace
   return { added, blind, hasUnnumbered }
 }
 
-function requiredBeside({ preconditions }: Commit): Commit {
+function withoutPacked({ preconditions }: Commit): Commit {
   return { changes: [], preconditions: preconditions instanceof PackedPreconditions ? preconditions.others : [] }
 }
 

@@ -1,8 +1,8 @@
-/** The parameters of the commit function, and their meaning. */
+/** The parameters of the commit function. */
 
-/** In the order of the function, whose names of them begin with `p_`. Arrays of one group have an element for each row, precondition or range. */
+/** In order; the function prefixes their names with `p_`. Arrays of one group have an element for each row, precondition or range. */
 export const parameterTypes = {
-  /** The placement beside which the call is noted as done, the connection, and the number of the call on it. */
+  /** The placement whose slot table records the call, the connection, and the number of the call on it. */
   proof: 'int4',
   slot: 'int8',
   number: 'int8',
@@ -10,33 +10,33 @@ export const parameterTypes = {
   steps: 'int4',
   /** The prefix of the `versionKey` that all commits of the call require. */
   catalog: 'bytea',
-  /** Keys that are locked: what each is to its commit (`lockFlags`), the bytes of its longest revision, its new value, and its commit. */
+  /** Locked keys: their use by the commit (`lockFlags`), the length of the longest revision required, the new value, and the commit. */
   placements: 'int4[]',
   keys: 'bytea[]',
   wants: 'int2[]',
   lengths: 'int4[]',
   values: 'bytea[]',
   owners: 'int4[]',
-  /** Keys that are required to be absent; those without a value are not written. */
+  /** Keys required to be absent; those without a value are not written. */
   new_placements: 'int4[]',
   new_keys: 'bytea[]',
   new_values: 'bytea[]',
   new_owners: 'int4[]',
-  /** Keys that are written or, without a value, deleted, whatever is there. */
+  /** Keys written or, without a value, deleted unconditionally. */
   blind_placements: 'int4[]',
   blind_keys: 'bytea[]',
   blind_values: 'bytea[]',
   blind_owners: 'int4[]',
-  /** Preconditions of keys: `preconditionKind`, which of the locked and new keys, the revision, the position, and whose they are. */
+  /** Preconditions of keys: `preconditionKind`, the index among the locked and new keys, the revision, the position, and the commit. */
   kinds: 'int2[]',
   subjects: 'int4[]',
   prefixes: 'bytea[]',
   positions: 'int4[]',
   expecters: 'int4[]',
   /**
-   * Preconditions of ranges: first and last placement, bounds, and the keys that are there, in hexadecimal digits. Of ranges that are required to be unchanged, instead
-   * of keys: `=`, the bytes of values that count, `:`, the content in hexadecimal digits. If it has several placements or parts, it begins with `#`, and all parts but the last one have `+`
-   * instead of the content, which is that of all together.
+   * Preconditions of ranges: first and last placement, bounds, and the existing keys in hexadecimal digits. For ranges required to be unchanged,
+   * instead of keys: `=`, the number of significant bytes of values, `:`, and the content in hexadecimal digits. If there are several placements or
+   * parts, the text begins with `#`, and all parts but the last one have `+` instead of the content, which is that of all parts together.
    */
   range_positions: 'int4[]',
   range_owners: 'int4[]',
@@ -49,14 +49,14 @@ export const parameterTypes = {
 
 type ParameterName = keyof typeof parameterTypes
 
-/** What commits come to, whichever connection sends them. */
+/** The parameters that do not depend on the connection. */
 export type CommitParameters = Record<Exclude<ParameterName, 'proof' | 'slot' | 'number'>, unknown>
 
 export const parameterNames = Object.keys(parameterTypes) as readonly ParameterName[]
 
 /**
- * What a key is to a commit, as bits. `mayBeMade`: it need not be there, and is then made. `continues`: one statement locks it
- * together with the key before it.
+ * The use of a key by a commit, as bits. `mayBeMade`: the key may be absent, and is then created. `continues`: locked by one statement together with
+ * the preceding key.
  */
 export const lockFlags = {
   absent: 1,
@@ -68,35 +68,35 @@ export const lockFlags = {
   continues: 64,
 } as const
 
-/** What a call of the function has to do, as bits: each spares a statement where it is not needed. */
+/** The tasks of a call of the function, as bits: each unset bit saves a statement. */
 export const procedureFlags = {
-  /** It changes the schema: it is alone. */
+  /** The call changes the schema, and excludes all others. */
   exclusive: 1,
-  /** All locks are of one strength, and are taken by one statement. */
+  /** All locks have the same strength, and are acquired by one statement. */
   lockPresent: 2,
   lockRevision: 4,
   lockPut: 8,
   lockDelete: 16,
   put: 32,
   delete: 64,
-  /** Some keys are only to be absent. */
+  /** Some keys are only required to be absent. */
   absentOnly: 128,
   blindPut: 256,
   blindDelete: 512,
-  /** The table is distributed: all keys are among those that are locked, and each row is found by its placement and key alone. */
+  /** The table is distributed: all keys are among the locked ones, and each row is located by its placement and key alone. */
   byRow: 1_024,
-  /** As byRow, but rows of one placement are changed by one statement. */
+  /** Like byRow, but rows of one placement are changed by one statement. */
   byPlacement: 2_048,
-  /** What Citus has prepared and not yet committed is brought to its end first: no lock on rows that are not visible yet tells of it once its coordinator was killed. */
+  /** Transactions prepared by Citus are completed first: if its coordinator was killed, no lock reveals their invisible rows. */
   recover: 4_096,
-  /** Some of what is put is appended: its keys have numbers that the function replaces. */
+  /** Some of the puts are appended: their keys contain placeholders, which the function replaces by numbers. */
   append: 8_192,
   /**
-   * There is one commit. Each of its new rows is required to be absent, in their order and after the preconditions that are sent: these, and the owners
-   * of new and unconditional rows, are left out.
+   * There is one commit, and each of its new rows is required to be absent. These preconditions, which follow the sent ones in the order of rows, and
+   * the owners of new and unconditional rows are omitted.
    */
   newAreAbsent: 16_384,
-  /** Ranges are required to be unchanged: all other calls are kept out, since they do not tell which ranges they change. */
+  /** Ranges are required to be unchanged: all other calls are excluded, since they do not declare which ranges they change. */
   unchangedRanges: 32_768,
 } as const
 

@@ -1,6 +1,6 @@
 /**
- * The text of the commit function, from its first step to its last. Lines of three dashes are for readers, and not part of it. Where one store has
- * its rows in two tables, an `ON` block is repeated for the one and the other: `{kv}` and `{slot}` are the tables that have the rows of its placement.
+ * The text of the commit function, in order of execution. Lines of three dashes are comments and are removed. If a store has its rows in two tables,
+ * an `ON` block is repeated for each: `{kv}` and `{slot}` are the tables with the rows of its placement.
  */
 import { unreachable } from '../../errors.ts'
 import { appendedKeyBytes, appendNumberBytes, appendPrefixBytes } from '../append.ts'
@@ -14,16 +14,19 @@ const steps = procedureFlags
 
 const parameters = parameterNames.map((name) => `p_${name} ${parameterTypes[name]}`).join(', ')
 
-/** So many rows that are most likely new are inserted as if they were, all or none: the server looks for each key once instead of twice, and logs it once. */
+/**
+ * From this number on, rows that are probably new are inserted as such, all or none: the server then searches for each key once instead of twice, and
+ * logs it once.
+ */
 const manyRows = 256
 
-/** A key that waits for its number: the highest bit of no other number is set. Keys of something else have other lengths. */
+/** Whether a key has a placeholder for its number: no other number has its highest bit set. Other keys have different lengths. */
 const isUnnumbered = String.raw`(p = {append_placement} AND length(k) = ${appendedKeyBytes} AND substr(k, ${appendPrefixBytes + 1}, 1) >= '\x80'::bytea)`
 
-/** Looked up in a hash table: as a condition of its own, `IN` would be a join, which the server takes for one of few rows. */
+/** Uses a hash table: as a separate condition, `IN` would be a join, which the server plans for few rows. */
 const isOwn = '((k IN (SELECT unnest(own))) IS TRUE)'
 
-/** Arrays as rows, one by one: `unnest` of several arrays as a table puts all into a table of the server's own first. */
+/** Arrays as rows: `unnest` of several arrays as a table would first copy them to a temporary table. */
 const newRows = '(SELECT unnest(p_new_placements), unnest(p_new_keys), unnest(p_new_values)) AS u(p, k, x)'
 const blindRows =
   '(SELECT unnest(p_blind_placements), unnest(p_blind_keys), unnest(p_blind_values), unnest(p_blind_owners)) AS u(p, k, x, c)'
@@ -42,29 +45,29 @@ function heldIn(table: string, placement: string): string {
           WHERE ${placement} AND key >= r.a AND key < coalesce(r.b, ${aboveAllKeys}) AND NOT key = ANY (own)`
 }
 
-/** Behind all keys, of which none is so long. As a value, and not as a condition of its own, it bounds the search of the index. */
+/** Greater than all keys, since none is so long. As a value instead of a separate condition, it bounds the index scan. */
 const aboveAllKeys = `decode(repeat('ff', 2048), 'hex')`
 
-/** Of an unchanged range that is one part and lies in one placement. */
+/** Of an unchanged range that has one part and one placement. */
 const isOfOnePlacement = `left(u.h, 1) = '='`
 
-/** What an entry is in the content of a range. */
+/** The contribution of an entry to the content of a range. */
 function entryContent(valueBytes: string): string {
   return `int2send(length(key)::int2) || key
             || CASE WHEN ${valueBytes} = 0 THEN ''::bytea ELSE int4send(length(value)) || substr(value, 1, ${valueBytes}) END`
 }
 
-/** The content as commits have it. */
+/** The content in the form that commits send. */
 function contentText(content: string): string {
   return `encode(CASE WHEN length(${content}) > ${plainContentBytes} THEN sha256(${content}) ELSE ${content} END, 'hex')`
 }
 
-/** As `RangeContent` makes it, before it is hashed. */
+/** As in `RangeContent`, before hashing. */
 function contentIn(table: string, placement: string): string {
   return `SELECT content || coalesce(string_agg(${entryContent('value_bytes')}, ''::bytea ORDER BY key), '') INTO content FROM ${table} WHERE ${placement} AND key >= r.a AND key < coalesce(r.b, ${aboveAllKeys}) AND NOT key = ANY (own)`
 }
 
-/** All keys by one statement. */
+/** Locks all keys by one statement. */
 function lockAll(strength: string): string {
   return `
     FOR r IN SELECT u.i, u.n, kv.value FROM unnest(p_placements, p_keys, p_lengths) WITH ORDINALITY AS u(p, k, n, i)
@@ -77,12 +80,12 @@ function lockAll(strength: string): string {
     END LOOP;`
 }
 
-/** One key. */
+/** Locks one key. */
 function lockOne(strength: string): string {
   return `ON r.p: SELECT value INTO v FROM {kv} WHERE placement = r.p AND key = r.k FOR ${strength} :END`
 }
 
-/** Keys of one placement that follow each other. */
+/** Locks consecutive keys of one placement. */
 function lockRun(strength: string): string {
   return `ON r.p:
     FOR one IN SELECT u.i, u.n, substr(kv.value, 1, greatest(u.n, 0)) AS head
@@ -96,7 +99,7 @@ function lockRun(strength: string): string {
     END LOOP :END`
 }
 
-/** The branches of a condition, from behind its IF: each row is locked as weakly as what is wanted of it allows. */
+/** Branches that follow an IF: each row is locked as weakly as possible. */
 function byStrength(lock: (strength: string) => string): string {
   return `r.w & ${removed | rangeLock} <> 0 THEN
       ${lock('UPDATE')}
@@ -425,7 +428,7 @@ BEGIN
 END $body$;
 `
 
-/** `names`: what the text has in braces. */
+/** `names`: substitutions for names in braces. */
 export function commitSql(tables: Tables, names: Readonly<Record<string, string>>): string {
   const { hasRoot, schema, keys } = tables
   const all: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-/** One call of the commit function: one round trip, retried if that can help; a commit is never made twice, and its outcome never lost. */
+/** One call of the commit function in one round trip, retried if that can help; a commit is never made twice, and its outcome never lost. */
 import type { CommitOutcome } from '../store.ts'
 import { inTurnsIfLong } from '../time-slice.ts'
 import { Attempts } from './attempts.ts'
@@ -68,7 +68,7 @@ export async function commitTogether(
 
 /**
  * One call within the transaction of a lock on all commits, which it ends. Undefined if the connection was lost and nothing was committed. Throws
- * OutcomeUnknown; StoreUnavailable for a large call, whose rows are not kept for another attempt.
+ * OutcomeUnknown; StoreUnavailable for a large call, whose rows are not retained for another attempt.
  */
 export async function commitUnderLock(
   connections: Connections,
@@ -90,7 +90,7 @@ export async function commitUnderLock(
       undefined,
     )
     await client.query('COMMIT')
-    if (prepared !== undefined && connection.warnings > warnings) throw new Error(warned)
+    if (prepared !== undefined && connection.warnings > warnings) throw new Error(unconfirmed)
     client.release()
     return call.outcomes(failed)
   } catch (error) {
@@ -112,8 +112,8 @@ async function parametersOf(call: CommitCall, rows: RowsOfCommit): Promise<Commi
 }
 
 /**
- * What is recovered under the lock is only what is on nodes that can be reached: one that is away might come back in the middle, and hide
- * what was decided from a change that keeps all others out. Throws StoreUnavailable.
+ * The lock alone recovers only transactions of reachable nodes: one that is away might come back during the call, and hide a decision from a change
+ * that excludes all others. Throws StoreUnavailable.
  */
 async function reachEveryNode({ address }: Connections, prepared: PreparedTransactions): Promise<void> {
   const attempts = new Attempts(address.patienceMs)
@@ -148,12 +148,12 @@ async function send(
   const text = `SELECT array_to_string(${address.schema}.commit(${placeholders}), ',')`
   const values = parameterNames.map((name) => parameters[name])
   const { rows } = await connection.client.query<unknown[]>(preparedStatement('commit', text, values))
-  if (prepared !== undefined && connection.warnings > warningsBefore) throw new Error(warned)
+  if (prepared !== undefined && connection.warnings > warningsBefore) throw new Error(unconfirmed)
   return positionsIn(rows[0]?.[0] as string | undefined)
 }
 
-/** What is worse than a warning for Citus is an error; that a node has not heard that it is to commit is not. */
-const warned = 'a node of the database did not confirm a commit'
+/** The cause of a warning; Citus reports other failures as errors. */
+const unconfirmed = 'a node of the database did not confirm a commit'
 
 function positionsIn(text: string | undefined): number[] {
   return text === undefined || text === '' ? [] : text.split(',').map(Number)
@@ -169,10 +169,9 @@ interface Lost {
 }
 
 /**
- * What the call last sent on a lost connection has returned; undefined where it was not done. The connection is fenced first: should
- * its backend live on, cut off from us, then its call either has the row of the slot already, and is waited for, or fails at it.
- * On Citus the row may be part of a transaction that is prepared and has to be recovered; and what was done is told only when it is to
- * be seen on every node.
+ * The result of the last call on a lost connection; undefined if it was not executed. The connection is fenced first: if its backend is alive, but
+ * disconnected from this process, its call either has the row of the slot already, and is waited for, or will fail at it. On Citus the row may be
+ * part of a prepared transaction that needs recovery, and the result is returned only once the changes are visible on every node.
  */
 async function resolveUnknownOutcome(
   connections: Connections,
@@ -198,15 +197,15 @@ interface SlotRow {
   readonly failed: readonly number[]
 }
 
-/** One of the two statements finds the row; that it is there at once for the other only is when a call makes it between them. */
+/** One of the two statements finds the row; both fail only if a call creates it between them, and are then repeated. */
 async function fence(connections: Connections, table: string, proof: number, slot: string): Promise<SlotRow> {
-  // Citus takes no function there that is not immutable, such as one that makes a text.
-  const told = 'RETURNING last, failed'
+  // Citus accepts only immutable functions here, which excludes those that convert to text.
+  const returning = 'RETURNING last, failed'
   for (;;) {
-    const update = `UPDATE ${table} SET is_fenced = true WHERE placement = $1 AND slot = $2 ${told}`
+    const update = `UPDATE ${table} SET is_fenced = true WHERE placement = $1 AND slot = $2 ${returning}`
     const updated = await connections.upkeep(update, [proof, slot])
     if (updated.rows.length > 0) return updated.rows[0] as SlotRow
-    const insert = `INSERT INTO ${table} VALUES ($1, $2, 0, '{}', true, now()) ON CONFLICT DO NOTHING ${told}`
+    const insert = `INSERT INTO ${table} VALUES ($1, $2, 0, '{}', true, now()) ON CONFLICT DO NOTHING ${returning}`
     const inserted = await connections.upkeep(insert, [proof, slot])
     if (inserted.rows.length > 0) return inserted.rows[0] as SlotRow
   }

@@ -28,7 +28,7 @@ const upkeepersMax = 2
 const keepAliveMs = 5_000
 /** Time limit for the server to acknowledge the closing of connections. */
 const closingMs = 2_000
-/** A server that ran out of connections is asked for one again after this time. */
+/** After this time, a server that ran out of connections is expected to have them again. */
 const scarceMs = 10_000
 
 /** A standby, or a primary being promoted, may lack acknowledged commits: it is not even read from. */
@@ -68,8 +68,8 @@ export class Connections {
   private readonly watch: AnswerWatch
   private readonly servers: Servers
   private sharing: Promise<void> | undefined
-  /** How many connections each is to have, and since when the server has had no more for it. */
-  private readonly wanted = new Map<pg.Pool, { readonly max: number; scarceSince: number }>()
+  /** The target size of each pool, and since when the server has refused to exceed the current one. */
+  private readonly targets = new Map<pg.Pool, { readonly max: number; scarceSince: number }>()
 
   constructor(address: PostgresAddress, planCacheMode: PlanCacheMode) {
     this.address = address
@@ -101,8 +101,8 @@ export class Connections {
 
   writer(): Promise<CommitConnection> {
     return this.retryingConnect(this.writers, (client) => {
-      const known = this.slots.get(client)
-      if (known !== undefined) return known
+      const existing = this.slots.get(client)
+      if (existing !== undefined) return existing
       const slot = randomBytes(8).readBigInt64BE().toString()
       const connection = { client, slot, number: 0, warnings: 0 }
       client.on('notice', ({ severity }) => {
@@ -192,7 +192,7 @@ export class Connections {
     pool.on('release', (error, client) => {
       if (error) (client as unknown as { connection: { stream: Socket } }).connection.stream.destroy()
     })
-    this.wanted.set(pool, { max, scarceSince: 0 })
+    this.targets.set(pool, { max, scarceSince: 0 })
     return pool
   }
 
@@ -216,7 +216,7 @@ export class Connections {
     let failed: unknown
     for (;;) {
       try {
-        this.askForMore(pool)
+        this.restoreLimit(pool)
         return await work(await pool.connect())
       } catch (error) {
         if (isOutOfConnections(error)) await this.shareConnections(pool)
@@ -240,9 +240,9 @@ export class Connections {
   }
 
   private async closeOne(): Promise<void> {
-    const [largest] = [...this.wanted.keys()].sort((one, other) => other.totalCount - one.totalCount)
+    const [largest] = [...this.targets.keys()].sort((one, other) => other.totalCount - one.totalCount)
     if (largest === undefined || largest.totalCount < 2) return
-    // The others must not replace it.
+    // Other requests must not replace it.
     this.limit(largest)
     largest.options.max--
     try {
@@ -254,15 +254,15 @@ export class Connections {
   }
 
   private limit(pool: pg.Pool): void {
-    const wanted = this.wanted.get(pool)
-    if (wanted === undefined) return
-    wanted.scarceSince = performance.now()
+    const target = this.targets.get(pool)
+    if (target === undefined) return
+    target.scarceSince = performance.now()
     pool.options.max = pool.totalCount
   }
 
-  private askForMore(pool: pg.Pool): void {
-    const wanted = this.wanted.get(pool)
-    if (wanted === undefined || wanted.max === pool.options.max) return
-    if (performance.now() >= wanted.scarceSince + scarceMs) pool.options.max = wanted.max
+  private restoreLimit(pool: pg.Pool): void {
+    const target = this.targets.get(pool)
+    if (target === undefined || target.max === pool.options.max) return
+    if (performance.now() >= target.scarceSince + scarceMs) pool.options.max = target.max
   }
 }

@@ -98,21 +98,21 @@ export class Refusal extends Error {
   }
 }
 
-/** A read that blocked commits was ended, so that they could proceed. */
-export class HeldTooLong extends Error {
+/** A read that blocked commits exceeded its time limit and was ended. */
+export class LockingReadTimeout extends Error {
   constructor(lockingMs: number) {
     super(`a read that keeps commits out took longer than ${lockingMs} ms, the limit lockingMs, and was ended`)
   }
 }
 
-/** The connection is closed then, and the statement's outcome is unknown. */
+/** The connection was closed since the server did not respond; the outcome of the statement is unknown. */
 export class NotAnswered extends Error {
   constructor(limitMs: number) {
     super(`the database server has not answered for ${limitMs} ms, so that the connection was given up`)
   }
 }
 
-/** A statement that failed because an earlier one on its connection had: `cause` is that error. */
+/** A statement failed because an earlier one on its connection did; `cause` is that error. */
 export class FollowedFailure extends Error {
   constructor(cause: unknown) {
     super('A statement before this one has failed.', { cause })
@@ -122,10 +122,10 @@ export class FollowedFailure extends Error {
 export function failureOf(error: unknown): Failure {
   // Such an error was thrown after waiting, and is not retried.
   if (error instanceof AshlarError) return 'refused'
-  if (error instanceof Refusal || error instanceof HeldTooLong) return 'unavailable'
+  if (error instanceof Refusal || error instanceof LockingReadTimeout) return 'unavailable'
   if (error instanceof FollowedFailure) {
     const failure = failureOf(error.cause)
-    return failure === 'refused' || error.cause instanceof HeldTooLong ? failure : 'unusable'
+    return failure === 'refused' || error.cause instanceof LockingReadTimeout ? failure : 'unusable'
   }
   const state = stateOf(error)
   // Errors of the network and of the client concern the connection.
@@ -138,7 +138,7 @@ export function isOutOfConnections(error: unknown): boolean {
   return stateOf(error) === tooManyConnections
 }
 
-/** A retry may succeed soon, over another connection or in another transaction. */
+/** Whether a retry may succeed soon, over another connection or in another transaction. */
 export function isPassing(failure: Failure): boolean {
   return failure === 'lost' || failure === 'passing' || failure === 'unusable'
 }
@@ -148,12 +148,12 @@ export function codeOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined
 }
 
-/** The client's error for an unusable database. Only if nothing was done for certain. */
+/** The error reported to clients for an unusable database. Only for operations that definitely had no effect. */
 function storeUnavailable(location: string, error: unknown): AshlarError {
   return new AshlarError('StoreUnavailable', unusable(location, error))
 }
 
-/** The error for a commit that was sent and never answered, if the database could not be asked either. */
+/** The error for a commit that was sent but not answered, if its outcome cannot be determined either. */
 export function outcomeUnknown(location: string, error: unknown): AshlarError {
   const more = 'It is not known whether the change was made: look before you send it again.'
   return new AshlarError('OutcomeUnknown', `${unusable(location, error)} ${more}`)
@@ -194,8 +194,8 @@ export function reasonOf(error: unknown): string {
     if (reason !== undefined) return `${reason} (SQLSTATE ${state})`
   }
   const code = codeOf(error)
-  const ofCode = code === undefined ? undefined : reasonByCode[code]
-  if (ofCode !== undefined) return `${ofCode} (${code})`
+  const reason = code === undefined ? undefined : reasonByCode[code]
+  if (reason !== undefined) return `${reason} (${code})`
   const message = error instanceof Error ? error.message.replace(/\.$/, '') : String(error)
   return reasonByText.find(([text]) => text.test(message))?.[1] ?? message
 }

@@ -10,7 +10,7 @@ import type { Connections } from './connections.ts'
 import { allInUse } from './failures.ts'
 
 /** While one call runs, the next is in transit; later commits form the one after. */
-const callsAtOnce = 2
+const concurrentCalls = 2
 /** A call that waits for locks must not delay all later ones: after this time another is sent concurrently. */
 const stalledMs = 5
 /** A commit of more keys, or of packed rows, uses a separate call. */
@@ -39,7 +39,7 @@ export class GroupCommits {
   /** The last lock acquired. */
   private lock: PostgresLock | undefined
   private waiting: Waiting[] = []
-  private underWay = 0
+  private inFlight = 0
   private gathering: NodeJS.Immediate | undefined
   private timer: NodeJS.Timeout | undefined
 
@@ -65,7 +65,7 @@ export class GroupCommits {
     return lock
   }
 
-  /** Undefined if the commit is to be made like any other. */
+  /** Undefined if the commit must be made without the lock. */
   private async underLock(lock: PostgresLock, commit: CommitLocks | CommitCall): Promise<CommitOutcome | undefined> {
     const { connections, strategy } = this
     // A change of the schema excludes readers of the lock's table as well.
@@ -86,24 +86,24 @@ export class GroupCommits {
       // Commits that are ready in the same iteration of the event loop share a call.
       this.gathering ??= setImmediate(() => {
         this.gathering = undefined
-        this.sendSome(callsAtOnce)
+        this.sendSome(concurrentCalls)
       })
     })
   }
 
   private sendSome(callsMax: number): void {
-    while (this.waiting.length > 0 && this.underWay < callsMax) void this.sendOne()
+    while (this.waiting.length > 0 && this.inFlight < callsMax) void this.sendOne()
     if (this.waiting.length === 0 || this.timer !== undefined) return
     this.timer = setTimeout(() => {
       this.timer = undefined
       this.expire()
-      this.sendSome(Math.min(this.underWay + 1, this.connections.writersMax))
+      this.sendSome(Math.min(this.inFlight + 1, this.connections.writersMax))
     }, stalledMs)
   }
 
   /** The first commits have waited longest. */
   private expire(): void {
-    if (this.underWay < this.connections.writersMax) return
+    if (this.inFlight < this.connections.writersMax) return
     const now = performance.now()
     while (this.waiting[0] !== undefined && this.waiting[0].end <= now) {
       this.waiting.shift()?.reject(allInUse(this.connections.address))
@@ -113,7 +113,7 @@ export class GroupCommits {
   private async sendOne(): Promise<void> {
     const { call, members } = this.gather()
     if (members.length === 0) return
-    this.underWay++
+    this.inFlight++
     try {
       const outcomes = await commitTogether(this.connections, call, this.strategy)
       countGroup(this.counts, outcomes)
@@ -123,12 +123,12 @@ export class GroupCommits {
         this.waiting.unshift(...members.map((member) => ({ ...member, isAlone: true })))
       } else for (const member of members) member.reject(error)
     } finally {
-      this.underWay--
-      this.sendSome(callsAtOnce)
+      this.inFlight--
+      this.sendSome(concurrentCalls)
     }
   }
 
-  /** Takes those that go together with the first one off the queue; none where none of them can be sent. */
+  /** Removes the first waiting commit and those compatible with it from the queue; returns an empty group if none can be sent. */
   private gather(): Gathered {
     for (;;) {
       const gathered = this.gatherUntilOneThrows()
@@ -136,7 +136,7 @@ export class GroupCommits {
     }
   }
 
-  /** What throws is answered with its error and leaves the queue; a part of it may be in the group, which is of no use then: undefined. */
+  /** A commit that throws is rejected and leaves the queue. The group, which may contain part of it, is discarded then: undefined. */
   private gatherUntilOneThrows(): Gathered | undefined {
     const group = new CommitCall(this.strategy.tables.keys)
     const members: Waiting[] = []
@@ -147,9 +147,9 @@ export class GroupCommits {
       return { call: first.commit, members: [first] }
     }
     for (const waiting of this.waiting) {
-      const goesAlong = members.length === 0 || (!waiting.isAlone && members[0]?.isAlone === false)
+      const isCandidate = members.length === 0 || (!waiting.isAlone && members[0]?.isAlone === false)
       try {
-        if (goesAlong && !(waiting.commit instanceof CommitCall) && group.add(waiting.commit)) members.push(waiting)
+        if (isCandidate && !(waiting.commit instanceof CommitCall) && group.add(waiting.commit)) members.push(waiting)
         else left.push(waiting)
       } catch (error) {
         this.waiting = this.waiting.filter((one) => one !== waiting)
@@ -162,7 +162,7 @@ export class GroupCommits {
   }
 }
 
-/** In pieces if the commit is large, so that sorting does not block the event loop. */
+/** With yields if the commit is large, so that sorting does not block the event loop. */
 function* prepare(
   commit: Commit,
   { hasBulkCommits, tables: { keys } }: CommitStrategy,

@@ -14,15 +14,15 @@ import { byPlacement, readKeys, readKeysOfPlacement, valuesFrom, valuesOfPlaceme
 import { StatementSlots } from './statement-slots.ts'
 import type { Tables } from './tables.ts'
 
-/** While one statement is answered, the next is on its way; what is asked for meanwhile is in the one after. */
-const statementsAtOnce = 2
-/** Those whose patience ends so soon after that of another are not tried once more each. */
+/** While one statement runs, the next is in transit; later requests form the one after. */
+const concurrentStatements = 2
+/** Requests that expire within this time after a failed attempt are failed with it instead of retried. */
 const endsTogetherMs = 250
 
 export interface KeyReads {
   /**
-   * In the order of the keys, as of a point in time that is not before the call: one for all keys, or where the table is distributed one
-   * for each placement; `leftOut` in the place of large values. Others may have the same bytes: nobody writes to them. Throws StoreUnavailable.
+   * Values in the order of the keys, as of a point in time not before the call: one for all keys or, if the table is distributed, one per placement;
+   * `leftOut` instead of large values. The bytes may be shared and must not be written to. Throws StoreUnavailable.
    */
   read(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]>
 }
@@ -41,8 +41,8 @@ export class GroupReads implements KeyReads {
   private readonly connections: Connections
   private readonly tables: Tables
   private readonly statement: KeysStatement
-  /** Of a large object that many ask for together, each would else have a copy. */
-  private readonly asked = new ReadBatch(true)
+  /** Shared, since otherwise each of many concurrent readers of a large object would get a copy. */
+  private readonly batch = new ReadBatch(true)
   private readonly slots: StatementSlots
   private gathering: NodeJS.Immediate | undefined
 
@@ -54,30 +54,30 @@ export class GroupReads implements KeyReads {
   }
 
   read(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
-    // Those that ask in the same turn are answered together.
+    // Requests of one event loop turn share a statement.
     this.gathering ??= setImmediate(() => {
       this.gathering = undefined
       this.sendSome()
     })
-    return this.asked.ask(keys, performance.now() + this.connections.address.patienceMs)
+    return this.batch.add(keys, performance.now() + this.connections.address.patienceMs)
   }
 
   private sendSome(): void {
-    while (!this.asked.isEmpty && this.slots.underWay < statementsAtOnce) void this.sendOne()
-    if (this.asked.isEmpty) return
+    while (!this.batch.isEmpty && this.slots.active < concurrentStatements) void this.sendOne()
+    if (this.batch.isEmpty) return
     this.slots.whileWaiting(() => {
-      this.asked.expire(allInUse(this.connections.address))
+      this.batch.expire(allInUse(this.connections.address))
       this.sendSome()
     })
   }
 
   private async sendOne(): Promise<void> {
-    const together = this.asked.take()
+    const together = this.batch.take()
     try {
       together.resolve(await this.slots.run(() => this.readTogether(together)))
     } catch (error) {
       const now = performance.now()
-      // Who has asked later is not failed for the end of somebody else's patience.
+      // Later requests are retried: their time limit is not over.
       if (now >= together.end) together.rejectUntil(now + endsTogetherMs, error)
       else together.reject(error)
     } finally {
@@ -103,14 +103,14 @@ export class GroupReads implements KeyReads {
   }
 }
 
-/** A statement for each placement: one node answers it, and a node that is down fails no reads of others. */
+/** Sends a statement per placement: one node answers it, and a node that is down does not fail reads from others. */
 export class PlacedReads implements KeyReads {
   private readonly connections: Connections
   private readonly tables: Tables
   private readonly prepared: PreparedTransactions | undefined
   private readonly placements = new Map<number, GroupReads>()
 
-  /** `prepared`: what is known to be shown in parts is brought to its end before it is read. */
+  /** `prepared`: transactions known to be only partly visible are completed before reads. */
   constructor(connections: Connections, tables: Tables, prepared: PreparedTransactions | undefined) {
     this.connections = connections
     this.tables = tables
@@ -118,18 +118,18 @@ export class PlacedReads implements KeyReads {
   }
 
   async read(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
-    // The node that is away fails by itself whoever reads from it.
+    // A node that is down fails its own reads only.
     if (this.prepared?.isUnsettled === true) await this.prepared.recover().catch(() => undefined)
     const values: (Bytes | undefined)[] = new Array(keys.length).fill(undefined)
-    const reading = byPlacement(this.tables.keys, keys).map(async ({ placement, keys: own, positions }) => {
-      const found = await this.of(placement).read(own)
+    const reading = byPlacement(this.tables.keys, keys).map(async ({ placement, keys: placed, positions }) => {
+      const found = await this.readsOf(placement).read(placed)
       for (const [i, position] of positions.entries()) values[position] = found[i]
     })
     await Promise.all(reading)
     return values
   }
 
-  private of(placement: number): GroupReads {
+  private readsOf(placement: number): GroupReads {
     let reads = this.placements.get(placement)
     if (reads === undefined) {
       const query = (tables: Tables, keys: readonly Bytes[]) => readKeysOfPlacement(tables, placement, keys, true)

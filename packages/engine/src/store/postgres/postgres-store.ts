@@ -1,6 +1,4 @@
-/**
- * The store on PostgreSQL, or on a database with the same protocol: shared by any number of processes on any machines.
- */
+/** The store on PostgreSQL, or on a database with the same protocol: shared by any number of processes on any machines. */
 import { AshlarError, assert, unreachable } from '../../errors.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import type { KeyPlacement } from '../key-placement.ts'
@@ -20,10 +18,10 @@ import { PostgresSnapshot, type ReadStrategies } from './snapshot.ts'
 import { tableStats } from './table-stats.ts'
 import { unresolvedTransactions } from './unresolved-transactions.ts'
 
-// The limits of LMDB, so that what is stored here can be moved there.
+// The limits of LMDB, so that entries can be moved there.
 const keyBytesMax = 1_978
 const valueBytesMax = 16_777_216
-/** Without patience too, a check has time for an answer. */
+/** Even without patience, a check needs time for an answer. */
 const checkMsMin = 500
 
 interface OpenPostgresOptions extends StoreOptions {
@@ -31,8 +29,8 @@ interface OpenPostgresOptions extends StoreOptions {
 }
 
 /**
- * Opens the store and makes what it needs in the database if need be. `keys`: where each key lies. `isReadOnly`: writes nothing, and opens one with tables of an
- * earlier version too. Throws an `Error` for the operator when it cannot.
+ * Opens the store and creates its schema if needed. `keys`: placement of keys. `isReadOnly`: writes nothing, and also opens tables of an earlier
+ * version. Throws an `Error` for the operator on failure.
  */
 export async function openPostgresStore(
   address: string,
@@ -40,7 +38,7 @@ export async function openPostgresStore(
   { isReadOnly = false, warn = () => undefined }: OpenPostgresOptions = {},
 ): Promise<Store> {
   const parsed = parsePostgresAddress(address)
-  // How sessions are set up depends on what is found out, so these connections serve nothing else.
+  // Session settings depend on the results, so these connections have no other use.
   let first: Connections | undefined
   let prepared: Prepared
   try {
@@ -73,12 +71,12 @@ function storeOn(
   const commits = new GroupCommits(connections, { rows: rowsOfCommit, hasBulkCommits, tables, prepared })
   const strategies = readStrategies(connections, { isDistributed, tables }, prepared)
   const settled = new SettledNumbersReader(connections, tables)
-  const underWay = new Set<Promise<unknown>>()
+  const pending = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
 
   function tracked<T>(work: Promise<T>): Promise<T> {
-    underWay.add(work)
-    const done = () => underWay.delete(work)
+    pending.add(work)
+    const done = () => pending.delete(work)
     work.then(done, done)
     return work
   }
@@ -87,7 +85,7 @@ function storeOn(
     return snapshots.add(new PostgresSnapshot(strategies, options, snapshots.remove))
   }
   async function closeAll(): Promise<void> {
-    await Promise.allSettled(underWay)
+    await Promise.allSettled(pending)
     snapshots.releaseAll()
     prepared?.close()
     await connections.end()
@@ -107,7 +105,7 @@ function storeOn(
       assert(closing === undefined, 'statistics are asked for before the store is closed')
       return tracked(tableStats(connections, tables, isDistributed))
     },
-    ...snapshots.ofStore,
+    ...snapshots.storeMethods,
     ...(canAppend && {
       settledNumbers: async () => {
         assert(closing === undefined, 'settled numbers are asked for before the store is closed')
@@ -120,7 +118,7 @@ function storeOn(
       ),
     async unresolvedTransactions() {
       assert(closing === undefined, 'prepared transactions are asked for before the store is closed')
-      // Who may not recover them may not ask the nodes either.
+      // A user who may not recover them may not query the nodes either.
       return tracked(unresolvedTransactions(connections, isDistributed && canRecover))
     },
     close() {
@@ -130,7 +128,7 @@ function storeOn(
   }
 }
 
-/** Who asks is told what requests are told, though the check may be answered later. */
+/** Rejects with the same error and after the same time as requests, even if the check is answered later. */
 async function answeredInTime({ location, patienceMs }: PostgresAddress, check: () => Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
@@ -159,12 +157,12 @@ function readStrategies(
     isDistributed,
     keys: tables.keys,
     tables,
-    // A statement over several nodes shows no one point in time by itself.
+    // A statement over several nodes does not show one point in time.
     reads: isDistributed ? new PlacedReads(connections, tables, prepared) : new GroupReads(connections, tables),
     namingReads: isDistributed ? undefined : new GroupNamingReads(connections, tables),
     transactions: transactions(undefined),
     lockingTransactions: transactions(lockingMs),
-    // No client is waited for in the middle of them.
+    // These transactions never wait for a client.
     consistentTransactions: transactions(Number.POSITIVE_INFINITY),
     areReadsLocking,
   }

@@ -1,4 +1,4 @@
-/** Creates what a store needs in a database when it is first opened, and checks it each time. */
+/** Creates the schema of a store when it is first opened, and checks it each time. */
 import { AshlarError } from '../../errors.ts'
 import { appendedKeyBytes, appendedNumber } from '../append.ts'
 import { copyCommand } from '../copy-command.ts'
@@ -10,7 +10,7 @@ import {
   commitFunction,
   commitFunctionMark,
   commitFunctionVersion,
-  lastGivenNumber,
+  lastAssignedNumber,
   numbersOf,
   numbersOfCall,
 } from './commit-function.ts'
@@ -20,37 +20,37 @@ import { definitions, oldestTablesVersion, tablesVersion } from './schema.ts'
 import type { Tables } from './tables.ts'
 
 export interface Prepared {
-  /** The table is split over several nodes, each of which shows points in time of its own. */
+  /** The table is distributed over several nodes, which show different points in time. */
   readonly isDistributed: boolean
   readonly rowsOfCommit: RowsOfCommit
-  /** Packed rows are sent as they are. */
+  /** Whether packed rows are sent without conversion. */
   readonly hasBulkCommits: boolean
-  /** By Citus, which commits in two phases, and lets this user bring to an end what a failure left between them. */
+  /** Whether Citus commits in two phases, and lets this user recover prepared transactions. */
   readonly canRecover: boolean
   readonly tables: Tables
-  /** The function that commits appends, and this user may have it do so: not on Citus. */
+  /** Whether the function supports appending, and this user may use its sequence: not on Citus. */
   readonly canAppend: boolean
 }
 
-/** `warn` is told what works, but is probably not what the operator wants. Throws an `Error` for the operator. */
+/** `warn` receives warnings about a usable but probably unintended configuration. Throws an `Error` for the operator. */
 export async function prepare(
   connections: Connections,
   keys: KeyPlacement,
   warn: (message: string) => void,
 ): Promise<Prepared> {
-  const { isDistributed: isWanted } = connections.address
+  const { isDistributed: isRequested } = connections.address
   await checkSessions(connections)
   await checkCoordinator(connections)
-  // A user without the right to define may still use what an administrator has defined.
+  // A user without the right to create objects may use those that an administrator has created.
   if (!(await isDefined(connections))) await define(connections, keys)
   await checkVersion(connections, tablesVersion)
   const isDistributed = await isTableDistributed(connections)
-  if (!isDistributed && !isWanted && (await hasCitus(connections))) {
+  if (!isDistributed && !isRequested && (await hasCitus(connections))) {
     warn(
       'The database has the extension citus, but the table of this store is not distributed: all of it is on one node. To distribute it, copy it into a new schema with distribute=citus.',
     )
   }
-  if (isWanted && !isDistributed) {
+  if (isRequested && !isDistributed) {
     throw new Error(
       'its table is there already, and is not distributed; copy it into a new schema with distribute=citus',
     )
@@ -65,7 +65,7 @@ export async function prepare(
   return { ...prepared, hasBulkCommits: true, canAppend: await canAppend(connections, tables) }
 }
 
-/** Numbers go on behind those that are stored, as where the table was brought here without its sequence. */
+/** Raises the sequence above the stored numbers, as after the table was moved here without its sequence. */
 async function canAppend(connections: Connections, tables: Tables): Promise<boolean> {
   const { schema, keys } = tables
   if (!(await isTrue(connections, `has_sequence_privilege($1, 'USAGE')`, numbersOf(tables)))) return false
@@ -74,10 +74,10 @@ async function canAppend(connections: Connections, tables: Tables): Promise<bool
   )
   const [entry] = last.rows as { key: Buffer }[]
   if (entry === undefined) return true
-  const given = await connections.upkeep(`SELECT ${lastGivenNumber} AS number FROM ${numbersOf(tables)}`)
+  const assigned = await connections.upkeep(`SELECT ${lastAssignedNumber} AS number FROM ${numbersOf(tables)}`)
   const number = appendedNumber(entry.key)
-  if (Number((given.rows[0] as { number: string }).number) >= number) return true
-  // Whole calls, so that what is given next is behind all of them.
+  if (Number((assigned.rows[0] as { number: string }).number) >= number) return true
+  // A multiple of the increment, greater than all stored numbers.
   const next = (Math.floor(number / numbersOfCall) + 1) * numbersOfCall
   await connections.upkeep(
     `SELECT setval('${numbersOf(tables)}', greatest(last_value, ${next})) FROM ${numbersOf(tables)}`,
@@ -90,7 +90,10 @@ function readFunctionVersion({ schema }: Tables): string {
   return `SELECT ${version} AS version FROM pg_proc WHERE oid = to_regproc('${schema}.commit')`
 }
 
-/** Others may be calling it, and go on with the one that they have called; one of a later version stays. Throws an `Error` for the operator. */
+/**
+ * Replaces the function by the current version; calls in progress continue with the old one. Keeps a later version. Throws an `Error` for the
+ * operator.
+ */
 async function renewCommitFunction(connections: Connections, tables: Tables): Promise<void> {
   const readVersion = readFunctionVersion(tables)
   const isOld = ({ rows }: { rows: unknown[] }): boolean => {
@@ -101,7 +104,7 @@ async function renewCommitFunction(connections: Connections, tables: Tables): Pr
   try {
     await connections.upkeepTransaction(async (run) => {
       await run(definitionLock)
-      // Somebody else may have been first, perhaps with a later one.
+      // Another process may have replaced it first, perhaps by a later version.
       if (isOld(await run(readVersion))) await run(commitFunction(tables))
     })
   } catch (error) {
@@ -112,11 +115,11 @@ async function renewCommitFunction(connections: Connections, tables: Tables): Pr
   }
 }
 
-/** One definition after the other; it ends with the transaction. */
+/** Serializes definitions; released at the end of the transaction. */
 const definitionLock = `SELECT pg_advisory_xact_lock(hashtext('ashlar'))`
 const insufficientPrivilege = '42501'
 
-/** A node that is down does not prevent the start: old proofs do no harm, and are removed at a later one. */
+/** A node that is down does not prevent the start: old proofs are harmless, and are removed at a later one. */
 async function removeOldProofs(connections: Connections, { schema, hasRoot }: Tables): Promise<void> {
   const old = `at < now() - interval '1 day'`
   if (!hasRoot) {
@@ -142,7 +145,7 @@ async function preparedAs(
   return { isDistributed, rowsOfCommit: rows, hasBulkCommits: false, canRecover, tables, canAppend: false }
 }
 
-/** Looks only, also at tables of an earlier version. Throws an `Error` for the operator. */
+/** Only reads, also tables of an earlier version. Throws an `Error` for the operator. */
 export async function prepareToRead(connections: Connections, keys: KeyPlacement): Promise<Prepared> {
   if (!(await isDefined(connections))) throw new PlaceRefused('wrongPlace', 'there is no store')
   await checkVersion(connections, oldestTablesVersion)
@@ -166,7 +169,7 @@ async function isDefined(connections: Connections): Promise<boolean> {
   return isTrue(connections, 'SELECT to_regclass($1) IS NOT NULL', `${connections.address.schema}.storage`)
 }
 
-/** Those who start at once define one after the other; the lock ends with the transaction. */
+/** Concurrent first starts are serialized; the lock ends with the transaction. */
 async function define(connections: Connections, keys: KeyPlacement): Promise<void> {
   const { schema, isDistributed } = connections.address
   if (isDistributed && !(await hasCitus(connections))) {
@@ -175,7 +178,7 @@ async function define(connections: Connections, keys: KeyPlacement): Promise<voi
   try {
     await connections.upkeepTransaction(async (run) => {
       await run(definitionLock)
-      // Somebody else may have been first: what Citus distributes already must not be defined once more.
+      // Another process may have been first, and a table that is already distributed must not be distributed again.
       const { rows } = await run(`SELECT (to_regclass('${schema}.storage') IS NOT NULL)::int AS is_there`)
       if ((rows[0] as { is_there: number }).is_there === 1) return
       await run(`CREATE SCHEMA IF NOT EXISTS ${schema}; ${definitions({ schema, hasRoot: isDistributed, keys })}`)
@@ -189,7 +192,7 @@ async function define(connections: Connections, keys: KeyPlacement): Promise<voi
   }
 }
 
-/** The lock that commits and schema changes share is a table of the coordinator: through a worker it would be another. */
+/** Commits and schema changes share a lock table on the coordinator; through a worker it would be a different one. */
 async function checkCoordinator(connections: Connections): Promise<void> {
   const groups = 'pg_catalog.pg_dist_local_group'
   if (!(await isTrue(connections, 'SELECT to_regclass($1) IS NOT NULL', groups))) return
@@ -212,7 +215,7 @@ async function canRecover(connections: Connections, warn: (message: string) => v
   return false
 }
 
-/** Citus puts the shards of a table where those of others are, and on the coordinator if there is no worker when it is made. */
+/** Citus places the shards of a table with existing ones, and on the coordinator if there are no workers at its creation. */
 async function warnOfOneNode(connections: Connections, warn: (message: string) => void): Promise<void> {
   if (!(await isTrue(connections, 'SELECT to_regclass($1) IS NOT NULL', 'pg_dist_placement'))) return
   const table = `'${connections.address.schema}.kv'::regclass`
@@ -234,7 +237,7 @@ function hasCitus(connections: Connections): Promise<boolean> {
   return isTrue(connections, 'SELECT EXISTS (SELECT FROM pg_proc WHERE proname = $1)', 'create_distributed_table')
 }
 
-/** By Citus, or into partitions that may be on other nodes. */
+/** Distributed by Citus, or into partitions that may be on other nodes. */
 async function isTableDistributed(connections: Connections): Promise<boolean> {
   const table = `${connections.address.schema}.kv`
   if (await isTrue(connections, `SELECT relkind = 'p' FROM pg_class WHERE oid = $1::regclass`, table)) return true
@@ -242,7 +245,7 @@ async function isTableDistributed(connections: Connections): Promise<boolean> {
   return isTrue(connections, 'SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = $1::regclass)', table)
 }
 
-/** A foreign table cannot make or lock a row by one statement. */
+/** A foreign table cannot create or lock a row by one statement. */
 async function rowsOfCommit(connections: Connections, isDistributed: boolean): Promise<RowsOfCommit> {
   if (!isDistributed) return 'together'
   const isForeign = `SELECT EXISTS (SELECT FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid

@@ -1,21 +1,21 @@
 /**
- * Transactions that Citus has prepared on its nodes and not committed there yet. Citus commits changes on several nodes
- * in two phases. If a node, the coordinator or a connection fails between them, the commit is decided, but part of it
- * is not visible until it is recovered: by Citus itself once a minute, here as soon as it is noticed.
+ * Transactions that Citus has prepared on its nodes and not committed there yet. Citus commits changes on several nodes in two phases. If a node, the
+ * coordinator or a connection fails between them, the commit is decided, but part of it is not visible until it is recovered: by Citus itself once a
+ * minute, here as soon as it is noticed.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { QueryResult } from 'pg'
 import { reasonOf } from './failures.ts'
 
-/** How often others' are looked for: those of a process that was killed together with a node. */
-const lookEveryMs = 5_000
+/** Interval of recovery for transactions of other processes, such as one killed together with a node. */
+const recoveryIntervalMs = 5_000
 const retryMs = 50
 
 export type Upkeep = (text: string, values?: readonly unknown[]) => Promise<QueryResult>
 
 export interface RecoveryOptions {
   readonly upkeep: Upkeep
-  /** How long a commit waits for all of its parts to be seen before it is acknowledged nevertheless. */
+  /** How long a commit waits until all of its parts are visible before it is acknowledged nevertheless. */
   readonly patienceMs: number
   readonly warn: (message: string) => void
 }
@@ -23,26 +23,26 @@ export interface RecoveryOptions {
 export class PreparedTransactions {
   private readonly options: RecoveryOptions
   private recovery: Promise<void> | undefined
-  /** Backends whose last commit is made, but not yet to be seen everywhere. */
+  /** Backends whose last commit is made, but not yet visible everywhere. */
   private readonly unsettled = new Set<number>()
-  private readonly looking: NodeJS.Timeout
+  private readonly timer: NodeJS.Timeout
   private isClosed = false
 
   constructor(options: RecoveryOptions) {
     this.options = options
-    this.looking = setInterval(() => {
-      // Out of reach, it is told by whoever needs the database.
+    this.timer = setInterval(() => {
+      // If the database is unreachable, requests report it.
       this.recover().catch(() => undefined)
-    }, lookEveryMs)
-    this.looking.unref()
+    }, recoveryIntervalMs)
+    this.timer.unref()
   }
 
-  /** Whether something is known to be shown in parts only. */
+  /** Whether a commit is known to be only partly visible. */
   get isUnsettled(): boolean {
     return this.unsettled.size > 0
   }
 
-  /** Brings to an end what no living backend works on, on all nodes that can be reached. Those who ask at once share the work. */
+  /** Completes transactions without a live backend, on all reachable nodes. Concurrent callers share the work. */
   recover(): Promise<void> {
     this.recovery ??= this.recoverOnce().finally(() => {
       this.recovery = undefined
@@ -50,7 +50,7 @@ export class PreparedTransactions {
     return this.recovery
   }
 
-  /** As `recover`. Throws an Error unless every node could be reached, so that nothing decided is hidden any more. */
+  /** Like `recover`, but throws an `Error` unless every node is reachable, so that no decision remains hidden. */
   async recoverEverywhere(): Promise<void> {
     await this.recoverOnce()
     const { rows } = await this.options.upkeep(
@@ -59,7 +59,7 @@ export class PreparedTransactions {
     if ((rows[0] as { away: number }).away > 0) throw new Error('a node of the database cannot be reached')
   }
 
-  /** What `work` waits for may be locked by a transaction that is prepared: recovers until it is done. */
+  /** Recovers until `work` is done, which may wait for locks of a prepared transaction. */
   async recoveringUntil<T>(work: Promise<T>): Promise<T> {
     let isDone = false
     const done = work.finally(() => {
@@ -67,7 +67,7 @@ export class PreparedTransactions {
     })
     done.catch(() => undefined)
     while (!isDone) {
-      // Where this fails, so does the work, which tells why.
+      // If this fails, so does the work, which reports the reason.
       await this.recover().catch(() => undefined)
       await Promise.race([delay(retryMs), done.catch(() => undefined)])
     }
@@ -75,8 +75,8 @@ export class PreparedTransactions {
   }
 
   /**
-   * Resolves when all that the commit of a backend has changed is to be seen on every node; after `patienceMs` anyway, and then says so, and
-   * goes on in the background. `backend`: its process number on the coordinator, by which Citus names what it prepares.
+   * Resolves when all changes of the last commit of a backend are visible on every node; after `patienceMs` it warns, resolves, and continues in the
+   * background. `backend`: its process ID on the coordinator, which is part of the names of prepared transactions.
    */
   async settled(backend: number): Promise<void> {
     this.unsettled.add(backend)
@@ -94,15 +94,15 @@ export class PreparedTransactions {
     this.options.warn(
       `A commit is durable, but not yet visible on every node: reads may show a part of it until the node is back (${reason}).`,
     )
-    void this.settleLater(backend)
+    void this.settleInBackground(backend)
   }
 
   close(): void {
     this.isClosed = true
-    clearInterval(this.looking)
+    clearInterval(this.timer)
   }
 
-  private async settleLater(backend: number): Promise<void> {
+  private async settleInBackground(backend: number): Promise<void> {
     while (!this.isClosed) {
       await delay(retryMs, undefined, { ref: false })
       try {
@@ -111,7 +111,7 @@ export class PreparedTransactions {
         this.unsettled.delete(backend)
         return this.options.warn('The commit that was only partly visible is visible on every node now.')
       } catch {
-        // Goes on until the node is back.
+        // Retries until the node is back.
       }
     }
   }

@@ -1,28 +1,28 @@
-/** Keys that several requests need at the same time: read by one statement, with a result for each request. */
+/** Combines keys that several requests need at the same time for one statement, with a result for each request. */
 import type { Bytes } from '../store.ts'
 
-/** So many at most in one statement, unless one alone asks for more. */
+/** Maximum number of keys in one statement, unless a single request has more. */
 const keysMax = 512
 
 interface ReadRequest {
   readonly keys: readonly Bytes[]
-  /** Of the keys, as text. */
+  /** The keys as text. */
   readonly names: readonly string[]
-  /** When it stops waiting for a connection, by `performance.now()`. */
+  /** When the request stops waiting for a connection, by `performance.now()`. */
   readonly end: number
   resolve(values: (Bytes | undefined)[]): void
   reject(error: unknown): void
 }
 
 export interface KeysOfBatch {
-  /** Each once. */
+  /** Distinct keys. */
   readonly keys: readonly Bytes[]
-  /** When the first of those who ask stops waiting. */
+  /** The earliest end of the requests. */
   readonly end: number
-  /** In the order of the keys. */
+  /** `values`: in the order of the keys. */
   resolve(values: readonly (Bytes | undefined)[]): void
   reject(error: unknown): void
-  /** Rejects those who stop waiting by that time; the others are the first of those who ask again. */
+  /** Rejects the requests that end by that time; the rest is the beginning of the next batch. */
   rejectUntil(end: number, error: unknown): void
 }
 
@@ -30,12 +30,12 @@ export class ReadBatch {
   private readonly isShared: boolean
   private waiting: ReadRequest[] = []
 
-  /** `isShared`: several who ask for a key get the same bytes, which nobody writes to. */
+  /** `isShared`: requests for the same key get the same bytes, which must not be written to. */
   constructor(isShared = false) {
     this.isShared = isShared
   }
 
-  /** Rejects those who have waited for as long as they would. */
+  /** Rejects requests that have waited too long. */
   expire(error: unknown): void {
     const now = performance.now()
     if (this.waiting.every(({ end }) => end > now)) return
@@ -47,13 +47,13 @@ export class ReadBatch {
     return this.waiting.length === 0
   }
 
-  /** In the order of the keys; the bytes belong to the caller, unless they are shared. */
-  ask(keys: readonly Bytes[], end = Number.POSITIVE_INFINITY): Promise<(Bytes | undefined)[]> {
-    // What is no key rejects it here: thrown when a statement is put together, it would stay for ever among those that wait.
+  /** Values in the order of the keys; the bytes belong to the caller unless they are shared. */
+  add(keys: readonly Bytes[], end = Number.POSITIVE_INFINITY): Promise<(Bytes | undefined)[]> {
+    // An invalid key must reject here: if it threw when the statement is built, the request would wait forever.
     return new Promise((resolve, reject) => this.waiting.push({ keys, names: keys.map(nameOf), end, resolve, reject }))
   }
 
-  /** The first of those who ask, as many as go into one statement. */
+  /** Removes the first waiting requests, as many as fit one statement. */
   take(): KeysOfBatch {
     const places = new Map<string, number>()
     const keys: Bytes[] = []
@@ -68,9 +68,9 @@ export class ReadBatch {
       keys,
       end: group.reduce((first, { request }) => Math.min(first, request.end), Number.POSITIVE_INFINITY),
       resolve(values) {
-        const given = new Set<number>()
+        const passedOn = new Set<number>()
         const valueAt = (place: number): Bytes | undefined => {
-          return isShared ? values[place] : ownValue(values, place, given)
+          return isShared ? values[place] : unsharedValue(values, place, passedOn)
         }
         for (const { request, places } of group) request.resolve(places.map(valueAt))
       },
@@ -95,18 +95,22 @@ function nameOf(key: Bytes): string {
 
 function placesOf(request: ReadRequest, places: Map<string, number>, keys: Bytes[]): number[] {
   return request.names.map((name, i) => {
-    const known = places.get(name)
-    if (known !== undefined) return known
+    const existing = places.get(name)
+    if (existing !== undefined) return existing
     places.set(name, keys.length)
     return keys.push(request.keys[i] as Bytes) - 1
   })
 }
 
-/** Who asks second for a key gets a copy. */
-function ownValue(values: readonly (Bytes | undefined)[], place: number, given: Set<number>): Bytes | undefined {
+/** Returns a copy unless the value is used for the first time. */
+function unsharedValue(
+  values: readonly (Bytes | undefined)[],
+  place: number,
+  passedOn: Set<number>,
+): Bytes | undefined {
   const value = values[place]
-  if (value === undefined || !given.has(place)) {
-    given.add(place)
+  if (value === undefined || !passedOn.has(place)) {
+    passedOn.add(place)
     return value
   }
   return Buffer.from(value)

@@ -1,13 +1,12 @@
 /**
- * The connections of one read transaction. On one node there is one. If the table is distributed, only the data of one
- * placement shows one point in time, so each placement is read over one connection for the whole transaction; different
- * placements may be read concurrently over several.
+ * The connections of one read transaction. On one node there is one. If the table is distributed, only the data of one placement shows one point in
+ * time, so each placement is read over one connection for the whole transaction; different placements may be read concurrently over several.
  */
 import type { PoolClient } from 'pg'
 
-/** Connections of one transaction, the first included. */
+/** Connections of one transaction, including the first. */
 const branchesMax = 4
-/** Statements that wait on every connection there is, before another one is asked for. */
+/** Statements that must wait on every existing connection before another is requested. */
 const waitingMin = 2
 
 interface Branch {
@@ -21,16 +20,16 @@ export class ReadBranches {
   private readonly further: Branch[] = []
   private readonly begin: () => Promise<PoolClient> | undefined
   private readonly byPlacement = new Map<number, Branch>()
-  /** Has read placements that it was not told: those that nobody else has read are its own from then on. */
+  /** Whether the main connection has read unknown placements; from then on it reads all placements not assigned to other connections. */
   private isMainBroad = false
 
-  /** `main` gives the first connection; `begin` a further one with a transaction begun, undefined where there is none to spare. */
+  /** `main` returns the first connection; `begin` returns a further one with a transaction begun, or undefined if none is available. */
   constructor(main: () => Promise<PoolClient>, begin: () => Promise<PoolClient> | undefined) {
     this.main = { client: main, waiting: 0 }
     this.begin = begin
   }
 
-  /** `placement`: the only one that is read; undefined where there may be several, none of which is read over another connection. */
+  /** `placement`: the only one that is read; undefined if there may be several, none of which is read over another connection. */
   async run<T>(placement: number | undefined, use: (client: PoolClient) => Promise<T>): Promise<T> {
     const branch = this.branchOf(placement)
     branch.waiting++
@@ -41,7 +40,7 @@ export class ReadBranches {
     }
   }
 
-  /** The first of the placements between two that are read over further connections, or the last. */
+  /** The first placement between two (or the last, in reverse) that is read over further connections. */
   readElsewhere(first: number, last: number, isReverse: boolean): number | undefined {
     let found: number | undefined
     for (const [placement, branch] of this.byPlacement) {
@@ -51,7 +50,7 @@ export class ReadBranches {
     return found
   }
 
-  /** The further connections, which are nobody's any more. */
+  /** Removes and returns the further connections. */
   takeFurther(): Promise<PoolClient>[] {
     const clients = this.further.map(({ client }) => client())
     this.further.length = 0

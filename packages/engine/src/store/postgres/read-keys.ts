@@ -1,6 +1,4 @@
-/**
- * Statements that read keys: of any placements, or of a single one, which a database with several nodes answers best.
- */
+/** Statements that read keys of any placements or, which is fastest on a database with several nodes, of a single one. */
 import { largeRecordBytes } from '../../limits.ts'
 import type { KeyPlacement } from '../key-placement.ts'
 import type { Bytes } from '../store.ts'
@@ -10,13 +8,13 @@ import { type Tables, tableOf } from './tables.ts'
 
 const keysWrittenOutMax = 8
 
-/** In the place of a value that is too large to be read with others. */
+/** Stands for a value that is too large to be prefetched. */
 export const leftOut: Bytes = Buffer.alloc(0)
 
-/** The value, or null where it is large: as many as are read together may be. */
+/** The value, or null if it is large: many are read together. */
 const valueUnlessLarge = `CASE WHEN octet_length(value) < ${largeRecordBytes} THEN value END`
 
-/** Gives rows of position, from 1, and value. `isEarly`: null in the place of large values. */
+/** Returns rows of position, from 1, and value. `isEarly`: null instead of large values. */
 export function readKeys(
   { schema, keys: { placementOf } }: Tables,
   keys: readonly Bytes[],
@@ -24,7 +22,7 @@ export function readKeys(
 ): PreparedStatement {
   const value = isEarly ? valueUnlessLarge : 'value'
   const name = isEarly ? 'early keys' : 'keys'
-  // Written out, few keys cost half of what a join with their list costs.
+  // A few keys are selected separately, which costs half of a join with their list.
   if (keys.length > keysWrittenOutMax) {
     const text = `SELECT w.i, ${value} FROM unnest($1::int4[], $2::bytea[]) WITH ORDINALITY AS w(p, k, i)
         JOIN ${schema}.kv ON kv.placement = w.p AND kv.key = w.k`
@@ -37,7 +35,7 @@ export function readKeys(
   return preparedStatement(`${name} ${keys.length}`, selects.join(' UNION ALL '), values)
 }
 
-/** Where keys of one placement are among others. */
+/** Keys of one placement, with their positions in a list of keys. */
 export interface KeysOfPlacement {
   readonly placement: number
   readonly keys: readonly Bytes[]
@@ -58,7 +56,7 @@ export function byPlacement({ placementOf }: KeyPlacement, keys: readonly Bytes[
   return [...groups.values()]
 }
 
-/** Reads keys that have one placement, each asked for once. Gives rows of key and value: Citus plans that with least effort. */
+/** Reads distinct keys of one placement. Returns rows of key and value, which is the cheapest plan for Citus. */
 export function readKeysOfPlacement(
   tables: Tables,
   placement: number,
@@ -75,7 +73,7 @@ export function readKeysOfPlacement(
   )
 }
 
-/** In the order of the keys, from the rows of that statement. */
+/** The values in the order of the keys, from the rows of `readKeysOfPlacement`. */
 export function valuesOfPlacement(
   keys: readonly Bytes[],
   rows: readonly (readonly unknown[])[],
@@ -86,7 +84,7 @@ export function valuesOfPlacement(
   return keys.map((key) => found.get(Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')))
 }
 
-/** In the order of the keys, from the rows of the first statement. */
+/** The values in the order of the keys, from the rows of `readKeys`. */
 export function valuesFrom(count: number, rows: readonly (readonly unknown[])[]): (Bytes | undefined)[] {
   const values: (Bytes | undefined)[] = new Array(count).fill(undefined)
   for (const [position, value] of rows as readonly (readonly [number, Buffer | null])[])

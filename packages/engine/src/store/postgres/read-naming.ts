@@ -12,27 +12,27 @@ import type { PlainPage } from './read-pages.ts'
 import { StatementSlots } from './statement-slots.ts'
 import type { Tables } from './tables.ts'
 
-/** Pages that go in one statement, each of one placement, in key order or all of them reversed. */
+/** Maximum number of pages in one statement, each of one placement, all in key order or all reversed. */
 const pagesMax = 32
-/** Of all pages of a statement, unless one alone has more: the answer comes as a whole. */
+/** Maximum number of entries in one statement, unless a single page has more: the result is buffered. */
 const entriesMax = 1_024
-/** While one statement is answered, others gather for the next; where so many have, it goes at once, if not too many are on their way. */
-const worthAnother = 16
-const statementsAtOnce = 4
+/** While statements run, requests gather for the next one; with this many, another is sent concurrently. */
+const pagesForAnother = 16
+const concurrentStatements = 4
 
-/** Removes from those who ask the first, as many as go into one statement. */
-export function takeTogether<A extends { readonly page: NamingPage }>(asked: A[]): A[] {
+/** Removes the first requests, as many as fit one statement. */
+export function takeTogether<A extends { readonly page: NamingPage }>(requests: A[]): A[] {
   let entries = 0
-  const beyond = asked.findIndex(({ page }, i) => {
+  const beyond = requests.findIndex(({ page }, i) => {
     entries += page.limit
     return i === pagesMax || (i > 0 && entries > entriesMax)
   })
-  return asked.splice(0, beyond < 0 ? asked.length : beyond)
+  return requests.splice(0, beyond < 0 ? requests.length : beyond)
 }
 
 export type NamingPage = PlainPage & { readonly limit: number }
 
-/** Gives rows of the page's position, from 1, key, value, and the value that is named; where `key` is given, its value in the row 0. */
+/** Returns rows of the page's position, from 1, key, value, and the named value; if `key` is given, its value is in row 0. */
 export function readNaming(
   { schema, keys }: Tables,
   pages: readonly NamingPage[],
@@ -56,11 +56,11 @@ export function readNaming(
   const name = `naming${isReverse ? ' reversed' : ''}`
   if (key === undefined) return preparedStatement(name, text, values)
   values.push(keys.placementOf(key), key)
-  const beside = `SELECT 0, key, NULL, value FROM ${schema}.kv WHERE placement = $5 AND key = $6`
-  return preparedStatement(`${name} beside a key`, `${beside} UNION ALL ${text}`, values)
+  const keyRow = `SELECT 0, key, NULL, value FROM ${schema}.kv WHERE placement = $5 AND key = $6`
+  return preparedStatement(`${name} beside a key`, `${keyRow} UNION ALL ${text}`, values)
 }
 
-/** Of the rows. */
+/** Result columns. */
 const column = { position: 0, key: 1, value: 2, named: 3 } as const
 
 class EntriesOfPage implements NamingEntries {
@@ -97,24 +97,24 @@ class EntriesOfPage implements NamingEntries {
   }
 }
 
-/** By page, and the value of the key beside them. */
+/** The entries of each page, and the value of the additional key. */
 export function namingEntriesFrom(
   { keys }: Tables,
   pages: number,
   isReverse: boolean,
   rows: RowsInBytes,
-): { readonly entries: NamingEntries[]; readonly beside: Bytes | undefined } {
-  const ofPages = Array.from({ length: pages }, () => new RowsInBytes())
-  let beside: Bytes | undefined
+): { readonly entries: NamingEntries[]; readonly keyValue: Bytes | undefined } {
+  const byPage = Array.from({ length: pages }, () => new RowsInBytes())
+  let keyValue: Bytes | undefined
   for (let row = 0; row < rows.count; row++) {
     const position = rows.int4(row, column.position)
-    if (position === 0) beside = rows.bytes(row, column.named)
-    else ofPages[position - 1]?.addFrom(rows, row)
+    if (position === 0) keyValue = rows.bytes(row, column.named)
+    else byPage[position - 1]?.addFrom(rows, row)
   }
-  return { entries: ofPages.map((page) => new EntriesOfPage(inOrder(page, isReverse), keys.named)), beside }
+  return { entries: byPage.map((page) => new EntriesOfPage(inOrder(page, isReverse), keys.named)), keyValue }
 }
 
-/** The plan gives them in this order, but nothing says that it has to. */
+/** The plan returns them in this order, but the statement does not guarantee it. */
 function inOrder(rows: RowsInBytes, isReverse: boolean): RowsInBytes {
   const compare = (one: number, other: number): number =>
     isReverse ? rows.compare(other, one, column.key) : rows.compare(one, other, column.key)
@@ -122,8 +122,8 @@ function inOrder(rows: RowsInBytes, isReverse: boolean): RowsInBytes {
   return rows
 }
 
-/** Each goes on as far as it can before the next one does, with turns for others where that takes long. */
-export async function answerInTurn(answers: Iterable<() => void>): Promise<void> {
+/** Lets the continuation of each answer run before the next one is given, with yields if that takes long. */
+export async function answerSequentially(answers: Iterable<() => void>): Promise<void> {
   const slice = openTimeSlice()
   for (const answer of answers) {
     answer()
@@ -133,10 +133,10 @@ export async function answerInTurn(answers: Iterable<() => void>): Promise<void>
   }
 }
 
-interface Asked {
+interface Request {
   readonly page: NamingPage
   readonly expected: Entry
-  /** When it stops waiting for others, by `performance.now()`. */
+  /** When it stops waiting for a connection, by `performance.now()`. */
   readonly end: number
   resolve(answer: NamingAnswer): void
   reject(error: unknown): void
@@ -144,16 +144,16 @@ interface Asked {
 
 export interface NamingAnswer {
   readonly entries: NamingEntries
-  /** What the expected key holds at the same point in time. */
+  /** The value of the expected key at the same point in time. */
   readonly found: Bytes | undefined
 }
 
-/** Puts pages that are asked for at once into one statement, which shows one point in time by itself and needs no transaction. */
+/** Combines concurrent requests for pages into one statement, which shows one point in time without a transaction. */
 export class GroupNamingReads {
   private readonly connections: Connections
   private readonly tables: Tables
-  private readonly waiting: { readonly forward: Asked[]; readonly reverse: Asked[] } = { forward: [], reverse: [] }
-  /** By turns: where many ask, there are always some who wait for the one. */
+  private readonly waiting: { readonly forward: Request[]; readonly reverse: Request[] } = { forward: [], reverse: [] }
+  /** Directions alternate, so that neither starves. */
   private isReverseNext = false
   private readonly slots: StatementSlots
   private gathering: NodeJS.Immediate | undefined
@@ -164,64 +164,65 @@ export class GroupNamingReads {
     this.slots = new StatementSlots(connections.address.connections / 2)
   }
 
-  /** `expected`: all that ask expect the same key. Throws StoreUnavailable. */
+  /** `expected`: all requests must expect the same key. Throws StoreUnavailable. */
   read(page: NamingPage, expected: Entry): Promise<NamingAnswer> {
-    // Those that ask in the same turn are answered together.
+    // Requests of one event loop turn share a statement.
     this.gathering ??= setImmediate(() => {
       this.gathering = undefined
       this.sendSome()
     })
-    const asked = page.isReverse ? this.waiting.reverse : this.waiting.forward
+    const requests = page.isReverse ? this.waiting.reverse : this.waiting.forward
     const end = performance.now() + this.connections.address.patienceMs
-    return new Promise((resolve, reject) => asked.push({ page, expected, end, resolve, reject }))
+    return new Promise((resolve, reject) => requests.push({ page, expected, end, resolve, reject }))
   }
 
   private sendSome(): void {
     const { forward, reverse } = this.waiting
     while (
-      this.slots.underWay === 0 ||
-      (this.slots.underWay < statementsAtOnce && forward.length + reverse.length >= worthAnother)
+      this.slots.active === 0 ||
+      (this.slots.active < concurrentStatements && forward.length + reverse.length >= pagesForAnother)
     ) {
       const isReverse = reverse.length > 0 && (this.isReverseNext || forward.length === 0)
-      const asked = takeTogether(isReverse ? reverse : forward)
-      if (asked.length === 0) break
+      const requests = takeTogether(isReverse ? reverse : forward)
+      if (requests.length === 0) break
       this.isReverseNext = !isReverse
-      void this.send(asked, isReverse)
+      void this.send(requests, isReverse)
     }
     if (forward.length + reverse.length === 0) return
     this.slots.whileWaiting(() => {
-      for (const asked of [forward, reverse]) this.expire(asked)
+      for (const requests of [forward, reverse]) this.expire(requests)
       this.sendSome()
     })
   }
 
-  /** The first have waited longest. */
-  private expire(asked: Asked[]): void {
+  /** Requests are in the order of their time limits. */
+  private expire(requests: Request[]): void {
     const now = performance.now()
-    while (asked[0] !== undefined && asked[0].end <= now) asked.shift()?.reject(allInUse(this.connections.address))
+    while (requests[0] !== undefined && requests[0].end <= now)
+      requests.shift()?.reject(allInUse(this.connections.address))
   }
 
-  private async send(asked: readonly Asked[], isReverse: boolean): Promise<void> {
+  private async send(requests: readonly Request[], isReverse: boolean): Promise<void> {
     let answers: (() => void)[]
     try {
-      const { entries, beside } = await this.slots.run(() => this.readTogether(asked, isReverse))
-      answers = asked.map((one, i) => () => one.resolve({ entries: entries[i] as NamingEntries, found: beside }))
+      const { entries, keyValue } = await this.slots.run(() => this.readTogether(requests, isReverse))
+      answers = requests.map((one, i) => () => one.resolve({ entries: entries[i] as NamingEntries, found: keyValue }))
     } catch (error) {
-      answers = asked.map((one) => () => one.reject(error))
+      answers = requests.map((one) => () => one.reject(error))
     }
     this.sendSome()
-    await answerInTurn(answers)
+    await answerSequentially(answers)
   }
 
-  private async readTogether(asked: readonly Asked[], isReverse: boolean) {
+  private async readTogether(requests: readonly Request[], isReverse: boolean) {
     const { location, patienceMs } = this.connections.address
     const attempts = new Attempts(patienceMs)
-    const pages = asked.map(({ page }) => page)
+    const pages = requests.map(({ page }) => page)
     for (;;) {
       let client: Awaited<ReturnType<Connections['reader']>> | undefined
       try {
         client = await this.connections.reader(false)
-        const statement = readNaming(this.tables, pages, isReverse, asked[0]?.expected.key)
+        const statement = readNaming(this.tables, pages, isReverse, requests[0]?.expected.key)
         const rows = await rowsInBytes(client, statement)
         client.release()
         return namingEntriesFrom(this.tables, pages.length, isReverse, rows)
@@ -233,7 +234,7 @@ export class GroupNamingReads {
   }
 }
 
-/** The page of a range that lies in one placement and is bounded; undefined for others, or where there is nothing. */
+/** The page of a bounded range within one placement; undefined for other ranges, and for an empty one. */
 export function namingPage(
   { keys }: Tables,
   { reverse = false, limit, ...range }: RangeRead & { readonly limit: number },

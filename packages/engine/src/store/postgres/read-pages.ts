@@ -8,27 +8,27 @@ import { type Tables, tableOf } from './tables.ts'
 export interface Page {
   readonly segment: Segment
   readonly isReverse: boolean
-  /** Entries, at most. */
+  /** Maximum number of entries. */
   readonly limit: number | undefined
-  /** What the values take, the last one aside; undefined where they are known to be short. */
+  /** Limit of the total size of values, excluding the last; undefined if they are known to be short. */
   readonly bytesMax?: number | undefined
-  /** Of each value; in place of a longer one comes null. To be told so costs half of what it costs to add up what values take. */
+  /** Limit for each value; null is returned instead of a longer one. This check costs half of adding up sizes. */
   readonly valueBytesMax?: number | undefined
   readonly keysOnly: boolean
 }
 
-/** A page whose entries have one placement, from lower to upper bound. */
+/** A page with one placement, and a lower and an upper bound. */
 export interface PlainPage extends Page {
   readonly segment: Segment & { readonly to: Bytes }
 }
 
-/** Others go in statements of their own. */
+/** Other pages need separate statements. */
 export function isPlain({ segment, isReverse, keysOnly, bytesMax, valueBytesMax }: Page): boolean {
   if (bytesMax !== undefined || valueBytesMax !== undefined) return false
   return segment.firstPlacement === segment.lastPlacement && segment.to !== undefined && !isReverse && !keysOnly
 }
 
-/** Gives rows of key and, unless only keys are asked for, value. */
+/** Returns rows of key and, unless `keysOnly`, value. */
 export function readPage(tables: Tables, page: Page): PreparedStatement {
   const { segment, isReverse, limit, keysOnly, bytesMax, valueBytesMax } = page
   const { firstPlacement, lastPlacement, from, to } = segment
@@ -37,7 +37,7 @@ export function readPage(tables: Tables, page: Page): PreparedStatement {
   const placement = isOne ? 'placement = $1 AND $1 = $2' : '(placement, key) >= ($1, $3) AND placement <= $2'
   const direction = isReverse ? 'DESC' : 'ASC'
   const order = `ORDER BY placement ${direction}, key ${direction}`
-  // With the placement in it, PostgreSQL would sort what comes in this order.
+  // If the order contained the placement, PostgreSQL would sort rows that are already sorted.
   const pageOrder = isOne ? `ORDER BY key ${direction}` : order
   const isMeasured = bytesMax !== undefined
   const isGuarded = valueBytesMax !== undefined
@@ -46,13 +46,13 @@ export function readPage(tables: Tables, page: Page): PreparedStatement {
   const rows = `SELECT ${columns} FROM ${table}
       WHERE ${placement} AND key >= $3${to === undefined ? '' : ` AND key < $${isMeasured || isGuarded ? 6 : 5}`}
       ${order} LIMIT $4`
-  // The length is known without reading the value, which may lie outside the row.
+  // The length is known without reading the value, which may be stored out of line.
   const measured = `SELECT key, value FROM (
       SELECT placement, key, value, sum(octet_length(value)) OVER (${pageOrder} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
       FROM (${rows}) AS read
     ) AS summed WHERE before IS NULL OR before < $5 ${pageOrder}`
   const kinds = `${isOne ? ' of one' : ''}${to === undefined ? ' to the end' : ''}${keysOnly ? ' keys' : ''}`
-  // Without the schema, of which a connection knows one: a name has 63 characters at most.
+  // Without the schema, which is fixed per connection, since names are limited to 63 characters.
   const name = `page in ${table.slice(table.indexOf('.') + 1)}${kinds}${isMeasured ? ' measured' : isGuarded ? ' guarded' : ''} ${direction}`
   return preparedStatement(name, isMeasured ? measured : rows, [
     firstPlacement,
@@ -64,7 +64,7 @@ export function readPage(tables: Tables, page: Page): PreparedStatement {
   ])
 }
 
-/** Gives the first placement between two that holds anything, or the last. */
+/** Returns the first placement between two that has rows; in reverse, the last. */
 export function readNextPlacement(schema: string, first: number, last: number, isReverse: boolean): PreparedStatement {
   const order = isReverse ? 'DESC' : 'ASC'
   const text = `SELECT placement FROM ${schema}.kv WHERE placement >= $1 AND placement <= $2 ORDER BY placement ${order} LIMIT 1`
@@ -73,7 +73,7 @@ export function readNextPlacement(schema: string, first: number, last: number, i
 
 const noLimit = 2_147_483_647
 
-/** Gives rows of the page's position, from 1, key and value. */
+/** Returns rows of the page's position, from 1, key and value. */
 export function readPages(schema: string, pages: readonly PlainPage[]): PreparedStatement {
   const text = `SELECT w.i, e.key, e.value FROM unnest($1::int4[], $2::bytea[], $3::bytea[], $4::int4[]) WITH ORDINALITY AS w(p, f, t, l, i)
       CROSS JOIN LATERAL (

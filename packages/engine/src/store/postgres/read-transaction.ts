@@ -1,72 +1,71 @@
 /**
- * A read-only transaction for the snapshots that begin in the same turn: they see one point in time, and their
- * concurrent reads are combined into few statements over one connection. It ends with the last of them. If the table is
- * distributed, each placement has its own point in time, and the transaction may have branches over further
- * connections: each placement is read over one.
+ * A read-only transaction for the snapshots opened in the same event loop turn: they see one point in time, and their concurrent reads are combined
+ * into few statements over one connection. It ends with the last of them. If the table is distributed, each placement has its own point in time, and
+ * the transaction may have branches over further connections: each placement is read over one.
  */
 import type { PoolClient } from 'pg'
 import type { Bytes, NamingEntries } from '../store.ts'
 import { type PreparedStatement, RowsInBytes, rowsInBytes } from './binary-rows.ts'
 import type { Connections } from './connections.ts'
-import { FollowedFailure, HeldTooLong } from './failures.ts'
+import { FollowedFailure, LockingReadTimeout } from './failures.ts'
 import type { PreparedTransactions } from './prepared-transactions.ts'
 import { ReadBatch } from './read-batch.ts'
 import { ReadBranches } from './read-branches.ts'
 import { byPlacement, readKeys, readKeysOfPlacement, valuesFrom, valuesOfPlacement } from './read-keys.ts'
-import { answerInTurn, type NamingPage, namingEntriesFrom, readNaming, takeTogether } from './read-naming.ts'
+import { answerSequentially, type NamingPage, namingEntriesFrom, readNaming, takeTogether } from './read-naming.ts'
 import { isPlain, type Page, type PlainPage, readNextPlacement, readPage, readPages } from './read-pages.ts'
 import { rootPlacement, type Tables } from './tables.ts'
 
-/** A statement waits for those before it on its connection, so that not too many should share one. */
+/** Limits how many snapshots share a connection, on which each statement waits for the preceding ones. */
 const readersMax = 16
 
-/** Pages that go in one statement. */
+/** Maximum number of pages in one statement. */
 const pagesMax = 32
 
 const begin = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
-/** The server ends what keeps commits out so much later than we do. */
+/** The server's time limit for transactions that block commits exceeds that of this process by this much. */
 const serverGraceMs = 1_000
 
 type Row = readonly Buffer[]
 
-/** Rows of key and value, or of the key alone; `first`: the column of the key. */
+/** Rows of key and value, or of keys only. `first`: index of the key column. */
 export interface PageRows {
   readonly rows: RowsInBytes
   readonly first: number
 }
 
-interface AskedPage {
+interface PageRequest {
   readonly page: PlainPage
   resolve(rows: PageRows): void
   reject(error: unknown): void
 }
 
-interface AskedNaming {
+interface NamingRequest {
   readonly page: NamingPage
   resolve(entries: NamingEntries): void
   reject(error: unknown): void
 }
 
 export interface TransactionKind {
-  /** Statements are for one node each where that can be. */
+  /** Whether statements should concern one node each, if possible. */
   readonly isDistributed: boolean
   readonly tables: Tables
-  /** It keeps commits out, for so long at most; Infinity: for as long as it takes. */
+  /** Time limit if the transaction blocks commits; Infinity for none. */
   readonly lockingMs: number | undefined
-  /** Where commits have two phases: what a failure left between them is brought to an end before it could be seen. */
+  /** If commits have two phases: prepared transactions are completed before they could be seen. */
   readonly prepared: PreparedTransactions | undefined
 }
 
-/** While some short transactions are under way, those who come meanwhile gather in the next one. */
+/** Limits concurrent short transactions, so that snapshots opened meanwhile gather in the next one. */
 class Gathering {
-  private underWay = 0
+  private inFlight = 0
   private readonly waiting: (() => void)[] = []
 
-  /** What it gives is called when the transaction has ended; after `stalledMs` it holds nobody up any more. */
+  /** Returns a function to call when the transaction has ended; after `stalledMs` it no longer delays others. */
   async enter(): Promise<() => void> {
     await new Promise(setImmediate)
-    if (this.underWay < gatheredAtOnce) this.underWay++
+    if (this.inFlight < concurrentMax) this.inFlight++
     else await new Promise<void>((resolve) => this.waiting.push(resolve))
     let isLeft = false
     const leave = (): void => {
@@ -74,7 +73,7 @@ class Gathering {
       if (isLeft) return
       isLeft = true
       const next = this.waiting.shift()
-      if (next === undefined) this.underWay--
+      if (next === undefined) this.inFlight--
       else next()
     }
     const timer = setTimeout(leave, stalledMs)
@@ -82,7 +81,7 @@ class Gathering {
   }
 }
 
-const gatheredAtOnce = 2
+const concurrentMax = 2
 const stalledMs = 5
 
 export class ReadTransaction {
@@ -92,8 +91,8 @@ export class ReadTransaction {
   private readonly gatheringOf: Gathering
   private leaveGathering: () => void = () => undefined
   private readonly readBatch = new ReadBatch()
-  private askedPages: AskedPage[] = []
-  private readonly askedNaming: { readonly forward: AskedNaming[]; readonly reverse: AskedNaming[] } = {
+  private pageRequests: PageRequest[] = []
+  private readonly namingRequests: { readonly forward: NamingRequest[]; readonly reverse: NamingRequest[] } = {
     forward: [],
     reverse: [],
   }
@@ -102,15 +101,15 @@ export class ReadTransaction {
     () => this.begun(),
     () => this.beginFurther(),
   )
-  /** Resolves when commits are kept out, if they have to be. */
+  /** Resolves when commits are blocked, if they must be. */
   private locked: Promise<unknown> | undefined
   private gathering: NodeJS.Immediate | undefined
   private readers = 0
-  private underWay = 0
+  private inFlight = 0
   private isBegun = false
   private isBroken = false
   private timer: NodeJS.Timeout | undefined
-  /** What the first statement that failed has failed with: the transaction is over then. */
+  /** The error of the first failed statement, which ends the transaction. */
   private failed: { readonly error: unknown } | undefined
 
   constructor(connections: Connections, kind: TransactionKind, isNested: boolean, gatheringOf = new Gathering()) {
@@ -130,10 +129,10 @@ export class ReadTransaction {
   /** The bytes belong to the caller. */
   read(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
     this.gather()
-    return this.counted(this.readBatch.ask(keys))
+    return this.counted(this.readBatch.add(keys))
   }
 
-  /** Rows of key and value; of the key alone where only that is asked for. */
+  /** Rows of key and value, or of keys only, depending on the page. */
   readPage(page: Page): Promise<PageRows> {
     if (this.kind.isDistributed || !isPlain(page)) {
       const { firstPlacement, lastPlacement } = page.segment
@@ -142,31 +141,35 @@ export class ReadTransaction {
     }
     this.gather()
     return this.counted(
-      new Promise((resolve, reject) => this.askedPages.push({ page: page as PlainPage, resolve, reject })),
+      new Promise((resolve, reject) => this.pageRequests.push({ page: page as PlainPage, resolve, reject })),
     )
   }
 
-  /** Entries of a page, and what they name. Not where the table is distributed: these lie in other placements. */
+  /** Entries of a page and the objects they name; not on a distributed table, where these have other placements. */
   readNaming(page: NamingPage): Promise<NamingEntries> {
     this.gather()
-    const asked = page.isReverse ? this.askedNaming.reverse : this.askedNaming.forward
-    return this.counted(new Promise((resolve, reject) => asked.push({ page, resolve, reject })))
+    const requests = page.isReverse ? this.namingRequests.reverse : this.namingRequests.forward
+    return this.counted(new Promise((resolve, reject) => requests.push({ page, resolve, reject })))
   }
 
-  /** The first placement between two that may hold anything, or the last. Later reads show no more placements than that. */
+  /** The first placement between two that may have rows; in reverse, the last. Later reads show no placements before it. */
   nextPlacement(first: number, last: number, isReverse: boolean): Promise<number | undefined> {
     const { schema } = this.connections.address
     return this.counted(
       this.send(readNextPlacement(schema, first, last, isReverse), undefined).then((rows) => {
-        const held = (rows as unknown as readonly (readonly [number])[])[0]?.[0]
-        const others = [held, this.branches.readElsewhere(first, last, isReverse), firstOf(this.kind.tables, first)]
-        const found = others.filter((placement) => placement !== undefined)
+        const stored = (rows as unknown as readonly (readonly [number])[])[0]?.[0]
+        const candidates = [
+          stored,
+          this.branches.readElsewhere(first, last, isReverse),
+          firstOf(this.kind.tables, first),
+        ]
+        const found = candidates.filter((placement) => placement !== undefined)
         return found.length === 0 ? undefined : isReverse ? Math.max(...found) : Math.min(...found)
       }),
     )
   }
 
-  /** `isBroken`: its connection cannot be used any more. */
+  /** `isBroken`: the connection cannot be reused. */
   leave(isBroken = false): void {
     this.readers--
     this.isBroken ||= isBroken
@@ -174,22 +177,22 @@ export class ReadTransaction {
   }
 
   private async counted<T>(reading: Promise<T>): Promise<T> {
-    this.underWay++
+    this.inFlight++
     try {
       return await reading
     } finally {
-      this.underWay--
+      this.inFlight--
       this.endWhenUnused()
     }
   }
 
-  /** What is asked for in the same turn goes together. */
+  /** Requests of one event loop turn share statements. */
   private gather(): void {
     this.gathering ??= setImmediate(() => {
       this.gathering = undefined
       while (!this.readBatch.isEmpty) this.sendKeys()
-      while (this.askedPages.length > 0) this.sendPages()
-      const { forward, reverse } = this.askedNaming
+      while (this.pageRequests.length > 0) this.sendPages()
+      const { forward, reverse } = this.namingRequests
       while (forward.length > 0) void this.sendNaming(takeTogether(forward), false)
       while (reverse.length > 0) void this.sendNaming(takeTogether(reverse), true)
     })
@@ -204,9 +207,12 @@ export class ReadTransaction {
     const { isDistributed, tables } = this.kind
     if (!isDistributed) return valuesFrom(keys.length, await this.send(readKeys(tables, keys), undefined))
     const values: (Bytes | undefined)[] = new Array(keys.length).fill(undefined)
-    // By one placement each, so that one node answers.
-    const reading = byPlacement(tables.keys, keys).map(async ({ placement, keys: own, positions }) => {
-      const found = valuesOfPlacement(own, await this.send(readKeysOfPlacement(tables, placement, own), placement))
+    // One statement per placement, so that one node answers it.
+    const reading = byPlacement(tables.keys, keys).map(async ({ placement, keys: placed, positions }) => {
+      const found = valuesOfPlacement(
+        placed,
+        await this.send(readKeysOfPlacement(tables, placement, placed), placement),
+      )
       for (const [i, position] of positions.entries()) values[position] = found[i]
     })
     await Promise.all(reading)
@@ -214,25 +220,25 @@ export class ReadTransaction {
   }
 
   private sendPages(): void {
-    const asked = this.askedPages.splice(0, pagesMax)
+    const requests = this.pageRequests.splice(0, pagesMax)
     const { schema } = this.connections.address
-    const [only] = asked
-    if (only !== undefined && asked.length === 1) {
+    const [only] = requests
+    if (only !== undefined && requests.length === 1) {
       this.pageOf(only.page, undefined).then(only.resolve, only.reject)
       return
     }
     const pages = readPages(
       schema,
-      asked.map(({ page }) => page),
+      requests.map(({ page }) => page),
     )
     this.receive(pages, undefined).then(
       (rows) => {
-        const byPage = asked.map(() => new RowsInBytes())
+        const byPage = requests.map(() => new RowsInBytes())
         for (let row = 0; row < rows.count; row++) byPage[rows.int8(row, 0) - 1]?.addFrom(rows, row)
-        for (const [i, { resolve }] of asked.entries()) resolve({ rows: byPage[i] as RowsInBytes, first: 1 })
+        for (const [i, { resolve }] of requests.entries()) resolve({ rows: byPage[i] as RowsInBytes, first: 1 })
       },
       (error) => {
-        for (const { reject } of asked) reject(error)
+        for (const { reject } of requests) reject(error)
       },
     )
   }
@@ -241,39 +247,38 @@ export class ReadTransaction {
     return { rows: await this.receive(readPage(this.kind.tables, page), placement), first: 0 }
   }
 
-  private async sendNaming(asked: readonly AskedNaming[], isReverse: boolean): Promise<void> {
+  private async sendNaming(requests: readonly NamingRequest[], isReverse: boolean): Promise<void> {
     const { tables } = this.kind
-    const pages = asked.map(({ page }) => page)
+    const pages = requests.map(({ page }) => page)
     let answers: (() => void)[]
     try {
       const rows = await this.receive(readNaming(tables, pages, isReverse), undefined)
       const { entries } = namingEntriesFrom(tables, pages.length, isReverse, rows)
-      answers = asked.map((one, i) => () => one.resolve(entries[i] as NamingEntries))
+      answers = requests.map((one, i) => () => one.resolve(entries[i] as NamingEntries))
     } catch (error) {
-      answers = asked.map((one) => () => one.reject(error))
+      answers = requests.map((one) => () => one.reject(error))
     }
-    await answerInTurn(answers)
+    await answerSequentially(answers)
   }
 
-  /** `placement`: the only one that is read. */
+  /** `placement`: the only one that is read, if known. */
   private async send(query: PreparedStatement, placement: number | undefined): Promise<readonly Row[]> {
     const { rows } = await this.run(placement, (client) => client.query<unknown[]>(query))
     return rows as unknown as Row[]
   }
 
-  /** As `send`. */
   private receive(query: PreparedStatement, placement: number | undefined): Promise<RowsInBytes> {
     return this.run(placement, (client) => rowsInBytes(client, query))
   }
 
-  private run<T>(placement: number | undefined, ask: (client: PoolClient) => Promise<T>): Promise<T> {
+  private run<T>(placement: number | undefined, query: (client: PoolClient) => Promise<T>): Promise<T> {
     return this.branches.run(placement, async (client) => {
       if (this.failed !== undefined) throw new FollowedFailure(this.failed.error)
-      return this.within(ask(client))
+      return this.within(query(client))
     })
   }
 
-  /** Fails with what the first statement failed with: what those behind it are told is of no use to anybody. */
+  /** Later statements fail because of the first failure, and report that one. */
   private async within<T>(statement: Promise<T>): Promise<T> {
     let answer: T
     try {
@@ -288,9 +293,9 @@ export class ReadTransaction {
     return answer
   }
 
-  /** Whoever comes in the same turn, and while a connection is waited for, is taken along. */
+  /** Snapshots of the same turn, and those opened while waiting for a connection, are included. */
   private begun(): Promise<PoolClient> {
-    // What has ended because it took too long does not begin anew: nobody would end it then.
+    // A transaction that exceeded its time limit must not begin again: nothing would end it then.
     if (this.failed !== undefined && this.client === undefined) {
       return Promise.reject(new FollowedFailure(this.failed.error))
     }
@@ -302,9 +307,9 @@ export class ReadTransaction {
     const { lockingMs, prepared } = this.kind
     this.leaveGathering = await this.gatheringOf.enter()
     const client = await this.firstConnection()
-    // When one of these fails, so do the reads behind it.
+    // If one of these fails, so do the following reads.
     this.within(client.query(begin)).catch(() => undefined)
-    // The point in time comes with the first statement that reads: by then no commit is under way, and none begins before the end.
+    // The first read fixes the point in time: then no commit is in progress, and none begins before the end.
     if (lockingMs !== undefined) {
       const lock = `LOCK TABLE ${this.connections.address.schema}.catalog_lock IN SHARE MODE`
       this.locked = this.within(client.query(lock))
@@ -317,7 +322,7 @@ export class ReadTransaction {
 
   private async firstConnection(): Promise<PoolClient> {
     const { prepared } = this.kind
-    // The node that is away fails by itself whoever reads from it.
+    // A node that is down fails its own reads only.
     if (prepared?.isUnsettled === true) await prepared.recover().catch(() => undefined)
     try {
       return await this.connections.reader(this.isNested)
@@ -325,12 +330,12 @@ export class ReadTransaction {
       this.leaveGathering()
       throw error
     } finally {
-      // Also where there is none: whoever comes later tries anew.
+      // Also without a connection, so that later snapshots try again.
       this.isBegun = true
     }
   }
 
-  /** Only where placements have points in time of their own; with commits kept out, these are all the same one. */
+  /** Only if placements have separate points in time; if commits are blocked, these are equal. */
   private beginFurther(): Promise<PoolClient> | undefined {
     if (!this.kind.isDistributed) return undefined
     const spare = this.connections.spareReader()
@@ -342,16 +347,16 @@ export class ReadTransaction {
     })
   }
 
-  /** A client that does not read its reply must not keep all commits waiting. The server ends it too, should this process hang. */
+  /** A client that does not read its reply must not block all commits. The server ends the transaction too, in case this process hangs. */
   private endAfter(lockingMs: number, client: PoolClient, locked: Promise<unknown>): void {
     this.within(client.query(`SET LOCAL idle_in_transaction_session_timeout = ${lockingMs + serverGraceMs}`)).catch(
       () => undefined,
     )
-    const begun = () => {
-      // It may have failed and ended before it had the lock.
+    const startTimer = () => {
+      // It may have failed and ended before it acquired the lock.
       if (this.client === undefined) return
       this.timer = setTimeout(() => {
-        this.failed ??= { error: new HeldTooLong(lockingMs) }
+        this.failed ??= { error: new LockingReadTimeout(lockingMs) }
         this.leaveGathering()
         this.isBroken = true
         this.client = undefined
@@ -359,10 +364,10 @@ export class ReadTransaction {
         for (const one of this.branches.takeFurther()) one.then((used) => used.release(true)).catch(() => undefined)
       }, lockingMs)
     }
-    locked.then(begun, () => undefined)
+    locked.then(startTimer, () => undefined)
   }
 
-  /** No commit is under way then, and none is hidden. */
+  /** Waits for the lock, then completes all prepared transactions, so that no commit is in progress or hidden. */
   private async recovered(client: PoolClient, locked: Promise<unknown>, prepared: PreparedTransactions): Promise<void> {
     try {
       await locked
@@ -373,22 +378,22 @@ export class ReadTransaction {
     }
   }
 
-  /** What is asked for before the last has left is answered. */
+  /** Ends the transaction after the last snapshot has left and all its reads are answered. */
   private endWhenUnused(): void {
-    if (this.readers > 0 || this.underWay > 0 || this.client === undefined) return
+    if (this.readers > 0 || this.inFlight > 0 || this.client === undefined) return
     const { client, isBroken } = this
     this.client = undefined
     const leaveGathering = (): void => this.leaveGathering()
     client.then(leaveGathering, leaveGathering)
     clearTimeout(this.timer)
     const end = (used: PoolClient): Promise<void> | void => (isBroken ? used.release(true) : endTransaction(used))
-    // Commits are kept out until the further connections have ended.
+    // Commits stay blocked until the further connections have ended.
     const further = this.branches.takeFurther().map((one) => one.then(end).catch(() => undefined))
     void Promise.all(further).then(() => client.then(end).catch(() => undefined))
   }
 }
 
-/** The statement that looks for placements does not know what is in the other table. */
+/** The statement that finds placements does not cover the root table. */
 function firstOf({ hasRoot }: Tables, first: number): number | undefined {
   return hasRoot && first === rootPlacement ? first : undefined
 }
@@ -402,11 +407,11 @@ async function endTransaction(client: PoolClient): Promise<void> {
   }
 }
 
-/** Hands out the transaction that is about to begin. */
+/** Provides the transaction that is about to begin. */
 export class ReadTransactions {
   private readonly connections: Connections
   private readonly kind: TransactionKind
-  /** What is held by those who wait for nested ones must not keep these waiting. */
+  /** Transactions whose users wait for nested ones must not delay these. */
   private readonly gatherings = { plain: new Gathering(), nested: new Gathering() }
   private readonly next: { plain: ReadTransaction | undefined; nested: ReadTransaction | undefined } = {
     plain: undefined,
@@ -418,21 +423,21 @@ export class ReadTransactions {
     this.kind = kind
   }
 
-  /** The caller leaves it when it is done. `isAlone`: what others read, and what fails them, must not end it. */
+  /** The caller must leave it. `isAlone`: a separate transaction, which reads and failures of other snapshots cannot end. */
   join(isNested: boolean, isAlone: boolean): ReadTransaction {
-    if (isAlone) return this.fresh(isNested)
+    if (isAlone) return this.newTransaction(isNested)
     const kind = isNested ? 'nested' : 'plain'
     const next = this.next[kind]
     if (next?.join() === true) return next
-    const fresh = this.fresh(isNested)
-    this.next[kind] = fresh
-    return fresh
+    const newTransaction = this.newTransaction(isNested)
+    this.next[kind] = newTransaction
+    return newTransaction
   }
 
-  private fresh(isNested: boolean): ReadTransaction {
+  private newTransaction(isNested: boolean): ReadTransaction {
     const gathering = this.gatherings[isNested ? 'nested' : 'plain']
-    const fresh = new ReadTransaction(this.connections, this.kind, isNested, gathering)
-    fresh.join()
-    return fresh
+    const newTransaction = new ReadTransaction(this.connections, this.kind, isNested, gathering)
+    newTransaction.join()
+    return newTransaction
   }
 }

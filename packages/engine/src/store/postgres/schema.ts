@@ -1,21 +1,21 @@
-/** What a store has in a PostgreSQL database: one table of keys and values, its companions, and the commit function. */
+/** The schema of a store in a PostgreSQL database: one table of keys and values, its companions, and the commit function. */
 import { commitFunction } from './commit-function.ts'
 import type { Tables } from './tables.ts'
 
-/** Increased with every change of the tables, or of the function's parameters; a database with another number is refused. */
+/** Increased with every change of the tables or of the function's parameters; a database with another version is refused. */
 export const tablesVersion = 4
 
-/** Tables of this version hold keys and values as the present ones do: a copy reads them. */
+/** Since this version, tables store keys and values in the current form and can be copied. */
 export const oldestTablesVersion = 2
 
 /**
- * Within a PostgreSQL schema of this name: to be run in one transaction, again and again without harm.
- * With a table for the root, Citus is to distribute the others. What has the first placement of all stays on its coordinator, in tables that
- * are its own too, so that what changes these and others is committed in two phases.
- * `catalog_lock` has no rows: it is what commits lock, alone where they change the `versionKey`, which is the version of the catalog. Its name
- * stays, as that of the parameter `p_catalog` does: others would be tables of another version. `slot` tells for each connection that commits the number of its last call of
- * the function, and what that has returned: the proof of a commit, which lies with one of the placements that it changes. A
- * transaction on one node of Citus is committed there before the coordinator has noted anything, so a proof elsewhere would prove nothing.
+ * Definitions within a PostgreSQL schema, to be run in one transaction; repeating them is harmless.
+ * With a root table, Citus must distribute the other tables. Rows of the first placement stay on the coordinator, in tables known to Citus too, so
+ * that changes of these and other rows are committed in two phases.
+ * `catalog_lock` has no rows: commits lock it, exclusively if they change the `versionKey`, the version of the catalog. Its name, and that of the
+ * parameter `p_catalog`, are fixed within a version of the tables. `slot` has, for each committing connection, the number and the result of its last
+ * call of the function: the proof of a commit, in one of the placements that it changes. A transaction on one node of Citus is committed there before
+ * the coordinator records anything, so a proof elsewhere would prove nothing.
  */
 export function definitions(tables: Tables): string {
   const { schema, hasRoot: isDistributed } = tables

@@ -13,34 +13,34 @@ interface Candidate {
   readonly ssl: ConnectionOptions | false
 }
 
-/** One candidate can never do, by its configuration; another may, and is tried at once, as libpq does. */
+/** One candidate is unusable by its configuration; another is tried immediately, as in libpq. */
 export class CandidateRefused extends Error {}
 
-/** The server asks for something that this Node cannot make, as MD5 under FIPS. */
+/** The server requires an authentication method that this Node does not support, such as MD5 under FIPS. */
 class LoginImpossible extends Error {}
 
-/** Of several servers, one that does not answer must leave time for the next. */
+/** If one of several servers does not respond, time must remain for the next. */
 const connectMsMin = 500
 
-/** What a server says first: that it encrypts or not; an authentication request, an error, or another version of the protocol. */
+/** The first byte from a server: whether it encrypts; an authentication request, an error, or another protocol version. */
 const firstBytes = { encrypted: 'SNE', plain: 'REv' }
 
 /**
- * The servers of an address, each with the ways to connect that `sslmode` allows, as libpq has them. All connections of a store are
- * made to the candidate that was found good last; when it fails, the next one's turn comes.
+ * The servers of an address, each with the connection modes that `sslmode` allows, as in libpq. All connections of a store use the candidate that
+ * succeeded last; if it fails, the next one is used.
  */
 export class Servers {
-  /** How long one candidate may take until it is connected to. */
+  /** Time limit for connecting to one candidate. */
   readonly connectMs: number
   private readonly candidates: readonly Candidate[]
   private readonly address: PostgresAddress
   private readonly watch: AnswerWatch
   private current = 0
-  /** Those that have failed for good: once all have, waiting is of no use. */
+  /** Candidates that failed permanently: if all have, waiting is useless. */
   private readonly refused = new Set<Candidate>()
-  private readonly ofClients = new WeakMap<pg.ClientBase, Candidate>()
+  private readonly candidateOf = new WeakMap<pg.ClientBase, Candidate>()
 
-  /** Throws an `Error` when a certificate cannot be read. */
+  /** Throws an `Error` if a certificate cannot be read. */
   constructor(address: PostgresAddress, watch: AnswerWatch) {
     this.address = address
     this.watch = watch
@@ -62,7 +62,7 @@ export class Servers {
     this.connectMs = Math.max(connectMsMin, Math.ceil(patienceMs / tried))
   }
 
-  /** A class of clients, each of which is for the candidate whose turn it is. */
+  /** A class of clients that connect to the current candidate. */
   clientClass(): typeof pg.Client {
     const servers = this
     const { user, password, database } = this.address
@@ -72,13 +72,13 @@ export class Servers {
         const { server, ssl } = candidate
         const named = { user, password, database, host: server.host, port: server.port, ssl }
         super({ ...config, ...named, connectionTimeoutMillis: servers.connectMs } as pg.ClientConfig)
-        servers.ofClients.set(this, candidate)
+        servers.candidateOf.set(this, candidate)
         servers.watch.add(this)
         receiveRowsInBytes(this)
         const { stream } = (this as unknown as { connection: { stream: Socket } }).connection
         const expected = ssl === false ? firstBytes.plain : firstBytes.encrypted
-        // What breaks a connection, its users learn by the query that fails. Before there are any, pg has this way alone to
-        // tell that it could not make the answer to an authentication request.
+        // Users of a connection learn of its failure by their failing query. Before there are any, this event is the only way in which pg reports
+        // that it could not answer an authentication request.
         let isMade = false
         this.on('error', (error) => {
           if (!isMade) stream.destroy(new LoginImpossible(error.message, { cause: error }))
@@ -88,45 +88,45 @@ export class Servers {
           isForeign = !expected.includes(String.fromCharCode(bytes[0] ?? 0))
         })
         const connect = this.connect.bind(this) as (done: (error?: Error) => void) => void
-        const told = (done: (error?: Error) => void) => {
+        const connectAndReport = (done: (error?: Error) => void) => {
           connect((error) => {
             isMade = true
             const hasPassword = typeof (this as { password?: unknown }).password === 'string'
             done(error && servers.failed(candidate, isForeign ? foreign() : error, hasPassword))
           })
         }
-        Object.assign(this, { connect: told })
+        Object.assign(this, { connect: connectAndReport })
       }
     }
   }
 
-  /** How many candidates there are to be tried. */
+  /** The number of candidates. */
   get count(): number {
     return this.candidates.length
   }
 
-  /** A connection was made and set up. */
+  /** Must be called after a connection was made and set up. */
   succeeded(): void {
     this.refused.clear()
   }
 
-  /** A connection was made, but is of no use. The error to be thrown. */
+  /** Must be called if a connection was made, but is unusable. Returns the error to throw. */
   isUnfit(client: pg.ClientBase, error: Error): Error {
-    return this.failed(this.ofClients.get(client), error)
+    return this.failed(this.candidateOf.get(client), error)
   }
 
-  /** A host that does not answer is not asked in another way while there are others. */
-  private goOn({ server }: Candidate, error: Error): void {
+  /** Selects the next candidate; if there are several hosts, skips other modes of one that does not respond. */
+  private selectNext({ server }: Candidate, error: Error): void {
     const areSeveral = this.address.servers.length > 1
     do this.current = (this.current + 1) % this.candidates.length
     while (areSeveral && isSilent(error) && this.candidates[this.current]?.server === server)
   }
 
-  /** Another candidate's turn comes. The error to be thrown: a Refusal where no candidate can ever do. */
+  /** Selects another candidate. Returns the error to throw: a Refusal if no candidate can ever succeed. */
   private failed(candidate: Candidate | undefined, error: Error, hasPassword = true): Error {
-    // The server is there, and the way to it is right.
+    // The server is reachable, and the mode is right.
     if (isOutOfConnections(error)) return error
-    if (candidate !== undefined && candidate === this.candidates[this.current]) this.goOn(candidate, error)
+    if (candidate !== undefined && candidate === this.candidates[this.current]) this.selectNext(candidate, error)
     const refusal = refusalOf(error, hasPassword)
     if (refusal === undefined || candidate === undefined) {
       this.refused.clear()
@@ -152,7 +152,7 @@ function tlsOptions({ mode, rootCertificate, certificate, key }: PostgresAddress
     ...(hasRoot && rootCertificate !== 'system' ? { ca: fileOf('sslrootcert', rootCertificate) } : {}),
     ...(certificate === undefined ? {} : { cert: fileOf('sslcert', certificate) }),
     ...(key === undefined ? {} : { key: fileOf('sslkey', key) }),
-    // Only verify-full asks whether the certificate is for this very host.
+    // Only verify-full checks the host name.
     ...(isVerified && mode !== 'verify-full' ? { checkServerIdentity: () => undefined } : {}),
   }
 }
@@ -175,7 +175,7 @@ function foreign(): Error {
 
 const certificateProblem = /CERT|^ERR_TLS|^ERR_SSL|UNABLE_TO_|^ERR_OSSL/
 
-/** A sentence where trying again cannot help: the configuration of one side has to be changed. */
+/** The reason if a retry cannot help because the configuration of one side must change. */
 function refusalOf(error: Error, hasPassword: boolean): string | undefined {
   const { code, message } = error as NodeJS.ErrnoException
   if (/client password must be/.test(message) || (code === '28P01' && !hasPassword)) {

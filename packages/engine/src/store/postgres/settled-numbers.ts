@@ -6,15 +6,15 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SettledNumbers } from '../store.ts'
-import { lastGivenNumber, numbersOf } from './commit-function.ts'
+import { lastAssignedNumber, numbersOf } from './commit-function.ts'
 import type { Connections } from './connections.ts'
 import { toStoreError } from './failures.ts'
 import type { Tables } from './tables.ts'
 
-/** Looks at commits under way before what was settled earlier is the answer. */
-const looksMax = 8
-const lookMs = 2
-/** Numbers whose commits are waited for. */
+/** Number of checks for commits in progress before the earlier result is returned. */
+const attemptsMax = 8
+const attemptDelayMs = 2
+/** Maximum number of unsettled numbers tracked. */
 const pendingMax = 64
 
 interface Pending {
@@ -37,28 +37,28 @@ export class SettledNumbersReader {
   /** Throws StoreUnavailable. */
   async read(): Promise<SettledNumbers> {
     try {
-      const given = await this.lastGiven()
-      for (let look = 1; ; look++) {
+      const assigned = await this.lastAssigned()
+      for (let attempt = 1; ; attempt++) {
         const holders = await this.holders()
         for (const { number, holders: others } of this.pending) {
           if (number > this.settled && isDisjoint(others, holders)) this.settled = number
         }
-        if (look === 1 && given > this.settled) {
-          if (holders.size === 0) this.settled = given
-          else this.pending.push({ number: given, holders })
+        if (attempt === 1 && assigned > this.settled) {
+          if (holders.size === 0) this.settled = assigned
+          else this.pending.push({ number: assigned, holders })
         }
         this.pending = this.pending.filter(({ number }) => number > this.settled).slice(-pendingMax)
-        if (this.settled >= given || look === looksMax) return { settled: this.settled, given }
-        await sleep(lookMs)
+        if (this.settled >= assigned || attempt === attemptsMax) return { settled: this.settled, given: assigned }
+        await sleep(attemptDelayMs)
       }
     } catch (error) {
       throw toStoreError(this.connections.address.location, error)
     }
   }
 
-  /** Of no call that begins later is a number as low. */
-  private async lastGiven(): Promise<number> {
-    const text = `SELECT ${lastGivenNumber} AS number FROM ${numbersOf(this.tables)}`
+  /** Calls that begin later get greater numbers. */
+  private async lastAssigned(): Promise<number> {
+    const text = `SELECT ${lastAssignedNumber} AS number FROM ${numbersOf(this.tables)}`
     const { rows } = await this.connections.upkeep(text)
     return Number((rows[0] as { number: string }).number)
   }

@@ -1,7 +1,4 @@
-/**
- * A snapshot of a store on PostgreSQL: the first keys by one statement, everything else in a transaction that begins
- * with the first read.
- */
+/** A snapshot of a store on PostgreSQL: reads the first keys by one statement, everything else in a transaction that begins with the first read. */
 import { AshlarError, assert } from '../../errors.ts'
 import { largeRecordBytes, scanBatchBytes } from '../../limits.ts'
 import type { KeyPlacement, Segment } from '../key-placement.ts'
@@ -29,29 +26,29 @@ import type { PageRows, ReadTransaction, ReadTransactions } from './read-transac
 import type { Tables } from './tables.ts'
 
 const batchEntriesDefault = 1_000
-/** The first page of a scan is small: many look at the first entries only. */
+/** The first page of a scan is small, since many scans end after the first entries. */
 const firstPageEntries = 256
-/** Of a page whose values could have no more bytes each, what they take is added up. */
+/** With a lower limit per value than this, the page limits the total size of values instead. */
 const valueBytesMin = 256
 const nothing = Buffer.alloc(0)
 
 /** How the snapshots of one store read. */
 export interface ReadStrategies {
-  /** For people to read. */
+  /** For messages. */
   readonly location: string
   readonly patienceMs: number
   readonly isDistributed: boolean
   readonly keys: KeyPlacement
   readonly tables: Tables
   readonly reads: KeyReads
-  /** Where the table is distributed, entries and what they name lie apart. */
+  /** Undefined if the table is distributed: entries and the objects they name have different placements. */
   readonly namingReads: GroupNamingReads | undefined
   readonly transactions: ReadTransactions
-  /** Keep commits out while they are open, for a bounded time. */
+  /** Transactions that block commits while they are open, for a bounded time. */
   readonly lockingTransactions: ReadTransactions
-  /** Keep commits out for as long as they are open. */
+  /** Transactions that block commits for as long as they are open. */
   readonly consistentTransactions: ReadTransactions
-  /** Whether all snapshots that only read are locking. */
+  /** Whether all read-only snapshots block commits. */
   readonly areReadsLocking: boolean
 }
 
@@ -61,16 +58,16 @@ export class PostgresSnapshot implements Snapshot {
   readonly options: SnapshotOptions
   private readonly ended: (snapshot: PostgresSnapshot) => void
   private transaction: ReadTransaction | undefined
-  /** Something was read: from then on the point in time is fixed, and a lost connection cannot be replaced by another. */
+  /** Set after the first read: the point in time is fixed, and a lost connection cannot be replaced. */
   private isPinned = false
   private isReleased = false
   private endedBy: AshlarError | undefined
 
-  /** What the first keys held, by key, read without a transaction. */
+  /** The values of the prefetched keys, read without a transaction. */
   private readonly prefetched = new Map<string, Bytes | undefined>()
   private prefetch: Promise<void> | undefined
   private isPrefetchValidated = false
-  /** What was read shows a point in time that no transaction has. */
+  /** The result was read by a separate statement, whose point in time no transaction shows. */
   private hasReadOnly = false
   readonly readNaming: Snapshot['readNaming']
   private expected: Entry | undefined
@@ -88,7 +85,7 @@ export class PostgresSnapshot implements Snapshot {
   }
 
   expect(entry: Entry): void {
-    // With commits kept out, what is read first is not read again.
+    // If commits are blocked, the first reads need no validation.
     if (this.isLocking()) return
     assert(this.options.prefetchKeys === undefined, 'what is expected is not read early')
     this.expected = entry
@@ -102,10 +99,10 @@ export class PostgresSnapshot implements Snapshot {
       this.checkOpen()
       return use(expected.value)
     }
-    return this.viewLater(key, use)
+    return this.viewAsync(key, use)
   }
 
-  private async viewLater<T>(key: Bytes, use: (value: Bytes) => T): Promise<T | undefined> {
+  private async viewAsync<T>(key: Bytes, use: (value: Bytes) => T): Promise<T | undefined> {
     if (this.isPrefetched(key)) {
       const value = await this.prefetchedValue(key)
       if (value !== leftOut) return value === undefined ? undefined : use(value)
@@ -142,7 +139,7 @@ export class PostgresSnapshot implements Snapshot {
     let results: T[] = []
     let bytes = 0
     let isFirst = true
-    // None was found that was longer than a page of such values may have.
+    // Whether all values so far were within the limit per value.
     let areShort = true
     const pageOf = (segment: Segment, limit: number, bytesMax: number): Promise<PageRows> => {
       const page = { segment, isReverse: reverse, limit, keysOnly }
@@ -157,15 +154,15 @@ export class PostgresSnapshot implements Snapshot {
       let rest: Segment | undefined = segment
       let ahead: Promise<PageRows> | undefined
       while (rest !== undefined && left > 0) {
-        const wanted = size - results.length
-        const { rows, first }: PageRows = await (ahead ?? pageOf(rest, wanted, scanBatchBytes - bytes))
+        const missing = size - results.length
+        const { rows, first }: PageRows = await (ahead ?? pageOf(rest, missing, scanBatchBytes - bytes))
         ahead = undefined
-        // A look ends the wait: what follows is work.
+        // The wait for the page must not count as work of the slice.
         if (options.slice?.isOver === true) await options.slice.yieldIfDue()
         let row = 0
         for (; row < rows.count; row++) {
           const value = keysOnly ? nothing : rows.bytes(row, first + 1)
-          // It is longer than it might be: from there on, pages are measured.
+          // The value exceeds the limit: pages are measured from here on.
           if (value === undefined) break
           bytes += value.length
           results.push(use(rows.bytes(row, first) as Buffer, value))
@@ -173,15 +170,15 @@ export class PostgresSnapshot implements Snapshot {
         left -= row
         areShort &&= row === rows.count
         const isFull = results.length >= size || bytes >= scanBatchBytes
-        if (row < wanted && row === rows.count && !isFull) rest = undefined
+        if (row < missing && row === rows.count && !isFull) rest = undefined
         else if (row > 0) rest = this.segmentBeyond(rest, rows.bytes(row - 1, first) as Buffer, reverse)
         if (!isFull) continue
         size = Math.min(batch ?? batchEntriesDefault, left)
         bytes = 0
-        // The next page is on its way while this one is used, except at the beginning: many look at the first entries only.
+        // Prefetches the next page, except at the beginning, since many scans end after the first entries.
         if (!isFirst && rest !== undefined && left > 0) {
           ahead = pageOf(rest, size, scanBatchBytes)
-          // Whoever asks for no more does not hear of it.
+          // Not reported if the consumer stops.
           ahead.catch(() => undefined)
         }
         isFirst = false
@@ -260,12 +257,12 @@ export class PostgresSnapshot implements Snapshot {
     for (const [i, key] of keys.entries()) this.prefetched.set(textOf(key), values[i])
   }
 
-  /** The transaction shows the point in time of what was read before it only if that is still the same. */
+  /** The transaction includes the prefetched values only if they have not changed since. */
   private async checkEarly(transaction: ReadTransaction): Promise<void> {
     if (this.prefetch === undefined || this.isPrefetchValidated) return
     await this.prefetch
     const early = this.expected === undefined ? (this.options.prefetchKeys ?? []) : [this.expected.key]
-    // What was left out has not been seen.
+    // Omitted values have not been seen.
     const keys = early.filter((key) => this.prefetched.get(textOf(key)) !== leftOut)
     const values = keys.length === 0 ? [] : await transaction.read(keys)
     const isSame = (value: Bytes | undefined, i: number): boolean =>
@@ -284,7 +281,7 @@ export class PostgresSnapshot implements Snapshot {
     )
   }
 
-  /** It shows one point in time of all placements. */
+  /** Whether it shows one point in time of all placements. */
   private isLocking(): boolean {
     const { isolation } = this.options
     return (
@@ -297,7 +294,7 @@ export class PostgresSnapshot implements Snapshot {
     this.checkOpen()
     if (this.hasReadOnly) throw new SnapshotInvalidated()
     const attempts = new Attempts(this.strategies.patienceMs)
-    // A node that is down fails those alone who read from it.
+    // If a node is down, only snapshots that read from it must fail.
     let isAlone = false
     for (;;) {
       this.transaction ??= this.join(isAlone)
@@ -343,8 +340,8 @@ export class PostgresSnapshot implements Snapshot {
   }
 
   /**
-   * The segments of a range, in order. Where the table is distributed, each has one placement: else every page would ask every node
-   * for as many entries as all together are to give.
+   * The segments of a range, in order. If the table is distributed, each has one placement: otherwise every page would request its full number of
+   * entries from every node.
    */
   private async *placedSegments(range: KeyRange, isReverse: boolean): AsyncGenerator<Segment> {
     for (const segment of inOrder(this.strategies.keys.segmentsOf(range), isReverse)) {
@@ -368,7 +365,7 @@ export class PostgresSnapshot implements Snapshot {
     return this.run((transaction) => transaction.readPage(page))
   }
 
-  /** What follows the last key of a page: bounds at its placement, so that no row is passed twice. */
+  /** The rest of a segment after the last key of a page; starts at its placement, so that no row is skipped or repeated. */
   private segmentBeyond(segment: Segment, last: Bytes, isReverse: boolean): Segment {
     const placement = this.strategies.keys.placementOf(last)
     if (isReverse) return { ...segment, to: last, lastPlacement: placement }

@@ -4,12 +4,9 @@ import type { Connections } from './connections.ts'
 import { toStoreError } from './failures.ts'
 import type { Tables } from './tables.ts'
 
-/** Up to so many entries are counted; of more, the database's own estimate is told. */
+/** Up to this number, entries are counted; beyond it, the database's estimate is used. */
 const countedEntriesMax = 100_000
-/**
- * `isDistributed`: by Citus; its own function tells the size on all nodes, and knows only tables that it distributes.
- * Throws StoreUnavailable.
- */
+/** `isDistributed`: by Citus, whose function returns the size on all nodes, and only for distributed tables. Throws StoreUnavailable. */
 export async function tableStats(
   connections: Connections,
   { hasRoot }: Tables,

@@ -1,22 +1,19 @@
-/**
- * Prepared transactions that hold locks on the tables of the store and are not being resolved: others wait for what
- * they have locked.
- */
+/** Prepared transactions that hold locks on the tables of the store and are not being resolved: they block other transactions. */
 import { unresolvedAfterMs } from '../../limits.ts'
 import type { UnresolvedTransactions } from '../store.ts'
 import type { Connections } from './connections.ts'
 import { toStoreError } from './failures.ts'
 
 /**
- * On all nodes that can be reached, where the tables are distributed: Citus keeps the shards of a table in a schema of the same name.
- * Those of commits under way are no older than a moment, and are not counted. Undefined where there are none. Throws StoreUnavailable.
+ * Counts on all reachable nodes if the tables are distributed: Citus stores shards in a schema of the same name. Recent transactions, which belong to
+ * commits in progress, are not counted. Undefined if there are none. Throws StoreUnavailable.
  */
 export async function unresolvedTransactions(
   connections: Connections,
   isDistributed: boolean,
 ): Promise<UnresolvedTransactions | undefined> {
   const { schema, location } = connections.address
-  // In pg_locks a prepared transaction has no process; its lock on its own number tells which other locks are its own.
+  // In pg_locks a prepared transaction has no process; the lock on its transaction ID identifies its other locks.
   const found = `SELECT extract(epoch FROM clock_timestamp() - prepared) * 1000 AS ms FROM pg_prepared_xacts AS one
     WHERE database = current_database() AND prepared < clock_timestamp() - interval '${unresolvedAfterMs} ms'
       AND EXISTS (SELECT FROM pg_locks AS own JOIN pg_locks AS held USING (virtualtransaction) JOIN pg_class AS locked ON locked.oid = held.relation
