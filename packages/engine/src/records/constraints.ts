@@ -1,10 +1,13 @@
 /** The constraints of a class, compiled: which values of an object violate them (contract 10.1). */
 import type { CommandPlace } from '../errors.ts'
 import { type Constraint, compileConstraints } from '../schema/properties/index.ts'
+import type { AttributeNumber } from '../types/type-spec.ts'
 import { type AttributeFormat, type ClassFormat, embeddedClassOf, type FormatSource } from './class-format.ts'
 import { isSameValue } from './same-value.ts'
 
 export interface Violation {
+  /** The attribute of the object, within which the value at fault may be. */
+  readonly root: AttributeNumber
   readonly attribute: AttributeFormat
   /** The field of the definition that states the constraint. */
   readonly constraint: string
@@ -119,13 +122,14 @@ function collect(
   const { element, embedded } = checks
   if (element.length > 0) collectElements(checks, value as readonly unknown[], path, found)
   if (embedded === undefined) return
+  const root = checks.attribute.attribute.number
   if (checks.attribute.attribute.spec.logicalType === 'list') {
     for (const [position, object] of (value as readonly (readonly unknown[])[]).entries()) {
-      collectEmbedded(embedded, object, undefined, [...path, position], found)
+      collectEmbedded(embedded, root, object, undefined, [...path, position], found)
     }
     return
   }
-  collectEmbedded(embedded, value as readonly unknown[], before as readonly unknown[] | undefined, path, found)
+  collectEmbedded(embedded, root, value as readonly unknown[], before as readonly unknown[] | undefined, path, found)
 }
 
 function collectElements(
@@ -147,6 +151,7 @@ const violationsMax = 1_000
 
 function collectEmbedded(
   constraints: ObjectConstraints,
+  root: AttributeNumber,
   values: readonly unknown[],
   before: readonly unknown[] | undefined,
   path: CommandPlace,
@@ -154,7 +159,7 @@ function collectEmbedded(
 ): void {
   if (found.length >= violationsMax) return
   for (const violation of constraints.violations(values, before, undefined)) {
-    found.push({ ...violation, path: [...path, ...violation.path] })
+    found.push({ ...violation, root, path: [...path, ...violation.path] })
   }
 }
 
@@ -169,6 +174,7 @@ function violationOf(
   const isElement = Array.isArray(value) && path.length > 1 && typeof path.at(-1) === 'number'
   const json = value === null ? null : codec.toJson(value)
   return {
+    root: attribute.attribute.number,
     attribute,
     constraint: name,
     requirement,

@@ -2,27 +2,45 @@
 import { AshlarError, type ErrorDetail } from '../errors.ts'
 import { constraintsOf, type Violation } from '../records/constraints.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
+import type { Catalog } from '../schema/catalog.ts'
 import { formatForMessage } from '../types/logical-type.ts'
+import type { ChangeGuard } from './change-guard.ts'
 import type { ObjectState } from './working-set.ts'
 
 const valueCharactersMax = 200
 
-/** Throws ConstraintViolation, with an entry for each violation of the object. */
-export function checkConstraints(state: ObjectState, formats: RecordFormats): void {
+/**
+ * `guard`: of a restricted caller, who is not told what it may not see. Throws ConstraintViolation, with an entry for each violation of the
+ * object.
+ */
+export function checkConstraints(state: ObjectState, formats: RecordFormats, guard: ChangeGuard | undefined): void {
   const constraints = constraintsOf(state.format, formats)
   if (constraints === undefined) return
   const { before, values, changed } = state
   if (before === undefined && constraints.areSatisfiedBy(values)) return
   const violations = constraints.violations(values, before, changed)
-  if (violations.length > 0) throw violationError(state, violations)
+  if (violations.length > 0) throw violationError(state, violations, guard?.catalog)
 }
 
-function violationError(state: ObjectState, violations: readonly Violation[]): AshlarError {
+/** `visible`: the schema as a restricted caller knows it. */
+function violationError(
+  state: ObjectState,
+  violations: readonly Violation[],
+  visible: Catalog | undefined,
+): AshlarError {
   const { name } = state.format.cls
-  const [first] = violations as readonly [Violation, ...Violation[]]
+  const isShown = ({ root, attribute }: Violation): boolean => {
+    return [root, attribute.attribute.number].every((number) => visible?.attribute(number) !== undefined)
+  }
+  const shown = visible === undefined ? violations : violations.filter(isShown)
+  const [first] = shown
+  if (first === undefined) {
+    const message = `Class ${name}: a constraint of an attribute that the caller may not see is violated.`
+    return new AshlarError('ConstraintViolation', message)
+  }
   const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : ''
   const message = `Class ${name}: ${sentence(first)}${more}.`
-  const details = violations.map((violation): ErrorDetail => {
+  const details = shown.map((violation): ErrorDetail => {
     const { attribute, constraint, path, value } = violation
     const { declaringClass } = attribute.attribute
     return {

@@ -119,6 +119,32 @@ rule('9.4.12', 'a unique violation with a hidden object tells nothing of it', as
   expect((await create('norths')).json().message).toContain(oids.norths)
 })
 
+rule('10.3.4', 'a violation of a hidden attribute says only that it is there', async () => {
+  const { ask, token, user } = await openShop()
+  const admin = await token({ roles: ['admin'] })
+  const attributes = [
+    { attributeName: 'seal', logicalType: 'string', isRequired: true },
+    { attributeName: 'note', logicalType: 'string', maxLength: 3 },
+  ]
+  const sealed = { className: 'Shop.Sealed', isReferenceable: true, attributes }
+  await ask(admin, 'PUT', '/v1/schema', [
+    sealed,
+    { ...sealed, className: 'Shop.Dated', attributes: [{ ...attributes[0], default: 'wax' }, attributes[1]] },
+  ])
+  const grants = ['Shop.Sealed', 'Shop.Dated'].map((className) => {
+    return { on: { kind: 'class', className }, actions: ['read', 'create'], hidden: ['seal'] }
+  })
+  await ask(admin, 'POST', '/v1/security/role', { name: 'clerk', grants })
+  const bob = await user('bob', ['clerk@shop'])
+  const create = (name: string, note: string) => ask(bob, 'POST', '/v1/object', { class: name, attributes: { note } })
+  expect((await create('Shop.Dated', 'abcd')).json().errors).toMatchObject([{ attributeName: 'note' }])
+  const created = await create('Shop.Dated', 'abc')
+  expect((await ask(admin, 'GET', created.json().uri)).json()).toMatchObject({ seal: 'wax', note: 'abc' })
+  const refused = (await create('Shop.Sealed', 'abc')).json()
+  expect(refused).toMatchObject({ status: 422, type: 'ConstraintViolation' })
+  expect(JSON.stringify(refused)).not.toMatch(/\bseal\b/)
+})
+
 rule('9.4.13', 'conditions are about what the caller reads', async () => {
   const { app, ask, bob, admin, oids } = await openFor({
     className: 'Shop.Member',
