@@ -83,8 +83,9 @@ function parseLiteral(cursor: TokenCursor): unknown {
   const isNegative = cursor.takeSymbol('-')
   const token = cursor.peek()
   if (token.kind !== 'literal') throw cursor.unexpected(['a literal'])
-  cursor.next()
   const { type, value } = token.literal
+  if (isNegative && type !== 'integer' && type !== 'real') throw cursor.unexpected(['a number'])
+  cursor.next()
   if (type === 'integer' || type === 'real') return isNegative ? -value : value
   return type === 'string' || type === 'boolean' || type === 'null' ? value : token.text
 }

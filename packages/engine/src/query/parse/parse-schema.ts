@@ -53,10 +53,10 @@ function parseClass(cursor: TokenCursor, start: number): SchemaChange {
   for (;;) {
     if (superClass === undefined && cursor.takeWord('SUPERCLASS')) superClass = cursor.expectQualifiedName('a class')
     else if (!isEmbeddable && cursor.takeWord('EMBEDDABLE')) isEmbeddable = true
-    else if (cursor.isWord('ABSTRACT')) properties.push(parseAbstract(cursor))
-    else if (cursor.takeWord('WITH')) properties.push(...parseClassProperties(cursor))
     else break
   }
+  if (cursor.isWord('ABSTRACT')) properties.push(parseAbstract(cursor))
+  if (cursor.takeWord('WITH')) properties.push(...parseClassProperties(cursor))
   if (!cursor.isSymbol('{')) throw cursor.unexpected(["'{'", 'SUPERCLASS', 'EMBEDDABLE', 'ABSTRACT', 'WITH'])
   const attributes = cursor.braces(() => parseAttribute(cursor))
   return { kind: 'createClass', className, superClass, isEmbeddable, properties, attributes, ...cursor.spanFrom(start) }
