@@ -44,6 +44,7 @@ import type { ReplyBudget } from './receipts/reply-budget.ts'
 import { ContainerRegistry } from './records/container-registry.ts'
 import { objectKey } from './records/object-key.ts'
 import type { Catalog } from './schema/catalog.ts'
+import { Sequences } from './sequences/sequences.ts'
 import { TemporarySpace } from './spill/temporary-space.ts'
 import { refuseUnfinishedCopy } from './storage/copy-claim.ts'
 import {
@@ -228,7 +229,6 @@ export class FederatedDatabase extends CallerOperations {
     const catalogs = new CatalogCache(formatCheck(options))
     const containers = new ContainerRegistry(store, session.number)
     const receipts = new Receipts(limits, thread?.replies)
-    const onChanges = listenerOf(options)
     const onCommitted = (): void => this.waiters.wake()
     const database = {
       store,
@@ -237,10 +237,11 @@ export class FederatedDatabase extends CallerOperations {
       isolation,
       catalogs,
       containers,
+      sequences: new Sequences(store, catalogs, limits),
       receipts,
       memory,
       temporary,
-      onChanges,
+      onChanges: listenerOf(options),
       onCommitted,
       onFault,
       mainThread: thread?.mainThread,

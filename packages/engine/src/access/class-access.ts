@@ -1,10 +1,10 @@
 /** What the grants of a caller come to for each class of one catalog: what of it exists for the caller. */
-import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
+import type { Catalog, ClassAttribute, SchemaClass, WholeAction } from '../schema/catalog.ts'
 import type { Attribute } from '../schema/class-definition.ts'
 import { namespaceOf } from '../schema/names.ts'
 import { isRootClass } from '../schema/root-class.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
-import type { AccessAction, Grant, GrantScope, RuledAction } from './access-policy.ts'
+import { type AccessAction, type Grant, type GrantScope, isOfWhole, type RuledAction } from './access-policy.ts'
 
 /** A rule, and the class whose attributes its names mean. */
 export interface ClassRule {
@@ -58,6 +58,13 @@ export class ClassAccess {
   /** Whether some of its objects may have that done to them. */
   allows(cls: SchemaClass, action: AccessAction): boolean {
     return this.grantsOn(cls).some(({ actions }) => actions.includes(action))
+  }
+
+  /** By one grant on all classes from which nothing is kept: what is of no class is for nobody else. */
+  allowsWhole(action: WholeAction): boolean {
+    return this.grants.some((grant) => {
+      return isOfWhole(grant) && actionsOfWhole[action].every((each) => grant.actions.includes(each))
+    })
   }
 
   objects(cls: SchemaClass, action: RuledAction): ObjectsAllowed {
@@ -188,6 +195,11 @@ export class ClassAccess {
     if (isRootClass(cls) || this.isGranted(cls)) return number
     return cls.subclasses.some((subclass) => this.isGranted(subclass)) ? this.catalog.root.number : undefined
   }
+}
+
+const actionsOfWhole: Readonly<Record<WholeAction, readonly AccessAction[]>> = {
+  write: ['create', 'update', 'delete'],
+  define: ['define', 'index'],
 }
 
 function isShownBy({ shown, hidden = [] }: Grant, name: string): boolean {

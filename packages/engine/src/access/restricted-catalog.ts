@@ -29,6 +29,7 @@ export function* restrictedCatalog(access: ClassAccess): Pieces<Catalog> {
     ...restricted,
     predicatesOf: (asked) => predicatesOf(asked, access),
     permits: (asked, action) => permits(asked, action, access),
+    permitsWhole: (action) => access.allowsWhole(action),
     checkChange: (next) => checkSchemaChange(access, restricted.state, next),
   }
 }

@@ -4,6 +4,7 @@ import type { Catalogs } from '../catalog/catalog-cache.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Receipts } from '../receipts/receipt.ts'
 import type { Containers } from '../records/container-registry.ts'
+import type { Sequences } from '../sequences/sequences.ts'
 import type { TemporarySpace } from '../spill/temporary-space.ts'
 import type { Store } from '../store/store.ts'
 import type { Isolation } from '../transaction/isolation.ts'
@@ -26,6 +27,7 @@ export interface OpenDatabase {
   readonly isolation: Isolation
   readonly catalogs: Catalogs
   readonly containers: Containers
+  readonly sequences: Sequences
   readonly receipts: Receipts
   /** Of the process. */
   readonly memory: MemoryPool

@@ -20,6 +20,8 @@ export interface EvaluationContext {
   readonly nested: readonly unknown[]
   /** What statements come to that are run for the row at hand. */
   readonly inner: InnerReader
+  /** Of statements that may draw some. */
+  readonly numbers: NumberReader
   /** Results of aggregates, of the group at hand. */
   aggregates: readonly unknown[]
   /** Results of window functions, of the row at hand. */
@@ -38,6 +40,12 @@ export interface EvaluationContext {
 export interface InnerReader {
   /** Of the statement of that number, where it asks the row for these values. Throws `needsFetch` where it was not yet run for them. */
   value(index: number, captured: readonly unknown[]): unknown
+}
+
+/** Numbers of sequences, for the row at hand. */
+export interface NumberReader {
+  /** Throws `needsFetch` where none is there yet. */
+  next(sequence: string): bigint
 }
 
 export type Evaluate = (evaluation: EvaluationContext) => unknown
@@ -67,6 +75,9 @@ export function evaluationApart(evaluation: EvaluationContext): EvaluationContex
     nested,
     get inner() {
       return evaluation.inner
+    },
+    get numbers() {
+      return evaluation.numbers
     },
     aggregates,
     windows,

@@ -25,6 +25,7 @@ import { Work } from '../functions/work.ts'
 import type { Dialect } from '../language/dialect.ts'
 import type { QueryCounts } from '../query-counts.ts'
 import type { UserValue } from '../values/user.ts'
+import { type DrawNumbers, DrawnNumbers } from './drawn-numbers.ts'
 import type { InnerValues } from './inner-values.ts'
 import { SnapshotReader } from './snapshot-reader.ts'
 
@@ -96,6 +97,7 @@ export class StatementContext {
 
   private ownReader: SnapshotReader | undefined
   private readonly innerValues: InnerValues[] = []
+  private drawnNumbers: DrawnNumbers | undefined
   private readonly closables: Closable[] = []
   /** The entries of ranges that were counted, by range. */
   private counted: Map<string, Oid[]> | undefined
@@ -138,6 +140,18 @@ export class StatementContext {
   async fetchMissing(): Promise<void> {
     if (this.ownReader !== undefined) await this.ownReader.fetchMissing()
     for (const values of this.innerValues) await values.fetchMissing()
+    await this.drawnNumbers?.fetchMissing()
+  }
+
+  /** Of sequences; undefined where no statement may draw any. */
+  get numbers(): DrawnNumbers | undefined {
+    return this.drawnNumbers
+  }
+
+  /** For statements that may draw numbers of sequences. */
+  drawBy(draw: DrawNumbers): this {
+    this.drawnNumbers = new DrawnNumbers(draw, this.script.memory)
+    return this
   }
 
   /** What `fetchMissing` sees to as well. */
@@ -271,6 +285,7 @@ export class StatementContext {
   /** Between rows whose results are held, or no longer needed. */
   endRow(): void {
     this.script.memory.endRow()
+    this.drawnNumbers?.endRow()
   }
 
   get isTurnDue(): boolean {
