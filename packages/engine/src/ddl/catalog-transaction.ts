@@ -265,7 +265,7 @@ export class CatalogTransaction {
   /** Whatever it has given. Throws SequenceNotFound, InvalidDefinition. */
   restartSequence({ name, next }: RestartSequence): void {
     const { number } = sequenceNamed(this.catalog, name)
-    checkNumber(name, 'RESTART', next)
+    if (next !== undefined) checkNumber(name, 'RESTART', next)
     this.transaction.put(nextNumberKey(number), encodeNextNumber(next))
     this.ownSequences.add(number)
   }

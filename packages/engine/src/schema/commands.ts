@@ -98,10 +98,10 @@ export interface CreateSequence {
   readonly step: bigint
 }
 
-/** The next number is this one, whatever the sequence has given before. */
+/** The next number is this one, whatever the sequence has given before; there is none where it is undefined. */
 export interface RestartSequence {
   readonly name: string
-  readonly next: bigint
+  readonly next: bigint | undefined
 }
 
 export interface DeleteSequence {
