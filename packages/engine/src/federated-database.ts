@@ -44,6 +44,7 @@ import type { ReplyBudget } from './receipts/reply-budget.ts'
 import { ContainerRegistry } from './records/container-registry.ts'
 import { objectKey } from './records/object-key.ts'
 import type { Catalog } from './schema/catalog.ts'
+import { type ListedSequence, listSequences } from './sequences/list-sequences.ts'
 import { Sequences } from './sequences/sequences.ts'
 import { TemporarySpace } from './spill/temporary-space.ts'
 import { refuseUnfinishedCopy } from './storage/copy-claim.ts'
@@ -415,6 +416,11 @@ export class FederatedDatabase extends CallerOperations {
   /** Another one after each change of the schema, by whichever process. */
   async schemaVersion(): Promise<string> {
     return this.scope.readAt((_snapshot, { version }) => Buffer.from(version).toString('hex'))
+  }
+
+  /** With their next numbers, in the order in which they were made. */
+  async listSequences(): Promise<readonly ListedSequence[]> {
+    return this.scope.readAt((snapshot, catalog) => listSequences(catalog, snapshot))
   }
 
   /** Checks that every index entry has its object, every link its mirror, and the reverse. */
