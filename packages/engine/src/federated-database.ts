@@ -238,7 +238,7 @@ export class FederatedDatabase extends CallerOperations {
       isolation,
       catalogs,
       containers,
-      sequences: new Sequences(store, catalogs, limits),
+      sequences: thread?.mainThread ?? new Sequences(store, catalogs, limits),
       receipts,
       memory,
       temporary,

@@ -108,7 +108,7 @@ export class CatalogTransaction {
   private hasDropped = false
   /** See `beginStep`. */
   private step = 0
-  private readonly sequences: Sequences
+  private readonly sequences: Pick<Sequences, 'next'>
   /** Those that it creates or restarts: what it draws of them is its own. */
   private readonly ownSequences = new Set<SequenceNumber>()
 

@@ -16,6 +16,8 @@ import type { ChangeListener } from './change-set.ts'
 export interface MainThread {
   /** Has entries purged that a change of the schema has left behind. */
   purge(): void
+  /** Draws numbers of a sequence, together with what others ask for. */
+  next(sequence: string, count: number): Promise<readonly bigint[]>
 }
 
 export interface OpenDatabase {
@@ -27,7 +29,7 @@ export interface OpenDatabase {
   readonly isolation: Isolation
   readonly catalogs: Catalogs
   readonly containers: Containers
-  readonly sequences: Sequences
+  readonly sequences: Pick<Sequences, 'next'>
   readonly receipts: Receipts
   /** Of the process. */
   readonly memory: MemoryPool

@@ -59,8 +59,9 @@ export class DrawnNumbers implements NumberReader {
     for (const stock of this.stocks.values()) stock.missing = 0
   }
 
-  /** Draws what rows have asked for in vain. */
-  async fetchMissing(): Promise<void> {
+  /** Draws what rows have asked for in vain. Returns whether there was anything. */
+  async fetchMissing(): Promise<boolean> {
+    let hasDrawn = false
     for (const [name, stock] of this.stocks) {
       if (stock.missing === 0) continue
       const left = stock.numbers.slice(stock.at)
@@ -70,6 +71,8 @@ export class DrawnNumbers implements NumberReader {
       stock.at = 0
       stock.rowAt = 0
       stock.missing = 0
+      hasDrawn = true
     }
+    return hasDrawn
   }
 }

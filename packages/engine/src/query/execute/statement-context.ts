@@ -140,7 +140,8 @@ export class StatementContext {
   async fetchMissing(): Promise<void> {
     if (this.ownReader !== undefined) await this.ownReader.fetchMissing()
     for (const values of this.innerValues) await values.fetchMissing()
-    await this.drawnNumbers?.fetchMissing()
+    // To begin again elsewhere would draw again.
+    if ((await this.drawnNumbers?.fetchMissing()) === true) this.script.slice.beginAnew?.()
   }
 
   /** Of sequences; undefined where no statement may draw any. */
