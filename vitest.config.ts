@@ -68,7 +68,7 @@ const slow = [
   'packages/engine/test/changes/log-processes.test.ts',
   'packages/engine/test/query/{access/skip-scan,access/touched-rows,match/bounded-walks,match/far-side,operators/beyond-memory}.test.ts',
   'packages/engine/test/work/steady-growth.test.ts',
-  'packages/engine/test/store/{consistency,distributed,lmdb-compaction,lmdb-processes,node-down,one-node,postgres-failures,processes}.test.ts',
+  'packages/engine/test/store/{consistency,distributed,lmdb-compaction,lmdb-processes,node-down,one-node,postgres-failures,processes,sequence-processes}.test.ts',
 ]
 
 /**

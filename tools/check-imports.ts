@@ -37,6 +37,7 @@ const engineLayers: Layers = {
   schema: 3,
   receipts: 3,
   catalog: 4,
+  sequences: 5,
   records: 4,
   indexes: 5,
   write: 6,

@@ -38,6 +38,8 @@ export const errorTypes = {
   ObjectNotFound: { status: 404, isRepeatable: false },
   /** The index does not exist. */
   IndexNotFound: { status: 404, isRepeatable: false },
+  /** The sequence does not exist. */
+  SequenceNotFound: { status: 404, isRepeatable: false },
   /** The caller is not permitted to do this. */
   Forbidden: { status: 403, isRepeatable: false },
   /** A unique index already holds these key values. */
@@ -60,6 +62,12 @@ export const errorTypes = {
   ClassIsReferenceable: { status: 409, isRepeatable: false },
   /** The index already exists. */
   IndexExists: { status: 409, isRepeatable: false },
+  /** The sequence already exists. */
+  SequenceExists: { status: 409, isRepeatable: false },
+  /** The sequence is named by a definition. */
+  SequenceInUse: { status: 409, isRepeatable: false },
+  /** The sequence has no more numbers. */
+  SequenceExhausted: { status: 409, isRepeatable: false },
   /** The same request is still in progress. */
   RequestInProgress: { status: 409, isRepeatable: true },
   /** The request was already executed, and its reply was not kept. */

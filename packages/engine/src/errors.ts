@@ -41,6 +41,7 @@ export const errorCatalogue = {
   NamespaceNotFound: { kind: 'notFound', title: 'The namespace does not exist' },
   ObjectNotFound: { kind: 'notFound', title: 'The object does not exist' },
   IndexNotFound: { kind: 'notFound', title: 'The index does not exist' },
+  SequenceNotFound: { kind: 'notFound', title: 'The sequence does not exist' },
 
   // The request is understood, and whoever sends it may not do that.
   Forbidden: { kind: 'forbidden', title: 'The caller is not permitted to do this' },
@@ -56,6 +57,9 @@ export const errorCatalogue = {
   ClassIsEmbedded: { kind: 'conflict', title: 'The class is used as an embedded attribute type' },
   ClassIsReferenceable: { kind: 'conflict', title: 'A referenceable class cannot become embeddable' },
   IndexExists: { kind: 'conflict', title: 'The index already exists' },
+  SequenceExists: { kind: 'conflict', title: 'The sequence already exists' },
+  SequenceInUse: { kind: 'conflict', title: 'The sequence is named by a definition' },
+  SequenceExhausted: { kind: 'conflict', title: 'The sequence has no more numbers' },
 
   // The request was sent before, with the same Idempotency-Key.
   RequestInProgress: { kind: 'conflict', title: 'The same request is still in progress', isRepeatable: true },

@@ -44,6 +44,8 @@ import type { ReplyBudget } from './receipts/reply-budget.ts'
 import { ContainerRegistry } from './records/container-registry.ts'
 import { objectKey } from './records/object-key.ts'
 import type { Catalog } from './schema/catalog.ts'
+import { type ListedSequence, listSequences } from './sequences/list-sequences.ts'
+import { Sequences } from './sequences/sequences.ts'
 import { TemporarySpace } from './spill/temporary-space.ts'
 import { refuseUnfinishedCopy } from './storage/copy-claim.ts'
 import {
@@ -228,7 +230,6 @@ export class FederatedDatabase extends CallerOperations {
     const catalogs = new CatalogCache(formatCheck(options))
     const containers = new ContainerRegistry(store, session.number)
     const receipts = new Receipts(limits, thread?.replies)
-    const onChanges = listenerOf(options)
     const onCommitted = (): void => this.waiters.wake()
     const database = {
       store,
@@ -237,10 +238,11 @@ export class FederatedDatabase extends CallerOperations {
       isolation,
       catalogs,
       containers,
+      sequences: thread?.mainThread ?? new Sequences(store, catalogs, limits),
       receipts,
       memory,
       temporary,
-      onChanges,
+      onChanges: listenerOf(options),
       onCommitted,
       onFault,
       mainThread: thread?.mainThread,
@@ -414,6 +416,11 @@ export class FederatedDatabase extends CallerOperations {
   /** Another one after each change of the schema, by whichever process. */
   async schemaVersion(): Promise<string> {
     return this.scope.readAt((_snapshot, { version }) => Buffer.from(version).toString('hex'))
+  }
+
+  /** With their next numbers, in the order in which they were made. */
+  async listSequences(): Promise<readonly ListedSequence[]> {
+    return this.scope.readAt((snapshot, catalog) => listSequences(catalog, snapshot))
   }
 
   /** Checks that every index entry has its object, every link its mirror, and the reverse. */

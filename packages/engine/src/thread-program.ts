@@ -62,6 +62,11 @@ interface Answer {
   reject(error: unknown): void
 }
 
+interface PendingDraw {
+  resolve(numbers: readonly bigint[]): void
+  reject(error: unknown): void
+}
+
 class StatementThread {
   private readonly port: MessagePort
   private readonly start: ThreadStart & { readonly budgetPort: MessagePort }
@@ -71,6 +76,8 @@ class StatementThread {
   private readonly opening: Promise<FederatedDatabase>
   private readonly commits = new Map<number, PendingCommit>()
   private commitsSent = 0
+  private readonly draws = new Map<number, PendingDraw>()
+  private drawsSent = 0
   /** The present work has committed something: its reply is sent, even if it is cancelled now. */
   private hasCommitted = false
   private bytesAhead = 0
@@ -121,6 +128,9 @@ class StatementThread {
         case 'committed':
           this.committed(message)
           break
+        case 'drawn':
+          this.drawn(message)
+          break
         case 'close':
           this.opening.then((database) => database.store.close()).finally(() => process.exit())
           break
@@ -151,6 +161,7 @@ class StatementThread {
     const options = { alias, store, limits, dialect, isolation, memory: new ThreadMemory(budgets), temporary }
     const mainThread = {
       purge: (): void => this.send({ kind: 'purge' }),
+      next: (sequence: string, count: number) => this.draw(sequence, count),
     }
     return FederatedDatabase.openInThread(
       { ...options, ...(importDir === undefined ? {} : { importDir }) },
@@ -190,6 +201,22 @@ class StatementThread {
     } catch (error) {
       this.send(error === onlyInMainThread ? { kind: 'refused' } : { kind: 'failed', error: sentError(error) })
     }
+  }
+
+  private draw(sequence: string, count: number): Promise<readonly bigint[]> {
+    return new Promise((resolve, reject) => {
+      const id = ++this.drawsSent
+      this.draws.set(id, { resolve, reject })
+      this.send({ kind: 'draw', id, sequence, count })
+    })
+  }
+
+  private drawn({ id, numbers }: ToThread & { readonly kind: 'drawn' }): void {
+    const pending = this.draws.get(id)
+    assert(pending !== undefined, 'a draw is answered once')
+    this.draws.delete(id)
+    if ('message' in numbers) pending.reject(receivedError(numbers))
+    else pending.resolve(numbers)
   }
 
   private admit(values: number): Promise<void> {

@@ -42,11 +42,14 @@ export interface AccessPolicy {
 
 /** Whether the policy hides nothing and allows everything. */
 export function isUnrestricted({ grants }: AccessPolicy): boolean {
-  return grants.some(({ on, within = [], actions, shown, hidden = [], readOnly = [], rules = {} }) => {
-    const isPlain =
-      shown === undefined && [within, hidden, readOnly, Object.keys(rules)].every(({ length }) => length === 0)
-    return on.kind === 'all' && isPlain && accessActions.every((action) => actions.includes(action))
-  })
+  return grants.some((grant) => isOfWhole(grant) && accessActions.every((action) => grant.actions.includes(action)))
+}
+
+/** Whether its actions hold for all classes, and for everything of them. */
+export function isOfWhole({ on, within = [], shown, hidden = [], readOnly = [], rules = {} }: Grant): boolean {
+  const isPlain =
+    shown === undefined && [within, hidden, readOnly, Object.keys(rules)].every(({ length }) => length === 0)
+  return on.kind === 'all' && isPlain
 }
 
 /** Equal for policies that allow the same, regardless of the user; used as a cache key. */

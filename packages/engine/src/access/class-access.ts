@@ -1,10 +1,10 @@
 /** Evaluates a caller's grants for the classes of one catalog: which classes, attributes and objects exist for the caller. */
-import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
+import type { Catalog, ClassAttribute, SchemaClass, WholeAction } from '../schema/catalog.ts'
 import type { Attribute } from '../schema/class-definition.ts'
 import { namespaceOf } from '../schema/names.ts'
 import { isRootClass } from '../schema/root-class.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
-import type { AccessAction, Grant, GrantScope, RuledAction } from './access-policy.ts'
+import { type AccessAction, type Grant, type GrantScope, isOfWhole, type RuledAction } from './access-policy.ts'
 
 /** A rule, and the class whose attributes its names refer to. */
 export interface ClassRule {
@@ -58,6 +58,13 @@ export class ClassAccess {
   /** Whether the action is allowed on some of its objects. */
   allows(cls: SchemaClass, action: AccessAction): boolean {
     return this.grantsOn(cls).some(({ actions }) => actions.includes(action))
+  }
+
+  /** By one grant on all classes from which nothing is kept: what is of no class is for nobody else. */
+  allowsWhole(action: WholeAction): boolean {
+    return this.grants.some((grant) => {
+      return isOfWhole(grant) && actionsOfWhole[action].every((each) => grant.actions.includes(each))
+    })
   }
 
   objects(cls: SchemaClass, action: RuledAction): ObjectsAllowed {
@@ -183,6 +190,11 @@ export class ClassAccess {
     if (isRootClass(cls) || this.isGranted(cls)) return number
     return cls.subclasses.some((subclass) => this.isGranted(subclass)) ? this.catalog.root.number : undefined
   }
+}
+
+const actionsOfWhole: Readonly<Record<WholeAction, readonly AccessAction[]>> = {
+  write: ['create', 'update', 'delete'],
+  define: ['define', 'index'],
 }
 
 function isExposedBy({ shown, hidden = [] }: Grant, name: string): boolean {

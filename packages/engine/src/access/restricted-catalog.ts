@@ -29,6 +29,7 @@ export function* restrictedCatalog(access: ClassAccess): Pieces<Catalog> {
     ...restricted,
     predicatesOf: (requested) => predicatesOf(requested, access),
     permits: (requested, action) => permits(requested, action, access),
+    permitsWhole: (action) => access.allowsWhole(action),
     checkChange: (next) => checkSchemaChange(access, restricted.state, next),
   }
 }

@@ -57,6 +57,10 @@ class ClockedSlice implements TimeSlice {
     this.slice.abandonIfOver?.(isLong)
   }
 
+  beginAnew(): void {
+    this.slice.beginAnew?.()
+  }
+
   yieldIfDue(): Promise<void> | undefined {
     const pause = this.slice.yieldIfDue()
     if (pause === undefined) return undefined

@@ -22,6 +22,7 @@ export const catalogPart = {
   droppedIndexes: 0x05,
   droppedLinkAttributes: 0x06,
   progress: 0x07,
+  sequence: 0x08,
 } as const
 
 interface KeyPart {
@@ -37,7 +38,7 @@ interface KeyPart {
   readonly isCopied: boolean
 }
 
-const { store, catalog, container, object, link, index, receipt, log } = keySpace
+const { store, catalog, container, object, link, index, receipt, log, sequence } = keySpace
 const classOrIndex = 'number (4)'
 
 /** Every part, in key order; `docs/storage-format.md` tells their values. */
@@ -73,6 +74,7 @@ export const keyLayout: readonly KeyPart[] = [
     holds: 'how far an index build has come',
     isCopied: true,
   },
+  { prefix: [catalog, catalogPart.sequence], rest: 'sequence (4)', holds: 'a sequence', isCopied: true },
   {
     prefix: [container],
     rest: 'nothing, or database (2), container (2)',
@@ -120,6 +122,7 @@ export const keyLayout: readonly KeyPart[] = [
     holds: 'what a subscription could not deliver',
     isCopied: true,
   },
+  { prefix: [sequence], rest: 'sequence (4)', holds: 'the next number of a sequence', isCopied: true },
 ]
 
 /** The key of a part that has but one. */

@@ -10,6 +10,7 @@ export const keySpace = {
   index: 0x05,
   receipt: 0x06,
   log: 0x07,
+  sequence: 0x08,
 } as const
 
 /** Holds the commit ID of the last schema change; every commit of an object requires it as it was read. */

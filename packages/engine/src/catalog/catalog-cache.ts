@@ -3,7 +3,7 @@
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import { decodeClass, decodeCounters, decodeIndex, decodeShape } from '../schema/catalog-codec.ts'
+import { decodeClass, decodeCounters, decodeIndex, decodeSequence, decodeShape } from '../schema/catalog-codec.ts'
 import type { CatalogCounters, Shape } from '../schema/class-definition.ts'
 import { formatVersionKey } from '../storage/storage-format.ts'
 import { ReadSkew } from '../store/read-skew.ts'
@@ -120,6 +120,9 @@ export class CatalogCache {
         classes: await readPart(snapshot, catalogPartRange('class'), decodeClass),
         shapes: await this.readShapes(snapshot, counters),
         indexes: await readPart(snapshot, catalogPartRange('index'), decodeIndex),
+        // Of a store that has never had one, there is nothing to be read.
+        sequences:
+          counters.sequence === undefined ? [] : await readPart(snapshot, catalogPartRange('sequence'), decodeSequence),
       },
       version,
     )

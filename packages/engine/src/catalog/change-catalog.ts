@@ -3,7 +3,15 @@
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { emptyCatalogState } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import { changedParts, encodeClass, encodeCounters, encodeIndex, encodeShape } from '../schema/catalog-codec.ts'
+import {
+  type ChangedParts,
+  changedParts,
+  encodeClass,
+  encodeCounters,
+  encodeIndex,
+  encodeSequence,
+  encodeShape,
+} from '../schema/catalog-codec.ts'
 import type { CatalogState } from '../schema/class-definition.ts'
 import type { Store } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
@@ -13,6 +21,7 @@ import type { Transaction } from '../transaction/transaction.ts'
 import { linkStorageOf } from '../types/link-storage.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { catalogKey, countersKey } from './catalog-keys.ts'
+import { encodeNextNumber, nextNumberKey } from './next-number.ts'
 
 /**
  * Puts what differs, and a new version, which fails every transaction that began under the old one. Returns the version. A class with
@@ -44,6 +53,7 @@ export async function changeCatalog(
     // Its entries are cleared afterwards, in batches; until then the catalog lists the index as dropped.
     transaction.put(catalogKey('droppedIndexes', number), Buffer.alloc(0))
   }
+  putSequences(transaction, changed)
   for (const { number, classes } of deletedLinkAttributes(before, after)) {
     transaction.put(catalogKey('droppedLinkAttributes', number), Buffer.from(JSON.stringify(classes)))
   }
@@ -51,6 +61,18 @@ export async function changeCatalog(
   const version = session.nextCommitId()
   transaction.put(catalogVersionKey, version)
   return version
+}
+
+/** A sequence is made with the entry for its next number, and goes with it. */
+function putSequences(transaction: Transaction, { sequences, removedSequences }: ChangedParts): void {
+  for (const sequence of sequences) {
+    transaction.put(catalogKey('sequence', sequence.number), encodeSequence(sequence))
+    transaction.put(nextNumberKey(sequence.number), encodeNextNumber(BigInt(sequence.start)))
+  }
+  for (const number of removedSequences) {
+    transaction.delete(catalogKey('sequence', number))
+    transaction.delete(nextNumberKey(number))
+  }
 }
 
 /** Attributes kept as links that are no longer there, and the classes whose objects may have entries of them. */

@@ -31,7 +31,17 @@ const changesAtOnce = 1_000
 const fewChanges = 32
 const nothing: readonly Bytes[] = []
 
-/** Whether it is logged: changes of records, links and the catalog are; the rest follows from them, or belongs to processes. */
+/** Of the catalog; the others are of what is under way. */
+const loggedParts: ReadonlySet<number> = new Set([
+  catalogPart.version,
+  catalogPart.counters,
+  catalogPart.class,
+  catalogPart.shape,
+  catalogPart.index,
+  catalogPart.sequence,
+])
+
+/** Whether it is logged: changes of records, links, the catalog and sequences are; the rest follows from them, or belongs to processes. */
 function isLogged(change: ChangeFrom): boolean {
   const { key, kind, before } = change
   const space = key[0]
@@ -39,7 +49,8 @@ function isLogged(change: ChangeFrom): boolean {
   if (space === keySpace.object) return kind === 'put' || before !== undefined
   // Not where it was removed and is put again as it was.
   if (space === keySpace.link) return kind === 'delete' || before === undefined || !areSame(before, change.value)
-  return space === keySpace.catalog && (key[1] as number) <= catalogPart.index
+  if (space === keySpace.sequence) return true
+  return space === keySpace.catalog && loggedParts.has(key[1] as number)
 }
 
 /** What is logged of it: of a link that is put, what it is now. */

@@ -91,6 +91,9 @@ export class ChangeDecoder {
         return this.decodeRecordChange(key, before, after)
       case keySpace.link:
         return this.decodeLink(key, before, after)
+      // What number is next is no change that anybody is told of.
+      case keySpace.sequence:
+        return undefined
       default:
         return decodeCatalogPart(key, before, after)
     }

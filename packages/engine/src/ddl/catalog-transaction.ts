@@ -1,6 +1,7 @@
 /** Objects and schema as one transaction changes them: each step sees what the steps before it have changed. */
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { changeCatalog } from '../catalog/change-catalog.ts'
+import { encodeNextNumber, nextNumberKey } from '../catalog/next-number.ts'
 import { AshlarError, assert } from '../errors.ts'
 import { buildIndexInTransaction } from '../indexes/build-in-transaction.ts'
 import type { EngineLimits } from '../limits.ts'
@@ -17,11 +18,22 @@ import {
 } from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { CatalogState, IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
+import type { CatalogState, IndexDefinition, IndexNumber, SequenceNumber } from '../schema/class-definition.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
-import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from '../schema/commands.ts'
+import type {
+  AlterClass,
+  CreateIndex,
+  CreateSequence,
+  DefineClasses,
+  DeleteClass,
+  DeleteIndex,
+  DeleteSequence,
+  RestartSequence,
+} from '../schema/commands.ts'
 import { deleteClass } from '../schema/delete-class.ts'
 import { defineIndex, withoutIndex, withReadyIndex } from '../schema/index-definition.ts'
+import { checkNumber, defineSequence, sequenceNamed, withoutSequence } from '../schema/sequence-definition.ts'
+import { NumbersLeft, type Sequences } from '../sequences/sequences.ts'
 import type { Bytes } from '../store/store.ts'
 import { inTurnsIfLong } from '../store/time-slice.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
@@ -96,12 +108,15 @@ export class CatalogTransaction {
   private hasDropped = false
   /** See `beginStep`. */
   private step = 0
+  private readonly sequences: Pick<Sequences, 'next'>
+  /** Those that it creates or restarts: what it draws of them is its own. */
+  private readonly ownSequences = new Set<SequenceNumber>()
 
   /** The commit requires the catalog to be unchanged. */
   constructor(
     transaction: Transaction,
     catalog: Catalog,
-    { containers, limits, session, restriction }: OpenDatabase,
+    { containers, limits, session, restriction, sequences }: OpenDatabase,
     { numbering, recorder }: CatalogTransactionOptions = {},
   ) {
     transaction.requireRevision(catalogVersionKey, catalog.version)
@@ -116,6 +131,7 @@ export class CatalogTransaction {
     this.numbering = numbering
     this.recorder = recorder
     this.restriction = restriction
+    this.sequences = sequences
   }
 
   /** The catalog as the steps so far have left it. */
@@ -235,6 +251,48 @@ export class CatalogTransaction {
       throw new AshlarError('IndexNotFound', `There is no index '${truncateForMessage(name)}'.`)
     }
     await this.putAltered(await this.planAllowed(plan, (state) => state))
+  }
+
+  /** Throws what `defineSequence` throws, and Forbidden. */
+  async createSequence(command: CreateSequence): Promise<void> {
+    this.continueNumbers()
+    const plan = async (given: Catalog) => defineSequence(given, command)
+    const { definition, state } = await this.planAllowed(plan, (planned) => planned.state)
+    await this.putCatalog(state)
+    this.ownSequences.add(definition.number)
+  }
+
+  /** Whatever it has given. Throws SequenceNotFound, InvalidDefinition. */
+  restartSequence({ name, next }: RestartSequence): void {
+    const { number } = sequenceNamed(this.catalog, name)
+    if (next !== undefined) checkNumber(name, 'RESTART', next)
+    this.transaction.put(nextNumberKey(number), encodeNextNumber(next))
+    this.ownSequences.add(number)
+  }
+
+  /** Throws SequenceNotFound, SequenceInUse, Forbidden. */
+  async deleteSequence({ name }: DeleteSequence): Promise<void> {
+    const plan = async (given: Catalog): Promise<CatalogState> => {
+      return withoutSequence(given.state, sequenceNamed(given, name))
+    }
+    await this.putCatalog(await this.planAllowed(plan, (state) => state))
+  }
+
+  /**
+   * Numbers of a sequence, see `Sequences.next`: outside of this transaction, unless it has created or restarted the sequence, of which nobody else knows
+   * yet. Throws SequenceNotFound, SequenceExhausted.
+   */
+  async nextNumbers(name: string, count: number): Promise<readonly bigint[]> {
+    const sequence = sequenceNamed(this.catalog, name)
+    if (!this.ownSequences.has(sequence.number)) return this.sequences.next(name, count)
+    const key = nextNumberKey(sequence.number)
+    const stored = await this.transaction.readOne(key)
+    assert(stored !== undefined, 'a sequence of this transaction has its next number')
+    const left = new NumbersLeft(sequence, stored)
+    const numbers = left.take(count)
+    if (numbers instanceof AshlarError) throw numbers
+    this.transaction.put(key, left.entry)
+    return numbers
   }
 
   /** Puts a catalog whose change leaves entries behind, which are purged after the commit. */

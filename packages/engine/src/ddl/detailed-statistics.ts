@@ -67,7 +67,7 @@ export async function detailedStatistics(
     indexes.push({ name, ...(await sizeOf(snapshot, indexRange(number))) })
   }
   let other: Size = { entries: 0, bytes: 0 }
-  for (const space of [keySpace.store, keySpace.catalog, keySpace.container]) {
+  for (const space of [keySpace.store, keySpace.catalog, keySpace.container, keySpace.sequence]) {
     const from = Buffer.from([space])
     other = sum(other, await sizeOf(snapshot, { from, to: prefixEnd(from) }))
   }

@@ -1,4 +1,4 @@
-/** Gives classes, shapes, attributes and indexes the same numbers in a rehearsed transaction as in its rehearsal. */
+/** Gives classes, shapes, attributes, indexes and sequences the same numbers in a rehearsed transaction as in its rehearsal. */
 import type { CatalogCounters } from '../schema/class-definition.ts'
 
 /** For one attempt: its rehearsal, and then the run that is committed. */
@@ -15,10 +15,16 @@ export class Numbering {
       this.rehearsed.set(operation, present)
       return present
     }
+    const sequence = Math.max(present.sequence ?? 1, first.sequence ?? 1)
     const isFar =
-      present.classOrShape >= first.classOrShape && present.attribute >= first.attribute && present.index >= first.index
+      present.classOrShape >= first.classOrShape &&
+      present.attribute >= first.attribute &&
+      present.index >= first.index &&
+      (present.sequence ?? 1) === sequence
     if (isFar) return present
     return {
+      ...present,
+      ...(sequence === 1 ? {} : { sequence }),
       classOrShape: Math.max(present.classOrShape, first.classOrShape),
       attribute: Math.max(present.attribute, first.attribute),
       index: Math.max(present.index, first.index),

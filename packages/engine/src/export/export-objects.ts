@@ -16,6 +16,7 @@ import { truncateForMessage } from '../schema/command-error.ts'
 import { representIndex } from '../schema/index-definition.ts'
 import { didYouMean } from '../schema/names.ts'
 import { type ClassRepresentation, representClass } from '../schema/representation.ts'
+import { type ListedSequence, listSequences } from '../sequences/list-sequences.ts'
 import type { Bytes, Entry, KeyRange, Snapshot, SnapshotOptions } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import { lateReadError, withLastingSnapshot } from '../store/with-snapshot.ts'
@@ -37,6 +38,8 @@ export interface Export {
   readonly classes: readonly ClassRepresentation[]
   /** Those that are ready. */
   readonly indexes: readonly ReturnType<typeof representIndex>[]
+  /** With their next numbers. None for a caller that has only parts of the federated database: they are of the whole. */
+  readonly sequences: readonly ListedSequence[]
   /** Of the class: its attributes as representations name them, in schema order; those within embedded objects with dots. */
   readonly columns: readonly string[]
   /** The same of the class and its subclasses, in any order. */
@@ -66,6 +69,7 @@ export async function exportObjects(
     return {
       classes: catalog.classes.map((one) => representClass(one, catalog)),
       indexes: catalog.indexes.filter(({ state }) => state === 'ready').map((index) => representIndex(index, catalog)),
+      sequences: catalog.permitsWhole?.('define') === false ? [] : await listSequences(catalog, snapshot),
       columns: cls === undefined ? [] : columnsOf(formats.of(cls), ''),
       allColumns: new Set(cls === undefined ? [] : classes.flatMap((one) => columnsOf(formats.of(one), ''))),
       objects: releasing(snapshot, reading.chunks(classes, after), late),

@@ -1,5 +1,5 @@
 /** Whether a text of DO reads, changes objects, or changes the schema: told by the kinds of its statements, before anything runs. */
-import type { ExplainStatement, Expression, Statement } from './language/ast.ts'
+import type { CallExpression, ExplainStatement, Expression, Statement } from './language/ast.ts'
 import type { Effect } from './statements/statement-kind.ts'
 import { isStatementKind, kindOf } from './statements/statement-kinds.ts'
 
@@ -25,7 +25,7 @@ export function effectOf(node: Statement | Expression): Effect {
 function effectWithin(node: unknown): Effect {
   if (typeof node !== 'object' || node === null) return 'read'
   const { kind } = node as { readonly kind?: unknown }
-  let effect: Effect = isStatementKind(kind) ? kindOf(node as Statement).effect : 'read'
+  let effect: Effect = isStatementKind(kind) ? kindOf(node as Statement).effect : isNext(node) ? 'write' : 'read'
   // What is explained is not carried out, unless it is analyzed.
   if (kind === 'explain' && !(node as ExplainStatement).isAnalyze) return effect
   // A statement may have 10,000 parts: no list is made of those of each.
@@ -34,6 +34,12 @@ function effectWithin(node: unknown): Effect {
     if (typeof part === 'object') effect = higher(effect, isStatement(part) ? effectOf(part) : effectWithin(part))
   }
   return effect
+}
+
+/** What it draws from a sequence nobody else is ever given. */
+function isNext(node: object): boolean {
+  const { kind, name } = node as Partial<CallExpression>
+  return kind === 'call' && name === 'NEXT'
 }
 
 /** Each is looked at once: WITH may name it in a hundred places. */
@@ -69,6 +75,7 @@ function addEffects(node: unknown, effects: Set<Effect>, seen: Set<Statement>): 
     effects.add(kindOf(node).effect)
     if (node.kind === 'explain' && !node.isAnalyze) return
   }
+  if (isNext(node)) effects.add('write')
   for (const part of Object.values(node)) addEffects(part, effects, seen)
 }
 

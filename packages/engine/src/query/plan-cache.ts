@@ -15,6 +15,7 @@ import {
   type NestedBinding,
   type NestedValue,
   type Outer,
+  type Scope,
   type VariableTypes,
 } from './bind/scope.ts'
 import { Compiler } from './evaluate/compile-expression.ts'
@@ -199,6 +200,16 @@ export interface ParsedText {
   readonly shape?: string
 }
 
+/** How the value of an expression outside of a row is used. */
+export interface ValueUse {
+  /** The type that it is to have. */
+  readonly wanted?: ValueType
+  /** See `Scope`. */
+  readonly mayDraw?: true
+}
+
+const drawingScope: Scope = { ...emptyScope, mayDraw: true }
+
 const noneLifted: ReadonlyMap<string, TypedValue> = new Map()
 
 export class PlanCache {
@@ -266,9 +277,9 @@ export class PlanCache {
   }
 
   /** Throws QueryError, also where the type is not the one wanted. */
-  value(expression: Expression, context: PlanningContext, wanted?: ValueType): Planned<ValuePlan> {
+  value(expression: Expression, context: PlanningContext, { wanted, mayDraw }: ValueUse = {}): Planned<ValuePlan> {
     return this.planned(expression, context, (binder) => {
-      const given = binder.bind(expression, emptyScope)
+      const given = binder.bind(expression, mayDraw === true ? drawingScope : emptyScope)
       const bound = wanted === undefined ? given : assignable(given, wanted, 'what stands here', binder)
       const compiler = new Compiler(context.formats)
       return {

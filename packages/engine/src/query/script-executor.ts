@@ -23,7 +23,7 @@ import type { Expression, FormatStatement, Statement } from './language/ast.ts'
 import type { Dialect } from './language/dialect.ts'
 import { placed, queryError } from './language/query-error.ts'
 import { collectedValues, HeldValues } from './operators/held-values.ts'
-import type { PlanCache, Planned, PlanningContext, Uses, ValuePlan } from './plan-cache.ts'
+import type { PlanCache, Planned, PlanningContext, Uses, ValuePlan, ValueUse } from './plan-cache.ts'
 import type { RowChunk } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { innerRuns } from './statement-per-row.ts'
@@ -249,10 +249,12 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     if (this.ownTransaction === undefined)
       return new StatementContext(this.script, this.snapshot, this.catalog, [], probe)
     const { restriction, containers } = this.resources.database
-    const { transaction, catalog } = this.ownTransaction
+    const { ownTransaction } = this
+    const { transaction, catalog } = ownTransaction
     const overlay = transaction.observed()
     const snapshot = restriction?.shown(overlay, catalog, this.script) ?? overlay
-    return new StatementContext(this.script, snapshot, this.catalog, containers.cached(), probe)
+    const context = new StatementContext(this.script, snapshot, this.catalog, containers.cached(), probe)
+    return context.drawBy((sequence, count) => ownTransaction.nextNumbers(sequence, count))
   }
 
   /** The values of nested statements come before the statement's own rows. */
@@ -399,8 +401,8 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   /** The value of an expression that needs no row; objects that it makes are made now. */
-  async value(expression: Expression, wanted?: ValueType): Promise<TypedValue> {
-    const planned = this.plans.value(expression, this.planning(), wanted)
+  async value(expression: Expression, use?: ValueUse): Promise<TypedValue> {
+    const planned = this.plans.value(expression, this.planning(), use)
     const { evaluate, type } = planned.plan
     const context = this.context()
     const value = await evaluateConstant(evaluate, await this.valueContext(planned, context), context)

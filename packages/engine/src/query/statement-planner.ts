@@ -9,7 +9,7 @@ import type { StatementContext } from './execute/statement-context.ts'
 import { StatementProbe } from './explain/statement-probe.ts'
 import type { Expression, FormatStatement, Statement } from './language/ast.ts'
 import { placed } from './language/query-error.ts'
-import type { PlanCache, PlanningContext, Uses } from './plan-cache.ts'
+import type { PlanCache, PlanningContext, Uses, ValueUse } from './plan-cache.ts'
 import { planningWithin, VariablesWithin } from './statement-per-row.ts'
 import { noValue, type StatementExplainer } from './statements/statement-kind.ts'
 import { kindOf } from './statements/statement-kinds.ts'
@@ -115,8 +115,8 @@ class PlannedStatement implements StatementExplainer {
   }
 
   /** Worked out where it takes no statement. */
-  async value(expression: Expression, wanted?: ValueType): Promise<TypedValue> {
-    const planned = this.plans.value(expression, this.planning(), wanted)
+  async value(expression: Expression, use?: ValueUse): Promise<TypedValue> {
+    const planned = this.plans.value(expression, this.planning(), use)
     const inputs = await this.inputs(planned)
     const { plan, nested, inner } = planned
     const { type } = plan

@@ -23,12 +23,14 @@ import type { ClassNumber } from '../types/type-spec.ts'
 import { flushObjects } from '../write/flush.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import { transactWithCatalog } from '../write/transact-with-catalog.ts'
+import { makeSequences } from './make-sequences.ts'
 import { RebuildingUnit } from './rebuilding-unit.ts'
 
 /** As the export of a whole federated database has them, as JSON. */
 export interface RebuildSource {
   readonly classes: readonly unknown[]
   readonly indexes: readonly unknown[]
+  readonly sequences?: readonly unknown[]
   /** From the beginning each time; in ascending order of OIDs, in parts of which each is put into one transaction. */
   objects(): AsyncIterable<readonly Attributes[]>
 }
@@ -53,6 +55,7 @@ export async function rebuild(
   options: RebuildOptions,
 ): Promise<void> {
   await makeClasses(database, writer, source.classes)
+  await makeSequences(database, writer, source.sequences ?? [])
   await new Rebuild(database, source, options).run()
 }
 

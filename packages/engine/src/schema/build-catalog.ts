@@ -22,6 +22,7 @@ export function emptyCatalogState(): CatalogState {
     classes: [],
     shapes: [],
     indexes: [],
+    sequences: [],
   }
 }
 
@@ -36,6 +37,7 @@ export function buildCatalog(state: CatalogState, version: Uint8Array): Catalog 
   const attributes = lazily(() => attributesByNumber(classes))
   const named = state.indexes.filter(({ replaces }) => replaces === undefined)
   const indexesByName = lazily(() => new Map(named.map((index) => [index.name, index])))
+  const sequencesByName = lazily(() => new Map(state.sequences.map((sequence) => [sequence.name, sequence])))
   const shapesByClass = lazily(() =>
     byClass(
       state.shapes,
@@ -66,6 +68,7 @@ export function buildCatalog(state: CatalogState, version: Uint8Array): Catalog 
     attribute: (number) => attributes().get(number),
     indexByName: (name) => indexesByName().get(name),
     indexByNumber: (number) => indexesByNumber().get(number),
+    sequenceByName: (name) => sequencesByName().get(name),
   }
 }
 

@@ -1,4 +1,4 @@
-/** The catalog's parts as bytes: JSON, one value a class, shape and index. Part of the storage format. */
+/** The catalog's parts as bytes: JSON, one value a class, shape, index and sequence. Part of the storage format. */
 import { assert } from '../errors.ts'
 import type {
   CatalogCounters,
@@ -6,6 +6,8 @@ import type {
   ClassDefinition,
   IndexDefinition,
   IndexNumber,
+  SequenceDefinition,
+  SequenceNumber,
   Shape,
 } from './class-definition.ts'
 
@@ -14,17 +16,20 @@ export interface ChangedParts {
   readonly shapes: readonly Shape[]
   readonly indexes: readonly IndexDefinition[]
   readonly removedIndexes: readonly IndexNumber[]
+  readonly sequences: readonly SequenceDefinition[]
+  readonly removedSequences: readonly SequenceNumber[]
   readonly counters: CatalogCounters | undefined
 }
 
 /** Parts are immutable, so what is another object has changed. */
 export function changedParts(before: CatalogState, after: CatalogState): ChangedParts {
-  const kept = new Set(after.indexes.map(({ number }) => number))
   return {
     classes: added(before.classes, after.classes),
     shapes: added(before.shapes, after.shapes),
     indexes: added(before.indexes, after.indexes),
-    removedIndexes: before.indexes.map(({ number }) => number).filter((number) => !kept.has(number)),
+    removedIndexes: removed(before.indexes, after.indexes),
+    sequences: added(before.sequences, after.sequences),
+    removedSequences: removed(before.sequences, after.sequences),
     counters: before.counters === after.counters ? undefined : after.counters,
   }
 }
@@ -34,9 +39,17 @@ function added<T>(before: readonly T[], after: readonly T[]): T[] {
   return after.filter((part) => !known.has(part))
 }
 
+/** By their numbers: what has changed keeps its own. */
+function removed<N>(before: readonly { readonly number: N }[], after: readonly { readonly number: N }[]): N[] {
+  if (before === after) return []
+  const kept = new Set(after.map(({ number }) => number))
+  return before.map(({ number }) => number).filter((number) => !kept.has(number))
+}
+
 export const encodeClass: (definition: ClassDefinition) => Buffer = encode
 export const encodeShape: (shape: Shape) => Buffer = encode
 export const encodeIndex: (definition: IndexDefinition) => Buffer = encode
+export const encodeSequence: (definition: SequenceDefinition) => Buffer = encode
 export const encodeCounters: (counters: CatalogCounters) => Buffer = encode
 
 export function decodeClass(bytes: Uint8Array): ClassDefinition {
@@ -49,6 +62,10 @@ export function decodeShape(bytes: Uint8Array): Shape {
 
 export function decodeIndex(bytes: Uint8Array): IndexDefinition {
   return decode<IndexDefinition>(bytes, ['number', 'name', 'indexedClass', 'keyAttributes', 'state'])
+}
+
+export function decodeSequence(bytes: Uint8Array): SequenceDefinition {
+  return decode<SequenceDefinition>(bytes, ['number', 'name', 'start', 'step'])
 }
 
 export function decodeCounters(bytes: Uint8Array): CatalogCounters {

@@ -6,6 +6,7 @@ import type {
   ClassDefinition,
   IndexDefinition,
   IndexNumber,
+  SequenceDefinition,
   Shape,
 } from './class-definition.ts'
 
@@ -50,6 +51,9 @@ export interface ObjectPredicate {
   readonly cls: ClassNumber
 }
 
+/** What is about the federated database as a whole, and not about classes of it. */
+export type WholeAction = 'write' | 'define'
+
 /** What statements do with the objects of a class that they name. */
 export type StatementAction = 'query' | 'create' | 'update' | 'delete'
 
@@ -61,6 +65,8 @@ export interface Catalog {
   readonly predicatesOf?: ((classes: readonly SchemaClass[]) => readonly ObjectPredicate[] | undefined) | undefined
   /** Of a catalog for a reader that may not do everything: whether it may do that with some objects of the class. Undefined: everything. */
   readonly permits?: ((cls: SchemaClass, action: StatementAction) => boolean) | undefined
+  /** Of such a catalog: whether the reader may do that with the whole federated database. Undefined: everything. */
+  readonly permitsWhole?: ((action: WholeAction) => boolean) | undefined
   /** Of such a catalog: throws Forbidden where the reader may not make that of it. */
   readonly checkChange?: ((next: CatalogState) => void) | undefined
   /** The catalog by which writers keep records and links while references are being given inverses; undefined at other times. */
@@ -86,4 +92,5 @@ export interface Catalog {
   attribute(number: AttributeNumber): Attribute | undefined
   indexByName(name: string): IndexDefinition | undefined
   indexByNumber(number: IndexNumber): IndexDefinition | undefined
+  sequenceByName(name: string): SequenceDefinition | undefined
 }

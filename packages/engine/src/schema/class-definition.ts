@@ -12,6 +12,8 @@ export interface Attribute {
   readonly properties?: PropertiesOfAttribute
   /** While its type changes: what it is to be. Every writer sees to it that its values fit. */
   readonly becoming?: PendingType
+  /** Of which its default draws numbers: they cannot be deleted. */
+  readonly sequences?: readonly SequenceNumber[]
 }
 
 export interface PendingType {
@@ -82,6 +84,18 @@ export interface IndexDefinition {
   readonly replaces?: IndexNumber
 }
 
+export type SequenceNumber = number & { readonly brand: 'SequenceNumber' }
+
+/** What its next number is stands in an entry of its own, which changes without the catalog. */
+export interface SequenceDefinition {
+  readonly number: SequenceNumber
+  readonly name: string
+  /** Of 64 bits, and so decimal digits: JSON has no such numbers. */
+  readonly start: string
+  /** The same; not 0. */
+  readonly step: string
+}
+
 /** The next numbers to be given out; one counter serves classes and shapes (contract 5.1.24). */
 export interface CatalogCounters {
   readonly classOrShape: number
@@ -91,6 +105,8 @@ export interface CatalogCounters {
   readonly changeLog?: number
   /** The latest epoch that there was. */
   readonly lastChangeLog?: number
+  /** Absent where there was no sequence yet. */
+  readonly sequence?: number
 }
 
 /** All that the catalog holds; `Catalog` is the view of it with look-ups. */
@@ -99,4 +115,5 @@ export interface CatalogState {
   readonly classes: readonly ClassDefinition[]
   readonly shapes: readonly Shape[]
   readonly indexes: readonly IndexDefinition[]
+  readonly sequences: readonly SequenceDefinition[]
 }

@@ -96,3 +96,20 @@ export interface KeyDescription {
 export interface DeleteIndex {
   readonly name: string
 }
+
+/** Of 64 bits each. */
+export interface CreateSequence {
+  readonly name: string
+  readonly start: bigint
+  readonly step: bigint
+}
+
+/** The next number is this one, whatever the sequence has given before; there is none where it is undefined. */
+export interface RestartSequence {
+  readonly name: string
+  readonly next: bigint | undefined
+}
+
+export interface DeleteSequence {
+  readonly name: string
+}

@@ -116,10 +116,10 @@ function* nextStateInPieces(
   const kept = state.classes.map((cls) => definitions.get(cls.number) ?? cls)
   const added = reshaped.filter(({ existing }) => existing === undefined)
   return {
+    ...state,
     counters: { ...state.counters, classOrShape: batch.nextNumber, attribute: batch.nextAttribute },
     classes: [...kept, ...added.map(({ number }) => definitions.get(number) as ClassDefinition)],
     shapes: [...state.shapes, ...shapes],
-    indexes: state.indexes,
   }
 }
 

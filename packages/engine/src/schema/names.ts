@@ -53,6 +53,15 @@ export function checkIndexName(name: string): void {
   )
 }
 
+/** Like names of indexes. Throws InvalidName. */
+export function checkSequenceName(name: string): void {
+  if (indexNameForm.test(name)) return
+  throw invalidName(
+    `'${truncateForMessage(name)}' is not a name of a sequence: letters, digits, _ . and -, beginning with a letter or _, at most 128.`,
+    ['name'],
+  )
+}
+
 /** Everything before the last dot; null = the default namespace. */
 export function namespaceOf(className: string): string | null {
   const dot = className.lastIndexOf('.')

@@ -33,6 +33,8 @@ export interface TimeSlice {
   abandonIfOver?(isLong?: boolean): void
   /** Undefined while the slice lasts, else a promise that resolves at the next slice. */
   yieldIfDue(): Promise<void> | undefined
+  /** After a wait, in which others had their turn: what is to be abandoned where it is over begins a new one. */
+  beginAnew?(): void
 }
 
 export interface SliceWatch {

@@ -7,14 +7,25 @@ import { openSliceOfWork, openTimeSlice, type SliceWatch, type TimeSlice } from 
 const collectedBytesMax = 2 ** 20
 
 export class FirstSlice implements StatementSlice {
-  private readonly first: TimeSlice
+  private first: TimeSlice
   private readonly isSynchronous: boolean
+  private readonly sliceMs: number
   private collectedBytes = 0
   private settled: TimeSlice | undefined
 
   constructor({ capabilities }: Store, sliceMs: number) {
     this.isSynchronous = capabilities.hasSynchronousReads
-    this.first = this.isSynchronous ? openTimeSlice(undefined, sliceMs) : openSliceOfWork(undefined, sliceMs)
+    this.sliceMs = sliceMs
+    this.first = this.opened()
+  }
+
+  private opened(): TimeSlice {
+    const { isSynchronous, sliceMs } = this
+    return isSynchronous ? openTimeSlice(undefined, sliceMs) : openSliceOfWork(undefined, sliceMs)
+  }
+
+  beginAnew(): void {
+    this.first = this.opened()
   }
 
   get isSettled(): boolean {

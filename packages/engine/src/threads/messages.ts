@@ -50,6 +50,8 @@ export type ToThread =
   /** `failed`: the position of the violated precondition. */
   | { readonly kind: 'committed'; readonly id: number; readonly failed?: number; readonly error?: SentError }
   | { readonly kind: 'locked'; readonly error?: SentError }
+  /** Numbers of a sequence, or why there are none. */
+  | { readonly kind: 'drawn'; readonly id: number; readonly numbers: readonly bigint[] | SentError }
   | { readonly kind: 'admitted'; readonly error?: SentError }
   | { readonly kind: 'close' }
 
@@ -79,6 +81,8 @@ export type FromThread =
   | { readonly kind: 'admit'; readonly values: number }
   /** See `ThreadWork.beforeChange`. */
   | { readonly kind: 'changing' }
+  /** Asks for numbers of a sequence. */
+  | { readonly kind: 'draw'; readonly id: number; readonly sequence: string; readonly count: number }
   /** A change of the schema has left entries to be purged. */
   | { readonly kind: 'purge' }
   | Taking

@@ -36,7 +36,7 @@ export interface ThreadOptions extends Omit<ThreadStart, 'address' | 'cells' | '
 
 type ThreadDatabase = Pick<
   OpenDatabase,
-  'store' | 'limits' | 'memory' | 'temporary' | 'receipts' | 'onCommitted' | 'onFault'
+  'store' | 'limits' | 'memory' | 'temporary' | 'receipts' | 'sequences' | 'onCommitted' | 'onFault'
 > & {
   readonly counts: QueryCounts
   readonly writer: Pick<CatalogWriter, 'purgeInBackground'>
@@ -245,6 +245,7 @@ class StatementThread {
     else if (message.kind === 'lock') void this.acquireLock()
     else if (message.kind === 'unlock') this.unlock()
     else if (message.kind === 'purge') this.database.writer.purgeInBackground()
+    else if (message.kind === 'draw') void this.draw(message)
     else if (message.kind === 'admit') void this.admit(message.values)
     else if (this.run?.receive(message, this.budgets.refusal) === true) {
       this.count(message)
@@ -271,6 +272,15 @@ class StatementThread {
     }
     // The client may have disconnected meanwhile.
     if (this.run === run) this.send({ kind: 'admitted', ...(error && { error }) })
+  }
+
+  /** Also for work that was ended meanwhile: the numbers are lost then. */
+  private async draw({ id, sequence, count }: FromThread & { kind: 'draw' }): Promise<void> {
+    try {
+      this.send({ kind: 'drawn', id, numbers: await this.database.sequences.next(sequence, count) })
+    } catch (error) {
+      this.send({ kind: 'drawn', id, numbers: sentError(error) })
+    }
   }
 
   private count(message: FromThread): void {

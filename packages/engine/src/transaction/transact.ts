@@ -27,6 +27,11 @@ export interface TransactOptions {
   readonly releasesMemory?: boolean | undefined
   /** Whether the commit requires what was read through `Transaction.observed` to be unchanged. */
   readonly isSerializable?: boolean | undefined
+  /**
+   * It reserves something for work that is under way and may hold a snapshot meanwhile, see `SnapshotOptions.isNested` and
+   * `Commit.isReservation`.
+   */
+  readonly isReservation?: boolean | undefined
   /** Called as soon as the commit is acknowledged; not if there was nothing to commit. */
   readonly onCommitted?: (() => void) | undefined
 }
@@ -42,7 +47,7 @@ export async function transact<T>(
   body: (transaction: Transaction) => Promise<T>,
   options: TransactOptions = {},
 ): Promise<T> {
-  const { prefetchKeys, mayShare = false, signal, size, memory, releasesMemory, onCommitted } = options
+  const { signal, size, memory, releasesMemory, isReservation, onCommitted } = options
   const allocations = new AllocationLog()
   const bytesBefore = memory?.requestBytes ?? 0
   const turns = new Turns(store, signal)
@@ -53,8 +58,7 @@ export async function transact<T>(
       const turn = turns.take()
       if (turn !== undefined) await turn
       if (attempt > 1 && store.counts !== undefined) store.counts.retries++
-      // A retry reads more than the first attempt.
-      const snapshot = await store.snapshot(attempt > 1 ? undefined : snapshotOptions(prefetchKeys, mayShare))
+      const snapshot = await store.snapshot(snapshotOptions(attempt, options))
       if (runs++ > 0 || releasesMemory !== true) memory?.releaseAllBut(bytesBefore)
       const reads = options.isSerializable === true ? new ReadSet(memory) : undefined
       const transaction = new Transaction(snapshot, attempt > 1, allocations, size, memory, signal, reads)
@@ -81,7 +85,10 @@ export async function transact<T>(
         continue
       }
       const append = transaction.logEpoch === 0 ? undefined : await transaction.append()
-      const outcome = await store.commit(transaction.commit(append, turns.lock))
+      const commit = transaction.commit(append, turns.lock)
+      // Under a lock of its own, it releases none that its asker holds.
+      const isReserving = isReservation === true && turns.lock === undefined
+      const outcome = await store.commit(isReserving ? { ...commit, isReservation } : commit)
       if (outcome.isCommitted) {
         onCommitted?.()
         return result
@@ -105,8 +112,15 @@ function errorWithin(thrown: unknown): unknown {
 }
 
 const shared: SnapshotOptions = { mayShare: true }
+const nested: SnapshotOptions = { isNested: true }
 
-function snapshotOptions(prefetchKeys: readonly Bytes[] | undefined, mayShare: boolean): SnapshotOptions | undefined {
-  if (prefetchKeys !== undefined) return { prefetchKeys, mayShare }
+function snapshotOptions(
+  attempt: number,
+  { prefetchKeys, mayShare = false, isReservation = false }: TransactOptions,
+): SnapshotOptions | undefined {
+  // A retry reads more than the first attempt.
+  if (attempt > 1) return isReservation ? nested : undefined
+  if (prefetchKeys !== undefined) return { prefetchKeys, mayShare, isNested: isReservation }
+  if (isReservation) return nested
   return mayShare ? shared : undefined
 }

@@ -21,6 +21,7 @@ import { probeObject } from './object-probes.ts'
 import type { Probe, Verdict, VerifyContext } from './probe.ts'
 import { damaged, ProbeReader } from './read-probes.ts'
 import { probeReceipt } from './receipt-probes.ts'
+import { probeDefinition, probeNextNumber } from './sequence-probes.ts'
 
 export interface VerifyReport {
   /** Empty when all is well; the first 1,000 otherwise. */
@@ -63,14 +64,17 @@ export async function verifyStore(
     onProgress?.(seen)
   }
   const none = (): Probe[] => []
-  const before = await probeRange(snapshot, context, { to: Buffer.from([keySpace.object]) }, none, step)
+  const before = await probeRange(snapshot, context, { to: Buffer.from([keySpace.object]) }, probeDefinition, step)
   const objects = await probeRange(snapshot, context, spaceRange(keySpace.object), probeObject, step)
   const linkEntries = await probeRange(snapshot, context, spaceRange(keySpace.link), probeLinkEntry, step)
   const indexEntries = await probeRange(snapshot, context, spaceRange(keySpace.index), probeIndexEntry, step)
   const receipts = await probeRange(snapshot, context, receiptRange, probeReceipt, step)
-  const after = await probeRange(snapshot, context, { from: receiptRange.to }, none, step)
+  const sequenceRange = spaceRange(keySpace.sequence)
+  const log = await probeRange(snapshot, context, { from: receiptRange.to, to: sequenceRange.from }, none, step)
+  const sequences = await probeRange(snapshot, context, sequenceRange, probeNextNumber, step)
+  const after = await probeRange(snapshot, context, { from: sequenceRange.to }, none, step)
   const counted = snapshot.entryCount
-  const found = before + objects + linkEntries + indexEntries + receipts + after
+  const found = before + objects + linkEntries + indexEntries + receipts + log + sequences + after
   if (counted !== undefined && counted !== found)
     tell(context, `a scan finds ${found} entries, and the store counts ${counted}: a damaged page hides some`)
   return { objects, linkEntries, indexEntries, problems }

@@ -4,6 +4,7 @@ import type { Catalogs } from '../catalog/catalog-cache.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Receipts } from '../receipts/receipt.ts'
 import type { Containers } from '../records/container-registry.ts'
+import type { Sequences } from '../sequences/sequences.ts'
 import type { TemporarySpace } from '../spill/temporary-space.ts'
 import type { Store } from '../store/store.ts'
 import type { Isolation } from '../transaction/isolation.ts'
@@ -15,6 +16,8 @@ import type { ChangeListener } from './change-set.ts'
 export interface MainThread {
   /** Has entries purged that a change of the schema has left behind. */
   purge(): void
+  /** Draws numbers of a sequence, together with what others ask for. */
+  next(sequence: string, count: number): Promise<readonly bigint[]>
 }
 
 export interface OpenDatabase {
@@ -26,6 +29,7 @@ export interface OpenDatabase {
   readonly isolation: Isolation
   readonly catalogs: Catalogs
   readonly containers: Containers
+  readonly sequences: Pick<Sequences, 'next'>
   readonly receipts: Receipts
   /** Of the process. */
   readonly memory: MemoryPool

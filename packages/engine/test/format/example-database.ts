@@ -210,7 +210,17 @@ export async function fillExample(fd: ExampleDatabase): Promise<string[]> {
   oids.push(...(await fillEvolved(fd)))
   oids.push(...(await fillEdges(fd, oids)))
   await fd.deleteIndex('dropped')
+  await fillSequences(fd)
   return oids
+}
+
+/** One that goes up, one that has given its last number, and one that is gone. */
+async function fillSequences(fd: ExampleDatabase): Promise<void> {
+  const texts = [
+    'CREATE SEQUENCE up START -3 STEP 4; CREATE SEQUENCE spent START -9223372036854775808 STEP -1; CREATE SEQUENCE gone',
+    "SHOW NEXT('up'); SHOW NEXT('up'); SHOW NEXT('spent'); DROP SEQUENCE gone",
+  ]
+  for (const text of texts) await rowTexts(await fd.query({ text }))
 }
 
 async function fillEdges(fd: ExampleDatabase, ends: readonly string[]): Promise<string[]> {
@@ -293,6 +303,7 @@ const statements = [
   'FROM Rock.Scalars WHERE unsigned_b64 = 18446744073709551615 RETURN id, day, span',
   'FROM Rock.Evolved ORDER BY kept RETURN *',
   'MATCH (m:Rock.Map)-[r:roads]->(e) ORDER BY r.length RETURN r.length AS length, e, m.any AS any',
+  'SHOW SEQUENCES',
 ]
 
 /** `asked`: what an earlier example has been asked. */

@@ -31,7 +31,7 @@ export function fixture(name: string): Fixture {
     readFileSync(fileURLToPath(new URL(`fixtures/${name}/${file}`, import.meta.url)))
   return {
     content: JSON.parse(read(contentFile).toString()) as ExampleContent,
-    entries: gunzipSync(read(entriesFile)).toString().trimEnd().split('\n'),
+    entries: gunzipSync(read(entriesFile)).toString().replace(/\n$/, '').split('\n'),
     lmdb: gunzipSync(read(lmdbFile)),
   }
 }

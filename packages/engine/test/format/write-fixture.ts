@@ -21,7 +21,9 @@ mkdirSync(to, { recursive: true })
 const directory = mkdtempSync(join(tmpdir(), 'ashlar-fixture-'))
 try {
   const store = await openStore(`lmdb:${directory}`)
-  const fd = await FederatedDatabase.open({ alias: 'fixture', store, changeLog: 'on' })
+  // A thread would be another session.
+  const limits = { statementThreadsMax: 0 }
+  const fd = await FederatedDatabase.open({ alias: 'fixture', store, limits, changeLog: 'on' })
   const content = await readExample(fd, await fillExample(fd))
   await fd.close()
   writeFileSync(join(to, contentFile), `${JSON.stringify(content, null, 1)}\n`)

@@ -7,10 +7,12 @@ import {
   decodeClass,
   decodeCounters,
   decodeIndex,
+  decodeSequence,
   decodeShape,
   encodeClass,
   encodeCounters,
   encodeIndex,
+  encodeSequence,
   encodeShape,
 } from '../../src/schema/catalog-codec.ts'
 import type { CatalogState } from '../../src/schema/class-definition.ts'
@@ -34,6 +36,7 @@ it('every part comes back as it was, also from the middle of a buffer', () => {
     classes: state.classes.map((part) => decodeClass(around(encodeClass(part)))),
     shapes: state.shapes.map((part) => decodeShape(new Uint8Array(encodeShape(part)))),
     indexes: state.indexes.map((part) => decodeIndex(around(encodeIndex(part)))),
+    sequences: state.sequences.map((part) => decodeSequence(around(encodeSequence(part)))),
   }
   expect(restored).toEqual(state)
   const again = new SchemaUnderTest(restored)
@@ -54,6 +57,8 @@ it('a change touches the parts that differ, no others', () => {
     shapes: [],
     indexes: [],
     removedIndexes: [],
+    sequences: [],
+    removedSequences: [],
     counters: undefined,
   })
   schema.put(classOf('FleetData.Customer', { nick: 'string' }), classOf('New', {}))
@@ -69,7 +74,7 @@ it('a change touches the parts that differ, no others', () => {
 
 it('a whole schema is new to an empty state', () => {
   const { state } = given().catalog
-  expect(changedParts(emptyCatalogState(), state)).toEqual({ ...state, removedIndexes: [] })
+  expect(changedParts(emptyCatalogState(), state)).toEqual({ ...state, removedIndexes: [], removedSequences: [] })
 })
 
 it('indexes that change state, and those that go', () => {

@@ -301,7 +301,7 @@ rule(
     for (const reply of replies) {
       const message = expectProblem(reply, 503, 'StoreUnavailable')
       expect(message).toBe(
-        'The database has storage format 99 now, and this server reads format 4: it no longer serves the database.',
+        'The database has storage format 99 now, and this server reads format 5: it no longer serves the database.',
       )
     }
     expect((await server.get('/health/live')).status).toBe(200)

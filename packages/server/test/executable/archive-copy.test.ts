@@ -65,6 +65,8 @@ async function fill(fd: FederatedDatabase, cars: number): Promise<void> {
     made.push(...(await fd.createObjects(part)))
   }
   await fd.updateObject(depots[0] as string, { cars: made.filter((_, i) => i % 3 === 0).reverse() })
+  const text = "CREATE SEQUENCE serial START 9007199254740993 STEP -3; SHOW NEXT('serial'); CREATE SEQUENCE 'a-b'"
+  for await (const chunk of (await fd.query({ text })).chunks) void chunk
 }
 
 async function openFd(address: string): Promise<FederatedDatabase> {

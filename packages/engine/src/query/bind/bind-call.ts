@@ -33,6 +33,7 @@ import {
 } from '../values/value-type.ts'
 import { equalQuantifier, predicateQuantifier } from './bind-operation.ts'
 import { linksAsked } from './bind-path.ts'
+import { bindNext } from './bind-sequence.ts'
 import { type AggregateName, type Bound, isConstant } from './bound.ts'
 import { hint } from './class-names.ts'
 import { alikeMoments, coerced } from './coercion.ts'
@@ -72,6 +73,7 @@ const ownNames = [
   'SOME',
   'OF_EQUAL',
   'SOME_EQUAL',
+  'NEXT',
 ]
 
 export function bindCall(expression: CallExpression, scope: Scope, binder: Binder): Bound {
@@ -95,6 +97,8 @@ export function bindCall(expression: CallExpression, scope: Scope, binder: Binde
     case 'NOW':
       if (operands.length > 0) throw binder.error(expression, `NOW takes 0 operands, not ${operands.length}`)
       return { kind: 'now', type: { kind: 'datetime' }, start: expression.start, end: expression.end }
+    case 'NEXT':
+      return bindNext(expression, scope, binder)
     case 'OF':
     case 'SOME':
     case 'OF_EQUAL':

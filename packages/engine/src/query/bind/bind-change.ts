@@ -22,7 +22,7 @@ import { bindAssignments } from './bind-value.ts'
 import type { Bound, BoundAssignment, BoundClauses, BoundSource } from './bound.ts'
 import { refuseRoot, requirePermitted, resolveReferenceable } from './class-names.ts'
 import { assignable } from './coercion.ts'
-import { type Binder, type Scope, sourceScope } from './scope.ts'
+import { type Binder, emptyScope, type Scope, sourceScope } from './scope.ts'
 
 export type BoundAction =
   | {
@@ -124,7 +124,7 @@ function bindClear(expression: Expression, scope: Scope, binder: Binder): BoundA
 
 function bindSet(action: SetAction, scope: Scope, binder: Binder): BoundAction {
   const target = bindTarget(action.target, scope, binder)
-  const bound = binder.bind(action.value, scope)
+  const bound = binder.bind(action.value, { ...scope, mayDraw: true })
   const isRange = target.elements?.kind === 'slice' && target.within.length === 0
   if (!isRange || !isMany(target.type)) {
     return { kind: 'set', target, value: assignable(bound, target.type, target.text, binder), isSpread: false }
@@ -217,7 +217,7 @@ export interface BoundUpsert {
 export function bindUpsert(statement: UpsertStatement, binder: Binder): BoundUpsert {
   const named = resolveReferenceable(binder, statement.className, ['query', 'create', 'update'])
   const cls = refuseRoot(binder, statement.className, named)
-  const scope: Scope = { outer: undefined, context: undefined, names: new Map(), aggregates: undefined }
+  const scope: Scope = { ...emptyScope, mayDraw: true }
   const assignments = bindAssignments(statement.assignments, cls, scope, binder)
   const wanted = statement.on.map((name) => ({ name, path: keyPath(cls, name.text, name, binder) }))
   const index = cls.indexes.find((candidate) => {

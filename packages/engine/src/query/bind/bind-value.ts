@@ -112,7 +112,7 @@ export function bindCreate(statement: CreateStatement, scope: Scope, binder: Bin
     statement.className,
     resolveReferenceable(binder, statement.className, ['query', 'create']),
   )
-  const assignments = bindAssignments(statement.assignments, cls, scope, binder)
+  const assignments = bindAssignments(statement.assignments, cls, { ...scope, mayDraw: true }, binder)
   return { cls, assignments, start: statement.start, end: statement.end }
 }
 

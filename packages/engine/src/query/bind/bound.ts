@@ -103,6 +103,8 @@ export type Bound =
       readonly isIgnoringCase: boolean
       readonly isNegated: boolean
     })
+  /** A number of a sequence: another one each time. */
+  | (Node & { readonly kind: 'next'; readonly sequence: string })
   | (Node & {
       readonly kind: 'call'
       readonly name: string
@@ -315,23 +317,20 @@ export function partsOf(bound: Bound): readonly Bound[] {
     case 'attribute':
     case 'aggregate':
     case 'window':
+    case 'next':
       return []
     case 'follow':
     case 'field':
     case 'edgeField':
       return [bound.object]
     case 'each':
-      return [bound.collection, bound.body]
+    case 'elementAt':
+    case 'valueOfKey':
+    case 'slice':
+    case 'choose':
+      return partsOfElements(bound)
     case 'once':
       return [bound.value, bound.body]
-    case 'elementAt':
-      return [bound.collection, bound.index]
-    case 'valueOfKey':
-      return [bound.map, bound.key]
-    case 'slice':
-      return [bound.collection, bound.from, bound.to].filter((part) => part !== undefined)
-    case 'choose':
-      return [bound.collection, bound.predicate]
     case 'logical':
     case 'call':
     case 'concat':
@@ -374,6 +373,23 @@ export function partsOf(bound: Bound): readonly Bound[] {
   }
 }
 
+function partsOfElements(
+  bound: Extract<Bound, { kind: 'each' | 'elementAt' | 'valueOfKey' | 'slice' | 'choose' }>,
+): readonly Bound[] {
+  switch (bound.kind) {
+    case 'each':
+      return [bound.collection, bound.body]
+    case 'elementAt':
+      return [bound.collection, bound.index]
+    case 'valueOfKey':
+      return [bound.map, bound.key]
+    case 'slice':
+      return [bound.collection, bound.from, bound.to].filter((part) => part !== undefined)
+    case 'choose':
+      return [bound.collection, bound.predicate]
+  }
+}
+
 function partsOfQuantifier({ test, count, collection }: Extract<Bound, { kind: 'quantifier' }>): readonly Bound[] {
   const tested = test.kind === 'equal' ? test.value : test.predicate
   return count === undefined ? [collection, tested] : [count, collection, tested]
@@ -409,6 +425,7 @@ function constancy(bound: Bound): number {
     case 'window':
     case 'create':
     case 'inner':
+    case 'next':
       return ~0
     case 'given':
       return 0

@@ -27,6 +27,8 @@ export interface Scope {
   readonly windows?: BoundWindow[] | undefined
   /** The keys of the group by `boundKey`; the reference to nothing is null among them. */
   readonly groupKeys?: ReadonlySet<string> | undefined
+  /** Where values stand that statements may draw from sequences. */
+  readonly mayDraw?: true | undefined
   /** Columns by name, used if a name has no other meaning. */
   readonly aliases?: ReadonlyMap<string, Bound> | undefined
 }

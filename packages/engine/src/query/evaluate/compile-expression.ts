@@ -13,6 +13,7 @@ import { isNothing, isNullOf } from '../values/compare.ts'
 import type { Edge } from '../values/edge.ts'
 import { isLong } from '../values/type-rules.ts'
 import { aTypeName, isMany, isText, type ValueType } from '../values/value-type.ts'
+import { wholeOf } from '../values/whole-number.ts'
 import { compileCollection } from './compile-collection.ts'
 import { compileComparedCount } from './compile-links.ts'
 import { compileLogical, partSteps, partsSpentMin } from './compile-logical.ts'
@@ -200,6 +201,7 @@ type ValueNode = Extract<
       | 'interval'
       | 'structure'
       | 'create'
+      | 'next'
   }
 >
 
@@ -255,6 +257,10 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
       return compileInterval(bound, compiler)
     case 'structure':
       return compileStructure(bound, compiler)
+    case 'next': {
+      const { sequence } = bound
+      return ({ numbers }) => wholeOf(numbers.next(sequence))
+    }
     case 'create': {
       const { cls, assignments } = bound.create
       const values = compiler.compileAll(assignments.map(({ value }) => value))

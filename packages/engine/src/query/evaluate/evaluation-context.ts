@@ -20,6 +20,8 @@ export interface EvaluationContext {
   readonly nested: readonly unknown[]
   /** Values of correlated subqueries for the current row. */
   readonly inner: InnerReader
+  /** Numbers of sequences, for statements that may draw some. */
+  readonly numbers: NumberReader
   /** Results of aggregates, for the current group. */
   aggregates: readonly unknown[]
   /** Results of window functions, for the current row. */
@@ -37,6 +39,12 @@ export interface EvaluationContext {
 export interface InnerReader {
   /** Value of a subquery for these captured values. Throws `needsFetch` where it has not been run for them. */
   value(index: number, captured: readonly unknown[]): unknown
+}
+
+/** Numbers of sequences, for the row at hand. */
+export interface NumberReader {
+  /** Throws `needsFetch` where none is there yet. */
+  next(sequence: string): bigint
 }
 
 export type Evaluate = (evaluation: EvaluationContext) => unknown
@@ -66,6 +74,9 @@ export function evaluationApart(evaluation: EvaluationContext): EvaluationContex
     nested,
     get inner() {
       return evaluation.inner
+    },
+    get numbers() {
+      return evaluation.numbers
     },
     aggregates,
     windows,

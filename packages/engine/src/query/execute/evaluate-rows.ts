@@ -55,6 +55,7 @@ export function evaluateConstant(
   } catch (error) {
     if (error !== needsFetch) throw error
   }
+  context.numbers?.forgetMissing()
   const values = evaluateRows(context, [undefined], () => evaluate(evaluation))
   return mapAwaitable(values, ([value]) => value ?? null)
 }

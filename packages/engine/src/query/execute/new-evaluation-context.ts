@@ -1,7 +1,7 @@
 /** Evaluation context for the expressions of one statement. */
 import type { RequestMemory } from '../../budget/request-memory.ts'
 import { assert } from '../../errors.ts'
-import type { EvaluationContext, InnerReader } from '../evaluate/evaluation-context.ts'
+import type { EvaluationContext, InnerReader, NumberReader } from '../evaluate/evaluation-context.ts'
 import type { ObjectReader } from '../evaluate/object-view.ts'
 import type { Work } from '../functions/work.ts'
 import type { UserValue } from '../values/user.ts'
@@ -35,6 +35,8 @@ export interface EvaluationSource {
   readonly script: Pick<ScriptContext, 'now' | 'user' | 'text' | 'memory' | 'limits'>
   readonly work: Work
   readonly reader: ObjectReader
+  /** Absent where no statement is carried out that could draw some. */
+  readonly numbers?: NumberReader | undefined
 }
 
 /** Evaluation context for a statement without subqueries. */
@@ -103,6 +105,12 @@ class StatementEvaluation implements EvaluationContext {
   get inner(): InnerReader {
     assert(this.innerValues !== undefined, 'a plan with statements that are run for its rows says how')
     return this.innerValues
+  }
+
+  get numbers(): NumberReader {
+    const { numbers } = this.source
+    assert(numbers !== undefined, 'numbers are drawn by statements that may change something')
+    return numbers
   }
 
   get reader(): ObjectReader {

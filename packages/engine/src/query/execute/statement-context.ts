@@ -25,6 +25,7 @@ import { Work } from '../functions/work.ts'
 import type { Dialect } from '../language/dialect.ts'
 import type { QueryCounts } from '../query-counts.ts'
 import type { UserValue } from '../values/user.ts'
+import { type DrawNumbers, DrawnNumbers } from './drawn-numbers.ts'
 import type { InnerValues } from './inner-values.ts'
 import { SnapshotReader } from './snapshot-reader.ts'
 
@@ -97,6 +98,7 @@ export class StatementContext {
 
   private lazyReader: SnapshotReader | undefined
   private readonly innerValues: InnerValues[] = []
+  private drawnNumbers: DrawnNumbers | undefined
   private readonly closables: Closable[] = []
   /** OIDs of the ranges that were counted by reading them, by range. */
   private counted: Map<string, Oid[]> | undefined
@@ -139,6 +141,19 @@ export class StatementContext {
   async fetchMissing(): Promise<void> {
     if (this.lazyReader !== undefined) await this.lazyReader.fetchMissing()
     for (const values of this.innerValues) await values.fetchMissing()
+    // To begin again elsewhere would draw again.
+    if ((await this.drawnNumbers?.fetchMissing()) === true) this.script.slice.beginAnew?.()
+  }
+
+  /** Of sequences; undefined where no statement may draw any. */
+  get numbers(): DrawnNumbers | undefined {
+    return this.drawnNumbers
+  }
+
+  /** For statements that may draw numbers of sequences. */
+  drawBy(draw: DrawNumbers): this {
+    this.drawnNumbers = new DrawnNumbers(draw, this.script.memory)
+    return this
   }
 
   /** `fetchMissing` fetches these values as well. */
@@ -263,6 +278,7 @@ export class StatementContext {
   /** Called between rows, once the results of a row are charged elsewhere or discarded. */
   endRow(): void {
     this.script.memory.endRow()
+    this.drawnNumbers?.endRow()
   }
 
   get isTurnDue(): boolean {

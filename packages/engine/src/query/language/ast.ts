@@ -392,6 +392,25 @@ export interface DropIndexStatement extends Span {
   readonly kind: 'dropIndex'
   readonly name: string
 }
+/** Numbers that are not written are undefined: the defaults of the statement. */
+export interface CreateSequenceStatement extends Span {
+  readonly kind: 'createSequence'
+  readonly name: QualifiedName
+  readonly first: bigint | undefined
+  readonly step: bigint | undefined
+}
+export interface AlterSequenceStatement extends Span {
+  readonly kind: 'alterSequence'
+  readonly name: QualifiedName
+  readonly restart: bigint
+}
+export interface DropSequenceStatement extends Span {
+  readonly kind: 'dropSequence'
+  readonly name: QualifiedName
+}
+export interface ShowSequencesStatement extends Span {
+  readonly kind: 'showSequences'
+}
 export interface ForEachStatement extends Span {
   readonly kind: 'forEach'
   readonly name: string
@@ -434,6 +453,10 @@ export type Statement =
   | SchemaStatement
   | CreateIndexStatement
   | DropIndexStatement
+  | CreateSequenceStatement
+  | AlterSequenceStatement
+  | DropSequenceStatement
+  | ShowSequencesStatement
   | ForEachStatement
   | IfStatement
   | ImportStatement

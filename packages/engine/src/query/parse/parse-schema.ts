@@ -112,11 +112,11 @@ export function parseDropIndex(cursor: TokenCursor, start: number): DropIndexSta
   return { kind: 'dropIndex', name: parseIndexName(cursor).text, ...cursor.spanFrom(start) }
 }
 
-/** Names of indexes may have dots and dashes: dots are joined, anything else goes into quotes. */
-function parseIndexName(cursor: TokenCursor): QualifiedName {
-  if (cursor.isName()) return cursor.expectQualifiedName('an index')
+/** Names of indexes and sequences may have dots and dashes: dots are joined, anything else goes into quotes. */
+export function parseIndexName(cursor: TokenCursor, what = 'an index'): QualifiedName {
+  if (cursor.isName()) return cursor.expectQualifiedName(what)
   const { start } = cursor.peek()
-  return { text: cursor.expectString('an index'), ...cursor.spanFrom(start) }
+  return { text: cursor.expectString(what), ...cursor.spanFrom(start) }
 }
 
 /** `name`, `embedded.name`, `Base::name`. */

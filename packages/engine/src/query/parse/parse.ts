@@ -7,6 +7,7 @@ import type {
   MatchStatement,
   Returned,
   SelectStatement,
+  ShowSequencesStatement,
   ShowStatement,
   Source,
   Statement,
@@ -29,6 +30,7 @@ import { parseExpression } from './parse-expression.ts'
 import { parseForEach, parseIf, parseImport, parseLet, parseUse } from './parse-flow.ts'
 import { parseMatch } from './parse-match.ts'
 import { parseCreateIndex, parseDropIndex, parseSchemaUpdate } from './parse-schema.ts'
+import { isSequenceAhead, parseAlterSequence, parseCreateSequence, parseDropSequence } from './parse-sequence.ts'
 import { parseUnion } from './parse-union.ts'
 import { withRandomOrder } from './random-order.ts'
 import { isStatementAt, statementBeginnings } from './statement-words.ts'
@@ -97,7 +99,8 @@ function parseStatement(cursor: TokenCursor): Statement {
 
 function parseWord(cursor: TokenCursor, word: string, start: number): Statement | undefined {
   const parser = parsers[word]
-  if (parser === undefined) return undefined
+  const isKnown = word !== 'ALTER' || cursor.isWord('SEQUENCE', 1)
+  if (parser === undefined || !isKnown) return undefined
   cursor.next()
   const statement = parser(cursor, start)
   if (statement.kind !== 'select' && statement.kind !== 'match') return statement
@@ -137,10 +140,12 @@ const parsers: Readonly<Record<string, (cursor: TokenCursor, start: number) => S
   IMPORT: parseImport,
   DROP: (cursor, start) => {
     if (cursor.isWord('CLASS') || (cursor.isWord('TABLE') && cursor.isName(1)))
-      throw cursor.mistaken('a class is removed by UPDATE SCHEMA { DROP CLASS C }', ['INDEX'])
-    cursor.expectWord('INDEX')
+      throw cursor.mistaken('a class is removed by UPDATE SCHEMA { DROP CLASS C }', ['INDEX', 'SEQUENCE'])
+    if (cursor.takeWord('SEQUENCE')) return parseDropSequence(cursor, start)
+    if (!cursor.takeWord('INDEX')) throw cursor.unexpected(['INDEX', 'SEQUENCE'])
     return parseDropIndex(cursor, start)
   },
+  ALTER: parseAlterSequence,
   EXPLAIN: parseExplain,
 }
 
@@ -245,6 +250,7 @@ function parseCreateWord(cursor: TokenCursor, start: number): Statement {
   const isUnique = cursor.isWord('UNIQUE') && cursor.isWord('INDEX', 1)
   if (isUnique) cursor.next()
   const isIndex = cursor.isWord('INDEX') && !cursor.isSymbol('{', 1) && !cursor.isSymbol('.', 1)
+  if (isSequenceAhead(cursor)) return parseCreateSequence(cursor, start)
   if (!isIndex) return parseCreate(cursor, start)
   cursor.next()
   return parseCreateIndex(cursor, start, isUnique)
@@ -256,13 +262,14 @@ function parseLookup(cursor: TokenCursor, start: number): Statement {
   return { kind: 'lookup', source, where: parseExpression(cursor), ...cursor.spanFrom(start) }
 }
 
-function parseShow(cursor: TokenCursor, start: number): ShowStatement {
+function parseShow(cursor: TokenCursor, start: number): ShowStatement | ShowSequencesStatement {
   const isLast = cursor.peek(1).kind === 'end' || cursor.isSymbol(';', 1) || cursor.isSymbol(')', 1)
   const show = { kind: 'show', value: undefined, className: undefined } as const
   if (isLast && cursor.takeWord('PARAMETERS')) return { ...show, what: 'parameters', ...cursor.spanFrom(start) }
   if (isLast && (cursor.takeWord('CLASSES') || cursor.takeWord('SCHEMA'))) {
     return { ...show, what: 'classes', ...cursor.spanFrom(start) }
   }
+  if (isLast && cursor.takeWord('SEQUENCES')) return { kind: 'showSequences', ...cursor.spanFrom(start) }
   if (cursor.isWord('CLASS') && cursor.isName(1)) {
     cursor.next()
     const className = cursor.expectQualifiedName('a class')

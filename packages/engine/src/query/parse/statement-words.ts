@@ -19,6 +19,7 @@ const words: readonly string[] = [
   'USE',
   'IMPORT',
   'DROP',
+  'ALTER',
   'EXPLAIN',
   'WITH',
 ]
@@ -28,10 +29,16 @@ export function isStatementWord(word: string): boolean {
   return words.includes(word)
 }
 
+const wholeBeginnings: Readonly<Record<string, readonly string[]>> = {
+  FOR: ['FOR EACH'],
+  DROP: ['DROP INDEX', 'DROP SEQUENCE'],
+  ALTER: ['ALTER SEQUENCE'],
+}
+
 /** As messages tell what could begin a statement. */
 export const statementBeginnings: readonly string[] = words
   .filter((word) => word !== 'IMPORT')
-  .map((word) => (word === 'FOR' ? 'FOR EACH' : word === 'DROP' ? 'DROP INDEX' : word))
+  .flatMap((word) => wholeBeginnings[word] ?? [word])
 
 /** Words with which a parenthesised statement begins. */
 const nestedWords: readonly string[] = ['LOOKUP', 'FROM', 'SELECT', 'RETURN', 'MATCH', 'CREATE', 'UPSERT', 'WITH']

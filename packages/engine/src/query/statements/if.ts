@@ -8,12 +8,12 @@ export const ifElse: StatementKind<IfStatement> = {
   effect: 'read',
 
   async run({ condition, whenTrue, whenFalse }, executor) {
-    const { value } = await executor.value(condition, booleanType)
+    const { value } = await executor.value(condition, { wanted: booleanType })
     return executor.runAll(value === true ? whenTrue : whenFalse)
   },
 
   async explain({ condition, whenTrue, whenFalse }, explainer) {
-    await explainer.value(condition, booleanType)
+    await explainer.value(condition, { wanted: booleanType })
     await explainer.parts(whenTrue)
     await explainer.parts(whenFalse)
     return noValue

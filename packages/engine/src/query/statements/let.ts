@@ -11,7 +11,13 @@ import type { TypedValue } from '../values/parameter-value.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
 import { noRows } from './answer.ts'
 import { importedType } from './import.ts'
-import { noValue, type StatementExecutor, type StatementExplainer, type StatementKind } from './statement-kind.ts'
+import {
+  drawing,
+  noValue,
+  type StatementExecutor,
+  type StatementExplainer,
+  type StatementKind,
+} from './statement-kind.ts'
 
 export const letVariable: StatementKind<LetStatement> = {
   effect: 'read',
@@ -54,7 +60,7 @@ async function letValue({ value, isStatement }: LetStatement, executor: Statemen
     const expression = value as Expression
     // A statement in parentheses is one as well.
     if (expression.kind === 'nested') return executor.variableValue(expression.statement)
-    return executor.value(expression)
+    return executor.value(expression, drawing)
   }
   if (value.kind !== 'import') return executor.variableValue(value as Statement)
   if (value.commitEvery !== undefined) throw queryError(executor.text, value, 'COMMIT EVERY belongs to FOR EACH')
@@ -71,7 +77,7 @@ async function letValue({ value, isStatement }: LetStatement, executor: Statemen
 }
 
 async function explainValue({ value, isStatement }: LetStatement, explainer: StatementExplainer): Promise<TypedValue> {
-  if (!isStatement) return explainer.value(value as Expression)
+  if (!isStatement) return explainer.value(value as Expression, drawing)
   if (value.kind !== 'import') return { type: await explainer.part(value as Statement), value: unknownValue }
   const type: ValueType = { kind: 'collection', form: 'list', element: await importedType(value, explainer) }
   return { type, value: unknownValue }

@@ -8,7 +8,7 @@ import type { Expression, ShowStatement } from '../language/ast.ts'
 import { createBinder } from '../plan-cache.ts'
 import type { RowChunk } from '../query-request.ts'
 import { type Answer, noRows, rowsAtHand } from './answer.ts'
-import { noValue, type StatementExecutor, type StatementKind } from './statement-kind.ts'
+import { drawing, noValue, type StatementExecutor, type StatementKind } from './statement-kind.ts'
 
 export const show: StatementKind<ShowStatement> = {
   effect: 'read',
@@ -17,7 +17,7 @@ export const show: StatementKind<ShowStatement> = {
     const { catalog } = executor
     switch (statement.what) {
       case 'value': {
-        const { type, value } = await executor.value(statement.value as Expression)
+        const { type, value } = await executor.value(statement.value as Expression, drawing)
         return rowsAtHand([await rowOf(type, value, executor.context())])
       }
       case 'parameters':
@@ -33,7 +33,7 @@ export const show: StatementKind<ShowStatement> = {
   },
 
   async explain({ value, className }, explainer) {
-    if (value !== undefined) await explainer.value(value)
+    if (value !== undefined) await explainer.value(value, drawing)
     if (className !== undefined) resolveClass(createBinder(explainer.planning()), className)
     return noValue
   },

@@ -12,7 +12,7 @@ import type { ScriptContext, StatementContext } from '../execute/statement-conte
 import type { DescribedPlan } from '../explain/describe-statement.ts'
 import type { StatementProbe } from '../explain/statement-probe.ts'
 import type { Expression, FormatStatement, Statement } from '../language/ast.ts'
-import type { PlanCache, PlanningContext, Uses } from '../plan-cache.ts'
+import type { PlanCache, PlanningContext, Uses, ValueUse } from '../plan-cache.ts'
 import type { TypedValue } from '../values/parameter-value.ts'
 import type { ValueType } from '../values/value-type.ts'
 import type { Answer } from './answer.ts'
@@ -71,7 +71,7 @@ interface ScriptAccess {
   /** The variables that a plan uses, and the values of the statements nested within it. */
   inputs(uses: Uses): Awaitable<Inputs>
   /** Of an expression outside of a row. */
-  value(expression: Expression, wanted?: ValueType): Promise<TypedValue>
+  value(expression: Expression, use?: ValueUse): Promise<TypedValue>
   /** USE … FORMAT, for the statements that follow. */
   useFormat(statement: FormatStatement): void
 }
@@ -103,6 +103,9 @@ export interface StatementExplainer extends ScriptAccess {
   part(statement: Statement): Promise<ValueType>
   parts(statements: readonly Statement[]): Promise<void>
 }
+
+/** Of values in which NEXT may stand. */
+export const drawing: ValueUse = { mayDraw: true }
 
 /** Of statements that have no value. */
 export const noValue: ValueType = { kind: 'null' }

@@ -3,10 +3,13 @@ import type { Binder } from '../bind/scope.ts'
 import type { Action, Alteration, Expression, LimitClause, SchemaChange, Source, Statement } from '../language/ast.ts'
 import { queryError } from '../language/query-error.ts'
 import type { ValueType } from '../values/value-type.ts'
+import { alterSequence } from './alter-sequence.ts'
 import { create } from './create.ts'
 import { createIndex } from './create-index.ts'
+import { createSequence } from './create-sequence.ts'
 import { deleteObjects } from './delete.ts'
 import { dropIndex } from './drop-index.ts'
+import { dropSequence } from './drop-sequence.ts'
 import { explain } from './explain.ts'
 import { forEach } from './for-each.ts'
 import { ifElse } from './if.ts'
@@ -16,6 +19,7 @@ import { lookup } from './lookup.ts'
 import { match } from './match.ts'
 import { select } from './select.ts'
 import { show } from './show.ts'
+import { showSequences } from './show-sequences.ts'
 import type { StatementKind } from './statement-kind.ts'
 import { update } from './update.ts'
 import { updateSchema } from './update-schema.ts'
@@ -45,6 +49,10 @@ const statementKinds: Kinds & Partial<Record<OtherKind, never>> = {
   schema: updateSchema,
   createIndex,
   dropIndex,
+  createSequence,
+  alterSequence,
+  dropSequence,
+  showSequences,
 }
 
 export function kindOf<S extends Statement>({ kind }: S): StatementKind<S> {

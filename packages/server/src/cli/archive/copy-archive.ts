@@ -97,7 +97,12 @@ async function makeAnew(
   const fd = await FederatedDatabase.open({ alias: head.alias, store, changeLog: 'off' })
   try {
     await fd.rebuild(
-      { classes: head.classes, indexes: head.indexes.map(withoutState), objects: () => objectsOf(path, signal) },
+      {
+        classes: head.classes,
+        indexes: head.indexes.map(withoutState),
+        sequences: head.sequences,
+        objects: () => objectsOf(path, signal),
+      },
       { signal, onProgress: (step, done) => onProgress(step, done, head.objects) },
     )
     await compare(path, fd, signal, (done) => onProgress('comparing', done, head.objects))

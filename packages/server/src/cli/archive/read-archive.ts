@@ -14,6 +14,7 @@ export interface ArchiveHead {
   readonly exportedAt: string
   readonly classes: readonly Json[]
   readonly indexes: readonly Json[]
+  readonly sequences: readonly Json[]
 }
 
 export interface ArchiveReading {
@@ -23,14 +24,19 @@ export interface ArchiveReading {
 }
 
 const format = 'ashlar-archive'
-const version = 1
-const heads = ['archive.json', 'schema.json', 'indexes.json'] as const
+/** The files before those of objects, by the version of the archive. */
+const headsOf: Readonly<Record<number, readonly string[]>> = {
+  1: ['archive.json', 'schema.json', 'indexes.json'],
+  2: ['archive.json', 'schema.json', 'indexes.json', 'sequences.json'],
+}
+const latestVersion = 2
 
 /** Reads the whole archive. Throws CommandError if it is no archive, is incomplete, or was modified. */
 export async function checkArchive(path: string, reading: ArchiveReading = {}): Promise<ArchiveHead & Counted> {
   const hash = createHash('sha256')
   const counted = { objects: 0, parts: 0 }
   const texts: unknown[] = []
+  let heads = headsOf[latestVersion] as readonly string[]
   for await (const { name, content } of filesOf(path, reading)) {
     if (name === 'end.json') {
       const end = jsonOf(path, name, content) as Json
@@ -45,7 +51,7 @@ export async function checkArchive(path: string, reading: ArchiveReading = {}): 
     if (expected !== undefined) {
       if (name !== expected) throw notOne(path)
       texts.push(jsonOf(path, name, content))
-      if (texts.length === 1) checkVersion(path, texts[0] as Json)
+      if (texts.length === 1) heads = headsOfArchive(path, texts[0] as Json)
     } else {
       counted.parts++
       if (name !== partName(counted.parts))
@@ -92,18 +98,20 @@ async function* filesOf(path: string, { signal, onRead }: ArchiveReading): Async
   }
 }
 
-function checkVersion(path: string, head: Json): void {
-  if (head.format !== format) throw notOne(path)
-  if (head.version === version) return
+function headsOfArchive(path: string, { format: given, version }: Json): readonly string[] {
+  if (given !== format) throw notOne(path)
+  const heads = typeof version === 'number' ? headsOf[version] : undefined
+  if (heads !== undefined) return heads
   throw invalidInput(
-    `The archive ${path} is of version ${String(head.version)}, and this program reads version ${version}.`,
+    `The archive ${path} is of version ${String(version)}, and this program reads versions up to ${latestVersion}.`,
   )
 }
 
-function headOf(path: string, [head, classes, indexes]: readonly unknown[]): ArchiveHead {
+function headOf(path: string, [head, classes, indexes, sequences = []]: readonly unknown[]): ArchiveHead {
   if (!Array.isArray(classes) || !Array.isArray(indexes)) throw damaged(path, 'it has no classes, or no indexes')
+  if (!Array.isArray(sequences)) throw damaged(path, 'sequences.json has no list of sequences')
   const { alias, exportedAt } = head as Json
-  return { alias: String(alias), exportedAt: String(exportedAt), classes, indexes }
+  return { alias: String(alias), exportedAt: String(exportedAt), classes, indexes, sequences }
 }
 
 function jsonOf(path: string, name: string, content: Buffer): unknown {

@@ -1,5 +1,5 @@
 /** `ashlar schema`: the schema of a federated database as files, and how it follows them. */
-import type { AshlarClient, IndexRecord, TransactionOperation } from '@ashlar/client'
+import { type AshlarClient, AshlarRequestError, type IndexRecord, type TransactionOperation } from '@ashlar/client'
 import type { CommandContext } from '../command-context.ts'
 import { CommandError, invalidInput, usageError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -24,6 +24,7 @@ import {
   outside,
   type SchemaScope,
   type SchemaState,
+  type ShownSequence,
   schemaOf,
   schemaState,
   scopeOf,
@@ -48,15 +49,36 @@ interface ScopeOptions {
   readonly namespace?: readonly string[]
 }
 
-async function currentSchema(client: AshlarClient): Promise<SchemaState> {
-  return (await currentState(client)).schema
+type Place = Pick<CommandContext, 'client' | 'output'>
+
+async function currentSchema(place: Place): Promise<SchemaState> {
+  return (await currentState(place)).schema
 }
 
 async function currentState(
-  client: AshlarClient,
+  place: Place,
 ): Promise<{ readonly schema: SchemaState; readonly failedIndexes: readonly IndexRecord[] }> {
-  const [classes, indexes] = await Promise.all([client.listClasses(), client.listIndexes()])
-  return { schema: schemaState(classes, indexes), failedIndexes: indexes.filter(({ state }) => state === 'failed') }
+  const { client } = place
+  const [classes, indexes, sequences] = await Promise.all([
+    client.listClasses(),
+    client.listIndexes(),
+    shownSequences(place),
+  ])
+  return {
+    schema: schemaState(classes, indexes, sequences),
+    failedIndexes: indexes.filter(({ state }) => state === 'failed'),
+  }
+}
+
+/** None for a caller that may not define any, who is told. */
+async function shownSequences({ client, output }: Place): Promise<readonly ShownSequence[]> {
+  try {
+    return await client.query<ShownSequence>('SHOW SEQUENCES')
+  } catch (error) {
+    if (!(error instanceof AshlarRequestError) || error.status !== 403) throw error
+    output.note('Sequences are left out: they are shown to those who may define them.')
+    return []
+  }
 }
 
 /** To standard output or a file (--output), or into a folder, a file a namespace. */
@@ -65,7 +87,7 @@ export async function pullSchema(
   [folder]: readonly (string | undefined)[],
   { namespace }: ScopeOptions,
 ): Promise<void> {
-  const schema = await currentSchema(client)
+  const schema = await currentSchema({ client, output })
   const scope = scopeOf(namespace)
   const quoting = await quotingOf(schema)
   const pulled = within(schema, scope)
@@ -86,7 +108,7 @@ export async function diffSchema(
   { namespace }: ScopeOptions,
 ): Promise<void> {
   const scope = scopeOf(namespace)
-  const current = await currentSchema(client)
+  const current = await currentSchema({ client, output })
   const wanted = await wantedSchema(place, current, scope)
   const differences = differencesOf(within(current, scope), within(wanted, scope))
   await output.data({ isSame: differences.length === 0, differences }, () => differences)
@@ -100,7 +122,7 @@ export async function checkSchema(
   { namespace }: ScopeOptions,
 ): Promise<void> {
   const scope = scopeOf(namespace)
-  const current = await currentSchema(client)
+  const current = await currentSchema({ client, output })
   const wanted = within(await wantedSchema(place, current, scope), scope)
   const isSame = isSameSchema(within(current, scope), wanted)
   const counts = `${counted(wanted.classes.length, 'class', 'es')} and ${counted(wanted.indexes.length, 'index', 'es')}`
@@ -114,7 +136,7 @@ export async function planSchema(
   [place]: readonly [string],
   options: PlanOptions,
 ): Promise<void> {
-  const { plan } = await plannedFor(context.client, place, options)
+  const { plan } = await plannedFor(context, place, options)
   const rehearsed = await rehearse(context.client, plan)
   await context.output.data(recordOf(plan, rehearsed), () => planLines(plan, rehearsed))
   if (rehearsed.refusal !== undefined) throw refusedPlan(rehearsed.refusal, [])
@@ -127,7 +149,7 @@ export async function applySchema(
   options: PlanOptions,
 ): Promise<void> {
   const { client, output } = context
-  const planned = await plannedFor(client, place, options)
+  const planned = await plannedFor(context, place, options)
   if (options.stepwise === true) return applyStepwise(context, place, planned, options)
   const { plan } = planned
   if (plan.steps.length === 0) return output.result({ version: null, steps: [] }, () => ['The schema is up to date.'])
@@ -135,7 +157,7 @@ export async function applySchema(
   if (rehearsed.refusal !== undefined) throw refusedPlan(rehearsed.refusal, planLines(plan, rehearsed))
   refuseLoss(plan, rehearsed, options)
   const { version, steps } = await noted(client, planned, options, allowing(plan.parts))
-  if (!(await isReached(client, planned)))
+  if (!(await isReached(context, planned)))
     throw new CommandError(
       exitCodes.conflict,
       `Version ${version} was applied, but the schema was also changed concurrently: see ashlar schema diff.`,
@@ -156,8 +178,8 @@ async function noted(
   return { version: note.version, steps }
 }
 
-async function isReached(client: AshlarClient, { wanted, scope }: Planned): Promise<boolean> {
-  return isSameSchema(within(await currentSchema(client), scope), within(wanted, scope))
+async function isReached(place: Place, { wanted, scope }: Planned): Promise<boolean> {
+  return isSameSchema(within(await currentSchema(place), scope), within(wanted, scope))
 }
 
 function refuseLoss(plan: SchemaPlan, rehearsed: Rehearsed, { allowLoss }: PlanOptions): void {
@@ -183,7 +205,7 @@ async function applyStepwise(
   refuseLoss(plan, { valuesLost }, options)
   await applySteps(context, plan, options)
   await waitForIndexes(context, within(wanted, scope))
-  if (!(await isReached(client, planned)))
+  if (!(await isReached(context, planned)))
     throw new CommandError(
       exitCodes.conflict,
       `All steps were applied, but the schema was also changed concurrently: see ashlar schema diff ${place}.`,
@@ -219,7 +241,8 @@ export async function drawSchema(
   [place]: readonly (string | undefined)[],
   { format = 'mermaid' }: { readonly format?: 'mermaid' | 'svg' },
 ): Promise<void> {
-  const schema = place === undefined ? await currentSchema(client) : await schemaOfSource(readSchemaSource(place))
+  const schema =
+    place === undefined ? await currentSchema({ client, output }) : await schemaOfSource(readSchemaSource(place))
   const text = format === 'svg' ? svgDiagram(schema) : mermaidDiagram(schema)
   await output.data({ format, text }, () => [text.trimEnd()])
 }
@@ -233,13 +256,9 @@ interface Planned {
   readonly text: () => Promise<string>
 }
 
-async function plannedFor(
-  client: AshlarClient,
-  place: string,
-  { rename = [], namespace }: PlanOptions,
-): Promise<Planned> {
+async function plannedFor(context: Place, place: string, { rename = [], namespace }: PlanOptions): Promise<Planned> {
   const scope = scopeOf(namespace)
-  const { schema, failedIndexes } = await currentState(client)
+  const { schema, failedIndexes } = await currentState(context)
   const renamed = applyRenames(schema, rename)
   const moved = [
     ...renamed.classes.flatMap(({ from, to }) => [from, to]),
@@ -264,8 +283,17 @@ async function wantedSchema(place: string, current: SchemaState, scope: SchemaSc
   if (foreign !== undefined || indexed !== undefined) {
     throw invalidInput(outsideOf(foreign ?? indexed ?? '', scope, place))
   }
+  const [sequence] = scope.namespaces === undefined ? [] : all.sequences
+  if (sequence !== undefined)
+    throw invalidInput(
+      `${place} has the sequence ${sequence.name}, which is in no namespace: it goes without --namespace.`,
+    )
   const own = within(all, scope)
-  return schemaOf([...others.classes, ...own.classes], [...others.indexes, ...own.indexes])
+  return schemaOf(
+    [...others.classes, ...own.classes],
+    [...others.indexes, ...own.indexes],
+    [...others.sequences, ...own.sequences],
+  )
 }
 
 function outsideOf(className: string, { namespaces = [] }: SchemaScope, place: string): string {

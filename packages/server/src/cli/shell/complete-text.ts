@@ -21,7 +21,7 @@ const beforeClass: readonly string[] = [
 const alsoAfter: Readonly<Record<string, readonly string[]>> = {
   FROM: ['ONLY'],
   UPDATE: ['SCHEMA'],
-  CREATE: ['CLASS', 'INDEX', 'UNIQUE INDEX'],
+  CREATE: ['CLASS', 'INDEX', 'UNIQUE INDEX', 'SEQUENCE'],
 }
 
 /** `text`: up to the cursor. `variables`: without their `$`. */

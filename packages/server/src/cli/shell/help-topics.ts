@@ -18,6 +18,12 @@ const schema = [
   '                DROP CLASS c  … }',
 ]
 const indexes = ['CREATE [UNIQUE] INDEX name ON Class (attribute, …)', 'DROP INDEX name']
+const sequences = [
+  'CREATE SEQUENCE name [START n] [STEP n]',
+  'ALTER SEQUENCE name RESTART n',
+  'DROP SEQUENCE name',
+  "NEXT('name')                                           in SHOW, LET, and values of CREATE, UPSERT, SET",
+]
 
 export const helpTopics: Readonly<Record<string, readonly string[]>> = {
   FROM: clauses,
@@ -32,7 +38,7 @@ export const helpTopics: Readonly<Record<string, readonly string[]>> = {
     'edge    = --> | <-- | -- | -[ body ]-> | <-[ body ]- | -[ body ]-',
     'body    = [name] [:attribute|…] [* | *n | *m..n | *..n | *m..]',
   ],
-  CREATE: ['CREATE Class { [target: e, …] }', ...indexes.slice(0, 1), ...schema.slice(0, 1)],
+  CREATE: ['CREATE Class { [target: e, …] }', ...indexes.slice(0, 1), ...sequences.slice(0, 1), ...schema.slice(0, 1)],
   UPSERT: ['UPSERT Class { [target: e, …] } ON (attribute, …)'],
   UPDATE: [
     'UPDATE source [WHERE e] [ORDER BY …] [SKIP n] [TAKE n] action… [GROUP BY …] [ORDER BY …] [RETURN …]',
@@ -44,9 +50,10 @@ export const helpTopics: Readonly<Record<string, readonly string[]>> = {
   LET: ['LET name = (e | statement)'],
   'FOR EACH': ['FOR EACH name IN e => ( statement, … )                 commas or semicolons between them'],
   IF: ['IF e THEN ( statement, … ) [ELSE ( … )]'],
-  SHOW: ['SHOW e | SHOW PARAMETERS | SHOW CLASS c | SHOW CLASSES | SHOW SCHEMA'],
+  SHOW: ['SHOW e | SHOW PARAMETERS | SHOW CLASS c | SHOW CLASSES | SHOW SCHEMA | SHOW SEQUENCES'],
   IMPORT: ["IMPORT CSV 'file' [USE HEADER] [COMMIT EVERY n]        what LET or FOR EACH go through"],
   USE: ["USE (Date | Time | DateTime) FORMAT 'dd.MM.yyyy'"],
   SCHEMA: schema,
   INDEX: indexes,
+  SEQUENCE: sequences,
 }

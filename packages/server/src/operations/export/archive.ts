@@ -8,15 +8,19 @@ import { version } from '../../version.ts'
 
 const compress = promisify(gzip)
 
-const archiveVersion = 1
+/** The second has sequences; an archive without them is of the first. */
+const versions = { plain: 1, withSequences: 2 } as const
 
 /** Writes the archive in chunks, each a gzip member preceded by one unused byte. */
-export async function* archiveChunks({ classes, indexes, objects }: Export, alias: string): AsyncGenerator<RowChunk> {
+export async function* archiveChunks(
+  { classes, indexes, sequences, objects }: Export,
+  alias: string,
+): AsyncGenerator<RowChunk> {
   const at = new Date()
   const archive = new Archive(Math.floor(at.getTime() / 1_000))
   const head = {
     format: 'ashlar-archive',
-    version: archiveVersion,
+    version: sequences.length === 0 ? versions.plain : versions.withSequences,
     alias,
     exportedAt: at.toISOString(),
     program: version,
@@ -24,6 +28,7 @@ export async function* archiveChunks({ classes, indexes, objects }: Export, alia
   yield await archive.file('archive.json', jsonFile(head))
   yield await archive.file('schema.json', jsonFile(classes))
   yield await archive.file('indexes.json', jsonFile(indexes))
+  if (sequences.length > 0) yield await archive.file('sequences.json', jsonFile(sequences))
   let parts: Buffer[] = []
   let bytes = 0
   for await (const { bytes: texts, starts } of objects) {

@@ -1,6 +1,6 @@
 /** What of two schemas differs, line by line, under the class that it belongs to. */
 import type { SchemaClass, SchemaState } from './schema-state.ts'
-import { attributeText, classText, indexText } from './schema-text.ts'
+import { attributeText, classText, indexText, sequenceText } from './schema-text.ts'
 
 /** Returns lines with `-` for those only in `current`, and `+` for those only in `wanted`; [] if there is no difference. */
 export function differencesOf(current: SchemaState, wanted: SchemaState): string[] {
@@ -12,9 +12,10 @@ export function differencesOf(current: SchemaState, wanted: SchemaState): string
       ? classText(before, 'asNeeded').map((line) => `- ${line}`)
       : differencesOfClass(before, after)
   })
-  const [were = [], are = []] = [current, wanted].map(({ indexes }) =>
-    indexes.map((index) => indexText(index, 'asNeeded')),
-  )
+  const [were = [], are = []] = [current, wanted].map(({ indexes, sequences }) => [
+    ...indexes.map((index) => indexText(index, 'asNeeded')),
+    ...sequences.map((sequence) => sequenceText(sequence, 'asNeeded')),
+  ])
   return [...ofClasses, ...linesOf(were, are)]
 }
 

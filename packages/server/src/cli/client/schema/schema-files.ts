@@ -9,7 +9,7 @@ import { writeAtomically } from '../../write-whole.ts'
 const extension = '.do'
 
 export interface SchemaSource {
-  /** UPDATE SCHEMA with the classes of all files, and then their indexes. */
+  /** The sequences of all files, UPDATE SCHEMA with their classes, and then their indexes. */
   readonly text: string
   /** Returns the origin of a line of the text, from 1. */
   placeOf(line: number): SourcePlace
@@ -36,6 +36,7 @@ export function readSchemaSource(place: string, others: readonly string[] = []):
   }
   const parts = texts.map((text, at) => splitSource(text, files[at] === '-' ? 'standard input' : (files[at] ?? place)))
   const lines: Line[] = [
+    ...parts.flatMap(({ sequences }) => sequences),
     { text: 'UPDATE SCHEMA {', place, line: 'UPDATE SCHEMA {' },
     ...others.map((line) => ({ text: line, place: 'In the federated database', line })),
     ...parts.flatMap(({ classes }) => classes),
@@ -53,11 +54,12 @@ interface Line extends SourcePlace {
 }
 
 /**
- * Splits a file into the content of UPDATE SCHEMA {…} and all other statements. Both parts keep the lines and columns of the file: the text of the
- * other part is blank.
+ * Splits a file into the content of UPDATE SCHEMA {…}, CREATE SEQUENCE and all other statements. All parts keep the lines and columns of the file: the text of the
+ * other parts is blank.
  */
-function splitSource(text: string, file: string): { readonly classes: Line[]; readonly others: Line[] } {
+function splitSource(text: string, file: string): Record<'classes' | 'sequences' | 'others', Line[]> {
   const inClasses = blanked(text)
+  const inSequences = blanked(text)
   const inOthers = blanked(text)
   let depth = 0
   let isSchema = false
@@ -71,7 +73,7 @@ function splitSource(text: string, file: string): { readonly classes: Line[]; re
     if (isCode && depth === 0 && piece === '{' && /^\s*UPDATE\s+SCHEMA\s*$/i.test(statement)) {
       isSchema = true
       depth++
-      for (let at = begun; at < from; at++) inOthers[at] = text[at] === '\n' ? '\n' : ' '
+      move(inOthers, begun, from)
       continue
     }
     if (isCode && piece === '{') depth++
@@ -83,23 +85,44 @@ function splitSource(text: string, file: string): { readonly classes: Line[]; re
     if (!isLeftOut) for (let at = from; at < to; at++) target[at] = text[at] ?? ' '
     if (isEnd) {
       if (!isLeftOut) refuseOthers(statement, text.slice(0, from), file)
+      if (!isSchema && isSequence(statement)) move(inOthers, begun, to, inSequences)
       isSchema = false
       begun = to
     }
     statement = isEnd ? '' : isSchema ? statement : statement + piece
   }
   if (statement.trim() !== '') refuseOthers(statement, text.slice(0, begun + statement.search(/\S/)), file)
+  if (isSequence(statement)) move(inOthers, begun, text.length, inSequences)
   const shown = text.split('\n')
   const placed = (part: string): Line[] => linesOf(part, file, shown)
-  return { classes: placed(inClasses.join('')), others: placed(closed(inOthers.join(''))) }
+  return {
+    classes: placed(inClasses.join('')),
+    sequences: placed(closed(inSequences.join(''))),
+    others: placed(closed(inOthers.join(''))),
+  }
+}
+
+/** Defaults of attributes may name them: they are made before all classes. */
+function isSequence(statement: string): boolean {
+  return /^\s*CREATE\s+SEQUENCE\b/i.test(statement)
+}
+
+/** Into another part, or into none. */
+function move(part: string[], from: number, to: number, into?: string[]): void {
+  for (let at = from; at < to; at++) {
+    const character = part[at] ?? ' '
+    if (character === '\n') continue
+    if (into !== undefined) into[at] = character
+    part[at] = ' '
+  }
 }
 
 /** Any other statement would run in a database in memory and have no effect. `before`: the text before it. */
 function refuseOthers(statement: string, before: string, file: string): void {
-  if (/^\s*CREATE\s+(?:UNIQUE\s+)?INDEX\b/i.test(statement)) return
+  if (/^\s*CREATE\s+(?:UNIQUE\s+)?INDEX\b/i.test(statement) || isSequence(statement)) return
   const hint = /^\s*[[{]/.test(statement)
     ? 'a file of a schema is text of DO (ashlar schema pull shows it); JSON is the body of PUT /v1/schema'
-    : 'a file of a schema has UPDATE SCHEMA {…} and CREATE INDEX, and nothing else'
+    : 'a file of a schema has UPDATE SCHEMA {…}, CREATE INDEX and CREATE SEQUENCE, and nothing else'
   throw invalidInput(`${file}:${before.split('\n').length}: ${hint}.`)
 }
 

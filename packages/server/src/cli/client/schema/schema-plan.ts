@@ -10,10 +10,19 @@ import {
   propertiesOf,
   type SchemaClass,
   type SchemaIndex,
+  type SchemaSequence,
   type SchemaState,
   typeOf,
 } from './schema-state.ts'
-import { alterationText, attributeText, classText, indexText, typeText } from './schema-text.ts'
+import {
+  alterationText,
+  attributeText,
+  classText,
+  indexText,
+  sequenceText,
+  storedName,
+  typeText,
+} from './schema-text.ts'
 
 export interface PlanStep {
   /** A line for people, like the statement of DO. */
@@ -49,16 +58,25 @@ export function planOf(
     const before = from.get(cls.className)
     return before === undefined ? [] : [changeOf(before, cls)]
   })
-  const indexes = indexChanges(renamed.schema.indexes, wanted.indexes)
+  const indexes = changesOf(renamed.schema.indexes, wanted.indexes)
+  const sequences = changesOf(current.sequences, wanted.sequences)
+  const names = new Set(current.sequences.map(({ name }) => name))
+  // One that begins or goes on otherwise is made anew, and so begins at its START: before classes that may name it are added.
+  const [remade, made] = [true, false].map((isRemade) =>
+    sequences.added.filter(({ name }) => names.has(name) === isRemade),
+  )
   const parts: PlanPart[] = [
     ...[...failedIndexes, ...indexes.dropped.map(({ name }) => name)].map(dropIndex),
     ...renamed.classes.map(renameClass),
     ...kept.flatMap(impossible),
     ...dropsAndRenames(kept, renamed),
+    ...(remade ?? []).map(remakeSequence),
+    ...(made ?? []).map(createSequence),
     ...additions(added, kept),
     ...kept.flatMap(changeTypes),
     ...kept.flatMap(changeProperties),
     ...subclassesFirst(dropped).map(dropClass),
+    ...sequences.dropped.filter(({ name }) => !wanted.sequences.some((one) => one.name === name)).map(dropSequence),
     ...indexes.added.map(createIndex),
   ]
   return {
@@ -335,15 +353,34 @@ function createIndex(index: SchemaIndex): PlanPart {
   return { steps: [step(indexText(index, 'asNeeded'))], operation: [{ method: 'post', uri: '/v1/index', body }] }
 }
 
-/** An index with another definition is dropped and created. */
-function indexChanges(
-  current: readonly SchemaIndex[],
-  wanted: readonly SchemaIndex[],
-): { readonly dropped: readonly SchemaIndex[]; readonly added: readonly SchemaIndex[] } {
-  const [old, next] = [current, wanted].map((indexes) => new Set(indexes.map((index) => JSON.stringify(index))))
+function statements(texts: readonly string[], isLoss: boolean): PlanPart {
+  const operation = { method: 'post', uri: '/v1/query', body: { query: texts.join('; ') } } as const
+  return { steps: texts.map((text) => step(text, isLoss)), operation: [operation] }
+}
+
+function createSequence(sequence: SchemaSequence): PlanPart {
+  return statements([sequenceText(sequence, 'asNeeded')], false)
+}
+
+function dropSequence({ name }: SchemaSequence): PlanPart {
+  return statements([`DROP SEQUENCE ${storedName(name, 'asNeeded')}`], true)
+}
+
+/** Which number would be next is lost. */
+function remakeSequence(sequence: SchemaSequence): PlanPart {
+  const { name } = sequence
+  return statements([`DROP SEQUENCE ${storedName(name, 'asNeeded')}`, sequenceText(sequence, 'asNeeded')], true)
+}
+
+/** Those with another definition are among both. */
+function changesOf<T extends SchemaIndex | SchemaSequence>(
+  current: readonly T[],
+  wanted: readonly T[],
+): { readonly dropped: readonly T[]; readonly added: readonly T[] } {
+  const [old, next] = [current, wanted].map((some) => new Set(some.map((one) => JSON.stringify(one))))
   return {
-    dropped: current.filter((index) => next?.has(JSON.stringify(index)) !== true),
-    added: wanted.filter((index) => old?.has(JSON.stringify(index)) !== true),
+    dropped: current.filter((one) => next?.has(JSON.stringify(one)) !== true),
+    added: wanted.filter((one) => old?.has(JSON.stringify(one)) !== true),
   }
 }
 

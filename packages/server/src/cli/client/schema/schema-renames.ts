@@ -54,6 +54,7 @@ export function applyRenames(schema: SchemaState, renames: Renames): RenamedSche
         .map((cls) => withAttributeNames(cls, attributeNamed))
         .sort((one, other) => (one.className < other.className ? -1 : 1)),
       indexes: schema.indexes.map((index) => renamedIndex(index, named, byName, attributeNamed)),
+      sequences: schema.sequences,
     },
   }
 }

@@ -24,11 +24,21 @@ export interface SchemaIndex {
   readonly keys: readonly string[]
 }
 
+/** Without the number that is next: that is data. */
+export interface SchemaSequence {
+  readonly name: string
+  /** Decimal digits, as of the step. */
+  readonly start: string
+  readonly step: string
+}
+
 export interface SchemaState {
   /** Sorted by name. */
   readonly classes: readonly SchemaClass[]
   /** Sorted by name. */
   readonly indexes: readonly SchemaIndex[]
+  /** Sorted by name; they are of no namespace. */
+  readonly sequences: readonly SchemaSequence[]
 }
 
 /** Namespace of data that tools keep in a federated database, such as the schema log; it is not part of the schema. */
@@ -44,7 +54,18 @@ interface ShownIndex {
   readonly state?: string
 }
 
-export function schemaState(classes: readonly ClassRepresentation[], indexes: readonly ShownIndex[]): SchemaState {
+/** A row of SHOW SEQUENCES, or a sequence as the engine returns it. */
+export interface ShownSequence {
+  readonly name: string
+  readonly start: number | bigint | string
+  readonly step: number | bigint | string
+}
+
+export function schemaState(
+  classes: readonly ClassRepresentation[],
+  indexes: readonly ShownIndex[],
+  sequences: readonly ShownSequence[],
+): SchemaState {
   return schemaOf(
     classes
       .filter(({ className, isInternal, isDeleted }) => !isInternal && !isDeleted && !isOwn(className))
@@ -58,14 +79,20 @@ export function schemaState(classes: readonly ClassRepresentation[], indexes: re
       .map(({ name, indexedClass, isUnique, keyAttributes }) => {
         return { name, indexedClass, isUnique, keys: keyAttributes.map(({ attributeName }) => attributeName) }
       }),
+    sequences.map(({ name, start, step }) => ({ name, start: String(start), step: String(step) })),
   )
 }
 
 /** Creates a sorted schema. */
-export function schemaOf(classes: readonly SchemaClass[], indexes: readonly SchemaIndex[]): SchemaState {
+export function schemaOf(
+  classes: readonly SchemaClass[],
+  indexes: readonly SchemaIndex[],
+  sequences: readonly SchemaSequence[],
+): SchemaState {
   return {
     classes: [...classes].sort(by(({ className }) => className)),
     indexes: [...indexes].sort(by(({ name }) => name)),
+    sequences: [...sequences].sort(by(({ name }) => name)),
   }
 }
 
@@ -148,7 +175,7 @@ export function isSameSchema(one: SchemaState, other: SchemaState): boolean {
   return fingerprint(one) === fingerprint(other)
 }
 
-function fingerprint({ classes, indexes }: SchemaState): string {
+function fingerprint({ classes, indexes, sequences }: SchemaState): string {
   const ofClasses = classes.map(({ className, isReferenceable, superClass, attributes, properties }) => {
     const types = attributes
       .map((attribute) => `${attribute.attributeName}:${canonical(definitionOf(attribute))}`)
@@ -158,6 +185,7 @@ function fingerprint({ classes, indexes }: SchemaState): string {
   return JSON.stringify([
     ofClasses,
     indexes.map(({ name, indexedClass, isUnique, keys }) => [name, indexedClass, isUnique, keys]),
+    sequences.map(({ name, start, step }) => [name, start, step]),
   ])
 }
 
@@ -177,14 +205,16 @@ export function scopeOf(namespaces: readonly string[] | undefined): SchemaScope 
   return { namespaces, has: (className) => names.has(namespaceOf(className) ?? defaultNamespace) }
 }
 
-export function within({ classes, indexes }: SchemaState, { has }: SchemaScope): SchemaState {
+export function within({ classes, indexes, sequences }: SchemaState, { has, namespaces }: SchemaScope): SchemaState {
   return {
     classes: classes.filter(({ className }) => has(className)),
     indexes: indexes.filter(({ indexedClass }) => has(indexedClass)),
+    sequences: namespaces === undefined ? sequences : [],
   }
 }
 
 /** The rest of the schema, which is not changed. */
-export function outside(schema: SchemaState, { has }: SchemaScope): SchemaState {
-  return within(schema, { namespaces: undefined, has: (className) => !has(className) })
+export function outside(schema: SchemaState, { has, namespaces }: SchemaScope): SchemaState {
+  const others = within(schema, { namespaces: undefined, has: (className) => !has(className) })
+  return namespaces === undefined ? { ...others, sequences: [] } : others
 }

@@ -47,7 +47,8 @@ async function execute(context: CommandContext, part: PlanPart, options: StepOpt
   for (const { method, uri, body } of part.operation) {
     const [path = '', query] = uri.split('?')
     const [, , kind, name] = path.split('/').map(decodeURIComponent)
-    if (kind === 'index' && name !== undefined) await client.deleteIndex(name)
+    if (kind === 'query') await client.query((body as { readonly query: string }).query)
+    else if (kind === 'index' && name !== undefined) await client.deleteIndex(name)
     else if (kind === 'index') {
       const index = body as IndexRequest
       await client.startIndex(index)

@@ -7,30 +7,40 @@ import {
   type Properties,
   type SchemaClass,
   type SchemaIndex,
+  type SchemaSequence,
   type SchemaState,
 } from './schema-state.ts'
 
 /** How names are quoted: only if they are no identifiers, or always, so that keywords can be names. */
 export type Quoting = 'asNeeded' | 'always'
 
-export function schemaText({ classes, indexes }: SchemaState, quoting: Quoting): string {
+/** Sequences come first: defaults of attributes may name them. */
+export function schemaText({ classes, indexes, sequences }: SchemaState, quoting: Quoting): string {
   const ofClasses = classes.map((cls) =>
     classText(cls, quoting)
       .map((line) => `  ${line}\n`)
       .join(''),
   )
   const ofIndexes = indexes.map((index) => `${indexText(index, quoting)};\n`)
-  return `UPDATE SCHEMA {\n${ofClasses.join('\n')}};\n${ofIndexes.length === 0 ? '' : `\n${ofIndexes.join('')}`}`
+  const ofSequences = sequences.map((sequence) => `${sequenceText(sequence, quoting)};\n`)
+  const before = ofSequences.length === 0 ? '' : `${ofSequences.join('')}\n`
+  const behind = ofIndexes.length === 0 ? '' : `\n${ofIndexes.join('')}`
+  return `${before}UPDATE SCHEMA {\n${ofClasses.join('\n')}};\n${behind}`
 }
 
-/** Returns the text of each file by its name: one per namespace, and `default.do`. */
-export function schemaFiles({ classes, indexes }: SchemaState, quoting: Quoting): ReadonlyMap<string, string> {
-  const namespaces = [...new Set(classes.map(({ className }) => namespaceOf(className)))]
+/** Returns the text of each file by its name: one per namespace, and `default.do`, which has the sequences. */
+export function schemaFiles(
+  { classes, indexes, sequences }: SchemaState,
+  quoting: Quoting,
+): ReadonlyMap<string, string> {
+  const ofSequences = sequences.length === 0 ? [] : [null]
+  const namespaces = [...new Set([...ofSequences, ...classes.map(({ className }) => namespaceOf(className))])]
   return new Map(
     namespaces.map((namespace) => {
       const part = {
         classes: classes.filter(({ className }) => namespaceOf(className) === namespace),
         indexes: indexes.filter(({ indexedClass }) => namespaceOf(indexedClass) === namespace),
+        sequences: namespace === null ? sequences : [],
       }
       return [`${namespace ?? 'default'}.do`, schemaText(part, quoting)]
     }),
@@ -65,8 +75,17 @@ export function indexText({ name, indexedClass, isUnique, keys }: SchemaIndex, q
       .map((part) => pathText(part, quoting))
       .join('::'),
   )
-  const word = /^[A-Za-z_]\w*$/.test(name) ? nameText(name, quoting) : literal(name)
-  return `CREATE ${isUnique ? 'UNIQUE ' : ''}INDEX ${word} ON ${pathText(indexedClass, quoting)} (${paths.join(', ')})`
+  return `CREATE ${isUnique ? 'UNIQUE ' : ''}INDEX ${storedName(name, quoting)} ON ${pathText(indexedClass, quoting)} (${paths.join(', ')})`
+}
+
+export function sequenceText({ name, start, step }: SchemaSequence, quoting: Quoting): string {
+  const first = start === '1' ? '' : ` START ${start}`
+  return `CREATE SEQUENCE ${storedName(name, quoting)}${first}${step === '1' ? '' : ` STEP ${step}`}`
+}
+
+/** Of an index or a sequence, which may have dots and dashes. */
+export function storedName(name: string, quoting: Quoting): string {
+  return /^[A-Za-z_]\w*$/.test(name) ? nameText(name, quoting) : literal(name)
 }
 
 function pathText(path: string, quoting: Quoting): string {

@@ -49,7 +49,7 @@ async function schemaOfText(text: string): Promise<SchemaState> {
       // Nothing is asked for but the schema that is left.
     }
     const classes = (await fd.listClasses()) as unknown as readonly ClassRepresentation[]
-    return schemaState(classes, await fd.listIndexes())
+    return schemaState(classes, await fd.listIndexes(), await fd.listSequences())
   } finally {
     await fd.close()
   }

@@ -1,0 +1,42 @@
+/** CREATE, ALTER and DROP SEQUENCE. */
+import type { AlterSequenceStatement, CreateSequenceStatement, DropSequenceStatement } from '../language/ast.ts'
+import { parseIndexName } from './parse-schema.ts'
+import type { TokenCursor } from './token-cursor.ts'
+
+/** CREATE is taken: an object of a class called `Sequence` is followed by `{`, or by the rest of the class's name. */
+export function isSequenceAhead(cursor: TokenCursor): boolean {
+  return cursor.isWord('SEQUENCE') && !['{', '.', '::'].some((symbol) => cursor.isSymbol(symbol, 1))
+}
+
+/** CREATE is taken. */
+export function parseCreateSequence(cursor: TokenCursor, start: number): CreateSequenceStatement {
+  cursor.expectWord('SEQUENCE')
+  const name = parseIndexName(cursor, 'a sequence')
+  const first = cursor.takeWord('START') ? parseInteger(cursor) : undefined
+  const step = cursor.takeWord('STEP') ? parseInteger(cursor) : undefined
+  return { kind: 'createSequence', name, first, step, ...cursor.spanFrom(start) }
+}
+
+/** ALTER is taken. */
+export function parseAlterSequence(cursor: TokenCursor, start: number): AlterSequenceStatement {
+  cursor.expectWord('SEQUENCE')
+  const name = parseIndexName(cursor, 'a sequence')
+  cursor.expectWord('RESTART')
+  return { kind: 'alterSequence', name, restart: parseInteger(cursor), ...cursor.spanFrom(start) }
+}
+
+/** DROP SEQUENCE is taken. */
+export function parseDropSequence(cursor: TokenCursor, start: number): DropSequenceStatement {
+  return { kind: 'dropSequence', name: parseIndexName(cursor, 'a sequence'), ...cursor.spanFrom(start) }
+}
+
+/** With a sign, or without. */
+function parseInteger(cursor: TokenCursor): bigint {
+  const isNegative = cursor.takeSymbol('-')
+  if (!isNegative) cursor.takeSymbol('+')
+  const token = cursor.peek()
+  if (token.kind !== 'literal' || token.literal.type !== 'integer') throw cursor.unexpected(['an integer'])
+  cursor.next()
+  const magnitude = BigInt(token.literal.value)
+  return isNegative ? -magnitude : magnitude
+}

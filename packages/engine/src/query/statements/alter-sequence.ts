@@ -1,0 +1,18 @@
+/** ALTER SEQUENCE … RESTART, as part of the text's transaction: its own NEXT goes on from there, that of others once it is committed. */
+import { requireWhole } from '../bind/bind-sequence.ts'
+import type { AlterSequenceStatement } from '../language/ast.ts'
+import { noRows } from './answer.ts'
+import { noValue, type StatementKind } from './statement-kind.ts'
+
+export const alterSequence: StatementKind<AlterSequenceStatement> = {
+  effect: 'define',
+
+  async run({ name, restart }, executor) {
+    requireWhole(executor.catalog, 'define')
+    executor.catalogTransaction.restartSequence({ name: name.text, next: restart })
+    return noRows
+  },
+
+  explain: async () => noValue,
+  details: ({ name }) => ({ sequence: name.text }),
+}

@@ -1,0 +1,18 @@
+/** DROP SEQUENCE, as part of the text's transaction. */
+import { requireWhole } from '../bind/bind-sequence.ts'
+import type { DropSequenceStatement } from '../language/ast.ts'
+import { noRows } from './answer.ts'
+import { noValue, type StatementKind } from './statement-kind.ts'
+
+export const dropSequence: StatementKind<DropSequenceStatement> = {
+  effect: 'define',
+
+  async run({ name }, executor) {
+    requireWhole(executor.catalog, 'define')
+    await executor.catalogTransaction.deleteSequence({ name: name.text })
+    return noRows
+  },
+
+  explain: async () => noValue,
+  details: ({ name }) => ({ sequence: name.text }),
+}

@@ -1,0 +1,20 @@
+/** SHOW SEQUENCES: their definitions, and what each would give next. Whoever may define them may see them. */
+import { listSequences, sequenceJson } from '../../sequences/list-sequences.ts'
+import { requireWhole } from '../bind/bind-sequence.ts'
+import { textRow } from '../execute/row-chunk.ts'
+import type { ShowSequencesStatement } from '../language/ast.ts'
+import { rowsAtHand } from './answer.ts'
+import { noValue, type StatementKind } from './statement-kind.ts'
+
+export const showSequences: StatementKind<ShowSequencesStatement> = {
+  effect: 'define',
+
+  async run(_statement, executor) {
+    const { catalog, catalogTransaction } = executor
+    requireWhole(catalog, 'define')
+    const listed = await listSequences(catalog, catalogTransaction.transaction)
+    return rowsAtHand(listed.map((sequence) => textRow(sequenceJson(sequence))))
+  },
+
+  explain: async () => noValue,
+}

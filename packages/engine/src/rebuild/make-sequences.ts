@@ -1,0 +1,44 @@
+/** Makes the sequences of another federated database anew, each with the number that is next there. */
+import { runInCatalogTransaction } from '../ddl/catalog-transaction.ts'
+import type { CatalogWriter } from '../ddl/catalog-writer.ts'
+import { AshlarError } from '../errors.ts'
+import type { CreateSequence } from '../schema/commands.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
+
+/** `sequences`: as `listSequences` has them, as JSON. Throws InvalidDefinition, and what `createSequence` throws. */
+export async function makeSequences(
+  database: OpenDatabase,
+  writer: CatalogWriter,
+  sequences: readonly unknown[],
+): Promise<void> {
+  if (sequences.length === 0) return
+  const read = sequences.map(readSequence)
+  await runInCatalogTransaction(
+    database,
+    writer,
+    async (open, transaction) => {
+      const scope = open(transaction)
+      for (const { next, ...command } of read) {
+        await scope.createSequence(command)
+        scope.restartSequence({ name: command.name, next })
+      }
+    },
+    {},
+  )
+}
+
+/** `next`: undefined where the sequence has given its last number. */
+function readSequence(given: unknown): CreateSequence & { readonly next: bigint | undefined } {
+  const { name, start, step, next } = given as Readonly<Record<string, unknown>>
+  if (typeof name !== 'string') throw malformed('A sequence has no name.')
+  const whole = (field: string, digits: unknown): bigint => {
+    if (typeof digits === 'string' && /^-?\d{1,19}$/.test(digits)) return BigInt(digits)
+    throw malformed(`Sequence ${name.slice(0, 60)}: ${field} is no integer of 64 bits, as decimal digits in a text.`)
+  }
+  const following = next === null ? undefined : whole('next', next)
+  return { name, start: whole('start', start), step: whole('step', step), next: following }
+}
+
+function malformed(message: string): AshlarError {
+  return new AshlarError('InvalidDefinition', message)
+}

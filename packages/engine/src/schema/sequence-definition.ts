@@ -1,0 +1,67 @@
+/** Sequences: the rules of their definition (contract 6.3). */
+import { AshlarError } from '../errors.ts'
+import type { Catalog } from './catalog.ts'
+import type { CatalogState, SequenceDefinition, SequenceNumber } from './class-definition.ts'
+import { commandError, truncateForMessage } from './command-error.ts'
+import type { CreateSequence } from './commands.ts'
+import { checkSequenceName, didYouMean, listOfNames } from './names.ts'
+
+/** Attributes that a refusal names. */
+const usersNamedMax = 10
+
+/** The numbers of a sequence are integers of 64 bits. */
+export const sequenceMin = -(2n ** 63n)
+export const sequenceMax = 2n ** 63n - 1n
+
+/** The definition, and the catalog state that has it. Throws InvalidName, InvalidDefinition, SequenceExists. */
+export function defineSequence(
+  catalog: Catalog,
+  { name, start, step }: CreateSequence,
+): { definition: SequenceDefinition; state: CatalogState } {
+  checkSequenceName(name)
+  checkNumber(name, 'START', start)
+  checkNumber(name, 'STEP', step)
+  if (step === 0n) throw commandError('InvalidDefinition', `Sequence ${name}: STEP is not 0.`, ['step'])
+  if (catalog.sequenceByName(name) !== undefined) {
+    throw commandError('SequenceExists', `There is a sequence '${name}' already.`, ['name'])
+  }
+  const { state } = catalog
+  const number = (state.counters.sequence ?? 1) as SequenceNumber
+  const definition: SequenceDefinition = { number, name, start: String(start), step: String(step) }
+  const counters = { ...state.counters, sequence: number + 1 }
+  return { definition, state: { ...state, counters, sequences: [...state.sequences, definition] } }
+}
+
+/** Throws InvalidDefinition. */
+export function checkNumber(name: string, word: 'START' | 'STEP' | 'RESTART', value: bigint): void {
+  if (value >= sequenceMin && value <= sequenceMax) return
+  const message = `Sequence ${name}: ${word} is an integer of 64 bits, from ${sequenceMin} to ${sequenceMax}, not ${value}.`
+  throw commandError('InvalidDefinition', message, [word.toLowerCase()])
+}
+
+/** Throws SequenceNotFound. */
+export function sequenceNamed({ state, sequenceByName }: Catalog, name: string): SequenceDefinition {
+  const sequence = sequenceByName(name)
+  if (sequence !== undefined) return sequence
+  const known = state.sequences.map((one) => one.name)
+  throw new AshlarError(
+    'SequenceNotFound',
+    `There is no sequence '${truncateForMessage(name)}'.${didYouMean(name, known)}`,
+  )
+}
+
+/** Throws SequenceInUse while a default names it. */
+export function withoutSequence(state: CatalogState, { number, name }: SequenceDefinition): CatalogState {
+  const users = state.classes
+    .filter(({ isDeleted }) => !isDeleted)
+    .flatMap((cls) => {
+      const drawing = cls.attributes.filter(({ sequences = [] }) => sequences.includes(number))
+      return drawing.map((attribute) => `${cls.name}.${attribute.name}`)
+    })
+  if (users.length === 0) {
+    return { ...state, sequences: state.sequences.filter((sequence) => sequence.number !== number) }
+  }
+  const named = users.slice(0, usersNamedMax)
+  if (users.length > usersNamedMax) named.push(`${users.length - usersNamedMax} more`)
+  throw new AshlarError('SequenceInUse', `Sequence ${name} is named by the defaults of ${listOfNames(named)}.`)
+}

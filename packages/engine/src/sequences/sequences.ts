@@ -1,0 +1,163 @@
+/** Draws numbers of sequences: by small commits of their own, outside of the transactions that ask for them (contract 6.3). */
+import { catalogVersionKey } from '../bytes/key-space.ts'
+import type { CatalogCache } from '../catalog/catalog-cache.ts'
+import { decodeNextNumber, encodeNextNumber, nextNumberKey } from '../catalog/next-number.ts'
+import { AshlarError, withoutEffect } from '../errors.ts'
+import type { EngineLimits } from '../limits.ts'
+import type { SequenceDefinition } from '../schema/class-definition.ts'
+import { sequenceMax, sequenceMin, sequenceNamed } from '../schema/sequence-definition.ts'
+import { ReadSkew } from '../store/read-skew.ts'
+import type { Bytes, Store } from '../store/store.ts'
+import { transact } from '../transaction/transact.ts'
+import type { Transaction } from '../transaction/transaction.ts'
+
+interface Asked {
+  readonly count: number
+  readonly resolve: (numbers: readonly bigint[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** What each is given, in the order in which they asked; an error where the sequence has fewer numbers left. */
+type Given = readonly bigint[] | AshlarError
+
+/**
+ * A number is beyond any that was replied before it was asked for, by whatever process: it is taken by a commit that begins
+ * after that, and that requires the entry of the sequence as the last commit has left it. So no process may keep numbers for
+ * later callers. All who ask while a commit is under way are given theirs by the next one.
+ */
+export class Sequences {
+  private readonly store: Store
+  private readonly catalogs: Pick<CatalogCache, 'at' | 'latest'>
+  private readonly limits: Pick<EngineLimits, 'transactionAttemptsMax'>
+  /** By name: those who are given their numbers by the next commit. An entry is there as long as somebody is served. */
+  private readonly waiting = new Map<string, Asked[]>()
+
+  constructor(
+    store: Store,
+    catalogs: Pick<CatalogCache, 'at' | 'latest'>,
+    limits: Pick<EngineLimits, 'transactionAttemptsMax'>,
+  ) {
+    this.store = store
+    this.catalogs = catalogs
+    this.limits = limits
+  }
+
+  /** So many numbers, in their order. Nobody else is ever given one of them. Throws SequenceNotFound, SequenceExhausted, TransactionContention. */
+  next(name: string, count = 1): Promise<readonly bigint[]> {
+    return new Promise((resolve, reject) => {
+      const asked = { count, resolve, reject }
+      const others = this.waiting.get(name)
+      if (others !== undefined) {
+        others.push(asked)
+        return
+      }
+      const all = [asked]
+      this.waiting.set(name, all)
+      // Those who ask in the same turn of the event loop share the first commit.
+      queueMicrotask(() => void this.serve(name, all))
+    })
+  }
+
+  /** Until nobody waits. What fails is told to those whom it concerns, and to nobody else. */
+  private async serve(name: string, waiting: Asked[]): Promise<void> {
+    while (waiting.length > 0) {
+      const served = waiting.splice(0)
+      try {
+        const given = await this.draw(name, served)
+        for (const [i, { resolve, reject }] of served.entries()) {
+          const numbers = given[i] as Given
+          if (numbers instanceof AshlarError) reject(numbers)
+          else resolve(numbers)
+        }
+      } catch (error) {
+        // Numbers that may or may not have been taken are never used: nothing is lost but them.
+        for (const { reject } of served) reject(withoutEffect(error))
+      }
+    }
+    this.waiting.delete(name)
+  }
+
+  private draw(name: string, asked: readonly Asked[]): Promise<readonly Given[]> {
+    const { store, catalogs, limits } = this
+    const known = catalogs.latest?.sequenceByName(name)
+    const isRemote = !store.capabilities.hasSynchronousReads
+    return transact(store, limits.transactionAttemptsMax, (transaction) => this.take(name, asked, transaction), {
+      isReservation: true,
+      prefetchKeys: isRemote && known !== undefined ? [catalogVersionKey, nextNumberKey(known.number)] : undefined,
+    })
+  }
+
+  private async take(name: string, asked: readonly Asked[], transaction: Transaction): Promise<readonly Given[]> {
+    const catalog = await this.catalogs.at(transaction.snapshot)
+    transaction.requireRevision(catalogVersionKey, catalog.version)
+    const sequence = sequenceNamed(catalog, name)
+    const { changeLog = 0 } = catalog.state.counters
+    transaction.logEpoch = this.store.capabilities.canAppend ? changeLog : 0
+    const key = nextNumberKey(sequence.number)
+    const stored = await transaction.readOne(key)
+    const { given, next } = taken(sequence, stored, asked)
+    transaction.requireAsRead(key, stored)
+    if (next !== undefined) transaction.put(key, next, stored)
+    return given
+  }
+}
+
+/** What is given to those who ask, and the entry of the sequence afterwards; undefined where it stays as it is. */
+function taken(
+  sequence: SequenceDefinition,
+  stored: Bytes | undefined,
+  asked: readonly Pick<Asked, 'count'>[],
+): { readonly given: readonly Given[]; readonly next: Bytes | undefined } {
+  if (stored === undefined) throw new ReadSkew(`sequence ${sequence.name} has no entry for its next number`)
+  const drawn = new NumbersLeft(sequence, stored)
+  const given = asked.map(({ count }) => drawn.take(count))
+  return { given, next: drawn.isTouched ? drawn.entry : undefined }
+}
+
+/** The numbers of a sequence from its next one on. */
+export class NumbersLeft {
+  private readonly name: string
+  private readonly step: bigint
+  /** Undefined once there is none. */
+  private next: bigint | undefined
+  isTouched = false
+
+  /** `stored`: the entry of the sequence. */
+  constructor({ name, step }: SequenceDefinition, stored: Bytes) {
+    this.name = name
+    this.step = BigInt(step)
+    this.next = decodeNextNumber(stored)
+  }
+
+  /** All of them, or none where there are fewer left. */
+  take(count: number): Given {
+    const { next, step } = this
+    if (count === 0) return []
+    if (next === undefined || !isNumber(next + step * BigInt(count - 1))) return this.exhausted(count)
+    const numbers: bigint[] = []
+    for (let number = next; numbers.length < count; number += step) numbers.push(number)
+    const following = next + step * BigInt(count)
+    this.next = isNumber(following) ? following : undefined
+    this.isTouched = true
+    return numbers
+  }
+
+  /** What is to be stored. */
+  get entry(): Buffer {
+    return encodeNextNumber(this.next)
+  }
+
+  private exhausted(count: number): AshlarError {
+    const { name, step } = this
+    const end = step > 0n ? sequenceMax : sequenceMin
+    const wanted = count === 1 ? 'no more numbers' : `fewer than ${count} numbers left`
+    return new AshlarError(
+      'SequenceExhausted',
+      `Sequence ${name} has ${wanted}: its STEP ${step} leads beyond ${end}. ALTER SEQUENCE ${name} RESTART n has it begin anew.`,
+    )
+  }
+}
+
+function isNumber(value: bigint): boolean {
+  return value >= sequenceMin && value <= sequenceMax
+}

@@ -1,0 +1,26 @@
+/** What a sequence must have beside its definition: the entry of its next number, and the reverse. */
+import { catalogPart } from '../bytes/key-layout.ts'
+import { keySpace } from '../bytes/key-space.ts'
+import { numberOfCatalogKey } from '../catalog/catalog-keys.ts'
+import { decodeNextNumber, nextNumberKey } from '../catalog/next-number.ts'
+import { decodeSequence } from '../schema/catalog-codec.ts'
+import type { SequenceNumber } from '../schema/class-definition.ts'
+import type { Bytes } from '../store/store.ts'
+import { mustExist, type Probe, type VerifyContext } from './probe.ts'
+
+/** Of the spaces before that of objects: they ask nothing, but for the definition of a sequence. */
+export function probeDefinition(_context: VerifyContext, key: Bytes, value: Bytes): Probe[] {
+  if (key[0] !== keySpace.catalog || key[1] !== catalogPart.sequence) return []
+  const { name } = decodeSequence(value)
+  const number = numberOfCatalogKey(key) as SequenceNumber
+  return [mustExist(nextNumberKey(number), `Sequence ${name} has no entry for its next number.`)]
+}
+
+/** Of an entry that holds a next number. */
+export function probeNextNumber({ catalog, problems }: VerifyContext, key: Bytes, value: Bytes): Probe[] {
+  const number = Buffer.from(key).readUInt32BE(1)
+  decodeNextNumber(value)
+  const isKnown = catalog.state.sequences.some((sequence) => sequence.number === number)
+  if (!isKnown) problems.push(`an entry holds the next number of sequence number ${number}, which does not exist`)
+  return []
+}
