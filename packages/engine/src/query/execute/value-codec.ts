@@ -3,6 +3,7 @@ import type { ByteWriter } from '../../bytes/byte-writer.ts'
 import { assert, unreachable } from '../../errors.ts'
 import type { ClassFormat } from '../../records/class-format.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
+import { Decimal } from '../../types/decimal-number.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { BoundAssignment } from '../bind/bound.ts'
 import { NewObject } from '../evaluate/new-object.ts'
@@ -27,6 +28,7 @@ const tags = {
   objectByKey: 12,
   newObject: 13,
   valuesView: 14,
+  decimal: 15,
 } as const
 
 /** Up to here a loop over the characters of a text beats a call into the runtime. */
@@ -108,6 +110,8 @@ export class ValueCodec {
       }
       case tags.valuesView:
         return new ValuesView(this.read(from) as readonly unknown[])
+      case tags.decimal:
+        return new Decimal(this.read(from) as bigint, this.read(from) as number)
       default:
         return unreachable(`no value begins with ${tag}`)
     }
@@ -121,6 +125,10 @@ export class ValueCodec {
     } else if (value instanceof ValuesView) {
       to.writeByte(tags.valuesView)
       this.write(value.values, to)
+    } else if (value instanceof Decimal) {
+      to.writeByte(tags.decimal)
+      this.write(value.units, to)
+      writeNumber(value.scale, to)
     } else if (value instanceof ObjectView) this.writeView(value, to)
     else if (value instanceof NewObject) {
       to.writeByte(tags.newObject)

@@ -1,7 +1,12 @@
 /** CAST: a value as one of another type (docs/query-language.md, Operators). A text that is no such value gives null. */
+
+import { decimalSpec } from '../../types/decimal.ts'
+import { compareDecimals, type Decimal } from '../../types/decimal-number.ts'
+import { wrongForm } from '../../types/definition-fields.ts'
 import { ValueError } from '../../types/logical-type.ts'
 import type { TypeExpression } from '../language/ast.ts'
 import { valueOfText } from '../values/coerce.ts'
+import { castToDigits } from '../values/scalars/decimals.ts'
 import type { Convert } from '../values/scalars/scalar-kind.ts'
 import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
 import type { TextFormats } from '../values/text-format.ts'
@@ -27,7 +32,22 @@ export function castTarget(type: TypeExpression): ScalarType | undefined {
   const storage = type.settings.find(({ name }) => name.toLowerCase() === 'storage')?.value
   const isSingle =
     storage === undefined ? word === 'float' : typeof storage === 'object' && storage.name.toLowerCase() === 'b32'
+  if (kind === 'decimal' && type.settings.length > 0) return { kind, digits: digitsOf(type) }
   return kind === 'real' && isSingle ? { kind, isSingle: true } : { kind }
+}
+
+/** Of a decimal with settings; without any, CAST keeps all digits of a value. Throws ValueError. */
+function digitsOf({ settings }: TypeExpression): NonNullable<ScalarType['digits']> {
+  const definition: Record<string, number | bigint> = {}
+  for (const { name, value } of settings) {
+    const field = name.toLowerCase()
+    if (field !== 'precision' && field !== 'scale') {
+      throw new ValueError('InvalidDefinition', `a Decimal has no setting '${name}'; it has Precision, Scale`)
+    }
+    if (typeof value !== 'number') throw new ValueError('InvalidDefinition', wrongForm(field, value.name))
+    definition[field] = value
+  }
+  return decimalSpec(definition)
 }
 
 /** Types as CAST takes them, for near names. */
@@ -36,7 +56,9 @@ export const castTypes: readonly string[] = [...kindOfWord.keys()].map((word) =>
 /** Undefined where there is no way from one to the other. */
 export function castFor(from: ValueType, to: ScalarType, formats: TextFormats): Convert | undefined {
   const convert = conversion(from, to, formats)
-  return convert && to.isSingle === true ? (value) => single(convert(value)) : convert
+  if (convert === undefined) return undefined
+  if (to.digits !== undefined) return decimalConversion(from, to.digits, convert)
+  return to.isSingle === true ? (value) => single(convert(value)) : convert
 }
 
 function conversion(from: ValueType, to: ScalarType, formats: TextFormats): Convert | undefined {
@@ -47,6 +69,17 @@ function conversion(from: ValueType, to: ScalarType, formats: TextFormats): Conv
   if (from.kind === to.kind) return (value) => value
   if (to.kind === 'string') return toText(from)
   return isText(from) ? (value) => fromText(value as string, to, formats) : undefined
+}
+
+/** Digits behind the point that are too many are cut, as they are where an attribute changes its type; a text with such digits is no such value. */
+function decimalConversion(from: ValueType, digits: NonNullable<ScalarType['digits']>, convert: Convert): Convert {
+  const fit = castToDigits(digits)
+  if (!isText(from)) return (value) => fit(convert(value))
+  return (value) => {
+    const given = convert(value) as Decimal | null
+    const fitted = fit(given) as Decimal | null
+    return given === null || fitted === null || compareDecimals(given, fitted) !== 0 ? null : fitted
+  }
 }
 
 function single(value: unknown): unknown {
