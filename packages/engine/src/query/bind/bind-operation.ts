@@ -13,7 +13,6 @@ import {
   decimalType,
   integerType,
   isMany,
-  isNumeric,
   isReference,
   isScalar,
   isText,
@@ -24,7 +23,7 @@ import { calculateBits, type Whole } from '../values/whole-number.ts'
 import { bindPredicate, tryBind } from './bind-path.ts'
 import { listOf } from './bind-value.ts'
 import { type Bound, isConstant } from './bound.ts'
-import { coerced } from './coercion.ts'
+import { coerced, isWrittenNumber } from './coercion.ts'
 import type { Binder, Scope } from './scope.ts'
 
 export function bindOperation(expression: OperationExpression, scope: Scope, binder: Binder): Bound {
@@ -398,7 +397,7 @@ function arithmetic(
 
 /** Beside a decimal, numbers and texts that are known before the rows are decimals. */
 function besideDecimal(left: Bound, right: Bound, binder: Binder): [Bound, Bound] {
-  const isTaken = (value: Bound): boolean => isConstant(value) && (isNumeric(value.type) || isText(value.type))
+  const isTaken = (value: Bound): boolean => isWrittenNumber(value) || (isText(value.type) && isConstant(value))
   if (left.type.kind === 'decimal' && isTaken(right)) return [left, coerced(right, decimalType, binder)]
   if (right.type.kind === 'decimal' && isTaken(left)) return [coerced(left, decimalType, binder), right]
   return [left, right]

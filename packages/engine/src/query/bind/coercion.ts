@@ -50,12 +50,28 @@ export function alikeValues(values: readonly Bound[], binder: Binder): Bound[] {
   })
 }
 
-/** A real that differs from row to row makes all of them real. */
+/** A real that an attribute or a function gives makes all of them real. */
 function besideDecimals(values: readonly Bound[], binder: Binder): Bound[] {
-  if (values.some((value) => value.type.kind === 'real' && !isConstant(value))) return [...values]
-  return values.map((value) =>
-    isNumeric(value.type) && isConstant(value) ? coerced(value, decimalType, binder) : value,
-  )
+  if (values.some((value) => value.type.kind === 'real' && !isWrittenNumber(value))) return [...values]
+  return values.map((value) => (isWrittenNumber(value) ? coerced(value, decimalType, binder) : value))
+}
+
+/** A literal, a parameter, or what is calculated of them: beside a decimal it is one. */
+export function isWrittenNumber(bound: Bound): boolean {
+  if (!isNumeric(bound.type)) return false
+  switch (bound.kind) {
+    case 'constant':
+    case 'variable':
+      return true
+    case 'convert':
+      return isWritten(bound.operand.type)
+    case 'unary':
+      return isWrittenNumber(bound.operand)
+    case 'arithmetic':
+      return isWrittenNumber(bound.left) && isWrittenNumber(bound.right)
+    default:
+      return false
+  }
 }
 
 interface Subject {
@@ -110,7 +126,7 @@ function writtenDecimal({ bound, binder, what }: Subject): Bound | undefined {
       return calculate && { ...bound, operand, calculate, type: decimalType }
     }
     case 'arithmetic': {
-      if (bound.type.kind !== 'real' || !isConstant(bound)) return undefined
+      if (bound.type.kind !== 'real' || !isWrittenNumber(bound)) return undefined
       const [left, right] = [coerced(bound.left, decimalType, binder), coerced(bound.right, decimalType, binder)]
       const found = arithmeticFor(bound.operator, left.type, right.type)
       return found?.type.kind === 'decimal' ? { ...bound, left, right, ...found } : undefined
