@@ -2,9 +2,9 @@
 import { formatForMessage, ValueError } from './logical-type.ts'
 
 /** Of the units, zeros before the first digit not counted. */
-export const digitsMax = 76
+const digitsMax = 76
 /** Digits behind the point: those of a product of two values that each have 76, which a quotient may have too. */
-export const scaleMax = 2 * digitsMax
+const scaleMax = 2 * digitsMax
 /** Significant digits of a quotient. */
 const quotientDigits = 38
 
