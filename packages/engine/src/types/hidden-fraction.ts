@@ -2,7 +2,7 @@
  * Numbers of a JSON text that are not whole, and that a double does not hold: 1e-400 would be 0, and 0.1000000000000000000001 would be
  * 0.1. They come as symbols, whose description is the number as it was written, so that nothing takes one for a value of another kind.
  */
-import { parseDecimal, plainText, zerosAtEnd } from './decimal-number.ts'
+import { type Decimal, parseDecimal, plainText, zerosAtEnd } from './decimal-number.ts'
 
 export function withHiddenFraction(digits: string): symbol {
   return Symbol(digits)
@@ -28,6 +28,11 @@ export function exactNumberOf(digits: string): number | bigint | symbol {
   if (shown === digits || !Number.isFinite(value) || significant(shown) === significant(digits)) return value
   if (hasFraction(digits) || Math.abs(value) >= integersEnd) return withHiddenFraction(digits)
   return BigInt(plainText(parseDecimal(digits)))
+}
+
+/** A decimal as a number of a JSON text would come, for codecs of any type of numbers. */
+export function decimalAsGiven(value: Decimal): bigint | symbol {
+  return value.isWhole ? BigInt(plainText(value)) : withHiddenFraction(String(value))
 }
 
 /** The digits of the number without zeros around them, and where they stand; equal for equal numbers. */

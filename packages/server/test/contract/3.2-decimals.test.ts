@@ -177,3 +177,20 @@ rule('3.2.23', 'CAST and changes of type', async () => {
   expect((await change(price)).status).toBe(201)
   expect(await query('FROM Changing WHERE price = 12 RETURN price')).toEqual([{ price: '12.00' }])
 })
+
+rule('3.2.20', 'in bulk loads, transactions and exports', async () => {
+  await types.fd.define(classOf('Loaded', { name: 'string', amount: decimal(38, 18) }))
+  await types.fd.index('byLoaded', 'Loaded', true, 'amount')
+  const digits = '12345678901234567890.123456789012345678'
+  const lines = [digits, '"2.50"', '2.5', '1e-19'].map((amount, i) => {
+    return `{"class":"Loaded","attributes":{"name":"${i}","amount":${amount}}}`
+  })
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const loaded = await types.server.send('POST', types.fd.at('/v1/object'), { raw: lines.join('\n'), headers })
+  for (const type of ['UniqueViolation', 'ValueNotAllowed']) expect(loaded.text).toContain(type)
+  const step = `{"method":"post","uri":"/v1/object","body":${lines[0]?.replace('"0"', '"4"').replace(digits, `-${digits}`)}}`
+  const batch = await types.server.send('POST', types.fd.at('/v1/transaction'), { raw: `[${step}]` })
+  expect([200, 201], batch.text).toContain(batch.status)
+  const exported = await types.server.get(`${types.fd.at('/v1/export')}&class=Loaded&format=csv&columns=name,amount`)
+  expect(exported.text).toBe(`name,amount\n0,${digits}\n1,2.500000000000000000\n4,-${digits}\n`)
+})
