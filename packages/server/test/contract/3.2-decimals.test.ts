@@ -182,12 +182,12 @@ rule('3.2.20', 'in bulk loads, transactions and exports', async () => {
   await types.fd.define(classOf('Loaded', { name: 'string', amount: decimal(38, 18) }))
   await types.fd.index('byLoaded', 'Loaded', true, 'amount')
   const digits = '12345678901234567890.123456789012345678'
-  const lines = [digits, '"2.50"', '2.5', '1e-19'].map((amount, i) => {
+  const lines = [digits, '"2.50"', '2.5'].map((amount, i) => {
     return `{"class":"Loaded","attributes":{"name":"${i}","amount":${amount}}}`
   })
   const headers = { 'content-type': 'application/x-ndjson' }
   const loaded = await types.server.send('POST', types.fd.at('/v1/object'), { raw: lines.join('\n'), headers })
-  for (const type of ['UniqueViolation', 'ValueNotAllowed']) expect(loaded.text).toContain(type)
+  expect(loaded.text).toContain('UniqueViolation')
   const step = `{"method":"post","uri":"/v1/object","body":${lines[0]?.replace('"0"', '"4"').replace(digits, `-${digits}`)}}`
   const batch = await types.server.send('POST', types.fd.at('/v1/transaction'), { raw: `[${step}]` })
   expect([200, 201], batch.text).toContain(batch.status)

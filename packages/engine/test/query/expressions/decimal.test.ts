@@ -1,6 +1,7 @@
 /** Decimals in expressions: exact beside integers, literals and parameters, and reals beside reals (DO, section 4; contract 3.2.21). */
 import { describe, expect } from 'vitest'
 import { withHiddenFraction } from '../../../src/types/hidden-fraction.ts'
+import { rowTexts } from '../../row-texts.ts'
 import { queryTest } from '../query-database.ts'
 import { expectRefusals, expectValues, expectValuesOf } from './expect-expressions.ts'
 
@@ -169,6 +170,16 @@ describe('decimals', () => {
       'CAST(1 AS Decimal{Storage: B8})': [11, /a Decimal has no setting 'Storage'; it has Precision, Scale/],
       'CAST(true AS Decimal)': [1, /a boolean cannot be cast to decimal/],
     })
+  })
+
+  queryTest('leave parameters that stand beside none as they were given', [], async (db) => {
+    const { chunks } = await db.fd.query({
+      text: 'SHOW PARAMETERS',
+      parameters: { exact: withHiddenFraction(digits) },
+      indexUri: String,
+    })
+    expect((await rowTexts({ chunks })).join()).toBe(`{"name":"exact","value":${digits}}`)
+    await expectValues(db, { '$exact + 1': 1 + Number(digits), '$exact * 1.0 = $exact': true }, parameters)
   })
 
   queryTest('are stored exactly, or refused', [goods, three], async (db) => {

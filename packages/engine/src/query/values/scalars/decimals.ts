@@ -43,7 +43,8 @@ export const decimal: ScalarDefinition = {
   },
   castTo: { integer: toWhole, real: Number },
   toJson: String,
-  writeJson: (json, value) => json.ascii(`"${value}"`),
+  // A parameter is shown as it was given.
+  writeJson: (json, value, { isWritten: isNumber }) => json.ascii(isNumber === true ? String(value) : `"${value}"`),
   writeKey: (value, writer) => {
     const { units, scale } = exact(value)
     writer.decimal(units, scale)
