@@ -34,13 +34,16 @@ export interface AccessGrant {
 export interface AttributeDefinition {
   readonly attributeName: string
   /**
-   * boolean, character, integer, real, string, guid, date, time, datetime, interval, reference, object, list, set or
-   * map, in any case. Also accepted: instant for a datetime with the storage datetimeoffset, and float for a real.
+   * boolean, character, integer, real, decimal, string, guid, date, time, datetime, interval, reference, object, list,
+   * set or map, in any case. Also accepted: instant for a datetime with the storage datetimeoffset, and float for a
+   * real.
    */
   readonly logicalType: string
   readonly encoding?: string
   readonly storage?: string
   readonly fixedLength?: number | string
+  readonly precision?: number | string
+  readonly scale?: number | string
   readonly referencedClass?: string
   readonly inverseAttribute?: string
   readonly edgeClass?: string
@@ -653,13 +656,16 @@ export interface TransactionResult {
 /** A type without an attribute name. */
 export interface TypeDefinition {
   /**
-   * boolean, character, integer, real, string, guid, date, time, datetime, interval, reference, object, list, set or
-   * map, in any case. Also accepted: instant for a datetime with the storage datetimeoffset, and float for a real.
+   * boolean, character, integer, real, decimal, string, guid, date, time, datetime, interval, reference, object, list,
+   * set or map, in any case. Also accepted: instant for a datetime with the storage datetimeoffset, and float for a
+   * real.
    */
   readonly logicalType: string
   readonly encoding?: string
   readonly storage?: string
   readonly fixedLength?: number | string
+  readonly precision?: number | string
+  readonly scale?: number | string
   readonly referencedClass?: string
   readonly inverseAttribute?: string
   readonly edgeClass?: string

@@ -1,4 +1,5 @@
 /** Reads the values of index key parts back, as `KeyWriter` has written them. `at`: behind the marker byte. */
+import { decimalExponentBias, decimalSigns } from './key-writer.ts'
 import { readUint32 } from './read-number.ts'
 import { shortText } from './short-texts.ts'
 
@@ -35,6 +36,18 @@ export function readKeyReal(key: Uint8Array, at: number): number {
     scratch.setUint8(i, isNegative ? ~(key[at + i] as number) & 0xff : (key[at + i] as number))
   if (!isNegative) scratch.setUint8(0, (key[at] as number) ^ 0x80)
   return scratch.getFloat64(0)
+}
+
+/** Without zeros at its end behind the point. */
+export function readKeyDecimal(key: Uint8Array, at: number): { readonly units: bigint; readonly scale: number } {
+  if (key[at] === decimalSigns.zero) return { units: 0n, scale: 0 }
+  const flip = key[at] === decimalSigns.negative ? 0xff : 0
+  const exponent = ((key[at + 1] as number) ^ flip) - decimalExponentBias
+  let digits = ''
+  for (let i = at + 2; key[i] !== flip; i++) digits += String(((key[i] as number) ^ flip) - 1).padStart(2, '0')
+  if (digits.endsWith('0')) digits = digits.slice(0, -1)
+  const units = BigInt(digits.padEnd(exponent, '0'))
+  return { units: flip === 0 ? units : -units, scale: Math.max(digits.length - exponent, 0) }
 }
 
 export function readKeyTicks(key: Uint8Array, at: number): number {

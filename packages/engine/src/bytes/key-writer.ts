@@ -13,8 +13,13 @@ const asciiMax = 0x7f
 /** Up to here a loop beats a call into the runtime. */
 const shortCharacters = 64
 
+/** What a decimal begins with. */
+export const decimalSigns = { negative: 1, zero: 2, positive: 3 } as const
+/** Added to the exponents of decimals, none of which is less than its negative. */
+export const decimalExponentBias = 160
+
 /** How the value of a part is laid out after its marker; each is what one kind of method of `KeyWriter` writes. */
-export type KeyForm = 'oneByte' | 'integer' | 'eightBytes' | 'sixteenBytes' | 'text'
+export type KeyForm = 'oneByte' | 'integer' | 'eightBytes' | 'sixteenBytes' | 'decimal' | 'text'
 
 /** What a part begins with before all values, and what it would begin with between them and the nulls. */
 export const beforeKeyValues = Buffer.from([valueMarker])
@@ -37,11 +42,23 @@ export function readKeyPart(
       return { end: start + 8, isTruncated: false }
     case 'sixteenBytes':
       return { end: start + 16, isTruncated: false }
+    case 'decimal':
+      return { end: decimalEnd(key, start), isTruncated: false }
     case 'text': {
       const end = textEnd(key, start)
       return { end, isTruncated: key[end - 1] === cutEnd }
     }
   }
+}
+
+/** After the byte that ends its digits; zero has none. */
+function decimalEnd(key: Uint8Array, start: number): number {
+  if (key[start] === decimalSigns.zero) return start + 1
+  const end = key[start] === decimalSigns.negative ? 0xff : 0
+  // Behind the sign and the exponent, which may be any byte.
+  let at = start + 2
+  while (key[at] !== end) at++
+  return at + 1
 }
 
 /** After the two bytes that end a text. */
@@ -117,6 +134,28 @@ export class KeyWriter {
     bytes.writeDoubleBE(value === 0 ? 0 : value, at)
     if (value < 0) for (let i = at; i < at + 8; i++) bytes[i] = ~(bytes[i] as number) & 0xff
     else bytes[at] = (bytes[at] as number) ^ 0x80
+  }
+
+  /**
+   * `units` times 10 to the power of −`scale`, which has at most 76 digits, and 152 behind the point: its sign, its exponent, then two digits in
+   * each byte, without zeros at the end, and what ends them.
+   */
+  decimal(units: bigint, scale: number): void {
+    const { to } = this
+    to.writeByte(valueMarker)
+    if (units === 0n) {
+      to.writeByte(decimalSigns.zero)
+      return
+    }
+    const isNegative = units < 0n
+    const written = String(isNegative ? -units : units)
+    const digits = written.replace(/0+$/, '')
+    const flip = isNegative ? 0xff : 0
+    to.writeByte(isNegative ? decimalSigns.negative : decimalSigns.positive)
+    to.writeByte((written.length - scale + decimalExponentBias) ^ flip)
+    // No pair is 0, which ends them.
+    for (let i = 0; i < digits.length; i += 2) to.writeByte((Number(digits.slice(i, i + 2).padEnd(2, '0')) + 1) ^ flip)
+    to.writeByte(flip)
   }
 
   /** A count (of days, of ticks) of either sign, up to 2^53. */

@@ -93,7 +93,7 @@ function placeOf(spec: CollectionSpec): string {
 
 /** The bytes of a key are the same before and after: an index needs no other entries. */
 export function keepsKeys(from: TypeSpec, to: TypeSpec): boolean {
-  const alike = ['integer', 'real', 'string', 'character', 'reference']
+  const alike = ['integer', 'real', 'decimal', 'string', 'character', 'reference']
   return from.logicalType === to.logicalType && alike.includes(from.logicalType)
 }
 

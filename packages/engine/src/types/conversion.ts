@@ -4,9 +4,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { unreachable } from '../errors.ts'
 import { ticksPerDay, ticksPerSecond } from './calendar.ts'
 import { isWithinYears, type OffsetDateTime } from './datetime.ts'
+import { type AnyNumber, compareDecimals, type Decimal, powerOfTen, toDecimal, withScale } from './decimal-number.ts'
 import { codecFor } from './index.ts'
 import { type Codec, type CodecContext, ValueError } from './logical-type.ts'
-import type { ListSpec, ScalarSpec, TypeSpec } from './type-spec.ts'
+import { real } from './real.ts'
+import type { DecimalSpec, IntegerSpec, ListSpec, RealSpec, ScalarSpec, TypeSpec } from './type-spec.ts'
 
 export interface Conversion {
   /** Never null given; null where that is what becomes of it. */
@@ -102,9 +104,13 @@ function stepFor(from: ScalarSpec, to: ScalarSpec, rules: ConversionRules): Step
     case 'boolean':
       return isNumber(from) ? toBoolean(rules) : same(from, to)
     case 'integer':
+      if (from.logicalType === 'decimal') return decimalToInteger(codec)
       return isNumber(from) || from.logicalType === 'boolean' ? toInteger(codec) : undefined
     case 'real':
+      if (from.logicalType === 'decimal') return decimalToReal(to)
       return isNumber(from) || from.logicalType === 'boolean' ? toReal(to.storage === 'b32') : undefined
+    case 'decimal':
+      return isNumber(from) || from.logicalType === 'decimal' ? toDecimalOf(from, to) : undefined
     case 'date':
     case 'time':
     case 'datetime':
@@ -201,6 +207,37 @@ function toReal(isSingle: boolean): Step {
   }
 }
 
+/** As the number that a reply would show. Digits behind the point that are too many are cut. */
+function toDecimalOf(from: ScalarSpec, { precision, scale }: DecimalSpec): Step {
+  const shown = codecFor(from, noContext)
+  const end = powerOfTen(precision)
+  return (value) => {
+    const given = toDecimal((from.logicalType === 'real' ? shown.toJson(value) : value) as AnyNumber)
+    const cut = given && withScale(given, scale)
+    if (given === undefined || cut === undefined || cut.units >= end || cut.units <= -end) return undefined
+    return { value: cut, isExact: withScale(cut, given.scale)?.units === given.units }
+  }
+}
+
+/** Fractions are cut off. */
+function decimalToInteger(codec: Codec): Step {
+  return (value) => {
+    const { units, scale } = value as Decimal
+    const result = parsed(codec, units / powerOfTen(scale))
+    return result && { ...result, isExact: (value as Decimal).isWhole }
+  }
+}
+
+/** The nearest real, which is exact where a reply would show it as the same number. */
+function decimalToReal(to: RealSpec): Step {
+  const codec = real.codec(to, noContext)
+  return (value) => {
+    const result = codec.parse(String(value))
+    const shown = toDecimal(codec.toJson(result) as number)
+    return { value: result, isExact: shown !== undefined && compareDecimals(shown, value as Decimal) === 0 }
+  }
+}
+
 const ticksPerMinute = 60 * ticksPerSecond
 const dayOf = (ticks: number): number => Math.floor(ticks / ticksPerDay)
 
@@ -252,6 +289,8 @@ function isLossless(from: ScalarSpec, to: ScalarSpec): boolean {
       return integerFits(from, to)
     case 'real':
       return to.logicalType === 'real' ? from.storage === to.storage || to.storage === 'b64' : fitsAnyText(to, 25)
+    case 'decimal':
+      return decimalFits(from, to)
     case 'character':
       return to.logicalType === 'character'
         ? bitsOf(from.storage) <= bitsOf(to.storage)
@@ -291,12 +330,34 @@ function bitsOf(storage: 'b8' | 'b16' | 'b32' | 'b64'): number {
   return Number(storage.slice(1))
 }
 
+/** A sign, a zero before the point, and the point, beside the digits. */
+const charactersBesideDigits = 3
+/** Decimal digits of which no two numbers are the same real, nor the same integer of so many bits. */
+const exactDigits = { real: { b32: 6, b64: 15 }, integer: { b8: 2, b16: 4, b32: 9, b64: 18 } } as const
+
+function decimalFits(from: DecimalSpec, to: ScalarSpec): boolean {
+  switch (to.logicalType) {
+    case 'decimal':
+      return to.scale >= from.scale && to.precision - to.scale >= from.precision - from.scale
+    case 'real':
+      return from.precision <= exactDigits.real[to.storage]
+    case 'integer':
+      return from.scale === 0 && to.encoding === 'signed' && from.precision <= exactDigits.integer[to.storage]
+    default:
+      return fitsAnyText(to, from.precision + charactersBesideDigits)
+  }
+}
+
+/** Digits of the greatest integer. */
+const integerDigits = { b8: 3, b16: 5, b32: 10, b64: 20 } as const
+
 const exactBitsOfReal = { b32: 24, b64: 53 } as const
 
-function integerFits(from: Extract<ScalarSpec, { logicalType: 'integer' }>, to: ScalarSpec): boolean {
+function integerFits(from: IntegerSpec, to: ScalarSpec): boolean {
   const isSigned = from.encoding === 'signed'
   const bits = bitsOf(from.storage)
   if (to.logicalType === 'real') return bits <= exactBitsOfReal[to.storage]
+  if (to.logicalType === 'decimal') return integerDigits[from.storage] <= to.precision - to.scale
   if (to.logicalType !== 'integer') return fitsAnyText(to, 20)
   if (to.encoding === from.encoding) return bits <= bitsOf(to.storage)
   return !isSigned && bits < bitsOf(to.storage)

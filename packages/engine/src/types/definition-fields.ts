@@ -1,6 +1,13 @@
 /** What the fields of a type definition say: words in any case, with their defaults (contract 3.1). */
 import { formatForMessage, ValueError } from './logical-type.ts'
-import { fieldForms, type NameField, type TypeDefinition, type TypeField, type WordField } from './type-definition.ts'
+import {
+  type CountField,
+  fieldForms,
+  type NameField,
+  type TypeDefinition,
+  type TypeField,
+  type WordField,
+} from './type-definition.ts'
 
 /** One of the allowed words, written as in `allowed`. An absent or null field takes the default. */
 export function enumField<W extends string>(
@@ -23,20 +30,23 @@ export function stringField(definition: TypeDefinition, field: NameField): strin
   return given === null || given === '' ? undefined : given
 }
 
-/** A positive whole number. */
-export function countField(definition: TypeDefinition, field: 'fixedLength'): number | undefined {
+/** A whole number. Undefined where the field is absent or null. */
+export function countField(
+  definition: TypeDefinition,
+  field: CountField,
+  min: number,
+  max: number,
+): number | undefined {
   const given = definition[field]
   if (given === undefined || given === null) return undefined
   const count = Number(given)
-  if (Number.isInteger(count) && count >= 1 && count <= countMax) return count
+  if (Number.isInteger(count) && count >= min && count <= max) return count
   throw wrongField(
     field,
     'InvalidDefinition',
-    `is a whole number from 1 to ${countMax}, not ${formatForMessage(given)}`,
+    `is a whole number from ${min} to ${max}, not ${formatForMessage(given)}`,
   )
 }
-
-const countMax = 1_000_000
 
 /** Runs `define` for a nested definition, so that faults within it are told with its field. */
 export function within<T>(field: string, define: () => T): T {

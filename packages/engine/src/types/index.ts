@@ -4,6 +4,7 @@ import { character } from './character.ts'
 import { refuseOtherFields } from './collection-definition.ts'
 import { date } from './date.ts'
 import { datetime } from './datetime.ts'
+import { decimal } from './decimal.ts'
 import { within, wrongField } from './definition-fields.ts'
 import type { ElementType } from './element-type.ts'
 import { guid } from './guid.ts'
@@ -51,6 +52,7 @@ const byName: { readonly [Name in LogicalTypeName]: LogicalType<SpecNamed<Name>>
   character,
   integer,
   real,
+  decimal,
   string,
   guid,
   date,

@@ -9,6 +9,7 @@ import { type Codec, formatForMessage, type LogicalType, ValueError } from './lo
 import type { StringSpec } from './type-spec.ts'
 
 /** The first byte of a stored text; bit 0: JSON needs no escapes in it. */
+const fixedLengthMax = 1_000_000
 const plainFlag = 0x01
 const shortCharacters = 64
 const longBytes = 65_536
@@ -23,7 +24,7 @@ export const string: LogicalType<StringSpec> = {
   define(definition) {
     const encoding = enumField(definition, 'encoding', ['byte', 'utf8', 'utf16', 'utf32'], 'utf8')
     const storage = enumField(definition, 'storage', ['variable', 'fixed', 'optimized'], 'variable')
-    const fixedLength = countField(definition, 'fixedLength')
+    const fixedLength = countField(definition, 'fixedLength', 1, fixedLengthMax)
     if (storage === 'fixed' && fixedLength === undefined) {
       throw wrongField('fixedLength', 'InvalidDefinition', 'is needed for storage fixed')
     }

@@ -6,6 +6,8 @@ export interface TypeDefinition {
   readonly encoding?: string | null
   readonly storage?: string | null
   readonly fixedLength?: number | bigint | null
+  readonly precision?: number | bigint | null
+  readonly scale?: number | bigint | null
   readonly referencedClass?: string | null
   readonly inverseAttribute?: string | null
   readonly edgeClass?: string | null
@@ -18,6 +20,7 @@ export interface TypeDefinition {
 
 export type TypeField = keyof TypeDefinition
 export type WordField = 'encoding' | 'storage' | 'collectionTypeName'
+export type CountField = 'fixedLength' | 'precision' | 'scale'
 export type NameField = 'referencedClass' | 'inverseAttribute' | 'edgeClass' | 'edgeAttribute' | 'class'
 export type NestedField = 'elementSpecification' | 'keySpecification'
 
@@ -27,6 +30,8 @@ export const fieldForms = {
   encoding: 'a word',
   storage: 'a word',
   fixedLength: 'a number',
+  precision: 'a number',
+  scale: 'a number',
   referencedClass: 'a string',
   inverseAttribute: 'a string',
   edgeClass: 'a string',

@@ -23,6 +23,12 @@ export interface RealSpec {
   readonly logicalType: 'real'
   readonly storage: 'b32' | 'b64'
 }
+export interface DecimalSpec {
+  readonly logicalType: 'decimal'
+  /** Digits in all, and those of them behind the point. */
+  readonly precision: number
+  readonly scale: number
+}
 export interface StringSpec {
   readonly logicalType: 'string'
   readonly encoding: StringEncoding
@@ -82,6 +88,7 @@ export type ScalarSpec =
   | CharacterSpec
   | IntegerSpec
   | RealSpec
+  | DecimalSpec
   | StringSpec
   | GuidSpec
   | DateSpec

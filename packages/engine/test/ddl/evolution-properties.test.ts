@@ -25,6 +25,7 @@ const scalars = [
   'character',
   'integer',
   'real',
+  'decimal',
   'string',
   'guid',
   'date',

@@ -6,7 +6,19 @@ type Json = Record<string, unknown>
 
 const scalars: fc.Arbitrary<Json> = fc.oneof(
   fc
-    .constantFrom('boolean', 'guid', 'date', 'time', 'interval', 'datetime', 'character', 'real', 'integer', 'string')
+    .constantFrom(
+      'boolean',
+      'guid',
+      'date',
+      'time',
+      'interval',
+      'datetime',
+      'character',
+      'real',
+      'decimal',
+      'integer',
+      'string',
+    )
     .map((logicalType) => ({ logicalType })),
   fc.record({
     logicalType: fc.constant('integer'),
@@ -19,6 +31,7 @@ const scalars: fc.Arbitrary<Json> = fc.oneof(
     storage: fc.constantFrom('fixed', 'optimized'),
     fixedLength: fc.integer({ min: 1, max: 99 }),
   }),
+  fc.record({ logicalType: fc.constant('decimal'), precision: fc.integer({ min: 9, max: 38 }), scale: fc.nat(9) }),
   fc.record({ logicalType: fc.constant('datetime'), storage: fc.constantFrom('datetime', 'datetimeoffset') }),
 )
 

@@ -18,6 +18,7 @@ const scalars = [
   'character',
   'integer',
   'real',
+  'decimal',
   'string',
   'guid',
   'date',
@@ -49,6 +50,7 @@ it('the table in docs/schema-changes.md says what is so', () => {
 type Row = readonly [from: TypeDefinition, to: TypeDefinition, value: unknown, becomes: unknown, lost?: 'lost']
 const t = (logicalType: string, more: object = {}): TypeDefinition => ({ logicalType, ...more })
 const int = (storage: string, encoding = 'signed'): TypeDefinition => t('integer', { storage, encoding })
+const dec = (precision: number, scale: number): TypeDefinition => t('decimal', { precision, scale })
 const text = (more: object = {}): TypeDefinition => t('string', more)
 
 const rows: readonly Row[] = [
@@ -73,6 +75,27 @@ const rows: readonly Row[] = [
   [t('real'), t('boolean'), 1, true],
   [int('b64', 'unsigned'), text(), 18446744073709551615n, '18446744073709551615'],
   [t('real'), text(), 2.5, '2.5'],
+  [dec(10, 2), dec(12, 3), '12.50', '12.500'],
+  [dec(10, 2), dec(10, 1), '12.50', '12.5'],
+  [dec(10, 2), dec(10, 1), '-12.59', '-12.5', 'lost'],
+  [dec(10, 2), dec(3, 2), '12.50', '0.00', 'lost'],
+  [dec(10, 2), int('b32'), '12.00', 12],
+  [dec(10, 2), int('b32'), '-12.50', -12, 'lost'],
+  [dec(38, 0), int('b64'), '1e20', 0, 'lost'],
+  [dec(10, 2), t('real'), '12.34', 12.34],
+  [dec(38, 0), t('real'), '9007199254740993', 9007199254740992, 'lost'],
+  [dec(10, 2), t('real', { storage: 'b32' }), '0.1', 0.1],
+  [dec(10, 2), t('real', { storage: 'b32' }), '16777217', 16777216, 'lost'],
+  [dec(10, 2), text(), '12.50', '12.50'],
+  [int('b64'), dec(38, 2), 9007199254740993n, '9007199254740993.00'],
+  [int('b32'), dec(4, 2), 100, '0.00', 'lost'],
+  [t('real'), dec(10, 2), 0.1, '0.10'],
+  [t('real', { storage: 'b32' }), dec(10, 2), 0.1, '0.10'],
+  [t('real'), dec(10, 2), 0.125, '0.12', 'lost'],
+  [t('real'), dec(10, 2), 1e300, '0.00', 'lost'],
+  [text(), dec(10, 2), ' 12.5 ', '12.50'],
+  [text(), dec(10, 2), '12.345', '0.00', 'lost'],
+  [text(), dec(10, 2), 'x', '0.00', 'lost'],
   [text(), int('b32'), ' 42 ', 42],
   [text(), int('b32'), '+7', 0, 'lost'],
   [text(), int('b32'), '007', 7],

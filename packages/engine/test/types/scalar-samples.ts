@@ -68,6 +68,30 @@ const real: TypeSamples = {
   },
 }
 
+const decimal: TypeSamples = {
+  definition: fc
+    .tuple(
+      definitionOf('decimal', { precision: fc.integer({ min: 1, max: 38 }) }),
+      fc.option(fc.nat(38), { nil: undefined }),
+    )
+    .map(([definition, scale]) => {
+      if (scale === undefined) return definition
+      return { ...definition, scale: Math.min(scale, Number(definition.precision ?? 38)) }
+    }),
+  values(definition) {
+    const scale = Number(definition.scale ?? 0)
+    const max = 10n ** BigInt(Number(definition.precision ?? 38)) - 1n
+    const units = fc.oneof(fc.bigInt({ min: -max, max }), fc.constantFrom(-max, max, 0n, 1n, -1n))
+    return fc.tuple(units, fc.nat(3)).map(([rank, form]) => {
+      const digits = String(rank < 0n ? -rank : rank).padStart(scale + 1, '0')
+      const point = digits.length - scale
+      const text = `${rank < 0n ? '-' : ''}${digits.slice(0, point)}${scale === 0 ? '' : `.${digits.slice(point)}`}`
+      const forms = [text, `${text}${scale === 0 ? '.' : ''}000`, `${rank}e-${scale}`, Symbol(text)]
+      return { json: digits.length <= 15 && form === 3 ? Number(text) : forms[form], text: JSON.stringify(text), rank }
+    })
+  },
+}
+
 const stringDefinition: fc.Arbitrary<JsonObject> = fc
   .tuple(
     definitionOf('string', { encoding: word('byte', 'utf8', 'utf16', 'utf32') }),
@@ -150,6 +174,7 @@ export const scalarSamples: Record<ScalarName, TypeSamples> = {
   character,
   integer,
   real,
+  decimal,
   string,
   guid,
   ...temporalSamples,

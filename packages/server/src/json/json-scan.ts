@@ -43,8 +43,8 @@ for (const byte of [quote, comma, colon, openBrace, closeBrace, openBracket, clo
 const beyondDouble = /\d{16}|\d{12}\.|[1-9]\d{0,10}\.(?:0000|9999)\d|\.\d{5,15}[eE]\+?\d|[eE]-\d{3}/
 /** No shorter number matches it. */
 const wideBytesMin = '1e-324'.length
-/** A longer number is taken to match: no other is so long. */
-const wideBytesMax = 64
+/** A longer number is taken to match: it may have more digits than the 15 of which a double keeps all. */
+const wideBytesMax = 16
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 /** Bytes of a string that are compared one by one before its end is searched natively. */
 const shortTextBytes = 64

@@ -1,7 +1,7 @@
 /** Parses JSON text, with numbers that a double cannot hold as exact values. */
 import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
-import { isHiddenFraction, withHiddenFraction } from '@ashlar/engine'
+import { exactNumberOf } from '@ashlar/engine'
 import { malformed, quote } from './json-scan.ts'
 
 /** Throws MalformedRequest. */
@@ -93,8 +93,8 @@ function* restoreNumbers(container: object, numbers: { count: number }): Generat
 
 /** Returns a double if it holds the number exactly, otherwise a bigint, or a symbol for an inexact fraction. */
 function exactNumber(digits: string): number | bigint | symbol {
+  if (!wholeNumber.test(digits)) return exactNumberOf(digits)
   const value = Number(digits)
-  if (!wholeNumber.test(digits)) return isHiddenFraction(digits) ? withHiddenFraction(digits) : value
   return Number.isSafeInteger(value) || digits.length > exactCharactersMax ? value : BigInt(digits)
 }
 

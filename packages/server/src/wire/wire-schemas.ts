@@ -127,11 +127,13 @@ const classPropertyFields = {
 const definitionFields = {
   logicalType: Type.String({
     description:
-      'boolean, character, integer, real, string, guid, date, time, datetime, interval, reference, object, list, set or map, in any case. Also accepted: instant for a datetime with the storage datetimeoffset, and float for a real.',
+      'boolean, character, integer, real, decimal, string, guid, date, time, datetime, interval, reference, object, list, set or map, in any case. Also accepted: instant for a datetime with the storage datetimeoffset, and float for a real.',
   }),
   encoding: Type.Optional(Type.String()),
   storage: Type.Optional(Type.String()),
   fixedLength: Type.Optional(quotedInteger),
+  precision: Type.Optional(quotedInteger),
+  scale: Type.Optional(quotedInteger),
   referencedClass: Type.Optional(Type.String()),
   inverseAttribute: Type.Optional(Type.String()),
   edgeClass: Type.Optional(Type.String()),

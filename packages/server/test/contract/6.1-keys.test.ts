@@ -79,6 +79,18 @@ describe('what can be a key', () => {
       ],
     ],
     [
+      'decimal',
+      { logicalType: 'decimal', precision: 20, scale: 2 },
+      [
+        ['0', '"-0.00"'],
+        ['0.1', '"0.10"', '1e-1'],
+        ['-0.1'],
+        ['0.11'],
+        ['900719925474099300.01'],
+        ['900719925474099300.02'],
+      ],
+    ],
+    [
       'string',
       { logicalType: 'string' },
       [

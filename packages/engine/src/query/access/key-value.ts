@@ -3,10 +3,12 @@
  * an integer.
  */
 
+import { type AnyNumber, Decimal, plainText, roundedTo, toDecimal } from '../../types/decimal-number.ts'
 import type { Bound, BoundAttribute } from '../bind/bound.ts'
 import type { Compiler } from '../evaluate/compile-expression.ts'
 import type { Evaluate } from '../evaluate/evaluation-context.ts'
-import { isNumeric } from '../values/value-type.ts'
+import { isNumeric, type ValueType } from '../values/value-type.ts'
+import { wholeOf } from '../values/whole-number.ts'
 import type { KeyValue } from './access-path.ts'
 import { noKeyValue } from './no-key-value.ts'
 
@@ -24,8 +26,13 @@ export function keyValueOf(
   const shown = text.slice(bound.start, bound.end)
   const element = bound.type.kind === 'collection' ? bound.type.element : bound.type
   if (!isNumeric(type) || !isNumeric(element)) return { evaluate, text: shown }
-  const fit = type.kind === 'integer' ? (value: unknown) => toWhole(value, use) : toReal
+  const fit = fitFor(type, use)
   return { evaluate: fitted(evaluate, fit), text: shown }
+}
+
+function fitFor({ kind }: ValueType, use: KeyUse): (value: unknown) => unknown {
+  if (kind === 'decimal') return (value) => toDecimal(value as AnyNumber) ?? noKeyValue
+  return kind === 'integer' ? (value) => toWhole(value, use) : toReal
 }
 
 function fitted(evaluate: Evaluate, fit: (value: unknown) => unknown): Evaluate {
@@ -39,6 +46,7 @@ function fitted(evaluate: Evaluate, fit: (value: unknown) => unknown): Evaluate 
 
 function toWhole(value: unknown, use: KeyUse): unknown {
   if (typeof value === 'bigint' || Number.isSafeInteger(value)) return value
+  if (value instanceof Decimal) return decimalToWhole(value, use)
   const number = value as number
   if (Number.isNaN(number)) return noKeyValue
   // Far outside of all integers there is no key for it: what is found is checked on the object anyway.
@@ -46,6 +54,12 @@ function toWhole(value: unknown, use: KeyUse): unknown {
   if (Number.isInteger(number)) return BigInt(number)
   if (use === 'equal') return noKeyValue
   return BigInt(use === 'lower' ? Math.floor(number) : Math.ceil(number))
+}
+
+function decimalToWhole(value: Decimal, use: KeyUse): unknown {
+  if (!value.isWhole && use === 'equal') return noKeyValue
+  const whole = roundedTo(value, 0, use === 'lower' ? 'down' : 'up')
+  return (whole && wholeOf(BigInt(plainText(whole)))) ?? noKeyValue
 }
 
 function toReal(value: unknown): unknown {

@@ -320,6 +320,8 @@ function beginningConditions(
 
 /** The key bytes of the two types are the same for equal values, and ordered as the values are. */
 function isKeyType(attribute: ValueType, value: ValueType): boolean {
+  // Beside a real, several decimals may be the same double, each with a key of its own.
+  if (attribute.kind === 'decimal' && value.kind === 'real') return false
   if (isNumeric(attribute) && isNumeric(value)) return true
   if (isReference(attribute) && isReference(value)) return true
   if (attribute.kind === 'string' && isText(value)) return true

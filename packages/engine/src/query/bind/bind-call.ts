@@ -36,7 +36,7 @@ import { linksAsked } from './bind-path.ts'
 import { bindNext } from './bind-sequence.ts'
 import { type AggregateName, type Bound, isConstant } from './bound.ts'
 import { hint } from './class-names.ts'
-import { alikeMoments, coerced } from './coercion.ts'
+import { alikeValues, coerced } from './coercion.ts'
 import { requireKey } from './require-key.ts'
 import type { Binder, Scope } from './scope.ts'
 import { hintOfFunction } from './synonyms.ts'
@@ -235,7 +235,7 @@ function firstRowOf(statement: RowsStatement): RowsStatement {
 function bindCoalesce(expression: CallExpression, scope: Scope, binder: Binder): Bound {
   if (expression.operands.length === 0) throw binder.error(expression, 'COALESCE takes at least 1 operand')
   const given = expression.operands.map((operand) => binder.bind(operand, scope))
-  const operands = alikeMoments(given, binder)
+  const operands = alikeValues(given, binder)
   let type = (operands[0] as Bound).type
   for (const operand of operands.slice(1)) {
     const common = commonType(type, operand.type)

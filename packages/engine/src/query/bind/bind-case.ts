@@ -4,7 +4,7 @@ import { aTypeName, booleanType } from '../values/value-type.ts'
 import { comparison } from './bind-operation.ts'
 import { typeOfAll } from './bind-value.ts'
 import { type Bound, isConstant } from './bound.ts'
-import { alikeMoments, coerced } from './coercion.ts'
+import { alikeValues, coerced } from './coercion.ts'
 import type { Binder, Scope } from './scope.ts'
 
 export function bindCase(expression: CaseExpression, scope: Scope, binder: Binder): Bound {
@@ -42,7 +42,7 @@ function branchesOf(
   const conditions = branches.map(({ when }) => conditionOf(when))
   const given = branches.map(({ value }) => binder.bind(value, scope))
   if (otherwise !== undefined) given.push(binder.bind(otherwise, scope))
-  const values = alikeMoments(given, binder)
+  const values = alikeValues(given, binder)
   const type = typeOfAll(values, binder, 'CASE has values')
   return {
     kind: 'case',

@@ -13,6 +13,7 @@ import { bindCast, bindCreate, bindElements, bindInterval, bindPairs, bindStruct
 import { bindWindow } from './bind-window.ts'
 import type { Bound } from './bound.ts'
 import { hint } from './class-names.ts'
+import { asReal } from './coercion.ts'
 import type { Binder, Scope } from './scope.ts'
 
 export function bindExpression(expression: Expression, scope: Scope, binder: Binder): Bound {
@@ -37,7 +38,7 @@ export function bindExpression(expression: Expression, scope: Scope, binder: Bin
           `there is no parameter or variable $${truncateForMessage(expression.name)}: parameters and LET last for one request${hint(expression.name, known)}`,
         )
       }
-      return { kind: 'variable', name: expression.name, type, start, end }
+      return asReal({ kind: 'variable', name: expression.name, type, start, end })
     }
     case 'system':
       return bindSystem(expression.name, expression, scope, binder)
@@ -77,7 +78,8 @@ function bindLiteral({ literal, start, end }: LiteralExpression): Bound {
         : literal.type === 'real' && literal.isFraction === true
           ? fractionType
           : { kind: literal.type }
-  return { kind: 'constant', value: literal.value, type, start, end }
+  const digits = literal.type === 'real' ? { digits: literal.digits } : {}
+  return { kind: 'constant', value: literal.value, ...digits, type, start, end }
 }
 
 function bindSystem(name: SystemExpression['name'], span: Expression, scope: Scope, binder: Binder): Bound {

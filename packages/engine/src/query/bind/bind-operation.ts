@@ -10,6 +10,7 @@ import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
 import {
   aTypeName,
   booleanType,
+  decimalType,
   integerType,
   isMany,
   isReference,
@@ -22,7 +23,7 @@ import { calculateBits, type Whole } from '../values/whole-number.ts'
 import { bindPredicate, tryBind } from './bind-path.ts'
 import { listOf } from './bind-value.ts'
 import { type Bound, isConstant } from './bound.ts'
-import { coerced } from './coercion.ts'
+import { coerced, isWrittenNumber } from './coercion.ts'
 import type { Binder, Scope } from './scope.ts'
 
 export function bindOperation(expression: OperationExpression, scope: Scope, binder: Binder): Bound {
@@ -242,6 +243,7 @@ const shownMax = 40
 
 /** Converts a side that is constant before the rows to the type of the other one. */
 function alike(one: Bound, other: Bound, binder: Binder): [Bound, Bound] {
+  if (isConstant(one) && other.type.kind === 'decimal') return [coerced(one, decimalType, binder, whatOf(other)), other]
   if (isConstant(other) && !isConstant(one)) return [one, coerced(other, one.type, binder, whatOf(one))]
   if (isConstant(one) && !isConstant(other)) return [coerced(one, other.type, binder, whatOf(other)), other]
   if (isText(one.type) && !isText(other.type)) return [coerced(one, other.type, binder), other]
@@ -373,12 +375,30 @@ function arithmetic(
     const other = left.type.kind === 'null' ? right.type : left.type
     return { kind: 'constant', value: null, type: other.kind === 'null' ? integerType : other, start, end }
   }
-  const found = arithmeticFor(operator, left.type, right.type)
+  const [one, other] = besideDecimal(left, right, binder)
+  const found = arithmeticFor(operator, one.type, other.type)
   if (found === undefined) {
     throw binder.error(
       { start, end },
       `${operatorText[operator]} does not stand between ${aTypeName(left.type)} and ${aTypeName(right.type)}`,
     )
   }
-  return { kind: 'arithmetic', operator, left, right, calculate: found.calculate, type: found.type, start, end }
+  return {
+    kind: 'arithmetic',
+    operator,
+    left: one,
+    right: other,
+    calculate: found.calculate,
+    type: found.type,
+    start,
+    end,
+  }
+}
+
+/** Beside a decimal, numbers and texts that are known before the rows are decimals. */
+function besideDecimal(left: Bound, right: Bound, binder: Binder): [Bound, Bound] {
+  const isTaken = (value: Bound): boolean => isWrittenNumber(value) || (isText(value.type) && isConstant(value))
+  if (left.type.kind === 'decimal' && isTaken(right)) return [left, coerced(right, decimalType, binder)]
+  if (right.type.kind === 'decimal' && isTaken(left)) return [coerced(left, decimalType, binder), right]
+  return [left, right]
 }

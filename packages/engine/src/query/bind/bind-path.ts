@@ -26,7 +26,7 @@ import {
 } from '../values/value-type.ts'
 import type { Bound } from './bound.ts'
 import { findAttribute, findClass, hint, resolveAttribute, unknownAttribute } from './class-names.ts'
-import { coerced } from './coercion.ts'
+import { asReal, coerced } from './coercion.ts'
 import { type Binder, contextScope, namesOf, type Outer, type Scope } from './scope.ts'
 
 /** Resolves a bare name in the nearest context that has it. */
@@ -180,7 +180,7 @@ function fieldOf(object: Bound, name: string, { start, end }: Span): Bound | und
   if (type.kind === 'record') {
     const index = type.fields.findIndex((field) => field.name === name)
     const field = type.fields[index]
-    return field && { kind: 'field', object, index, name, type: field.type, start, end }
+    return field && asReal({ kind: 'field', object, index, name, type: field.type, start, end })
   }
   if (type.kind !== 'edge' || !(edgeFields as readonly string[]).includes(name)) return undefined
   const isOid = name === 'from' || name === 'to' || name === 'edgeData'

@@ -1,6 +1,7 @@
 /** Literals of lists, maps, intervals and embedded objects; casts and new objects. */
 
 import type { SchemaClass } from '../../schema/catalog.ts'
+import { ValueError } from '../../types/logical-type.ts'
 import { castFor, castTarget, castTypes } from '../functions/cast.ts'
 import type {
   Assignment,
@@ -12,6 +13,7 @@ import type {
   PairsExpression,
   Span,
   StructureExpression,
+  TypeExpression,
 } from '../language/ast.ts'
 import { truncateForMessage } from '../language/query-error.ts'
 import { commonType } from '../values/type-rules.ts'
@@ -34,7 +36,7 @@ import {
   resolveClass,
   resolveReferenceable,
 } from './class-names.ts'
-import { alikeMoments, assignable, coerced } from './coercion.ts'
+import { alikeValues, assignable, coerced } from './coercion.ts'
 import type { Binder, Scope } from './scope.ts'
 import { hintOfType } from './synonyms.ts'
 
@@ -50,7 +52,7 @@ export function listOf(
   binder: Binder,
   form: 'list' | 'set' = 'list',
 ): Bound {
-  const elements = alikeMoments(values, binder)
+  const elements = alikeValues(values, binder)
   const type = { kind: 'collection', form, element: typeOfAll(elements, binder) } as const
   return { kind: 'elements', elements, type, start, end }
 }
@@ -185,10 +187,19 @@ function isNearType({ name }: CastExpression['type']): boolean {
 }
 
 /** Casts to a logical type, or a reference to a class, which is null if the object is of another class. */
+function targetOf(type: TypeExpression, binder: Binder): ReturnType<typeof castTarget> {
+  try {
+    return castTarget(type)
+  } catch (error) {
+    if (error instanceof ValueError) throw binder.error(type, error.message)
+    throw error
+  }
+}
+
 export function bindCast(expression: CastExpression, scope: Scope, binder: Binder): Bound {
   const { start, end } = expression
   const operand = binder.bind(expression.operand as Expression, scope)
-  const target = castTarget(expression.type)
+  const target = targetOf(expression.type, binder)
   if (target === undefined) {
     const cls =
       findClass(binder, expression.type.name) ??

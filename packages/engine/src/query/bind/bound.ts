@@ -28,7 +28,7 @@ interface Node extends Span {
 }
 
 export type Bound =
-  | (Node & { readonly kind: 'constant'; readonly value: unknown })
+  | (Node & { readonly kind: 'constant'; readonly value: unknown; readonly digits?: string })
   /** A parameter or variable. */
   | (Node & { readonly kind: 'variable'; readonly name: string })
   | (Node & { readonly kind: 'now' })

@@ -1,17 +1,22 @@
 /** Converts values to the expected type: constant texts, dates to datetimes, integers to reals. */
+import { type AnyNumber, toDecimal } from '../../types/decimal-number.ts'
 import { ValueError } from '../../types/logical-type.ts'
 import { isLifted } from '../parse/lift-literals.ts'
+import { arithmeticFor } from '../values/arithmetic.ts'
 import { canBeText, valueOfText } from '../values/coerce.ts'
 import type { Convert } from '../values/scalars/scalar-kind.ts'
 import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
 import {
   aTypeName,
+  decimalType,
+  fractionType,
   isFraction,
   isMany,
   isNumeric,
   isReference,
   isScalar,
   isText,
+  isWritten,
   type ValueType,
 } from '../values/value-type.ts'
 import { type Bound, isConstant } from './bound.ts'
@@ -19,7 +24,10 @@ import type { Binder } from './scope.ts'
 
 /** Converts the value to the type, or returns it unchanged if no conversion applies. `what` describes the target. Throws QueryError. */
 export function coerced(bound: Bound, type: ValueType, binder: Binder, what?: string): Bound {
-  const convert = conversion(bound.type, type, { bound, binder, what })
+  const subject = { bound, binder, what }
+  const exact = type.kind === 'decimal' ? writtenDecimal(subject) : decimalElements(subject, type)
+  if (exact !== undefined) return exact
+  const convert = conversion(bound.type, type, subject)
   if (convert === undefined) return bound
   const { start, end } = bound
   if (bound.kind === 'constant') {
@@ -28,14 +36,39 @@ export function coerced(bound: Bound, type: ValueType, binder: Binder, what?: st
   return { kind: 'convert', operand: bound, convert, type, start, end }
 }
 
-/** Unifies values of one kind; the first datetime decides on the presence of an offset. Throws QueryError. */
-export function alikeMoments(values: readonly Bound[], binder: Binder): Bound[] {
+/** Unifies values of one kind: the first datetime decides on the presence of an offset, and beside decimals constants are decimals. Throws QueryError. */
+export function alikeValues(values: readonly Bound[], binder: Binder): Bound[] {
+  if (values.some(({ type }) => type.kind === 'decimal')) return besideDecimals(values, binder)
   const first = values.find(({ type }) => type.kind === 'datetime' || type.kind === 'datetimeoffset')
   if (first === undefined) return [...values]
   return values.map((value) => {
     const { kind } = value.type
     return kind === 'datetime' || kind === 'datetimeoffset' ? coerced(value, first.type, binder) : value
   })
+}
+
+/** A real that an attribute or a function gives makes all of them real. */
+function besideDecimals(values: readonly Bound[], binder: Binder): Bound[] {
+  if (values.some((value) => value.type.kind === 'real' && !isWrittenNumber(value))) return [...values]
+  return values.map((value) => (isWrittenNumber(value) ? coerced(value, decimalType, binder) : value))
+}
+
+/** A literal, a parameter, or what is calculated of them: beside a decimal it is one. */
+export function isWrittenNumber(bound: Bound): boolean {
+  if (!isNumeric(bound.type)) return false
+  switch (bound.kind) {
+    case 'constant':
+    case 'variable':
+      return true
+    case 'convert':
+      return isWritten(bound.operand.type)
+    case 'unary':
+      return isWrittenNumber(bound.operand)
+    case 'arithmetic':
+      return isWrittenNumber(bound.left) && isWrittenNumber(bound.right)
+    default:
+      return false
+  }
 }
 
 interface Subject {
@@ -66,9 +99,59 @@ function constantConversion(from: ValueType, type: ValueType, subject: Subject):
     if (bound.kind === 'variable' && isLifted(bound.name)) binder.variables.requireConvertible(bound.name, convert)
     return convert
   }
-  if (type.kind !== 'real' || !isNumeric(from)) return undefined
+  if (!isNumeric(from)) return undefined
+  // What has no decimal is compared as the double that it is, and cannot be stored.
+  if (type.kind === 'decimal') return (value) => toDecimal(value as AnyNumber) ?? value
+  if (type.kind !== 'real') return undefined
   if (type.isSingle === true) return (value) => Math.fround(Number(value))
-  return from.kind === 'integer' ? toDouble : undefined
+  return from.kind === 'real' ? undefined : toDouble
+}
+
+/** A number that is written in the statement or its parameters, with all of its digits, or what is calculated of such numbers. */
+function writtenDecimal({ bound, binder, what }: Subject): Bound | undefined {
+  const { start, end } = bound
+  switch (bound.kind) {
+    case 'constant': {
+      const { digits } = bound
+      if (digits === undefined) return undefined
+      const value = toClientError({ bound, binder, what }, () => valueOfText(decimalType, digits))
+      return { kind: 'constant', value, type: decimalType, start, end }
+    }
+    case 'convert':
+      return isWritten(bound.operand.type) ? { ...bound.operand, type: decimalType } : undefined
+    case 'unary': {
+      const operand = bound.type.kind === 'real' ? writtenDecimal({ bound: bound.operand, binder, what }) : undefined
+      if (operand === undefined) return undefined
+      const calculate = bound.operator === 'negate' ? scalarKinds.decimal.negate : bound.calculate
+      return calculate && { ...bound, operand, calculate, type: decimalType }
+    }
+    case 'arithmetic': {
+      if (bound.type.kind !== 'real' || !isWrittenNumber(bound)) return undefined
+      const [left, right] = [coerced(bound.left, decimalType, binder), coerced(bound.right, decimalType, binder)]
+      const found = arithmeticFor(bound.operator, left.type, right.type)
+      return found?.type.kind === 'decimal' ? { ...bound, left, right, ...found } : undefined
+    }
+    default:
+      return undefined
+  }
+}
+
+/** A number with more digits than a double holds is a real, unless it comes to stand beside a decimal. */
+export function asReal(given: Bound): Bound {
+  const { type, start, end } = given
+  if (isWritten(type)) return { kind: 'convert', operand: given, convert: Number, type: fractionType, start, end }
+  if (type.kind !== 'collection' || !isWritten(type.element)) return given
+  const convert = (values: unknown): unknown =>
+    (values as unknown[]).map((value) => (value === null ? null : Number(value)))
+  return { kind: 'convert', operand: given, convert, type: { ...type, element: fractionType }, start, end }
+}
+
+/** The same, of the elements of a list. */
+function decimalElements({ bound, binder, what }: Subject, type: ValueType): Bound | undefined {
+  if (bound.kind !== 'elements' || type.kind !== 'collection' || type.element.kind !== 'decimal') return undefined
+  if (!isConstant(bound)) return undefined
+  const elements = bound.elements.map((element) => coerced(element, type.element, binder, what))
+  return { ...bound, elements, type }
 }
 
 /** Conversions between dates and datetimes. */
@@ -78,9 +161,9 @@ function kindConversion(from: ValueType, type: ValueType, subject: Subject): Con
   return convert && ((value) => toClientError(subject, () => convert(value)))
 }
 
-/** An integer beyond 2^53 is stored in a real as the nearest double, and compared as such. */
+/** An integer beyond 2^53 is stored in a real as the nearest double, and compared as such; so is a decimal. */
 function toDouble(value: unknown): unknown {
-  return typeof value === 'bigint' ? Number(value) : value
+  return typeof value === 'number' ? value : Number(value)
 }
 
 /** Reports an invalid value with its position. */

@@ -7,6 +7,8 @@ import { changeAt, formatAt, type PathStep } from '../../records/attribute-path.
 import type { AttributeFormat } from '../../records/class-format.ts'
 import { readValueChange } from '../../records/read-change.ts'
 import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
+import { Decimal } from '../../types/decimal-number.ts'
+import { decimalAsGiven } from '../../types/hidden-fraction.ts'
 import { type Codec, ValueError } from '../../types/logical-type.ts'
 import type { MapPair } from '../../types/map.ts'
 import type { Oid } from '../../types/oid.ts'
@@ -58,11 +60,12 @@ function holdsRecords(type: ValueType): boolean {
   return isMany(type) ? holdsRecords(type.element) : type.kind === 'record'
 }
 
-/** A single stands for its shortest decimal, also in a double: 0.1 and not 0.10000000149011612. */
+/** A single stands for its shortest decimal, also in a double: 0.1 and not 0.10000000149011612. Codecs of other types do not know decimals. */
 function widened(type: ValueType, value: unknown): unknown {
-  if (type.kind === 'collection' && isSingle(type.element)) {
+  if (type.kind === 'collection' && (type.element.kind === 'decimal' || isSingle(type.element))) {
     return (value as readonly unknown[]).map((element) => widened(type.element, element))
   }
+  if (value instanceof Decimal) return decimalAsGiven(value)
   return isSingle(type) && Number.isFinite(value) ? scalarCodec(type).toJson(value) : value
 }
 

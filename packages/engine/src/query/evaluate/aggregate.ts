@@ -45,7 +45,7 @@ function plainAccumulators(name: AggregateName, operand: ValueType | undefined):
     case 'SUM':
       return () => new Sum(total)
     case 'AVG':
-      return () => new Average(total)
+      return total?.exactAverage === undefined ? () => new Average(total) : () => new ExactAverage(total)
     case 'MIN':
       return () => new Extreme(compare, -1)
     case 'MAX':
@@ -135,7 +135,7 @@ class Sum implements Accumulator {
 
 class Average implements Accumulator {
   readonly retained = 0
-  private readonly average: Total['average']
+  private readonly average: (mean: number) => unknown
   private sum = 0
   private count = 0
 
@@ -161,6 +161,36 @@ class Average implements Accumulator {
   restore([sum, count]: readonly unknown[]): void {
     this.sum = sum as number
     this.count = count as number
+  }
+}
+
+class ExactAverage implements Accumulator {
+  readonly retained = 0
+  private readonly total: Total
+  private readonly sum: Sum
+  private count = 0
+
+  constructor(total: Total) {
+    this.total = total
+    this.sum = new Sum(total)
+  }
+
+  add(value: unknown): boolean {
+    this.count++
+    return this.sum.add(value)
+  }
+
+  result(): unknown {
+    return this.count === 0 ? null : this.total.exactAverage?.(this.sum.result(), this.count)
+  }
+
+  save(): readonly unknown[] {
+    return [this.count, ...this.sum.save()]
+  }
+
+  restore([count, ...sum]: readonly unknown[]): void {
+    this.count = count as number
+    this.sum.restore(sum)
   }
 }
 

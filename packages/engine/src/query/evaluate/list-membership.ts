@@ -1,7 +1,9 @@
 /** Compiles `v IN` a long constant list as a hash lookup. */
 import { isLongText, textDigest } from '../../bytes/text-digest.ts'
+import { Decimal, plainText } from '../../types/decimal-number.ts'
 import { type Bound, isConstant } from '../bind/bound.ts'
 import { isMany, isReference, isScalar, type ValueType } from '../values/value-type.ts'
+import { wholeOf } from '../values/whole-number.ts'
 import { elementsIn } from './element-slot.ts'
 import type { EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
@@ -32,6 +34,7 @@ export function canBeSet({ mode, test, collection }: Quantifier): boolean {
 
 const identicalKinds: readonly (readonly ValueType['kind'][])[] = [
   ['integer', 'real'],
+  ['integer', 'decimal'],
   ['string', 'character'],
   ['reference', 'object'],
 ]
@@ -79,9 +82,15 @@ function identity(value: unknown): unknown {
       // Smaller integers are numbers.
       return Number.isSafeInteger(Number(value)) ? undefined : value
     default:
+      if (value instanceof Decimal) return decimalIdentity(value)
       // Times with an offset are equal by instant.
       return typeof value === 'object' && value !== null && 'ticks' in value ? value.ticks : undefined
   }
+}
+
+/** A whole number is the same as an integer. */
+function decimalIdentity(value: Decimal): unknown {
+  return value.isWhole ? identity(wholeOf(BigInt(plainText(value))) ?? BigInt(plainText(value))) : plainText(value)
 }
 
 /** Prefix of digests that replace long texts; it is doubled in texts that begin with it. */

@@ -2,6 +2,7 @@
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
 import { assert, unreachable } from '../../errors.ts'
 import type { ClassFormat } from '../../records/class-format.ts'
+import { Decimal } from '../../types/decimal-number.ts'
 import type { Oid } from '../../types/oid.ts'
 import { NewObject } from '../evaluate/new-object.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
@@ -25,6 +26,7 @@ const tags = {
   objectByKey: 12,
   newObject: 13,
   valuesView: 14,
+  decimal: 15,
 } as const
 
 /** Up to this length a loop over the characters beats a call into the runtime. */
@@ -103,6 +105,8 @@ export class ValueCodec {
       }
       case tags.valuesView:
         return new ValuesView(this.read(from) as readonly unknown[])
+      case tags.decimal:
+        return new Decimal(this.read(from) as bigint, this.read(from) as number)
       default:
         return unreachable(`no value begins with ${tag}`)
     }
@@ -116,6 +120,10 @@ export class ValueCodec {
     } else if (value instanceof ValuesView) {
       to.writeByte(tags.valuesView)
       this.write(value.values, to)
+    } else if (value instanceof Decimal) {
+      to.writeByte(tags.decimal)
+      this.write(value.units, to)
+      writeNumber(value.scale, to)
     } else if (value instanceof ObjectView) this.writeView(value, to)
     else if (value instanceof NewObject) {
       to.writeByte(tags.newObject)

@@ -1,7 +1,13 @@
 /** CAST: converts values to another type (docs/query-language.md, Operators). Strings that cannot be converted give null. */
+
+
+import { decimalSpec } from '../../types/decimal.ts'
+import { compareDecimals, type Decimal } from '../../types/decimal-number.ts'
+import { wrongForm } from '../../types/definition-fields.ts'
 import { ValueError } from '../../types/logical-type.ts'
 import type { TypeExpression } from '../language/ast.ts'
 import { valueOfText } from '../values/coerce.ts'
+import { castToDigits } from '../values/scalars/decimals.ts'
 import type { Convert } from '../values/scalars/scalar-kind.ts'
 import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
 import type { TextFormats } from '../values/text-format.ts'
@@ -29,7 +35,24 @@ export function castTarget(type: TypeExpression): ScalarType | undefined {
     storage === undefined
       ? word === 'float'
       : typeof storage === 'object' && 'name' in storage && storage.name.toLowerCase() === 'b32'
+  if (kind === 'decimal' && type.settings.length > 0) return { kind, digits: digitsOf(type) }
   return kind === 'real' && isSingle ? { kind, isSingle: true } : { kind }
+}
+
+/** Of a decimal with settings; without any, CAST keeps all digits of a value. Throws ValueError. */
+function digitsOf({ settings }: TypeExpression): NonNullable<ScalarType['digits']> {
+  const definition: Record<string, number | bigint> = {}
+  for (const { name, value } of settings) {
+    const field = name.toLowerCase()
+    if (field !== 'precision' && field !== 'scale') {
+      throw new ValueError('InvalidDefinition', `a Decimal has no setting '${name}'; it has Precision, Scale`)
+    }
+    if (typeof value !== 'number') {
+      throw new ValueError('InvalidDefinition', wrongForm(field, 'name' in value ? value.name : value.json))
+    }
+    definition[field] = value
+  }
+  return decimalSpec(definition)
 }
 
 /** Type names that CAST accepts, for suggestions. */
@@ -38,7 +61,9 @@ export const castTypes: readonly string[] = [...kindOfWord.keys()].map((word) =>
 /** Undefined where the conversion does not exist. */
 export function castFor(from: ValueType, to: ScalarType, formats: TextFormats): Convert | undefined {
   const convert = conversion(from, to, formats)
-  return convert && to.isSingle === true ? (value) => single(convert(value)) : convert
+  if (convert === undefined) return undefined
+  if (to.digits !== undefined) return decimalConversion(from, to.digits, convert)
+  return to.isSingle === true ? (value) => single(convert(value)) : convert
 }
 
 function conversion(from: ValueType, to: ScalarType, formats: TextFormats): Convert | undefined {
@@ -49,6 +74,17 @@ function conversion(from: ValueType, to: ScalarType, formats: TextFormats): Conv
   if (from.kind === to.kind) return (value) => value
   if (to.kind === 'string') return toText(from)
   return isText(from) ? (value) => fromText(value as string, to, formats) : undefined
+}
+
+/** Digits behind the point that are too many are cut, as they are where an attribute changes its type; a text with such digits is no such value. */
+function decimalConversion(from: ValueType, digits: NonNullable<ScalarType['digits']>, convert: Convert): Convert {
+  const fit = castToDigits(digits)
+  if (!isText(from)) return (value) => fit(convert(value))
+  return (value) => {
+    const given = convert(value) as Decimal | null
+    const fitted = fit(given) as Decimal | null
+    return given === null || fitted === null || compareDecimals(given, fitted) !== 0 ? null : fitted
+  }
 }
 
 function single(value: unknown): unknown {

@@ -1,23 +1,40 @@
 /** Mathematical functions. */
-import { integerType, realType, type ScalarType, type ValueType } from '../values/value-type.ts'
+import { Decimal, negated, type Rounding, roundedTo } from '../../types/decimal-number.ts'
+import { decimalType, integerType, realType, type ScalarType, type ValueType } from '../values/value-type.ts'
 import { type Whole, wholeOf } from '../values/whole-number.ts'
 import type { FunctionDefinition } from './function-definition.ts'
+
+type Numeric = Whole | Decimal
 
 function ofNumber(calculate: (value: number) => number): FunctionDefinition {
   return { operands: ['number'], result: realType, calculate: (value: Whole) => calculate(Number(value)) }
 }
 
 /** Integers are returned unchanged. */
-function rounding(calculate: (value: number) => number): FunctionDefinition {
+function rounding(calculate: (value: number) => number, way: Rounding): FunctionDefinition {
   return {
     operands: ['number'],
     result: sameNumber,
-    calculate: (value: Whole) => (typeof value === 'bigint' ? value : calculate(value) + 0),
+    calculate: (value: Numeric) => {
+      if (value instanceof Decimal) return roundedTo(value, 0, way)
+      return typeof value === 'bigint' ? value : calculate(value) + 0
+    },
   }
 }
 
 function sameNumber(operand: ValueType): ScalarType {
+  if (operand.kind === 'decimal') return decimalType
   return operand.kind === 'integer' ? integerType : realType
+}
+
+function absolute(value: Numeric): Numeric {
+  if (value instanceof Decimal) return value.units < 0n ? negated(value) : value
+  return value < 0 ? -value : value
+}
+
+function round(value: Numeric, digits: Whole = 0): unknown {
+  if (value instanceof Decimal) return roundedTo(value, Number(digits), 'nearest')
+  return typeof value === 'bigint' ? roundWhole(value, Number(digits)) : roundReal(value, Number(digits))
 }
 
 /** Rounds half away from zero. Negative digits round to the left of the decimal point: -2 rounds to hundreds. */
@@ -46,25 +63,23 @@ export const mathFunctions: Readonly<Record<string, FunctionDefinition>> = {
   ABS: {
     operands: ['number'],
     result: sameNumber,
-    calculate: (value: Whole) => (value < 0 ? (typeof value === 'bigint' ? -value : -value) : value),
+    calculate: absolute,
   },
   RAND: { operands: [], result: realType, calculate: () => Math.random(), isVolatile: true },
   SIGN: {
     operands: ['number'],
-    result: integerType,
+    result: (operand) => (operand.kind === 'decimal' ? decimalType : integerType),
     calculate: (value: Whole) => (value > 0 ? 1 : value < 0 ? -1 : 0),
   },
-  CEILING: rounding(Math.ceil),
-  FLOOR: rounding(Math.floor),
+  CEILING: rounding(Math.ceil, 'up'),
+  FLOOR: rounding(Math.floor, 'down'),
   ROUND: {
     operands: ['number', 'integer'],
     optional: 1,
     result: sameNumber,
-    calculate: (value: Whole, digits: Whole = 0) => {
-      return typeof value === 'bigint' ? roundWhole(value, Number(digits)) : roundReal(value, Number(digits))
-    },
+    calculate: round,
   },
-  TRUNCATE: rounding(Math.trunc),
+  TRUNCATE: rounding(Math.trunc, 'truncate'),
   ACOS: ofNumber(Math.acos),
   ASIN: ofNumber(Math.asin),
   ATAN: ofNumber(Math.atan),

@@ -12,8 +12,8 @@ export type LiteralValue =
   | { readonly type: 'null'; readonly value: null }
   | { readonly type: 'boolean'; readonly value: boolean }
   | { readonly type: 'integer'; readonly value: number | bigint }
-  /** `isFraction`: the number has a fraction that its double does not show, as 1e-400 has. */
-  | { readonly type: 'real'; readonly value: number; readonly isFraction?: boolean }
+  /** `digits`: as written. `isFraction`: the number has a fraction that its double does not show, as 1e-400 has. */
+  | { readonly type: 'real'; readonly value: number; readonly digits: string; readonly isFraction?: boolean }
   | { readonly type: 'date' | 'time' | 'datetime'; readonly value: number }
   | { readonly type: 'datetimeoffset'; readonly value: { readonly ticks: number; readonly offsetMinutes: number } }
   | { readonly type: 'string'; readonly value: string }

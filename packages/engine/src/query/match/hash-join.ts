@@ -1,5 +1,6 @@
 /** Hash join: the rows of a source are hashed by the join keys, or all joined with each row if there are none; spills to disk. */
 import { TextMap } from '../../budget/text-map.ts'
+import { Decimal } from '../../types/decimal-number.ts'
 import { elementBytes, textBytes } from '../evaluate/value-bytes.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -198,7 +199,8 @@ function hashKey(values: readonly unknown[]): string | undefined {
   for (const value of values) {
     if (value === null || value === undefined) return undefined
     // Integers and reals of both widths are comparable: equal values are equal after rounding to 32 bits.
-    const part = typeof value === 'number' || typeof value === 'bigint' ? Math.fround(Number(value)) + 0 : String(value)
+    const isNumber = typeof value === 'number' || typeof value === 'bigint' || value instanceof Decimal
+    const part = isNumber ? Math.fround(Number(value)) + 0 : String(value)
     key += `${String(part).length} ${part}`
   }
   return key

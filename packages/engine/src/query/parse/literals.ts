@@ -17,7 +17,7 @@ export function numberLiteral(text: string): LiteralValue | undefined {
   }
   const value = Number(text)
   if (!Number.isFinite(value)) return undefined
-  return isHiddenFraction(text) ? { type: 'real', value, isFraction: true } : { type: 'real', value }
+  return { type: 'real', value, digits: text, ...(isHiddenFraction(text) && { isFraction: true }) }
 }
 
 /** `2024-02-29`, `2024/2/29`. */

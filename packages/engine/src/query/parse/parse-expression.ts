@@ -110,9 +110,16 @@ function prefixed(operator: OperatorName, start: number, operand: Expression): E
       const value = typeof literal.value === 'number' ? 0 - literal.value : -literal.value
       return { kind: 'literal', literal: { type: 'integer', value }, ...span }
     }
-    if (literal.type === 'real') return { kind: 'literal', literal: { ...literal, value: -literal.value }, ...span }
+    if (literal.type === 'real') {
+      const digits = literal.digits.startsWith('-') ? literal.digits.slice(1) : `-${literal.digits}`
+      return { kind: 'literal', literal: { ...literal, value: -literal.value, digits }, ...span }
+    }
     if (literal.type === 'integer') {
-      return { kind: 'literal', literal: { type: 'real', value: -Number(literal.value) }, ...span }
+      return {
+        kind: 'literal',
+        literal: { type: 'real', value: -Number(literal.value), digits: `-${literal.value}` },
+        ...span,
+      }
     }
   }
   return { kind: 'operation', operator, operands: [operand], start, end: operand.end }

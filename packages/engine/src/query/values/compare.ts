@@ -1,4 +1,5 @@
 /** Order and equality of values that are not null (docs/query-language.md, Operators). */
+import { compareDecimals, Decimal } from '../../types/decimal-number.ts'
 import { compareOids, noOid } from '../../types/oid.ts'
 import { type Compare, comparePlain } from './scalars/scalar-kind.ts'
 import { scalarKinds } from './scalars/scalar-kinds.ts'
@@ -39,6 +40,7 @@ function haveEqualElements(one: readonly unknown[], other: readonly unknown[], e
 /** Embedded values of one class: scalars, arrays, and offset datetimes, which are equal by instant. */
 function isDeepEqual(one: unknown, other: unknown): boolean {
   if (Array.isArray(one) && Array.isArray(other)) return haveEqualElements(one, other, isDeepEqual)
+  if (one instanceof Decimal && other instanceof Decimal) return compareDecimals(one, other) === 0
   if (typeof one === 'object' && typeof other === 'object' && one !== null && other !== null) {
     if ('ticks' in one && 'ticks' in other) return one.ticks === other.ticks
     const [a, b] = [Object.values(one), Object.values(other)]

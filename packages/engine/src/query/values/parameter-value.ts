@@ -1,18 +1,21 @@
 /** Values that come from outside of a text: JSON parameters, fields of a file. */
 import { AshlarError } from '../../errors.ts'
 import { parameterFieldsMax } from '../../limits.ts'
+import { parseDecimal } from '../../types/decimal-number.ts'
 import { nearestDouble } from '../../types/hidden-fraction.ts'
-import { formatForMessage } from '../../types/logical-type.ts'
+import { formatForMessage, ValueError } from '../../types/logical-type.ts'
 import { commonType } from './type-rules.ts'
 import {
   booleanType,
   fractionType,
   integerType,
   isFraction,
+  isWritten,
   nullType,
   realType,
   stringType,
   type ValueType,
+  writtenType,
 } from './value-type.ts'
 
 export interface TypedValue {
@@ -71,9 +74,19 @@ export function givenScalar(json: unknown): TypedValue | undefined {
     case 'number':
       return isWhole(json) ? { type: integerType, value: asWhole(json) } : { type: realType, value: json }
     case 'symbol':
-      return { type: fractionType, value: nearestDouble(json) }
+      return givenFraction(json)
     default:
       return undefined
+  }
+}
+
+/** With all of its digits, unless these are more than a decimal may have. */
+function givenFraction(number: symbol): TypedValue {
+  try {
+    return { type: writtenType, value: parseDecimal(number.description ?? '') }
+  } catch (error) {
+    if (error instanceof ValueError) return { type: fractionType, value: nearestDouble(number) }
+    throw error
   }
 }
 
@@ -136,6 +149,7 @@ export function typeSignature(type: ValueType): string {
       return `{${type.fields.map(({ name, type: field }) => `${name}:${typeSignature(field)}`).join()}}`
     default:
       if (isFraction(type)) return 'fraction'
+      if (isWritten(type)) return 'written'
       return 'isSingle' in type && type.isSingle === true ? 'single' : type.kind
   }
 }

@@ -3,7 +3,8 @@
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import { unreachable } from '../../errors.ts'
 import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
-import { withHiddenFraction } from '../../types/hidden-fraction.ts'
+import { Decimal } from '../../types/decimal-number.ts'
+import { decimalAsGiven, withHiddenFraction } from '../../types/hidden-fraction.ts'
 import type { MapPair } from '../../types/map.ts'
 import { type Edge, edgeFields } from './edge.ts'
 import { scalarKinds } from './scalars/scalar-kinds.ts'
@@ -42,9 +43,10 @@ export function toJson(type: ValueType, value: unknown, catalog: Catalog): unkno
 /** Fields of a record are held against the types of attributes only where these are changed: what is no integer does not look like one. */
 function fieldJson(type: ValueType, value: unknown, catalog: Catalog): unknown {
   if (value === null || value === undefined) return null
-  if (type.kind === 'collection' && isFraction(type.element)) {
+  if (type.kind === 'collection' && (isFraction(type.element) || type.element.kind === 'decimal')) {
     return (value as readonly unknown[]).map((element) => fieldJson(type.element, element, catalog))
   }
+  if (value instanceof Decimal) return decimalAsGiven(value)
   const isLost = isFraction(type) && Number.isInteger(value)
   return isLost ? withHiddenFraction(`${BigInt(value as number)}.0`) : toJson(type, value, catalog)
 }

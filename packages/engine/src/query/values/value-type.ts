@@ -12,6 +12,10 @@ export interface ScalarType {
   readonly isSingle?: boolean
   /** Of a real: a value, or one of several, has a fraction that its double does not show, and is no integer. */
   readonly isFraction?: boolean
+  /** Of a decimal: it was given as a number that no double holds, and is a real unless it comes to stand beside a decimal. */
+  readonly isWritten?: true
+  /** Of a decimal that CAST makes: how many digits it has at most, and how many behind the point. */
+  readonly digits?: { readonly precision: number; readonly scale: number }
 }
 /** Nothing but null is known of it: the literal, an empty list's element. */
 export interface NullType {
@@ -76,13 +80,15 @@ export const booleanType: ScalarType = { kind: 'boolean' }
 export const integerType: ScalarType = { kind: 'integer' }
 export const realType: ScalarType = { kind: 'real' }
 export const fractionType: ScalarType = { kind: 'real', isFraction: true }
+export const decimalType: ScalarType = { kind: 'decimal' }
+export const writtenType: ScalarType = { kind: 'decimal', isWritten: true }
 export const stringType: ScalarType = { kind: 'string' }
 export const nullType: NullType = { kind: 'null' }
 export const edgeType: EdgeType = { kind: 'edge' }
 export const walkType: CollectionType = { kind: 'collection', form: 'sequence', element: edgeType }
 
 export function isNumeric(type: ValueType): boolean {
-  return type.kind === 'integer' || type.kind === 'real'
+  return type.kind === 'integer' || type.kind === 'real' || type.kind === 'decimal'
 }
 
 export function isReference(type: ValueType): type is ReferenceType | ObjectType {
@@ -164,6 +170,10 @@ export function aTypeName(type: ValueType): string {
 
 export function isFraction(type: ValueType): boolean {
   return type.kind === 'real' && type.isFraction === true
+}
+
+export function isWritten(type: ValueType): boolean {
+  return type.kind === 'decimal' && type.isWritten === true
 }
 
 export function isText(type: ValueType): boolean {

@@ -10,6 +10,7 @@ export interface Thing {
   readonly key: number
   readonly i: number | null
   readonly r: number | null
+  readonly n: number | null
   readonly s: string | null
   readonly b: boolean | null
   readonly d: string | null
@@ -41,6 +42,7 @@ const quote = (value: string): string => `'${value}'`
 const numericAttribute = fc.constantFrom<Term<number>>(
   term('i', (thing) => thing.i),
   term('r', (thing) => thing.r),
+  term('n', (thing) => thing.n),
   term('where.zip', (thing) => thing.zip),
   term('place.code', (thing) => thing.place?.code ?? null),
 )

@@ -6,7 +6,7 @@ import { days, numbers, type Place, type Thing, texts } from './random-predicate
 export const schema = `UPDATE SCHEMA {
   CREATE CLASS T.Spot EMBEDDABLE {zip: Integer}
   CREATE CLASS T.Place {code: Integer, name: String, things: List{Element: Reference{Referenced: T.Thing, Inverse: place}}}
-  CREATE CLASS T.Thing {key: Integer, i: Integer, r: Real, s: String, b: Boolean, d: Date, where: Object{Class: T.Spot},
+  CREATE CLASS T.Thing {key: Integer, i: Integer, r: Real, n: Decimal{Precision: 20, Scale: 3}, s: String, b: Boolean, d: Date, where: Object{Class: T.Spot},
     place: Reference{Referenced: T.Place, Inverse: things}, tags: List{Element: String}}
   CREATE CLASS T.Special SUPERCLASS T.Thing {extra: Integer}
 }`
@@ -15,6 +15,7 @@ export const indexes = [
   'CREATE INDEX thingI ON T.Thing (i)',
   'CREATE INDEX thingIS ON T.Thing (i, s)',
   'CREATE INDEX thingR ON T.Thing (r)',
+  'CREATE INDEX thingN ON T.Thing (n)',
   'CREATE INDEX thingS ON T.Thing (s)',
   'CREATE INDEX thingBD ON T.Thing (b, d)',
   'CREATE INDEX thingZip ON T.Thing (where.zip)',
@@ -23,9 +24,9 @@ export const indexes = [
 ]
 export const fill = `
   FOR EACH p IN $places => (CREATE T.Place {code: $p.code, name: $p.name});
-  FOR EACH t IN $things => (CREATE T.Thing {key: $t.key, i: $t.i, r: $t.r, s: $t.s, b: $t.b, d: $t.d, where.zip: $t.zip,
+  FOR EACH t IN $things => (CREATE T.Thing {key: $t.key, i: $t.i, r: $t.r, n: $t.n, s: $t.s, b: $t.b, d: $t.d, where.zip: $t.zip,
     tags: $t.tags, place: (LOOKUP T.Place WHERE code = $t.at)});
-  FOR EACH t IN $specials => (CREATE T.Special {key: $t.key, i: $t.i, r: $t.r, s: $t.s, b: $t.b, d: $t.d, where.zip: $t.zip,
+  FOR EACH t IN $specials => (CREATE T.Special {key: $t.key, i: $t.i, r: $t.r, n: $t.n, s: $t.s, b: $t.b, d: $t.d, where.zip: $t.zip,
     tags: $t.tags, place: (LOOKUP T.Place WHERE code = $t.at)})`
 
 const orNull = <T>(values: readonly T[]): fc.Arbitrary<T | null> => fc.option(fc.constantFrom(...values), { freq: 6 })
@@ -41,6 +42,7 @@ export const data: fc.Arbitrary<readonly Thing[]> = fc
       fc.record({
         i: orNull(numbers),
         r: orNull([-1.5, 0, 0.5, 2, 2.5, 3]),
+        n: orNull([-1.5, 0, 0.5, 2, 2.5, 3, 100]),
         s: orNull(texts),
         b: orNull([true, false]),
         d: orNull(days),

@@ -7,7 +7,7 @@ import { expectRefusals, expectValues, expectValuesOf } from './expect-expressio
 /** Types that are compared with each other, by the attributes that have them. */
 const comparable: Readonly<Record<string, readonly string[]>> = {
   boolean: ['flag'],
-  number: ['tiny', 'whole', 'big', 'natural', 'single', 'real'],
+  number: ['tiny', 'whole', 'big', 'natural', 'single', 'real', 'exact'],
   text: ['letter', 'text'],
   guid: ['guid'],
   moment: ['day', 'moment', 'zoned'],

@@ -36,14 +36,18 @@ describe('literals', () => {
       '9007199254740993': { type: 'integer', value: 9_007_199_254_740_993n },
       '-9223372036854775808': { type: 'integer', value: -9_223_372_036_854_775_808n },
       '18446744073709551615': { type: 'integer', value: 18_446_744_073_709_551_615n },
-      '18446744073709551616': { type: 'real', value: 2 ** 64 },
-      '-18446744073709551615': { type: 'real', value: -(2 ** 64) },
-      '-100000000000000000000000000000000000': { type: 'real', value: -1e35 },
-      '1.5': { type: 'real', value: 1.5 },
-      '-1.5': { type: 'real', value: -1.5 },
-      '2.5e-3': { type: 'real', value: 0.0025 },
-      '2E3': { type: 'real', value: 2000 },
-      '1e+2': { type: 'real', value: 100 },
+      '18446744073709551616': { type: 'real', value: 2 ** 64, digits: '18446744073709551616' },
+      '-18446744073709551615': { type: 'real', value: -(2 ** 64), digits: '-18446744073709551615' },
+      '-100000000000000000000000000000000000': {
+        type: 'real',
+        value: -1e35,
+        digits: '-100000000000000000000000000000000000',
+      },
+      '1.5': { type: 'real', value: 1.5, digits: '1.5' },
+      '-1.5': { type: 'real', value: -1.5, digits: '-1.5' },
+      '2.5e-3': { type: 'real', value: 0.0025, digits: '2.5e-3' },
+      '2E3': { type: 'real', value: 2000, digits: '2E3' },
+      '1e+2': { type: 'real', value: 100, digits: '1e+2' },
     }
     for (const [text, wanted] of Object.entries(numbers)) expect(literal(text), text).toEqual(wanted)
   })

@@ -29,7 +29,7 @@ export const systemVariables = list('$$NOW, $$ID, $$THIS_REFERENCE, $$USER')
 
 /** Types of attributes in schema statements. */
 export const typeNames = list(`
-  Boolean, Character, Integer, Real, Guid, String, Date, Time, DateTime, Interval, Reference, Object, List, Set,
+  Boolean, Character, Integer, Real, Decimal, Guid, String, Date, Time, DateTime, Interval, Reference, Object, List, Set,
   Map, Instant
 `)
 

@@ -1,7 +1,18 @@
 /** Integers and reals in queries: they are compared with each other exactly, and calculated with; one real makes the result real. */
 import type { JsonWriter } from '../../../bytes/json-writer.ts'
+import { Decimal } from '../../../types/decimal-number.ts'
 import type { OperatorName } from '../../language/operators.ts'
-import { fractionType, integerType, isFraction, isNumeric, realType, type ScalarType } from '../value-type.ts'
+import {
+  decimalType,
+  fractionType,
+  integerType,
+  isFraction,
+  isNumeric,
+  isWritten,
+  realType,
+  type ScalarType,
+  writtenType,
+} from '../value-type.ts'
 import {
   type BitOperation,
   calculateBits,
@@ -63,10 +74,13 @@ export const real: ScalarDefinition = {
   codec: realCodec,
   words: ['real', 'float'],
   ofText: (text) => realCodec.parse(plainNumber(text)),
-  toText: (value, type) => String(codecOfReal(type).toJson(value)),
-  // What is of type real may still be a whole number in memory.
+  toText: (value, type) => String(codecOfReal(type).toJson(Number(value))),
+  // What is of type real may still be a whole number or a decimal in memory.
   castFrom: { integer: Number, real: Number },
-  toJson: (value, type) => (Number.isFinite(value) && type.isSingle === true ? singleCodec.toJson(value) : value),
+  toJson(given, type) {
+    const value = given instanceof Decimal ? Number(given) : given
+    return Number.isFinite(value) && type.isSingle === true ? singleCodec.toJson(value) : value
+  },
   writeJson: writeReal,
   // Values of other numeric types may stand where a real is meant.
   writeKey: (value, writer) => realCodec.key.write(Number(value), writer),
@@ -81,14 +95,16 @@ export const real: ScalarDefinition = {
 
 function commonNumber(own: ScalarType, other: ScalarType): ScalarType | undefined {
   if (!isNumeric(other)) return undefined
+  if (isWritten(other)) return writtenType
   if (isFraction(own) || isFraction(other)) return fractionType
-  return own.kind === 'real' || other.kind === 'real' ? realType : integerType
+  if (own.kind === 'real' || other.kind === 'real') return realType
+  return own.kind === 'decimal' || other.kind === 'decimal' ? decimalType : integerType
 }
 
 const writtenNumber = /^([+-]?)(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
 
 /** As JSON has it: texts may have `.25`, `7.`, `+1` and `007` too. What is no number stays as it is. */
-function plainNumber(given: string): string {
+export function plainNumber(given: string): string {
   const text = given.trim()
   const [, sign, mantissa = '', exponent = ''] = writtenNumber.exec(text) ?? []
   if (sign === undefined) return text
@@ -105,7 +121,7 @@ export function codecOfReal({ isSingle }: ScalarType): typeof realCodec {
 }
 
 function writeReal(json: JsonWriter, given: unknown, type: ScalarType): void {
-  const value = given as number
+  const value = Number(given)
   if (!Number.isFinite(value)) json.ascii('null')
   else json.ascii(String(type.isSingle === true ? singleCodec.toJson(value) : Object.is(value, -0) ? '-0' : value))
 }
@@ -118,6 +134,8 @@ function truncated(value: number): unknown {
 function numeric(operator: OperatorName, one: ScalarType, other: ScalarType): Arithmetic | undefined {
   if (!isNumeric(one) || !isNumeric(other)) return undefined
   const isWhole = one.kind === 'integer' && other.kind === 'integer'
+  // Those of decimals are in `decimals.ts`.
+  if (!isWhole && one.kind !== 'real' && other.kind !== 'real') return undefined
   switch (operator) {
     case 'plus':
     case 'minus':

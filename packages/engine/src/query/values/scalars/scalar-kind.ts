@@ -66,7 +66,9 @@ export interface Total {
   add(sum: unknown, value: unknown): unknown
   readonly averageType: ScalarType
   /** `mean`: of the values as doubles. */
-  average(mean: number): unknown
+  average?(mean: number): unknown
+  /** Of the total of so many values, instead; undefined = beyond what the type holds. */
+  exactAverage?(total: unknown, count: number): unknown
 }
 
 /** No order among other kinds, no way to them but over texts, and no arithmetic. */

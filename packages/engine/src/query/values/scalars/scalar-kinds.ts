@@ -2,6 +2,7 @@
 import type { Codec } from '../../../types/logical-type.ts'
 import type { ScalarKind, ScalarType } from '../value-type.ts'
 import { boolean } from './boolean.ts'
+import { decimal } from './decimals.ts'
 import { guid } from './guid.ts'
 import { interval } from './interval.ts'
 import { date, datetime, datetimeoffset, time } from './moments.ts'
@@ -15,6 +16,7 @@ export const scalarKinds: { readonly [Kind in ScalarKind]: ScalarDefinition } = 
   character,
   integer,
   real,
+  decimal,
   guid,
   string,
   date,

@@ -277,14 +277,14 @@ function annotated(element: SchemaElement): Definition | undefined {
   return type === 'BYTE_ARRAY' ? { logicalType: 'string' } : undefined
 }
 
-/** Precision up to which a double holds every decimal, and a 64-bit integer every whole number. */
-const realDigitsMax = 15
+/** Precision up to which a 64-bit integer, and a decimal, hold every number. */
 const integerDigitsMax = 18
+const decimalDigitsMax = 38
 
 /** Returns a numeric type if it holds all digits of the column's precision, otherwise a string. */
-function decimalDefinition({ precision, scale, logical_type: logical }: SchemaElement): Definition {
-  const of =
-    logical?.type === 'DECIMAL' ? logical : { precision: precision ?? Number.POSITIVE_INFINITY, scale: scale ?? 0 }
-  if (of.scale === 0 && of.precision <= integerDigitsMax) return { logicalType: 'integer', storage: 'b64' }
-  return { logicalType: of.precision <= realDigitsMax ? 'real' : 'string' }
+function decimalDefinition({ precision: given, scale: places, logical_type: logical }: SchemaElement): Definition {
+  const { precision, scale } =
+    logical?.type === 'DECIMAL' ? logical : { precision: given ?? Number.POSITIVE_INFINITY, scale: places ?? 0 }
+  if (scale === 0 && precision <= integerDigitsMax) return { logicalType: 'integer', storage: 'b64' }
+  return precision <= decimalDigitsMax ? { logicalType: 'decimal', precision, scale } : { logicalType: 'string' }
 }

@@ -15,6 +15,7 @@ const types: Readonly<Record<string, string>> = {
   boolean: 'Boolean',
   integer: 'Integer',
   real: 'Real',
+  decimal: 'Decimal',
   date: 'Date',
   time: 'Time',
   datetime: 'DateTime',

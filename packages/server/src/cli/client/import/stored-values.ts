@@ -34,6 +34,7 @@ export const scalarTypes: readonly string[] = [
   'character',
   'integer',
   'real',
+  'decimal',
   'string',
   'guid',
   'date',
@@ -51,6 +52,7 @@ export function conversionOf(type: TypeOfValue, path: string, conversions: Conve
       return asString
     case 'integer':
     case 'real':
+    case 'decimal':
       return (value) => {
         if (typeof value === 'string') return plainNumber(value)
         if (typeof value !== 'number' || Number.isFinite(value)) return value

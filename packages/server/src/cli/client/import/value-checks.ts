@@ -32,12 +32,15 @@ export function checkOf(type: Partial<AttributeDefinition>, attributesOf: Attrib
   }
 }
 
-function singleCheck({ logicalType = '', encoding, storage, fixedLength }: Partial<AttributeDefinition>): Check {
+function singleCheck(type: Partial<AttributeDefinition>): Check {
+  const { logicalType = '', encoding, storage, fixedLength, precision, scale } = type
   return valueChecker({
     logicalType,
     ...(encoding !== undefined && { encoding }),
     ...(storage !== undefined && { storage }),
     ...(fixedLength !== undefined && { fixedLength: Number(fixedLength) }),
+    ...(precision !== undefined && { precision: Number(precision) }),
+    ...(scale !== undefined && { scale: Number(scale) }),
   })
 }
 

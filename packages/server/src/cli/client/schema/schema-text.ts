@@ -106,6 +106,8 @@ const settings: readonly (readonly [keyof TypeDefinition, string])[] = [
   ['encoding', 'Encoding'],
   ['storage', 'Storage'],
   ['fixedLength', 'FixedLength'],
+  ['precision', 'Precision'],
+  ['scale', 'Scale'],
   ['referencedClass', 'Referenced'],
   ['inverseAttribute', 'Inverse'],
   ['edgeClass', 'EdgeClass'],

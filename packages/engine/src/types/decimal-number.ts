@@ -1,0 +1,224 @@
+/** Exact decimal numbers: whole units of a power of ten. Calculations that would need more than 76 digits have no result. */
+import { formatForMessage, ValueError } from './logical-type.ts'
+
+/** Of the units, zeros before the first digit not counted. */
+const digitsMax = 76
+/** Digits behind the point: those of a product of two values that each have 76, which a quotient may have too. */
+const scaleMax = 2 * digitsMax
+/** Significant digits of a quotient. */
+const quotientDigits = 38
+
+const powers = Array.from({ length: digitsMax + 1 }, (_, exponent) => 10n ** BigInt(exponent))
+const unitsEnd = powerOfTen(digitsMax)
+
+export function powerOfTen(exponent: number): bigint {
+  return powers[exponent] ?? 10n ** BigInt(exponent)
+}
+
+/** `units` times 10 to the power of −`scale`. Where a double is meant, it is the nearest one. */
+export class Decimal {
+  readonly units: bigint
+  readonly scale: number
+
+  constructor(units: bigint, scale: number) {
+    this.units = units
+    this.scale = scale
+  }
+
+  /** With `scale` digits behind the point. */
+  toString(): string {
+    const { units, scale } = this
+    if (scale === 0) return String(units)
+    const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0')
+    const point = digits.length - scale
+    return `${units < 0n ? '-' : ''}${digits.slice(0, point)}.${digits.slice(point)}`
+  }
+
+  toJSON(): string {
+    return this.toString()
+  }
+
+  valueOf(): number {
+    return Number(this.toString())
+  }
+
+  get isWhole(): boolean {
+    return this.units % powerOfTen(this.scale) === 0n
+  }
+}
+
+/** What a value of any type of numbers may be in memory. */
+export type AnyNumber = Decimal | number | bigint
+
+const form = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
+
+/** As written, with its zeros at the end. Throws ValueError for what is no number, as JSON has it, and for more digits than a value may have. */
+export function parseDecimal(text: string): Decimal {
+  const match = form.exec(text)
+  if (match === null || /^-?0\d/.test(text)) throw new ValueError('MalformedValue', `${shown(text)} is not a number`)
+  const [, sign, whole = '', fraction = '', exponent = '0'] = match
+  const written = (whole + fraction).replace(/^0+/, '')
+  // The exponent of zero says nothing, however large.
+  let scale = written === '' ? Math.min(fraction.length, scaleMax) : fraction.length - Number(exponent)
+  const spare = Math.min(zerosAtEnd(written), scale, Math.max(written.length - digitsMax, scale - scaleMax))
+  let digits = written
+  if (spare > 0) {
+    digits = written.slice(0, -spare)
+    scale -= spare
+  }
+  if (digits.length + Math.max(-scale, 0) > digitsMax || scale > scaleMax) throw tooLong(text)
+  if (scale < 0) {
+    digits += '0'.repeat(-scale)
+    scale = 0
+  }
+  const units = BigInt(digits)
+  return new Decimal(sign === '-' ? -units : units, scale)
+}
+
+export function zerosAtEnd(digits: string): number {
+  let end = digits.length
+  while (end > 0 && digits[end - 1] === '0') end--
+  return digits.length - end
+}
+
+function tooLong(text: string): ValueError {
+  return new ValueError('ValueNotAllowed', `${shown(text)} has more than ${digitsMax} digits`)
+}
+
+/** A number without the quotation marks of a text. */
+function shown(text: string): string {
+  return form.test(text) ? formatForMessage(Symbol(text)) : formatForMessage(text)
+}
+
+/** A double stands for its shortest decimal number. Undefined for what has more digits than a value may have, and for what is no number. */
+export function toDecimal(value: AnyNumber): Decimal | undefined {
+  if (value instanceof Decimal) return value
+  if (typeof value === 'bigint' || Number.isSafeInteger(value)) return bounded(BigInt(value), 0)
+  if (!Number.isFinite(value)) return undefined
+  try {
+    return parseDecimal(String(value))
+  } catch (error) {
+    if (error instanceof ValueError) return undefined
+    throw error
+  }
+}
+
+/** Undefined for what is beyond 76 digits. */
+function bounded(units: bigint, scale: number): Decimal | undefined {
+  const isWithin = units < unitsEnd && units > -unitsEnd && scale <= scaleMax
+  return isWithin ? new Decimal(units, scale) : undefined
+}
+
+/** With so many digits behind the point; those that are too many are cut. Undefined where it would have too many digits. */
+export function withScale(value: Decimal, scale: number): Decimal | undefined {
+  if (scale === value.scale) return value
+  if (scale > value.scale) return bounded(value.units * powerOfTen(scale - value.scale), scale)
+  return new Decimal(value.units / powerOfTen(value.scale - scale), scale)
+}
+
+export function compareDecimals(one: Decimal, other: Decimal): number {
+  const [a, b] = alignedUnits(one, other)
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+function alignedUnits(one: Decimal, other: Decimal): [bigint, bigint] {
+  if (one.scale === other.scale) return [one.units, other.units]
+  return one.scale < other.scale
+    ? [one.units * powerOfTen(other.scale - one.scale), other.units]
+    : [one.units, other.units * powerOfTen(one.scale - other.scale)]
+}
+
+/** Equal values have equal texts. */
+export function plainText(value: Decimal): string {
+  const text = value.toString()
+  if (value.scale === 0) return text
+  return text.replace(/\.?0+$/, '')
+}
+
+export function negated({ units, scale }: Decimal): Decimal {
+  return new Decimal(-units, scale)
+}
+
+/** With the larger scale. Undefined beyond 76 digits, as below. */
+export function sum(one: Decimal, other: Decimal): Decimal | undefined {
+  const [a, b] = alignedUnits(one, other)
+  return bounded(a + b, Math.max(one.scale, other.scale))
+}
+
+export function difference(one: Decimal, other: Decimal): Decimal | undefined {
+  return sum(one, negated(other))
+}
+
+/** With the sum of the scales. */
+export function product(one: Decimal, other: Decimal): Decimal | undefined {
+  return bounded(one.units * other.units, one.scale + other.scale)
+}
+
+/** With the sign of the dividend. Null for a division by zero. */
+export function remainder(one: Decimal, other: Decimal): Decimal | null | undefined {
+  if (other.units === 0n) return null
+  const [a, b] = alignedUnits(one, other)
+  return bounded(a % b, Math.max(one.scale, other.scale))
+}
+
+/** To 38 significant digits, or 152 behind the point, half to even, without zeros at the end. Null for a division by zero. */
+export function quotient(one: Decimal, other: Decimal): Decimal | null | undefined {
+  if (other.units === 0n) return null
+  const isNegative = one.units < 0n !== other.units < 0n
+  const [dividend, divisor] = [magnitude(one.units), magnitude(other.units)]
+  // Of the quotient of two whole numbers, this many digits more give 38 or 39.
+  let shift = quotientDigits - (String(dividend).length - String(divisor).length)
+  let units = rounded(dividend, divisor, shift)
+  if (units >= powerOfTen(quotientDigits)) units = rounded(dividend, divisor, --shift)
+  const lessShift = scaleMax - one.scale + other.scale
+  if (shift > lessShift) {
+    shift = lessShift
+    units = rounded(dividend, divisor, shift)
+  }
+  const zeros = units === 0n ? 0 : zerosAtEnd(String(units))
+  const scale = units === 0n ? 0 : one.scale - other.scale + shift - zeros
+  const significant = units / powerOfTen(zeros)
+  if (scale < -digitsMax) return undefined
+  const whole = scale < 0 ? significant * powerOfTen(-scale) : significant
+  return bounded(isNegative ? -whole : whole, Math.max(scale, 0))
+}
+
+function magnitude(units: bigint): bigint {
+  return units < 0n ? -units : units
+}
+
+/** The whole number that is nearest to `dividend` times 10 to the power of `shift`, divided; of two the even one. */
+function rounded(dividend: bigint, divisor: bigint, shift: number): bigint {
+  const [a, b] = shift >= 0 ? [dividend * powerOfTen(shift), divisor] : [dividend, divisor * powerOfTen(-shift)]
+  const [whole, rest] = [a / b, a % b]
+  const isUp = 2n * rest > b || (2n * rest === b && whole % 2n === 1n)
+  return isUp ? whole + 1n : whole
+}
+
+export type Rounding = 'up' | 'down' | 'truncate' | 'nearest'
+
+/** To so many digits behind the point; fewer than none are digits before it. `nearest`: halves away from zero. */
+export function roundedTo(value: Decimal, digits: number, rounding: Rounding): Decimal | undefined {
+  if (digits >= value.scale) return digits > scaleMax ? undefined : withScale(value, digits)
+  const dropped = value.scale - digits
+  // All digits are dropped, however many more that would be.
+  const power = powerOfTen(Math.min(dropped, digitsMax + scaleMax + 1))
+  const [whole, rest] = [value.units / power, value.units % power]
+  const units = whole + adjustment(rest, power, rounding)
+  return digits >= 0 ? bounded(units, digits) : bounded(units === 0n ? 0n : units * powerOfTen(-digits), 0)
+}
+
+/** What is added to the quotient that was cut towards zero: −1, 0 or 1. */
+function adjustment(rest: bigint, power: bigint, rounding: Rounding): bigint {
+  if (rest === 0n) return 0n
+  switch (rounding) {
+    case 'up':
+      return rest > 0n ? 1n : 0n
+    case 'down':
+      return rest < 0n ? -1n : 0n
+    case 'truncate':
+      return 0n
+    case 'nearest':
+      return 2n * magnitude(rest) < power ? 0n : rest > 0n ? 1n : -1n
+  }
+}
