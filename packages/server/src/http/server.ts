@@ -303,11 +303,11 @@ function watchStalled(
   statements: Statements,
 ): NodeJS.Timeout {
   const fileBytes = (): number => fds.reduce((sum, { store }) => sum + (store.fileBytes?.() ?? 0), 0)
-  const isSlotWanted = (response: object): boolean => statements.isSlotWanted(response)
+  const isSlotRequested = (response: object): boolean => statements.isSlotRequested(response)
   const responseOn = (socket: Socket): ServerResponse | undefined => queues.responseOn(socket)
   const streamed = (): Iterable<StreamedReply> => http2?.responses() ?? []
   const { stalled } = statements.abortedReplies
-  return watchReplies(inProgress.connections, responseOn, streamed, limits, fileBytes, isSlotWanted, stalled)
+  return watchReplies(inProgress.connections, responseOn, streamed, limits, fileBytes, isSlotRequested, stalled)
 }
 
 function httpOptions(limits: Limits) {

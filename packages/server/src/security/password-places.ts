@@ -49,7 +49,7 @@ export class PasswordPlaces {
   }
 
   private admitKnown(): boolean {
-    return this.known.letGo(() => 0) !== undefined
+    return this.known.admitNext(() => 0) !== undefined
   }
 
   /**
@@ -58,7 +58,7 @@ export class PasswordPlaces {
    */
   private admitOther(): boolean {
     this.isLeastWrongNext = !this.isLeastWrongNext
-    return this.others.letGo(this.isLeastWrongNext ? this.failuresOf : () => 0) !== undefined
+    return this.others.admitNext(this.isLeastWrongNext ? this.failuresOf : () => 0) !== undefined
   }
 }
 

@@ -9,10 +9,10 @@ import {
   type DeadLetter,
   type DueDelivery,
   type FederatedDatabase,
+  type ReportedChange,
   type Subscription,
   SubscriptionLost,
   type SubscriptionState,
-  type ReportedChange,
 } from '@ashlar/engine'
 import { subscriptionLeaseMs } from '@ashlar/engine/limits'
 import { type ServerLimits, webhookLookMs, webhookRestMs } from '../limits.ts'
