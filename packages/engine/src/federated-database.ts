@@ -19,7 +19,7 @@ import { LiveQuery } from './changes/live-query.ts'
 import { LogRemoval, type LogSize } from './changes/log-removal.ts'
 import { RestrictedRuns } from './changes/restricted-runs.ts'
 import { Subscription } from './changes/subscription.ts'
-import { type ChangeLogSetting, epochOf, isLogWanted, switchChangeLog } from './changes/switch-change-log.ts'
+import { type ChangeLogSetting, epochOf, isLogRequired, switchChangeLog } from './changes/switch-change-log.ts'
 import type { OperationScope } from './database-operations.ts'
 import { CatalogWriter } from './ddl/catalog-writer.ts'
 import { DdlExecutor } from './ddl/ddl-executor.ts'
@@ -326,7 +326,7 @@ export class FederatedDatabase extends CallerOperations {
   /** Throws an `Error` for the operator where the store cannot have the change log that it is to have. */
   private async switchChangeLog(setting: ChangeLogSetting | undefined): Promise<void> {
     const epoch = await this.scope.readAt((_snapshot, catalog) => epochOf(catalog))
-    const isWanted = isLogWanted(setting, epoch, this.store.capabilities)
+    const isWanted = isLogRequired(setting, epoch, this.store.capabilities)
     if (isWanted !== epoch > 0) await switchChangeLog(this.resources.writer, isWanted, Date.now())
   }
 

@@ -1,4 +1,4 @@
-/** The values of the change log: what a commit changed, as entries of the store before and after. Part of the storage format. */
+/** The values of the change log: what a commit changed, as store entries before and after. Part of the storage format. */
 import { catalogPart } from '../bytes/key-layout.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import { PackedChanges } from '../store/packed-rows.ts'
@@ -14,24 +14,24 @@ import {
   writeUint32,
 } from './logged-change.ts'
 
-/** A change in a transaction; `before` as above. */
+/** A change in a transaction; `before`: see `LoggedChange`. */
 export type ChangeFrom = Change & { readonly before?: Bytes | undefined }
 
-/** An entry of the log is about so large; one with a single change may be larger. */
+/** Approximate size of a log entry; one with a single change may be larger. */
 const entryBytes = 65_536
-/** A change that takes more is continued in the next entry. */
+/** A change that exceeds this size is continued in the next entry. */
 const entryBytesMax = 1_048_576
 
 const headerBytes = 7
 const isLastFlag = 1
 const isContinuedFlag = 2
 
-const changesAtOnce = 1_000
-/** Of a commit that is logged at once. */
+const changesPerYield = 1_000
+/** Maximum number of changes logged synchronously. */
 const fewChanges = 32
 const nothing: readonly Bytes[] = []
 
-/** Of the catalog; the others are of what is under way. */
+/** Parts of the catalog; other parts describe changes in progress. */
 const loggedParts: ReadonlySet<number> = new Set([
   catalogPart.version,
   catalogPart.counters,
@@ -41,19 +41,19 @@ const loggedParts: ReadonlySet<number> = new Set([
   catalogPart.sequence,
 ])
 
-/** Whether it is logged: changes of records, links, the catalog and sequences are; the rest follows from them, or belongs to processes. */
+/** Whether the change is logged: those of records, links, the catalog and sequences are; others follow from them, or are internal to processes. */
 function isLogged(change: ChangeFrom): boolean {
   const { key, kind, before } = change
   const space = key[0]
-  // Not where it was made and is removed by the same transaction.
+  // Not if the same transaction created and removed it.
   if (space === keySpace.object) return kind === 'put' || before !== undefined
-  // Not where it was removed and is put again as it was.
+  // Not if it was removed and restored unchanged.
   if (space === keySpace.link) return kind === 'delete' || before === undefined || !areSame(before, change.value)
   if (space === keySpace.sequence) return true
   return space === keySpace.catalog && loggedParts.has(key[1] as number)
 }
 
-/** What is logged of it: of a link that is put, what it is now. */
+/** The previous value to log: none for a link that is put. */
 function loggedBefore({ key, kind, before }: ChangeFrom): Bytes | undefined {
   return kind === 'put' && key[0] === keySpace.link ? undefined : before
 }
@@ -63,16 +63,16 @@ function areSame(one: Bytes, other: Bytes): boolean {
 }
 
 /**
- * The values that log a commit; none where nothing of it is logged. The catalog comes first, the rest in the order of the changes. `now`: milliseconds
- * since 1970. In pieces where there are many changes, or long ones.
+ * The values that log a commit; none if nothing of it is logged. Changes of the catalog come first, the rest in their order. `now`: milliseconds
+ * since 1970. Yields if there are many changes, or long ones.
  */
 export function* logValues(changes: Sequence<ChangeFrom>, now: number): Generator<undefined, Bytes[], undefined> {
   const writer = new EntryWriter(now)
   let steps = 0
-  // Twice through all of them: to hold the others meanwhile would take several times as much as they do. Packed rows are no part of the catalog.
+  // Two passes, since buffering the rest would take several times the memory. Packed rows never contain the catalog.
   for (const isCatalog of changes instanceof PackedChanges ? [false] : [true, false]) {
     for (const change of changes) {
-      if (++steps % changesAtOnce === 0) yield
+      if (++steps % changesPerYield === 0) yield
       if (!isLogged(change) || (change.key[0] === keySpace.catalog) !== isCatalog) continue
       const long = writer.add(change.key, loggedBefore(change), change.kind === 'put' ? change.value : undefined)
       if (long !== undefined) yield* long
@@ -81,10 +81,10 @@ export function* logValues(changes: Sequence<ChangeFrom>, now: number): Generato
   return yield* writer.end()
 }
 
-/** Where a value is made before it is known how long it is. */
+/** Scratch buffer for values whose length is not known yet. */
 const scratch = Buffer.allocUnsafeSlow(entryBytes)
 
-/** The same at once; undefined where that is not possible: where there is much, or something of the catalog, which comes first. */
+/** Like `logValues`, synchronously; undefined if there are too many changes, or changes of the catalog, which come first. */
 export function logValuesOfFew(changes: Sequence<ChangeFrom>, now: number): readonly Bytes[] | undefined {
   if (changes.length > fewChanges) return undefined
   let at = writeHeader(scratch, now)
@@ -101,13 +101,13 @@ export function logValuesOfFew(changes: Sequence<ChangeFrom>, now: number): read
   return [Buffer.from(scratch.subarray(0, at))]
 }
 
-/** Returns where it ends. */
+/** Returns the end offset. */
 function writeHeader(to: Buffer, now: number, flags = 0): number {
   to[0] = flags
   return writeUint32(to, writeUint16(to, 1, Math.floor(now / 2 ** 32)), now % 2 ** 32)
 }
 
-type Pieces = Generator<undefined, void, undefined>
+type Steps = Generator<undefined, void, undefined>
 
 class EntryWriter {
   private readonly now: number
@@ -119,8 +119,8 @@ class EntryWriter {
     this.now = now
   }
 
-  /** What is still to be done before the next is added, where that is long. */
-  add(key: Bytes, before: Bytes | undefined, after: Bytes | undefined): Pieces | undefined {
+  /** Returns work to do before the next call, if a change is long. */
+  add(key: Bytes, before: Bytes | undefined, after: Bytes | undefined): Steps | undefined {
     const bytes = changeBytesMax(key, before, after)
     const flushed = this.bytes > 0 && this.bytes + bytes > entryBytes ? this.flush() : undefined
     this.pending.push({ key, before, after })
@@ -136,14 +136,14 @@ class EntryWriter {
     return this.values
   }
 
-  private flush(): Pieces | undefined {
+  private flush(): Steps | undefined {
     const { pending, bytes } = this
     this.pending = []
     this.bytes = 0
     const [first] = pending
     if (first === undefined) return undefined
-    // Of several changes, none takes so much.
-    if (headerBytes + bytes > entryBytesMax) return this.pushInPieces(first, bytes)
+    // Only a single change can be this long.
+    if (headerBytes + bytes > entryBytesMax) return this.pushLong(first, bytes)
     const value = Buffer.allocUnsafe(headerBytes + bytes)
     let at = writeHeader(value, this.now)
     for (const { key, before, after } of pending) at = writeChange(value, at, key, before, after)
@@ -151,8 +151,8 @@ class EntryWriter {
     return undefined
   }
 
-  /** A long change, in several entries. */
-  private *pushInPieces(change: LoggedChange, bytes: number): Pieces {
+  /** Writes a long change to several entries. */
+  private *pushLong(change: LoggedChange, bytes: number): Steps {
     let left = bytes
     let value = Buffer.allocUnsafe(entryBytesMax)
     let at = writeHeader(value, this.now)
@@ -176,11 +176,11 @@ class EntryWriter {
 }
 
 export interface LogEntryHeader {
-  /** The last one of its commit. */
+  /** The last entry of its commit. */
   readonly isLast: boolean
-  /** It goes on where the one before it ended, in the middle of a change. */
+  /** It continues a change of the previous entry. */
   readonly isContinued: boolean
-  /** When the commit was made, by the clock of who made it: milliseconds since 1970. */
+  /** Time of the commit by the clock of its writer: milliseconds since 1970. */
   readonly at: number
 }
 
@@ -194,12 +194,12 @@ export function readLogHeader(value: Bytes): LogEntryHeader {
   }
 }
 
-/** What follows the header. */
+/** The part after the header. */
 export function logEntryBody(value: Bytes): Buffer {
   return Buffer.from(value.buffer, value.byteOffset, value.length).subarray(headerBytes)
 }
 
-/** The changes of an entry, put together with those that continue it. */
+/** The changes of an entry, joined with the entries that continue it. */
 export function* loggedChanges(body: Buffer): Generator<LoggedChange, undefined, undefined> {
   const reader = new ChangeReader(body)
   while (!reader.isAtEnd) yield reader.next()

@@ -3,14 +3,14 @@ import { keySpace } from '../bytes/key-space.ts'
 import { appendedBytes, appendedNumber, appendPrefixBytes } from '../store/append.ts'
 import type { Bytes } from '../store/store.ts'
 
-/** The second byte of the keys of the space `log`. A number is never used for something else. */
+/** The second byte of keys in the space `log`. Numbers are never reused. */
 const logPart = { commit: 0x00, truncated: 0x01 } as const
 
 export const logPrefix: Bytes = Buffer.of(keySpace.log, logPart.commit)
 
 let last: { readonly epoch: number; readonly prefix: Buffer } | undefined
 
-/** What commits append to while the log is of this epoch: it is another each time that the log is turned on. Not to be changed. */
+/** The prefix under which commits append in the epoch, which changes each time the log is turned on. Must not be modified. */
 export function epochPrefix(epoch: number): Buffer {
   if (last?.epoch !== epoch) last = { epoch, prefix: newPrefix(epoch) }
   return last.prefix
@@ -23,7 +23,7 @@ function newPrefix(epoch: number): Buffer {
   return prefix
 }
 
-/** Holds up to which number commits of the epoch are removed: u64. */
+/** Its value is the number up to which commits of the epoch are removed: u64. */
 export function truncatedKey(epoch: number): Buffer {
   const key = newPrefix(epoch)
   key[1] = logPart.truncated
@@ -31,9 +31,9 @@ export function truncatedKey(epoch: number): Buffer {
 }
 
 export interface LogKey {
-  /** Of the commit; of a block, that of its last. */
+  /** Number of the commit; for a block, of its last one. */
   readonly number: number
-  /** Of the value. */
+  /** Size of the value. */
   readonly bytes: number
 }
 

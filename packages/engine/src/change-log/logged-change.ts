@@ -1,32 +1,32 @@
-/** One change of an entry, as it is logged. Part of the storage format. */
+/** The encoding of a change in a log entry. Part of the storage format. */
 import { assert } from '../errors.ts'
 import type { Bytes } from '../store/store.ts'
 
 export interface LoggedChange {
   readonly key: Bytes
   /**
-   * What the entry held: of a record always; of a class, unless an earlier build logged it. Of a link that is removed, what was known of it: empty where that was nothing, absent where it goes with
-   * its object.
+   * The previous value: for a record always; for a class, unless an earlier build logged it. For a removed link the known part of it: empty if there
+   * was none, absent if it is removed with its object.
    */
   readonly before: Bytes | undefined
-  /** Absent where the entry is removed. */
+  /** Absent if the entry is removed. */
   readonly after: Bytes | undefined
 }
 
 const tagBefore = 1
 const tagAfter = 2
-/** Lengths take fewer bytes, and what is there after is told by its difference from before. */
+/** Lengths are shorter, and `after` is encoded as a difference from `before`. */
 const tagShort = 4
 
 const shortKeyMax = 0xff
 const shortValueMax = 0xffff
 
-/** What it takes at most. */
+/** Upper bound of the encoded size. */
 export function changeBytesMax(key: Bytes, before: Bytes | undefined, after: Bytes | undefined): number {
   return 3 + key.length + (before === undefined ? 0 : 4 + before.length) + (after === undefined ? 0 : 4 + after.length)
 }
 
-/** Returns where it ends. */
+/** Returns the end offset. */
 export function writeChange(
   to: Buffer,
   start: number,
@@ -53,7 +53,7 @@ export function writeChange(
     : writeDifference(to, at, before, after)
 }
 
-/** The bytes of a change that is too long for the short form, one part after the other: none is a copy of what is long. */
+/** The encoding of a change that is too long for the short form, in parts without copies of long values. */
 export function* longChangeParts({ key, before, after }: LoggedChange): Generator<Bytes> {
   const head = Buffer.allocUnsafe(3)
   head[0] = (before === undefined ? 0 : tagBefore) | (after === undefined ? 0 : tagAfter)
@@ -85,7 +85,7 @@ function writeDifference(to: Buffer, start: number, before: Bytes, after: Bytes)
   return at + others
 }
 
-/** Both return where they end. The functions of buffers check more than every commit has time for. */
+/** Both return the end offset. Methods of buffers make checks that are too slow for every commit. */
 export function writeUint16(to: Buffer, at: number, value: number): number {
   to[at] = value >>> 8
   to[at + 1] = value & 0xff
@@ -97,7 +97,7 @@ export function writeUint32(to: Buffer, at: number, value: number): number {
   return writeUint16(to, at + 2, value & 0xffff)
 }
 
-/** Up to here a loop beats a call into the runtime. */
+/** Up to this length a loop is faster than a native call. */
 const loopedBytes = 48
 
 function copy(bytes: Bytes, to: Buffer, at: number): number {
@@ -107,7 +107,7 @@ function copy(bytes: Bytes, to: Buffer, at: number): number {
   return at + length
 }
 
-/** Reads what was written one after the other. What it gives are views of it, but for what is told by a difference. */
+/** Decodes consecutive changes. The results are views, except for values encoded as differences. */
 export class ChangeReader {
   private readonly body: Buffer
   private at = 0

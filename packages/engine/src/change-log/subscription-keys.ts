@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto'
 import { keySpace } from '../bytes/key-space.ts'
 import type { Bytes, KeyRange } from '../store/store.ts'
 
-/** The second byte of the keys of the space `log`, beside those of the log itself. A number is never used for something else. */
+/** The second byte of keys in the space `log`, distinct from those of the log itself. Numbers are never reused. */
 const part = { subscription: 0x02, deadLetter: 0x03 } as const
 
 const digestBytes = 16
 const numberAt = 2 + digestBytes
 
-/** Names are of any length and characters. */
+/** Hashed, since names have any length and characters. */
 function keyOf(second: number, name: string, rest: number): Buffer {
   const key = Buffer.alloc(numberAt + rest)
   key[0] = keySpace.log
@@ -18,18 +18,17 @@ function keyOf(second: number, name: string, rest: number): Buffer {
   return key
 }
 
-/** Holds how far the subscription has come. */
+/** Its value is the state of the subscription. */
 export function subscriptionKey(name: string): Buffer {
   return keyOf(part.subscription, name, 0)
 }
 
-/** All of them. */
 export const subscriptionRange: KeyRange = {
   from: Buffer.of(keySpace.log, part.subscription),
   to: Buffer.of(keySpace.log, part.subscription + 1),
 }
 
-/** Holds what could not be delivered. */
+/** Its value is a dead letter. */
 export function deadLetterKey(name: string, number: number): Buffer {
   const key = keyOf(part.deadLetter, name, 8)
   key.writeBigUInt64BE(BigInt(number), numberAt)

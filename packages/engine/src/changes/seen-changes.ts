@@ -1,4 +1,4 @@
-/** Changes as a caller with grants is told of them: as a database without what is hidden from it would have logged them (contract 9.4.14). */
+/** Restricts changes to what a caller with grants may see: as a database without the hidden data would have logged them (contract 9.4.14). */
 import type { CatalogAccess, CatalogAccesses, ShapeAccess } from '../access/catalog-access.ts'
 import { mayHide } from '../access/hidden-within.ts'
 import { type CallerContext, Visibility } from '../access/visibility.ts'
@@ -20,25 +20,25 @@ import type { ChangeFilter } from './change-filter.ts'
 import type { CatalogChange, LinkEntryChange } from './decode-change.ts'
 import { seenSchemaChange } from './seen-schema.ts'
 
-/** Whoever follows by grants: what these come to, and `$$USER`. */
+/** A follower with grants: their resolved form, and `$$USER`. */
 export interface RestrictedFollower {
   readonly accesses: CatalogAccesses
   readonly user: UserValue
 }
 
-/** Why changes of a class cannot be told as they were seen; undefined where they can. */
+/** Why changes of a class cannot be reported exactly; undefined if they can. */
 interface Reasons {
-  readonly ofObjects: string | undefined
-  readonly ofAttributes: readonly {
+  readonly objectReason: string | undefined
+  readonly attributeReasons: readonly {
     readonly format: AttributeFormat
     readonly isLink: boolean
     readonly reason: string
   }[]
 }
 
-const none: Reasons = { ofObjects: undefined, ofAttributes: [] }
+const none: Reasons = { objectReason: undefined, attributeReasons: [] }
 
-const known = new WeakMap<CatalogAccess, Map<SchemaClass, Reasons>>()
+const cachedReasons = new WeakMap<CatalogAccess, Map<SchemaClass, Reasons>>()
 
 export class SeenChanges {
   private readonly access: CatalogAccess
@@ -61,29 +61,29 @@ export class SeenChanges {
     return new SeenChanges(access, new Visibility(snapshot, access, database, { ...caller, user }))
   }
 
-  /** As the caller knows it. */
+  /** The catalog as the caller sees it. */
   get catalog(): Catalog {
     return this.access.restricted
   }
 
   /**
-   * Throws Forbidden where changes of the class, or of any without one, cannot be told exactly: what was hidden when they were made cannot be found out.
-   * `filter`: by the restricted catalog. `withLinks`: links are told too.
+   * Throws Forbidden if changes of the class, or of any class without one, cannot be reported exactly, because what was hidden when they were made is
+   * unknown. `filter`: by the restricted catalog. `withLinks`: whether links are reported.
    */
   check(filter: ChangeFilter, withLinks: boolean): void {
     const { cls } = filter
     const classes = cls === undefined ? this.catalog.classes : [cls, ...cls.subclasses]
     for (const { number } of classes) {
-      const { ofObjects, ofAttributes } = inexactness(this.access, number)
-      const told = ofAttributes.find(({ format, isLink }) => (withLinks || !isLink) && filter.includes(format))
-      const reason = ofObjects ?? told?.reason
+      const { objectReason, attributeReasons } = inexactness(this.access, number)
+      const inexact = attributeReasons.find(({ format, isLink }) => (withLinks || !isLink) && filter.includes(format))
+      const reason = objectReason ?? inexact?.reason
       if (reason === undefined) continue
       const hint = cls === undefined ? ' Changes of one class are asked for by class.' : ''
       throw new AshlarError('Forbidden', `${reason}${hint}`)
     }
   }
 
-  /** What the entry shows the caller before and after; undefined where that is nothing. */
+  /** The part of the entry, before and after, that the caller may see; undefined if there is none. */
   async seen(logged: LoggedChange): Promise<LoggedChange | undefined> {
     const [space] = logged.key
     if (space === keySpace.link) return (await this.isClassSeen(ownerOfKey(logged.key))) ? logged : undefined
@@ -94,11 +94,14 @@ export class SeenChanges {
     if (shape === undefined || shape.objects === 'none') return undefined
     if (shape.isFullyVisible) return logged
     const oid = oidOfObjectKey(key)
-    const [shownBefore, shownAfter] = [await this.shown(oid, before, shape), await this.shown(oid, after, shape)]
-    return { key, before: shownBefore, after: shownAfter }
+    const [visibleBefore, visibleAfter] = [
+      await this.visible(oid, before, shape),
+      await this.visible(oid, after, shape),
+    ]
+    return { key, before: visibleBefore, after: visibleAfter }
   }
 
-  /** Undefined for one whose class is no longer there. */
+  /** Undefined if the class has been deleted. */
   private shapeOf(record: Bytes): ShapeAccess | undefined {
     const { catalog } = this.access
     const number = shapeNumberOf(record)
@@ -107,7 +110,7 @@ export class SeenChanges {
     return this.access.ofShape(number)
   }
 
-  private async shown(
+  private async visible(
     oid: Oid,
     record: Bytes | undefined,
     { objects, references }: ShapeAccess,
@@ -122,25 +125,25 @@ export class SeenChanges {
     return hidden.size === 0 ? record : references.without(record, (target) => !hidden.has(target))
   }
 
-  /** By `check` no rule decides about single objects of its class. */
+  /** Exact, since `check` has excluded rules about single objects of the class. */
   private async isClassSeen(oid: Oid): Promise<boolean> {
     return (await this.visibility.allowedIn(oid)) === 'all'
   }
 
-  /** Of one whose owner is. */
+  /** `link`: its owner must be visible. */
   async isLinkSeen({ change: { target } }: LinkEntryChange): Promise<boolean> {
     return target === undefined || (await this.isClassSeen(target))
   }
 
-  /** None for what the caller does not know. */
+  /** Empty if the caller does not know the class or index. */
   schemaSeen(change: CatalogChange): readonly CatalogChange[] {
     return seenSchemaChange(change, this.access)
   }
 }
 
 /**
- * Of objects of a class and its subclasses: whether what is seen of them changes by what is written alone, and by what is written of them alone.
- * `classNumber`: of a class of the catalog.
+ * For objects of a class and its subclasses: `isSteady` if only commits change what the caller sees of them; `isOfRecords` if only changes of these
+ * objects do. `classNumber`: of a class of the catalog.
  */
 export function isConcernOfRecords(
   access: CatalogAccess,
@@ -156,8 +159,8 @@ export function isConcernOfRecords(
   return {
     isSteady: !isUnsteady,
     isOfRecords: all.every(({ number }) => {
-      const { ofObjects, ofAttributes } = inexactness(access, number)
-      return ofObjects === undefined && ofAttributes.every(({ isLink }) => isLink)
+      const { objectReason, attributeReasons } = inexactness(access, number)
+      return objectReason === undefined && attributeReasons.every(({ isLink }) => isLink)
     }),
   }
 }
@@ -166,10 +169,10 @@ export function isConcernOfRecords(
 function inexactness(access: CatalogAccess, number: ClassNumber): Reasons {
   const cls = access.catalog.classByNumber(number)
   if (cls === undefined) return none
-  let reasons = known.get(access)
+  let reasons = cachedReasons.get(access)
   if (reasons === undefined) {
     reasons = new Map()
-    known.set(access, reasons)
+    cachedReasons.set(access, reasons)
   }
   let found = reasons.get(cls)
   if (found === undefined) {
@@ -188,13 +191,13 @@ function reasonsOf(access: CatalogAccess, cls: SchemaClass): Reasons {
     const compiled = rules.compile(rule)
     return compiled !== undefined && (!compiled.isOfRecord || compiled.isUnsteady)
   })
-  const ofObjects = isUnfit
+  const objectReason = isUnfit
     ? `${prefix} the rule by which it sees these objects asks for other objects or for the time, which are not kept as they were.`
     : undefined
-  const shown = classes.attributesOf(cls)
-  const ofAttributes = recordFormats(catalog)
+  const visible = classes.attributesOf(cls)
+  const attributeReasons = recordFormats(catalog)
     .of(cls)
-    .attributes.filter(({ attribute }) => shown.has(attribute.number))
+    .attributes.filter(({ attribute }) => visible.has(attribute.number))
     .flatMap((format) => {
       const { attribute, linkStorage } = format
       const isRuled = mayHide(attribute.spec, classes, ['ruledReference'])
@@ -202,10 +205,10 @@ function reasonsOf(access: CatalogAccess, cls: SchemaClass): Reasons {
         const reason = `${prefix} ${attribute.name} names objects that it sees by a rule, and these are not kept as they were. The parameter attributes chooses others.`
         return isRuled ? [{ format, isLink: false, reason }] : []
       }
-      // Of a pair that is removed only the key is known.
+      // For a removed pair, only the key is known.
       const isUnknown = linkStorage === 'map' && mayHide(attribute.spec, classes, ['reference'])
       const reason = `${prefix} links of ${attribute.name} are logged without the objects at their ends; where leaves links out, also where=TRUE.`
       return isRuled || isUnknown || objects !== 'all' ? [{ format, isLink: true, reason }] : []
     })
-  return { ofObjects, ofAttributes }
+  return { objectReason, attributeReasons }
 }

@@ -1,6 +1,6 @@
 /**
- * A subscription to the changes that is kept in the store itself: how far it has come, which process works for it, and what could not be
- * delivered. Of the processes that serve a store one works for it at a time, until it gives the subscription up or has given no heartbeat for a while.
+ * A change subscription stored in the store itself: its position, the process that delivers it, and its dead letters. One of the processes that serve
+ * a store owns it at a time, until it releases the subscription or its heartbeat expires.
  */
 import {
   deadLetterKey,
@@ -14,28 +14,28 @@ import { deadLettersMax, deadLettersPageMax, subscriptionLeaseMs } from '../limi
 import type { Bytes, Change, Snapshot, Store } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 
-/** What is kept of it, as JSON. Times are ISO 8601 in UTC. */
+/** The stored state, as JSON. Times are ISO 8601 in UTC. */
 export interface SubscriptionState {
   /** Changes up to here are delivered, or are dead letters. */
   readonly position: string
-  /** Changes before the position were removed from the log, and nobody was told of them yet. */
+  /** Whether changes after the position were removed from the log, without notification so far. */
   readonly hasMissed?: boolean | undefined
-  /** The delivery of the changes that follow the position, from before its first attempt on. */
+  /** The delivery of the changes after the position, stored before its first attempt. */
   readonly due?: DueDelivery | undefined
-  /** Of the delivery that is due: how often it has failed, since when, and why it did last. */
+  /** Of the due delivery: number of failures, time of the first, and the last error. */
   readonly attempts?: number | undefined
   readonly failingSince?: string | undefined
   readonly nextAttemptAt?: string | undefined
   readonly error?: string | undefined
-  /** Why nothing is delivered until somebody resumes it. */
+  /** Why delivery is suspended until it is resumed manually. */
   readonly disabled?: string | undefined
   readonly deliveredAt?: string | undefined
   readonly deliveries: number
   readonly failures: number
   readonly deadLetters: number
-  /** The number that the next dead letter gets. */
+  /** The number of the next dead letter. */
   readonly nextLetter: number
-  /** The session of the process that works for it; 0 for none. Its `pid` and `place` are those of a heartbeat. */
+  /** The session of the owning process; 0 for none. Its `pid` and `place` are those of a heartbeat. */
   readonly owner: number
   readonly pid?: number | undefined
   readonly place?: string | undefined
@@ -44,14 +44,14 @@ export interface SubscriptionState {
 export interface DueDelivery {
   readonly id: string
   readonly at: string
-  /** How many it holds, and up to where. */
+  /** Number of changes, and their last position. */
   readonly changes: number
   readonly position: string
 }
 
-/** What could not be delivered. */
+/** A delivery that was given up. */
 export interface DeadLetter {
-  /** Within the subscription; 0 for one that is not stored yet. */
+  /** Unique in the subscription; 0 if it is not stored yet. */
   readonly number: number
   /** ISO 8601 in UTC. */
   readonly at: string
@@ -60,13 +60,13 @@ export interface DeadLetter {
   /** Of the message. */
   readonly id: string
   readonly changes: number
-  /** As it was sent. */
+  /** As sent. */
   readonly body: string
 }
 
 export type DeadLetterSummary = Omit<DeadLetter, 'body'>
 
-/** Somebody else has changed the subscription meanwhile. */
+/** The subscription was changed by another process or an operator. */
 export class SubscriptionLost extends Error {
   constructor() {
     super('another process works for the subscription')
@@ -84,14 +84,14 @@ function decode(bytes: Buffer): Stored {
   return { bytes, state: JSON.parse(bytes.subarray(counterBytes).toString()) as SubscriptionState }
 }
 
-/** `before`: each value has another counter, so that a heartbeat is a change, and the counter alone tells one from the other. */
+/** `before`: the value replaced. A counter makes each value unique, so that a heartbeat is a change, and preconditions compare the counter alone. */
 function encode(state: SubscriptionState, before: Buffer | undefined): Buffer {
   const counter = Buffer.alloc(counterBytes)
   counter.writeBigUInt64BE((before?.readBigUInt64BE(0) ?? 0n) + 1n)
   return Buffer.concat([counter, Buffer.from(JSON.stringify(state))])
 }
 
-/** Of all subscriptions: where each has come to. */
+/** The positions of all subscriptions. */
 export async function subscribedPositions(snapshot: Snapshot): Promise<readonly string[]> {
   const positions: string[] = []
   const read = (_key: Bytes, value: Bytes): string => decode(Buffer.from(value)).state.position
@@ -104,9 +104,9 @@ export class Subscription {
   private readonly store: Store
   private readonly session: number
   private readonly key: Buffer
-  /** As this process has it, while it works for it. */
-  private held: Stored | undefined
-  /** As another process has it, and since when it has not changed, by performance.now(). */
+  /** The state, while this process owns it. */
+  private owned: Stored | undefined
+  /** The value written by another process, and since when it has not changed, by performance.now(). */
   private seen: { readonly bytes: Buffer; readonly sinceMs: number } | undefined
 
   /** `session`: of this process in the store. */
@@ -117,61 +117,61 @@ export class Subscription {
     this.key = subscriptionKey(name)
   }
 
-  /** Undefined for one that nobody has begun. Throws StoreUnavailable. */
+  /** Undefined if it does not exist. Throws StoreUnavailable. */
   async state(): Promise<SubscriptionState | undefined> {
     return (await this.read())?.state
   }
 
   /**
-   * Its state, from now on this process's to change; undefined while another process works for it. `begin`: where one that is new begins. To be asked
-   * again every few seconds. Throws StoreUnavailable, and what `begin` throws.
+   * Acquires ownership and returns the state; undefined while another process owns it. `begin` returns the position of a new subscription. Must be
+   * called every few seconds. Throws StoreUnavailable, and errors of `begin`.
    */
   async acquire(begin: () => Promise<string>): Promise<SubscriptionState | undefined> {
     const stored = await this.read()
     if (stored !== undefined && !this.isFree(stored)) return undefined
-    const fresh = { position: '', deliveries: 0, failures: 0, deadLetters: 0, nextLetter: 1 }
-    const state = stored?.state ?? { ...fresh, position: await begin() }
-    const own = {
+    const initial = { position: '', deliveries: 0, failures: 0, deadLetters: 0, nextLetter: 1 }
+    const state = stored?.state ?? { ...initial, position: await begin() }
+    const acquired = {
       ...state,
       owner: this.session,
       pid: process.pid,
       ...(ownPlace === undefined ? {} : { place: ownPlace }),
     }
-    const isOwn = await this.write(own, stored?.bytes)
+    const isAcquired = await this.write(acquired, stored?.bytes)
     this.seen = undefined
-    return isOwn ? own : undefined
+    return isAcquired ? acquired : undefined
   }
 
   /**
-   * While this process works for it; with a dead letter in the same commit. Without a change it is a heartbeat. Throws SubscriptionLost,
-   * StoreUnavailable, OutcomeUnknown.
+   * Only for the owner; `letter` is stored in the same commit. Without changes, it is a heartbeat. Throws SubscriptionLost, StoreUnavailable,
+   * OutcomeUnknown.
    */
   async update(change: Partial<SubscriptionState> = {}, letter?: DeadLetter): Promise<SubscriptionState> {
-    const { held } = this
-    if (held === undefined) throw new SubscriptionLost()
-    const state = { ...held.state, ...change }
+    const { owned } = this
+    if (owned === undefined) throw new SubscriptionLost()
+    const state = { ...owned.state, ...change }
     const next = letter === undefined ? state : withLetter(state)
     const extra: Change[] = []
     if (letter !== undefined) {
       const value = Buffer.from(JSON.stringify({ ...letter, number: state.nextLetter }))
       extra.push({ kind: 'put', key: deadLetterKey(this.name, state.nextLetter), value })
-      // The oldest gives way.
+      // The oldest one is dropped.
       if (next.deadLetters > deadLettersMax) extra.push(...(await this.oldestLetter()))
     }
     const bounded = { ...next, deadLetters: Math.min(next.deadLetters, deadLettersMax) }
-    if (!(await this.write(bounded, held.bytes, extra))) throw new SubscriptionLost()
+    if (!(await this.write(bounded, owned.bytes, extra))) throw new SubscriptionLost()
     return bounded
   }
 
-  /** Others may work for it at once. Nothing where this process does not. Throws StoreUnavailable. */
+  /** Releases ownership, if this process has it. Throws StoreUnavailable. */
   async release(): Promise<void> {
-    const { held } = this
-    this.held = undefined
-    if (held !== undefined) await this.write({ ...held.state, owner: 0 }, held.bytes)
+    const { owned } = this
+    this.owned = undefined
+    if (owned !== undefined) await this.write({ ...owned.state, owner: 0 }, owned.bytes)
   }
 
   /**
-   * What somebody else than its process changes: it finds out at its next one, and goes on from there. Undefined for one that nobody has begun. Throws
+   * A change by an operator: the owner notices it at its next write, and continues from it. Undefined if the subscription does not exist. Throws
    * StoreUnavailable, TransactionContention.
    */
   async intervene(change: (state: SubscriptionState) => SubscriptionState): Promise<SubscriptionState | undefined> {
@@ -183,7 +183,7 @@ export class Subscription {
     }
   }
 
-  /** The oldest first, behind the number. Throws StoreUnavailable. */
+  /** Those after the number, the oldest first. Throws StoreUnavailable. */
   async deadLetters(after: number): Promise<readonly DeadLetterSummary[]> {
     const range = { ...deadLetterRange(this.name), from: deadLetterKey(this.name, after + 1) }
     return withSnapshot(this.store, async (snapshot) => {
@@ -197,7 +197,7 @@ export class Subscription {
     })
   }
 
-  /** Undefined where there is none. Throws StoreUnavailable. */
+  /** Undefined if it does not exist. Throws StoreUnavailable. */
   async deadLetter(number: number): Promise<DeadLetter | undefined> {
     return withSnapshot(this.store, async (snapshot) => {
       const value = await snapshot.view(deadLetterKey(this.name, number), (bytes) => Buffer.from(bytes).toString())
@@ -205,7 +205,7 @@ export class Subscription {
     })
   }
 
-  /** False where there is none. Throws StoreUnavailable. */
+  /** False if it does not exist. Throws StoreUnavailable. */
   async removeDeadLetter(number: number): Promise<boolean> {
     const key = deadLetterKey(this.name, number)
     for (;;) {
@@ -244,10 +244,10 @@ export class Subscription {
     return bytes === undefined ? undefined : decode(bytes)
   }
 
-  /** What this process has from then on; false, and nothing, where somebody else has changed it. */
+  /** Writes a state of this process; false, without a change, if the stored one has changed. */
   private async write(state: SubscriptionState, before: Buffer | undefined, changes: Change[] = []): Promise<boolean> {
     const bytes = await this.commit(state, before, changes)
-    this.held = bytes === undefined || state.owner !== this.session ? undefined : { bytes, state }
+    this.owned = bytes === undefined || state.owner !== this.session ? undefined : { bytes, state }
     return bytes !== undefined
   }
 

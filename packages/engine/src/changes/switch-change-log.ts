@@ -1,25 +1,25 @@
-/** Turns the change log of a store on and off. It is part of the catalog, so that all processes log from the same commit on. */
+/** Turns the change log of a store on and off. The setting is part of the catalog, so that all processes log from the same commit on. */
 import type { CatalogWriter } from '../ddl/catalog-writer.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { StoreCapabilities } from '../store/store.ts'
 
-/** `auto`: on where the store can; absent: as it is in the store, off in a new one. */
+/** `auto`: on if the store supports it; absent: unchanged, off in a new store. */
 export type ChangeLogSetting = 'on' | 'off' | 'auto'
 
 export function epochOf({ state }: Catalog): number {
   return state.counters.changeLog ?? 0
 }
 
-/** No log that is turned on later has an earlier epoch. */
+/** A lower bound of the epoch of a log that is turned on later. */
 export function nextEpochAtLeast({ state }: Catalog): number {
   return (state.counters.lastChangeLog ?? 0) + 1
 }
 
 /**
- * Whether it is to be on. Throws an `Error` for the operator where the store cannot, and it is asked for or on: others may rely on it, so that it is
- * not turned off for that.
+ * Whether the log must be on. Throws an `Error` for the operator if the store does not support it, but it is requested or on: it is not turned off
+ * implicitly, since clients may rely on it.
  */
-export function isLogWanted(
+export function isLogRequired(
   setting: ChangeLogSetting | undefined,
   epoch: number,
   { canAppend, location, isDistributed }: StoreCapabilities,
@@ -34,7 +34,7 @@ export function isLogWanted(
   return false
 }
 
-/** What is logged from there on is of an epoch of its own. */
+/** A log that is turned on gets a new epoch. */
 export function switchChangeLog(writer: CatalogWriter, isOn: boolean, now: number): Promise<void> {
   return writer.change(async (catalog) => {
     const { state } = catalog

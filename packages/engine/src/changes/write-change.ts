@@ -1,4 +1,4 @@
-/** A change as it is told: JSON, with values as objects show them. */
+/** Writes changes as JSON, with values as in objects. */
 import { JsonWriter } from '../bytes/json-writer.ts'
 import { mapKeyCodec } from '../links/map-entries.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
@@ -7,7 +7,7 @@ import type { Bytes } from '../store/store.ts'
 import type { Matched } from './change-filter.ts'
 import type { CatalogChange, LinkEntryChange, RecordChange } from './decode-change.ts'
 
-/** What every change begins with. */
+/** The beginning of every change. */
 export interface ChangeHead {
   readonly position: string
   /** Milliseconds since 1970. */
@@ -24,7 +24,7 @@ export function recordChangeJson(
 ): Buffer {
   const change = before === undefined ? 'created' : after === undefined ? 'deleted' : 'updated'
   const revision = Buffer.from(commitIdOf((after ?? before) as Bytes)).toString('hex')
-  const json = opened(head, { change, class: format.cls.name, oid, revision })
+  const json = openedJson(head, { change, class: format.cls.name, oid, revision })
   if (matched !== 'all') field(json, 'matched', matched)
   if (change === 'updated')
     field(
@@ -40,7 +40,7 @@ export function recordChangeJson(
   return json.to.copy()
 }
 
-/** `only`: those of its attributes; all that it holds without. */
+/** `only`: a subset of the attributes; by default all of them. */
 function writeValues(
   json: JsonWriter,
   name: 'before' | 'after',
@@ -62,7 +62,7 @@ function writeValues(
 
 export function linkChangeJson(head: ChangeHead, { change, attribute, format }: LinkEntryChange): Buffer {
   const { kind, owner, target, key } = change
-  const json = opened(head, {
+  const json = openedJson(head, {
     change: kind === 'added' ? 'linked' : 'unlinked',
     class: format.cls.name,
     oid: owner,
@@ -74,21 +74,21 @@ export function linkChangeJson(head: ChangeHead, { change, attribute, format }: 
   return json.to.copy()
 }
 
-/** The parts of the catalog that one commit has changed. */
+/** The changes of the catalog by one commit. */
 export function schemaChangeJson(head: ChangeHead, parts: readonly CatalogChange[]): Buffer {
   const classes = new Set(parts.flatMap(({ class: cls }) => (cls === undefined || cls.isDeleted ? [] : [cls.name])))
   const deletedClasses = parts.flatMap(({ class: cls }) => (cls?.isDeleted === true ? [cls.name] : []))
   const indexes = parts.flatMap(({ index }) => (index === undefined ? [] : [index.name]))
   const isIndexDeleted = parts.some(({ removedIndex }) => removedIndex !== undefined)
-  const json = opened(head, { change: 'schema', classes: [...classes], deletedClasses, indexes, isIndexDeleted })
+  const json = openedJson(head, { change: 'schema', classes: [...classes], deletedClasses, indexes, isIndexDeleted })
   json.ascii('}')
   return json.to.copy()
 }
 
-function opened({ position, at }: ChangeHead, fields: Readonly<Record<string, unknown>>): JsonWriter {
+function openedJson({ position, at }: ChangeHead, fields: Readonly<Record<string, unknown>>): JsonWriter {
   const json = new JsonWriter()
-  const whole = JSON.stringify({ position, at: new Date(at).toISOString(), ...fields })
-  text(json, whole.slice(0, -1))
+  const object = JSON.stringify({ position, at: new Date(at).toISOString(), ...fields })
+  text(json, object.slice(0, -1))
   return json
 }
 

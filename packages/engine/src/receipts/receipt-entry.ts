@@ -1,15 +1,15 @@
-/** How a receipt is stored: what is kept of a request that is carried out once, found by its key and, for removal, by its end. */
+/** The stored form of receipts of requests that are executed once, with keys for lookup and for removal at their end. */
 import { createHash } from 'node:crypto'
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
 import type { Bytes, KeyRange } from '../store/store.ts'
 
-/** What a client calls a request that it may send several times. */
+/** Identifies a request that a client may send several times. */
 export interface RequestId {
-  /** Who sends it: the same key of another caller is another key. Empty where nobody is authenticated. */
+  /** The authenticated user, since keys of different callers are independent; empty without authentication. */
   readonly caller: string
   /** The value of `Idempotency-Key`. */
   readonly key: string
-  /** A digest of all that was asked for, of `fingerprintBytes`. */
+  /** A digest of the entire request, of `fingerprintBytes`. */
   readonly fingerprint: Bytes
 }
 
@@ -22,24 +22,24 @@ export const receiptRange = {
   to: prefixEnd(Buffer.from([keySpace.receipt])),
 }
 export const msPerMinute = 60_000
-/** After every minute that is stored. */
+/** Greater than every stored minute. */
 export const lastMinute = 0xff_ff_ff_ff
 
-/** Receipts are dealt out among so many groups, each of which a distributed store can keep on a node of its own. */
+/** Receipts are distributed over this many groups, each of which a distributed store can place on a separate node. */
 export const receiptGroups = 16
 const lookup = 0
 const byEnd = 1
 
 /**
- * - `done`: the payload is the reply. `doneUnkept`: the reply was too large.
- * - `partly`: of a request of several commits, some are made; the payload tells how many.
+ * `done`: the payload is the reply. `doneUnkept`: the reply was too large.
+ * `partly`: some of several commits were made; the payload has their number.
  */
 export type ReceiptState = 'done' | 'doneUnkept' | 'partly'
 const states: readonly ReceiptState[] = ['done', 'doneUnkept', 'partly']
 
 export interface StoredReceipt {
   readonly state: ReceiptState
-  /** Minutes since 1970 after which it is no more. */
+  /** Minutes since 1970 after which it expires. */
   readonly endMinute: number
   readonly fingerprint: Bytes
   readonly payload: Bytes
@@ -50,14 +50,14 @@ export function receiptKey({ caller, key }: Pick<RequestId, 'caller' | 'key'>): 
   return Buffer.concat([Buffer.from([keySpace.receipt, digest.readUInt8(0) % receiptGroups, lookup]), digest])
 }
 
-/** The entry by which the receipt under `key` is found when its time is over. */
+/** The key by which the receipt under `key` is found when it expires. */
 export function endKey(key: Bytes, endMinute: number): Buffer {
   const minute = Buffer.alloc(4)
   minute.writeUInt32BE(endMinute)
   return Buffer.concat([Buffer.from([keySpace.receipt, key[1] as number, byEnd]), minute, key.subarray(3)])
 }
 
-/** The key of the receipt that an entry of `endKey` is for, and its minute; undefined for other keys. */
+/** The receipt key and the minute in a key made by `endKey`; undefined for other keys. */
 export function readEndKey(key: Bytes): { readonly key: Buffer; readonly endMinute: number } | undefined {
   if (key[2] !== byEnd) return undefined
   const bytes = Buffer.from(key)
@@ -65,7 +65,7 @@ export function readEndKey(key: Bytes): { readonly key: Buffer; readonly endMinu
   return { key: Buffer.concat([head, bytes.subarray(7)]), endMinute: bytes.readUInt32BE(3) }
 }
 
-/** Of one group, what ends before the minute. */
+/** The end keys of one group before the minute. */
 export function endedRange(group: number, minute: number): KeyRange {
   const from = Buffer.from([keySpace.receipt, group, byEnd])
   const to = Buffer.alloc(7)
@@ -74,7 +74,7 @@ export function endedRange(group: number, minute: number): KeyRange {
   return { from, to }
 }
 
-/** The first whole minute at which what is kept for `ms` from `now` is over. */
+/** The first minute after `ms` from `now` have passed. */
 export function endMinuteOf(now: number, ms: number): number {
   return Math.ceil((now + ms) / msPerMinute)
 }
@@ -83,7 +83,7 @@ export function minuteOf(now: number): number {
   return Math.floor(now / msPerMinute)
 }
 
-/** What comes before the payload. */
+/** Bytes before the payload. */
 export const receiptHeadBytes = 1 + 4 + fingerprintBytes
 
 export function encodeReceipt({ state, endMinute, fingerprint, payload }: StoredReceipt): Buffer {

@@ -1,23 +1,23 @@
 /**
- * Removes receipts whose time is over, in the background and in small commits. Only the entries that end them are read: a receipt
- * is replaced together with that entry, so that one which is still there is proof enough, and no reply is ever read or sent.
+ * Removes expired receipts in the background, in small commits. Reads only their end keys: a receipt is replaced together with its end key, so an
+ * existing end key proves expiry, and replies are never read or transferred.
  */
 import type { Bytes, Change, Precondition, ScanOptions, Store } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { endedRange, lastMinute, minuteOf, msPerMinute, readEndKey, receiptGroups } from './receipt-entry.ts'
 import { systemClocks, TrustedClock } from './trusted-clock.ts'
 
-/** Of one group, in one commit. */
+/** Of one group, per commit. */
 const removedMax = 64
 
-/** `onDamage` is told of entries that cannot be read; they are left where they are. */
+/** `onDamage` receives unreadable entries, which are left in place. */
 export interface RemovalOptions extends Pick<ScanOptions, 'onDamage'> {
   readonly signal?: AbortSignal
 }
 
-/** Removes what has ended at `now`, milliseconds since 1970. Returns how many receipts: without those that others remove at the same time. */
+/** Removes receipts expired at `now`, milliseconds since 1970. Returns their number, without those removed concurrently by other processes. */
 export async function removeEndedReceipts(store: Store, now: number, options: RemovalOptions = {}): Promise<number> {
-  // Processes that begin at the same time begin in different groups, and meet less often.
+  // Processes that start simultaneously begin with different groups, to avoid conflicts.
   const first = Math.floor(Math.random() * receiptGroups)
   let removed = 0
   for (let nth = 0; nth < receiptGroups; nth++) {
@@ -26,7 +26,7 @@ export async function removeEndedReceipts(store: Store, now: number, options: Re
   return removed
 }
 
-/** Where another process is at the same group, it is left to that one. */
+/** Stops if another process works on the same group. */
 async function removeFromGroup(store: Store, group: number, minute: number, options: RemovalOptions): Promise<number> {
   for (let removed = 0; ; ) {
     if (options.signal?.aborted === true) return removed
@@ -37,7 +37,7 @@ async function removeFromGroup(store: Store, group: number, minute: number, opti
   }
 }
 
-/** Keys of entries that end a receipt before the minute. */
+/** The end keys before the minute. */
 async function readEnds(store: Store, group: number, minute: number, options: ScanOptions): Promise<Bytes[]> {
   return withSnapshot(store, async (snapshot) => {
     const keys: Bytes[] = []
@@ -57,7 +57,7 @@ async function remove(store: Store, ends: readonly Bytes[]): Promise<boolean> {
   return isCommitted
 }
 
-/** The latest minute at which any receipt ends. */
+/** The greatest end minute of all receipts. */
 async function newestEnd(store: Store, options: RemovalOptions): Promise<number | undefined> {
   let newest: number | undefined
   for (let group = 0; group < receiptGroups; group++) {
@@ -68,14 +68,14 @@ async function newestEnd(store: Store, options: RemovalOptions): Promise<number 
   return newest
 }
 
-/** Looks for ended receipts from time to time. */
+/** Removes expired receipts periodically. */
 export class ReceiptRemoval {
   private readonly store: Store
   private readonly receiptMs: number
   private readonly onFault: (error: unknown) => void
   private readonly clocks: typeof systemClocks
   private clock: TrustedClock | undefined
-  private readonly told = new Set<string>()
+  private readonly reported = new Set<string>()
 
   constructor(store: Store, receiptMs: number, onFault: (error: unknown) => void, clocks = systemClocks) {
     this.store = store
@@ -84,22 +84,22 @@ export class ReceiptRemoval {
     this.clocks = clocks
   }
 
-  /** Removes what has ended by now. Returns how many receipts. */
+  /** Removes receipts expired now. Returns their number. */
   async look(signal?: AbortSignal): Promise<number> {
-    const options = { ...(signal !== undefined && { signal }), onDamage: (error: Error) => this.tellOnce(error) }
+    const options = { ...(signal !== undefined && { signal }), onDamage: (error: Error) => this.reportOnce(error) }
     if (this.clock === undefined) {
       const newest = await newestEnd(this.store, options)
       if (newest === undefined) return 0
-      // When the newest receipt was made, that moment had come, by the clock of whoever made it.
+      // The creation time of the newest receipt, by the clock of its writer, has certainly passed.
       const latest = newest * msPerMinute - this.receiptMs
       this.clock = new TrustedClock(this.clocks, this.receiptMs, latest)
     }
     return removeEndedReceipts(this.store, this.clock.now(), options)
   }
 
-  private tellOnce(error: Error): void {
-    if (this.told.has(error.message)) return
-    this.told.add(error.message)
+  private reportOnce(error: Error): void {
+    if (this.reported.has(error.message)) return
+    this.reported.add(error.message)
     this.onFault(error)
   }
 }

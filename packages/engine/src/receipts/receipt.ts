@@ -1,4 +1,4 @@
-/** A request that is carried out once, however often it is sent: its receipt is put into the commit that it makes. */
+/** Executes a request once, however often it is sent: its receipt is part of its commit. */
 import { AshlarError } from '../errors.ts'
 import type { Bytes, Snapshot } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
@@ -17,9 +17,9 @@ import { ReplyBudget } from './reply-budget.ts'
 /** A request to be carried out once. */
 export interface Once<T> {
   readonly request: RequestId
-  /** The reply to be kept, from what the request has done; asked in each attempt, before the commit. */
+  /** Computes the reply to store from the result; called in each attempt, before the commit. */
   replyOf(result: T): Bytes
-  /** Plain data, from which the program of a thread makes `replyOf`; without it, the main thread runs the request. */
+  /** Plain data from which a thread's program creates `replyOf`; without it, the main thread executes the request. */
   readonly form?: object | undefined
 }
 
@@ -29,7 +29,7 @@ export interface ReceiptLimits {
   readonly receiptRepliesBytesMax: number
 }
 
-/** The receipts that a process makes in a federated database. */
+/** The receipts that a process creates in a federated database. */
 export class Receipts {
   readonly limits: ReceiptLimits
   readonly budget: ReplyBudget
@@ -44,7 +44,7 @@ export class Receipts {
   }
 }
 
-/** Thrown where the request has been carried out before: with the reply it got then. */
+/** Thrown if the request was executed before, with the reply it got then. */
 export class AlreadyDone extends Error {
   readonly reply: Bytes
 
@@ -54,7 +54,7 @@ export class AlreadyDone extends Error {
   }
 }
 
-/** How far a request of several commits has come. */
+/** Progress of a request with several commits. */
 export interface Progress {
   readonly commits: number
   readonly rows: number
@@ -65,10 +65,10 @@ export class Receipt<T> {
   private readonly once: Once<T>
   private readonly shared: Receipts
   private takenBytes = 0
-  /** What is stored under the key and may be replaced, as the last check has seen it. */
+  /** The stored value that may be replaced, as of the last check. */
   private replaced: Bytes | undefined
-  /** What this very request has stored of its progress. */
-  private own: Bytes | undefined
+  /** The progress stored by this request itself. */
+  private progress: Bytes | undefined
 
   constructor(once: Once<T>, shared: Receipts) {
     this.once = once
@@ -76,21 +76,21 @@ export class Receipt<T> {
     this.key = receiptKey(once.request)
   }
 
-  /** The same receipt for work whose result is only part of what the reply is made of. */
+  /** The same receipt for work whose result is only a part of the reply. */
   from<U>(convert: (result: U) => T): Receipt<U> {
     const { request, replyOf } = this.once
     return new Receipt({ request, replyOf: (result: U) => replyOf(convert(result)) }, this.shared)
   }
 
   /**
-   * Throws AlreadyDone; IdempotencyKeyReused where the key belongs to another request; PartlyCommitted where the request has
-   * been carried out in part; ReplyNotKept.
+   * Throws AlreadyDone; IdempotencyKeyReused if the key belongs to another request; PartlyCommitted if the request was executed in part;
+   * ReplyNotKept.
    */
   async check(snapshot: Pick<Snapshot, 'read'>): Promise<void> {
     const stored = (await snapshot.read([this.key])).values[0]
     this.replaced = stored
-    if (stored === undefined || (this.own !== undefined && Buffer.compare(stored, this.own) === 0)) return
-    // As long as it is stored it counts, whatever this process's clock says: a clock that is ahead repeats nothing.
+    if (stored === undefined || (this.progress !== undefined && Buffer.compare(stored, this.progress) === 0)) return
+    // Valid as long as it is stored, regardless of this process's clock: a fast clock must not repeat requests.
     const receipt = decodeReceipt(stored)
     if (Buffer.compare(receipt.fingerprint, this.once.request.fingerprint) !== 0) {
       const message = 'The Idempotency-Key was already used for another request; each request needs its own key.'
@@ -99,41 +99,41 @@ export class Receipt<T> {
     throw refusalOf(receipt.state, receipt.payload)
   }
 
-  /** Instead of `check`: the commit requires it. */
+  /** Alternative to `check`; the commit requires the absence. */
   assumeAbsent(): void {
     this.replaced = undefined
   }
 
-  /** After `check` or `assumeAbsent`, for the same transaction. */
+  /** Must follow `check` or `assumeAbsent`, in the same transaction. */
   async put(transaction: Transaction, result: T): Promise<void> {
     const reply = this.once.replyOf(result)
-    if (this.isKept(reply.length)) this.write(transaction, 'done', reply)
+    if (this.canStore(reply.length)) this.write(transaction, 'done', reply)
     else this.write(transaction, 'doneUnkept', Buffer.alloc(0))
   }
 
-  private isKept(bytes: number): boolean {
+  private canStore(bytes: number): boolean {
     const { limits, budget } = this.shared
     if (bytes > limits.receiptReplyBytesMax || !budget.take(bytes, this.takenBytes)) return false
-    // A further attempt does not pay again.
+    // A retry is not charged again.
     this.takenBytes = Math.max(this.takenBytes, bytes)
     return true
   }
 
-  /** Both, for a commit that is made by other means. */
+  /** Combines `check` and `put`. */
   async checkAndPut(transaction: Transaction, result: T): Promise<void> {
     await this.check(transaction)
     await this.put(transaction, result)
   }
 
-  /** In a commit that is not the last one. */
+  /** For a commit that is not the last one. */
   async checkAndPutProgress(transaction: Transaction, progress: Progress): Promise<Bytes> {
     await this.check(transaction)
     return this.write(transaction, 'partly', Buffer.from(JSON.stringify(progress)))
   }
 
-  /** The commit with this progress was made. */
+  /** Must be called when the commit with this progress was made. */
   isAt(progress: Bytes): void {
-    this.own = progress
+    this.progress = progress
   }
 
   private write(transaction: Transaction, state: ReceiptState, payload: Bytes): Bytes {

@@ -1,4 +1,4 @@
-/** How much of replies a process keeps: tiny requests with large replies must not fill the store. */
+/** Limits the total size of stored replies per process: tiny requests with large replies must not fill the store. */
 import { smallReplyBytes } from '../limits.ts'
 
 export class ReplyBudget {
@@ -8,7 +8,7 @@ export class ReplyBudget {
   private left: number
   private at: number
 
-  /** `bytesMax` at once, and as much again in each `refillMs`. `now`: milliseconds of a clock that only goes on. */
+  /** `bytesMax`: capacity, refilled within each `refillMs`. `now`: milliseconds of a monotonic clock. */
   constructor(bytesMax: number, refillMs: number, now: () => number = () => performance.now()) {
     this.bytesMax = bytesMax
     this.refillMs = refillMs
@@ -17,14 +17,14 @@ export class ReplyBudget {
     this.at = now()
   }
 
-  /** Whether a reply may be kept of which `takenBytes` are paid for already. Small ones always may, and cost nothing. */
-  take(bytes: number, takenBytes: number): boolean {
+  /** Whether a reply may be stored, of which `chargedBytes` are charged already. Small replies are free. */
+  take(bytes: number, chargedBytes: number): boolean {
     if (bytes <= smallReplyBytes) return true
     const now = this.now()
     const refill = (this.bytesMax * (now - this.at)) / Math.max(this.refillMs, 1)
     this.left = Math.min(this.bytesMax, this.left + refill)
     this.at = now
-    const more = Math.max(bytes - takenBytes, 0)
+    const more = Math.max(bytes - chargedBytes, 0)
     if (more > this.left) return false
     this.left -= more
     return true

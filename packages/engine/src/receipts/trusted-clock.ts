@@ -1,31 +1,30 @@
-/** The time by which receipts end: the wall clock, unless it steps ahead of a clock that nobody can set. */
+/** The clock that determines the end of receipts: the wall clock, unless it jumps ahead of the monotonic clock. */
 import { clockStepMsMax } from '../limits.ts'
 
 export interface Clocks {
-  /** Milliseconds since 1970; can be set. */
+  /** Milliseconds since 1970; adjustable. */
   wall(): number
-  /** Milliseconds since some moment; cannot be set. */
+  /** Milliseconds since an arbitrary time; not adjustable. */
   monotonic(): number
 }
 
 export const systemClocks: Clocks = { wall: () => Date.now(), monotonic: () => performance.now() }
 
 /**
- * A wall clock that is suddenly a day ahead must not end all receipts at once. So while it is ahead of the time that has passed
- * by the monotonic clock, the latter counts; after `retentionMs` the wall clock is believed, since all that was kept when it
- * stepped has been kept for that long by then.
+ * A wall clock that jumps ahead by a day must not end all receipts immediately. While it is ahead of the time elapsed by the monotonic clock, the
+ * latter counts; after `retentionMs` the wall clock is trusted, since all receipts from before the jump have then been retained for that long.
  */
 export class TrustedClock {
   private readonly clocks: Clocks
   private readonly retentionMs: number
   private trusted: number
-  /** When it was `trusted`, by the monotonic clock. */
+  /** The time of `trusted` by the monotonic clock. */
   private at: number
   private aheadMs = 0
-  /** Since when the wall clock has been ahead by that much, by the monotonic clock. */
+  /** Since when the wall clock has been ahead by this much, by the monotonic clock. */
   private aheadSince: number
 
-  /** `latest`: a moment that is known to have come; the wall clock is not believed yet that it is much later. */
+  /** `latest`: a time that has certainly passed; a wall clock far beyond it is not trusted yet. */
   constructor(clocks: Clocks, retentionMs: number, latest: number) {
     this.clocks = clocks
     this.retentionMs = retentionMs
@@ -40,11 +39,11 @@ export class TrustedClock {
     const at = this.clocks.monotonic()
     const expected = this.trusted + (at - this.at)
     const aheadMs = wall - expected
-    // A further step: what was kept before it has to be kept on.
+    // Another jump: receipts from before it must be retained longer.
     if (aheadMs > this.aheadMs + clockStepMsMax) this.aheadSince = at
-    const isBelieved = aheadMs <= clockStepMsMax || at - this.aheadSince >= this.retentionMs
-    this.trusted = isBelieved ? wall : expected
-    this.aheadMs = isBelieved ? 0 : aheadMs
+    const isTrusted = aheadMs <= clockStepMsMax || at - this.aheadSince >= this.retentionMs
+    this.trusted = isTrusted ? wall : expected
+    this.aheadMs = isTrusted ? 0 : aheadMs
     this.at = at
     return this.trusted
   }

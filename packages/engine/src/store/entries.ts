@@ -1,3 +1,5 @@
+/** Entries of stores, and ranges of their keys. */
+
 export type Bytes = Uint8Array
 export type Awaitable<T> = T | Promise<T>
 

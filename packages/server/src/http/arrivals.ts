@@ -4,9 +4,9 @@ import { FairQueues, noteArrival } from '@ashlar/engine'
 import { arrivalTurnsPerOther, servedInATurnMax, servedOnArrivalMax } from '../limits.ts'
 
 /**
- * To be called before other connection listeners are added; these are called for each connection as soon as it is accepted. Node accepts connections
- * in their order, one per turn of the event loop, which takes a tenth of the time of a first request. While connections keep arriving, one per turn
- * is served of addresses that open few, and of the others one every few turns; afterwards several per turn, round-robin by address.
+ * Must be called before other connection listeners are added, which are called for each connection once it is served. Node accepts connections in
+ * their order, one per event loop turn, which takes a tenth of the time of a first request. While connections keep arriving, one per turn is served
+ * of addresses that open few, and of the rest one every few turns; afterwards several per turn, round-robin by address.
  */
 export function scheduleByAddress(server: Server): void {
   const serving = server.listeners('connection')
@@ -19,15 +19,15 @@ export function scheduleByAddress(server: Server): void {
   let hasAccepted = false
   let isScheduled = false
   let arrivalTurns = 0
-  let isOfFewest = false
+  let isFewestNext = false
   server.on('connection', (socket: Socket) => {
     noteArrival()
-    // Otherwise Node would read what no request handler takes yet.
+    // Otherwise Node would read data that no request handler takes yet.
     socket.pause()
     const { remoteAddress = '' } = socket
-    const ofAddress = (arrivals.get(remoteAddress) ?? 0) + 1
-    arrivals.set(remoteAddress, ofAddress)
-    const waiting = ofAddress <= servedOnArrivalMax ? first : others
+    const addressCount = (arrivals.get(remoteAddress) ?? 0) + 1
+    arrivals.set(remoteAddress, addressCount)
+    const waiting = addressCount <= servedOnArrivalMax ? first : others
     waiting.add(remoteAddress, socket)
     hasAccepted = true
     if (isScheduled) return
@@ -49,19 +49,19 @@ export function scheduleByAddress(server: Server): void {
   }
 
   function serveOneOnArrival(): void {
-    // Connections may never cease to arrive.
-    const isOfOthers = ++arrivalTurns % arrivalTurnsPerOther === 0
-    serveOne(isOfOthers ? (nextOfOthers() ?? first.next()) : first.next())
+    // Otherwise connections that keep arriving would starve them.
+    const isOthersTurn = ++arrivalTurns % arrivalTurnsPerOther === 0
+    serveOne(isOthersTurn ? (nextOther() ?? first.next()) : first.next())
   }
 
   function serveSome(): void {
-    for (let left = servedInATurnMax; left > 0; left--) serveOne(first.next() ?? nextOfOthers())
+    for (let left = servedInATurnMax; left > 0; left--) serveOne(first.next() ?? nextOther())
   }
 
   /** Alternates between the address with the fewest connections and round-robin, so that newcomers delay no address for ever. */
-  function nextOfOthers(): Socket | undefined {
-    isOfFewest = !isOfFewest
-    const socket = isOfFewest ? others.nextOfFewest() : others.next()
+  function nextOther(): Socket | undefined {
+    isFewestNext = !isFewestNext
+    const socket = isFewestNext ? others.nextOfFewest() : others.next()
     if (socket === undefined) return undefined
     const { remoteAddress = '' } = socket
     if (!others.has(remoteAddress)) arrivals.delete(remoteAddress)

@@ -6,7 +6,10 @@ import { clientAddressOf } from '../shares/client-address.ts'
 import type { HttpRequest } from './http-request.ts'
 import { clientDisconnectedStatus } from './send-problem.ts'
 
-/** To be called when a request begins. `unknownCaller`: for requests without a valid credential. Sends the client the ID under which it is logged. */
+/**
+ * Must be called when a request begins. `unknownCaller`: for requests without a valid credential. Sends the client the ID under which the request is
+ * logged.
+ */
 export function auditRequest(log: AuditLog, unknownCaller: Caller, request: HttpRequest): void {
   const { response } = request
   const audit = new RequestAudit(request.headers, clientAddressOf(request.raw))

@@ -4,18 +4,18 @@ import type { ServerResponse } from 'node:http'
 /** The encoding of a reply text: `latin1` if each character is a byte of the reply. */
 type TextEncoding = 'utf8' | 'latin1'
 
-interface HeldReply {
+interface BatchedReply {
   readonly response: ServerResponse
   readonly text: string
   readonly encoding: TextEncoding
 }
 
 /** Replies in a batch, and the longest time that a reply is delayed while other requests of the same turn are processed. */
-const heldMax = 32
-const heldMsMax = 0.5
+const batchMax = 32
+const delayMsMax = 0.5
 
-let held: HeldReply[] = []
-let heldSinceMs = 0
+let batch: BatchedReply[] = []
+let batchSinceMs = 0
 let isFlushScheduled = false
 
 /**
@@ -24,18 +24,18 @@ let isFlushScheduled = false
  */
 export function endWith(response: ServerResponse, text: string, encoding: TextEncoding): void {
   const nowMs = performance.now()
-  if (held.length === 0) heldSinceMs = nowMs
-  held.push({ response, text, encoding })
-  if (held.length >= heldMax || nowMs - heldSinceMs >= heldMsMax) flush()
+  if (batch.length === 0) batchSinceMs = nowMs
+  batch.push({ response, text, encoding })
+  if (batch.length >= batchMax || nowMs - batchSinceMs >= delayMsMax) flush()
   else if (!isFlushScheduled) {
     isFlushScheduled = true
     setImmediate(endTurn)
   }
 }
 
-/** To be called before a request is processed, so that a reply is delayed by one long request, not by several. */
+/** Must be called before a request is processed, so that a reply is delayed by one long request, not by several. */
 export function flushOverdue(nowMs: number): void {
-  if (held.length > 0 && nowMs - heldSinceMs >= heldMsMax) flush()
+  if (batch.length > 0 && nowMs - batchSinceMs >= delayMsMax) flush()
 }
 
 function endTurn(): void {
@@ -44,8 +44,8 @@ function endTurn(): void {
 }
 
 function flush(): void {
-  const replies = held
-  held = []
+  const replies = batch
+  batch = []
   for (const { response, text, encoding } of replies) writeEnd(response, text, encoding)
 }
 

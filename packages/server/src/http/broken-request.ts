@@ -1,4 +1,4 @@
-/** Answers invalid HTTP: text that is no request, headers that are too large, requests that do not arrive. No route sees them. */
+/** Answers invalid HTTP, which reaches no route: unparsable requests, headers that are too large, requests that do not arrive. */
 
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -6,7 +6,7 @@ import { makeProblem, type Problem } from '../errors/problem.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { RequestQueues } from './pipelining.ts'
 
-const ofHandshake = /^(ERR_SSL_|ERR_TLS_|EPROTO$)/
+const handshakeError = /^(ERR_SSL_|ERR_TLS_|EPROTO$)/
 
 type BrokenRequest = Error & { readonly code?: string }
 
@@ -27,13 +27,13 @@ export function answerBrokenRequest(
   if (error.code === 'ECONNRESET' || socket.destroyed || ending.has(socket)) return
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isSlowUpload(socket)) return
   // A client without agreed encryption cannot be sent anything.
-  if (error.code !== undefined && ofHandshake.test(error.code)) {
+  if (error.code !== undefined && handshakeError.test(error.code)) {
     socket.destroy()
     return
   }
   ending.add(socket)
-  afterWholeRequests(requests, socket, (isBehindOthers) => {
-    // Within a reply it would be taken for a part of that.
+  afterCompleteRequests(requests, socket, (isBehindOthers) => {
+    // A second reply would be read as a part of the first.
     if (requests.responseOn(socket)?.headersSent === true) socket.destroy()
     // The late request may have arrived meanwhile, and gets its reply then.
     else if (isBehindOthers && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroySoon()
@@ -42,21 +42,21 @@ export function answerBrokenRequest(
 }
 
 /** Calls back once no complete request waits for its reply; never if the connection closes before. */
-function afterWholeRequests(
+function afterCompleteRequests(
   requests: RequestQueues,
   socket: Socket,
-  isTurn: (isBehindOthers: boolean) => void,
+  onIdle: (isBehindOthers: boolean) => void,
   isBehind = false,
 ): void {
   const response = requests.responseOn(socket)
   if (response?.req.complete !== true) {
-    isTurn(isBehind)
+    onIdle(isBehind)
     return
   }
   response.once('close', () => {
     // Once all its listeners have run, the next request of the connection is the current one.
     process.nextTick(() => {
-      if (!socket.destroyed) afterWholeRequests(requests, socket, isTurn, true)
+      if (!socket.destroyed) afterCompleteRequests(requests, socket, onIdle, true)
     })
   })
 }
@@ -64,7 +64,7 @@ function afterWholeRequests(
 /** Refuses CONNECT, which reaches no route: Node would close the connection without a reply. */
 export function refuseTunnels(server: Server, requests: RequestQueues, constantHeaders: readonly string[]): void {
   server.on('connect', ({ socket }: IncomingMessage) => {
-    // It would be taken for the reply to a request before it.
+    // It would be read as the reply to an earlier request.
     if (requests.responseOn(socket) !== undefined) socket.destroy()
     else answerAndEnd(socket, problemOfTunnel(), constantHeaders)
   })
@@ -104,7 +104,7 @@ const slow = new WeakSet<object>()
 /** HTTP/1.1: the request whose body arrives, by connection. */
 const arriving = new WeakMap<object, IncomingMessage>()
 
-/** To be called for a body whose reader bounds the time of its arrival. */
+/** Must be called for a body whose reader limits the time of its arrival. */
 export function mayArriveSlowly(request: IncomingMessage): void {
   if (request.httpVersionMajor === 2) slow.add(request)
   else arriving.set(request.socket, request)

@@ -5,7 +5,7 @@ import { ClientDisconnected } from '../errors/request-errors.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import type { HttpRequest } from './http-request.ts'
 
-/** A body; if it is decompressed, it counts the bytes received. */
+/** A body stream; if it is decompressed, it counts the bytes received. */
 export type BodyStream = Readable & {
   readonly receivedEncodedLength?: number
   /** For an IncomingMessage: the whole body has arrived. */
@@ -22,7 +22,7 @@ function mismatch(): AshlarError {
 type Done = (error: Error | null, body?: Buffer) => void
 
 /** A larger body is queued and joined in slices: joining 60 MiB at once, or a hundred bodies of 1 MiB that end together, blocks the event loop for 50 to 100 ms. */
-const joinedAtOnceBytesMax = 65_536
+const syncJoinedBytesMax = 65_536
 
 /** Calls `done` once: with the body, or with the error if it is larger than `bytesMax`, aborted, or shorter or longer than its header says. */
 export function collectBody(
@@ -38,7 +38,7 @@ export function collectBody(
   }
   const chunks: Buffer[] = []
   let bytes = 0
-  // Listeners stay: to remove them takes longer than to ask this.
+  // Listeners are not removed, since that takes longer than this check.
   let isDone = false
   const take = (chunk: Buffer): void => {
     if (isDone) return
@@ -64,7 +64,7 @@ export function collectBody(
     if (!Number.isNaN(announced) && (payload.receivedEncodedLength || bytes) !== announced) {
       done(mismatch())
     } else if (only !== undefined && chunks.length === 1) done(null, only)
-    else if (bytes <= joinedAtOnceBytesMax) done(null, Buffer.concat(chunks, bytes))
+    else if (bytes <= syncJoinedBytesMax) done(null, Buffer.concat(chunks, bytes))
     else void joined(chunks, bytes).then((body) => done(null, body))
   }
   const listen = (): void => {
@@ -84,7 +84,7 @@ export function collectBody(
   }
 }
 
-/** Yields between chunks. What takes time is not so much the copying as the memory, which the system provides page by page. */
+/** Yields between chunks. The time is spent less on copying than on memory, which the system provides page by page. */
 async function joined(chunks: readonly Buffer[], bytes: number): Promise<Buffer> {
   await laterTurn()
   const slice = openTimeSlice()

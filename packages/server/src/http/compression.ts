@@ -23,13 +23,13 @@ const compressors: Readonly<Record<Encoding, () => Transform>> = {
   br: () =>
     createBrotliCompress({
       flush: constants.BROTLI_OPERATION_FLUSH,
-      // The highest, which is the default, takes a hundred times as long.
+      // The default, which is the highest, takes a hundred times as long.
       params: { [constants.BROTLI_PARAM_QUALITY]: 4 },
     }),
   gzip: () => createGzip({ flush: constants.Z_SYNC_FLUSH }),
 }
 
-/** Whether a reply is compressed for clients that accept it. `bytes`: undefined where the length is not known. */
+/** Whether a reply is compressed for clients that accept it. `bytes`: undefined if the length is unknown. */
 export function isNegotiated(type: string | undefined, bytes: number | undefined): boolean {
   return (bytes === undefined || bytes >= compressedBytesMin) && type !== undefined && compressible.test(type)
 }
@@ -68,7 +68,7 @@ const decompressors: ReadonlyMap<string, () => Transform> = new Map([
   ['deflate', createInflate],
 ])
 
-/** Content-Length counts the bytes that come in, before they are decompressed. */
+/** Content-Length counts the bytes received, before decompression. */
 interface Decompressed extends Transform {
   receivedEncodedLength?: number
 }

@@ -1,4 +1,4 @@
-/** How many connections there may be, and how long a request may take to arrive on one. */
+/** Limits the number of connections, and the time in which a request must arrive. */
 
 import type { Server as HttpServer } from 'node:http'
 import type { Server, Socket } from 'node:net'
@@ -20,11 +20,11 @@ export function arrivalTimes({ headersMsMax, requestMsMax }: ConnectionLimits): 
   readonly connectionsCheckingInterval: number
 } {
   const headersTimeout = Math.min(headersMsMax, requestMsMax)
-  // Node looks after them in turns; by so much more they may take.
+  // Node checks at intervals, by which requests may exceed the limits.
   return { headersTimeout, requestTimeout: requestMsMax, connectionsCheckingInterval: Math.ceil(headersTimeout / 10) }
 }
 
-/** Connections, and what counts as one: further requests at the same time on one of HTTP/2. */
+/** Counts connections; further concurrent requests on an HTTP/2 connection count like one. */
 export class ConnectionCounts {
   all = 0
   private readonly byNetwork = new Map<string, number>()
@@ -45,7 +45,7 @@ export class ConnectionCounts {
 
 /**
  * Limits connections. `isProxy`: clients of a trusted proxy count by their own addresses. Connections beyond the limits get a refusal for their first
- * request, which the returned function finds, and are closed; those far beyond are closed at once.
+ * request, which the returned function finds, and are closed; those far beyond are closed immediately.
  */
 export function limitConnections(
   server: Server,
@@ -99,7 +99,7 @@ export function countNamedRequest(
 
 /**
  * Replies to clients that have closed their side of the connection. A client that has left looks the same until something is sent to it: a connection
- * without outgoing data is closed after a while, which ends its requests. To be called before there are connections.
+ * without outgoing data is closed after a while, which ends its requests. Must be called before there are connections.
  */
 export function answerHalfClosed(server: HttpServer): void {
   allowHalfOpen(server)

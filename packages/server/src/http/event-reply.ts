@@ -13,13 +13,13 @@ const headers = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
 export function sendEvents({ all, until }: ServerEvents, request: HttpRequest): void {
   const stream = Readable.from(framed(all, request), { objectMode: false, highWaterMark: 65_536 })
   sendStream(request, 200, headers, contentTypeOf.events, stream)
-  const breakOff = (): void => breakOffUntaken(request)
-  if (until.aborted) breakOff()
-  else until.addEventListener('abort', breakOff)
+  const endLater = (): void => destroyIfUnread(request)
+  if (until.aborted) endLater()
+  else until.addEventListener('abort', endLater)
 }
 
-/** The last event waits for the client to take those before it, of which there may be many. */
-function breakOffUntaken({ response }: HttpRequest): void {
+/** The last event waits until the client has read the preceding ones, of which there may be many. */
+function destroyIfUnread({ response }: HttpRequest): void {
   if (response.destroyed) return
   const timer = setTimeout(() => {
     if (!response.writableFinished) response.destroy(new Error('its reader did not take the end'))

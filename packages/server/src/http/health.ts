@@ -42,8 +42,8 @@ export function registerHealth(
     }
     if (!isOperator) return sendJson(request, { status: 'ready' })
     const aliases = fds.all.map(({ alias }) => alias)
-    const kept = backups === undefined ? {} : { backups: backups.states() }
-    sendJson(request, { status: 'ready', federatedDatabases: aliases, ...kept })
+    const backupStates = backups === undefined ? {} : { backups: backups.states() }
+    sendJson(request, { status: 'ready', federatedDatabases: aliases, ...backupStates })
   }
   routes.add('GET', ready, { path: ready, mayHaveCaller: true, handle: answerReady })
 }

@@ -8,24 +8,24 @@ import type { Router } from '../dispatch/router.ts'
 import type { OperationCounts } from '../metrics/request-counts.ts'
 import type { Caller } from '../security/caller.ts'
 
-/** Sends the reply, now or later. */
+/** Sends the reply, possibly asynchronously. */
 export type Handle = (request: HttpRequest) => Promise<void> | undefined
 
 /** The handling of a path and a method. */
 export interface Route {
   /** With `:name` for parameters. */
   readonly path: string
-  /** The operation takes text beside JSON. */
+  /** The operation accepts text in addition to JSON. */
   readonly acceptsPlainText?: boolean
   /** The body is one object to be created or changed. */
   readonly bodyIsObject?: boolean
-  /** Or an array of such. */
+  /** Or an array of objects. */
   readonly takesArray?: boolean
   /** The body is an array of operations. */
   readonly isOfParts?: boolean
   /** The body is a text of statements with its parameters. */
   readonly isQuery?: boolean
-  /** Or lines of such. */
+  /** Or lines of queries. */
   readonly takesLines?: boolean
   /** The operation is for authenticated callers. */
   readonly needsCaller?: boolean
@@ -63,9 +63,9 @@ export class HttpRequest {
   bodyBytes: Buffer | undefined = undefined
   /** Whether a reply has begun or is complete. */
   isAnswered = false
-  /** With authentication: who sends the request. */
+  /** With authentication: the sender of the request. */
   caller: Caller | undefined = undefined
-  /** When the caller was authenticated, by the count of the authenticator. */
+  /** The epoch of the authenticator at which the caller was authenticated. */
   callerEpoch: number | undefined = undefined
   /** With an audit log: the entry of this request. */
   audit: RequestAudit | undefined = undefined
@@ -96,7 +96,7 @@ export class HttpRequest {
     this.log = log
   }
 
-  /** A parameter that is given several times is an array. */
+  /** A repeated parameter is an array. */
   get query(): Query {
     this.parsedQuery ??= queryOf(this.url)
     return this.parsedQuery

@@ -31,7 +31,7 @@ export class HttpServer {
     })
   }
 
-  /** Another call waits for the same. */
+  /** Idempotent. */
   close(): Promise<void> {
     this.closed ??= this.runSteps()
     return this.closed

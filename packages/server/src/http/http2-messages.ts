@@ -1,11 +1,11 @@
-/** Requests and responses of HTTP/2, as the rest of the server knows them from HTTP/1.1. */
+/** Requests and responses of HTTP/2 with the interface of HTTP/1.1. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 import { constants, Http2ServerRequest, Http2ServerResponse, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 import { type Readable, Writable } from 'node:stream'
 
 /** The size of writes to a stream, which must be small enough to show the progress of the reader. */
-const pieceBytes = 16_384
+const writeBytesMax = 16_384
 
 /** The connection of a session, which Node shows only through a proxy bound to the session. */
 export const socketOfSession = new WeakMap<object, Socket>()
@@ -37,7 +37,7 @@ const ResponseOfNode = Http2ServerResponse as unknown as new (
 export class Http2Request extends RequestOfNode {
   /** Remains available when the stream is destroyed. */
   private readonly connectionSocket: Socket | undefined
-  private isWhole: boolean
+  private isComplete: boolean
 
   constructor(...made: ConstructorParameters<typeof Http2ServerRequest>) {
     super(...made)
@@ -45,20 +45,20 @@ export class Http2Request extends RequestOfNode {
     this.connectionSocket = stream.session && socketOfSession.get(stream.session)
     const { ':authority': authority } = headers
     if (typeof authority === 'string') {
-      // Two names for one server: which of them was checked must not depend on who looks (RFC 9113, 8.3.1).
+      // Two names for one server: which of them is checked must not depend on the reader (RFC 9113, 8.3.1).
       headers.host =
         headers.host === undefined || headers.host === authority ? authority : `${headers.host}, ${authority}`
     }
     // In HTTP/2, a body needs neither of the headers that announce it in HTTP/1.1.
     if (!stream.endAfterHeaders && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked'
-    this.isWhole = stream.endAfterHeaders
-    // An aborted body that nobody reads needs no error.
+    this.isComplete = stream.endAfterHeaders
+    // An aborted body that is not read needs no error.
     this.on('error', () => undefined)
     // Node ends the body of a stream that was reset as if it were complete.
-    stream.once('aborted', () => this.destroy(new BodyBrokenOff('The body was broken off.')))
+    stream.once('aborted', () => this.destroy(new BodyAborted('The body was broken off.')))
     // Before Node's own listener, which ends the body.
     stream.prependOnceListener('end', () => {
-      this.isWhole = !stream.aborted
+      this.isComplete = !stream.aborted
     })
   }
 
@@ -67,25 +67,25 @@ export class Http2Request extends RequestOfNode {
   }
 
   get complete(): boolean {
-    return this.isWhole
+    return this.isComplete
   }
 }
 
-class BodyBrokenOff extends Error {
+class BodyAborted extends Error {
   readonly code = 'ECONNRESET'
 }
 
 export class Http2Response extends ResponseOfNode {
   declare readonly req: Http2Request
   readonly beganMs = performance.now()
-  /** Why it was destroyed. */
+  /** The reason of its destruction. */
   errored: Error | null = null
-  /** Bytes of the body that the connection has taken. */
+  /** Bytes of the body accepted by the connection. */
   taken = 0
   constructor(stream: ServerHttp2Stream) {
     super(stream)
     stream.once('finish', () => {
-      // The client may still be sending a body that nobody reads (RFC 9113, 8.1).
+      // The client may still be sending a body that is not read (RFC 9113, 8.1).
       if (!this.req.complete && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR)
     })
   }
@@ -94,7 +94,7 @@ export class Http2Response extends ResponseOfNode {
     return this.stream.destroyed
   }
 
-  /** Bytes wait for the client to take them. */
+  /** Whether sent data waits for the client. */
   get waits(): boolean {
     return !this.stream.destroyed && this.stream.writableLength > 0
   }
@@ -111,7 +111,7 @@ export class Http2Response extends ResponseOfNode {
     return stream.writableFinished || stream.closed
   }
 
-  /** Returns a writable for a body that comes in pieces. */
+  /** A writable for a body of several chunks. */
   get outlet(): Writable {
     return new Outlet(this)
   }
@@ -121,7 +121,7 @@ export class Http2Response extends ResponseOfNode {
     return null
   }
 
-  /** Node warns of those that concern a connection of HTTP/1.1. */
+  /** Ignores `connection`, for which Node would emit a warning. */
   override setHeader(name: string, value: number | string | readonly string[]): void {
     if (name !== 'connection') super.setHeader(name, value)
   }
@@ -137,7 +137,7 @@ export class Http2Response extends ResponseOfNode {
     return this
   }
 
-  /** The body in pieces, so that the session shows how its reader gets on. */
+  /** Writes the body in parts, so that the session shows the reader's progress. */
   override end(body?: string | Buffer, encoding: BufferEncoding = 'utf8'): this {
     const { stream } = this
     if (body === undefined || stream.destroyed || stream.writableEnded) super.end()
@@ -154,12 +154,12 @@ export class Http2Response extends ResponseOfNode {
   }
 }
 
-/** Hands a body to its stream in pieces, as the client takes them. */
+/** Writes a body to its stream in parts, at the pace of the client. */
 class Outlet extends Writable {
   private readonly response: Http2Response
 
   constructor(response: Http2Response) {
-    super({ highWaterMark: pieceBytes })
+    super({ highWaterMark: writeBytesMax })
     this.response = response
     // An abandoned reply needs no error.
     this.on('error', () => undefined)
@@ -169,7 +169,7 @@ class Outlet extends Writable {
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error) => void): void {
-    this.writePieces(chunk, 0, done)
+    this.writeParts(chunk, 0, done)
   }
 
   override _final(done: () => void): void {
@@ -178,24 +178,24 @@ class Outlet extends Writable {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    // Its source has failed, or ends early.
+    // The source has failed, or ended early.
     if (!this.writableFinished) this.response.destroy(error ?? undefined)
     done(error)
   }
 
-  private writePieces(chunk: Buffer, from: number, done: () => void): void {
+  private writeParts(chunk: Buffer, from: number, done: () => void): void {
     const { response } = this
     const { stream } = response
     if (stream.destroyed || stream.writableEnded) {
       done()
       return
     }
-    const piece = chunk.subarray(from, from + pieceBytes)
+    const piece = chunk.subarray(from, from + writeBytesMax)
     const to = from + piece.length
     const hasRoom = stream.write(piece, (error) => {
       if (error === undefined || error === null) response.taken += piece.length
     })
-    const proceed = (): void => (to < chunk.length ? this.writePieces(chunk, to, done) : done())
+    const proceed = (): void => (to < chunk.length ? this.writeParts(chunk, to, done) : done())
     if (hasRoom && to >= chunk.length) done()
     else if (hasRoom) setImmediate(proceed)
     else stream.once('drain', proceed)

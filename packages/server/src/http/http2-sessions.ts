@@ -1,4 +1,4 @@
-/** HTTP/2 beside HTTP/1.1: the sessions that are open, the requests on them, and what one client may do on one connection. */
+/** HTTP/2 in addition to HTTP/1.1: open sessions, their requests, and limits per client and connection. */
 
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { constants, createServer, type Http2Server, type ServerHttp2Session } from 'node:http2'
@@ -37,16 +37,16 @@ interface Session {
   readonly socket: Socket
   readonly address: string
   readonly responses: Set<Http2Response>
-  /** Begins the requests that arrived beside others. */
+  /** Starts of requests that arrived during others. */
   readonly waiting: (() => void)[]
   /** The end of the last request, or the start of the session. */
   idleSinceMs: number
-  hasAsked: boolean
-  /** How many streams may still be given up; they come back with time. */
+  hasRequested: boolean
+  /** Limits aborted streams; refills over time. */
   readonly resets: TokenBucket
   controlFrames: number
   controlSinceMs: number
-  /** Bytes that were sent, and how often it was seen since that frames wait and these have not become more. */
+  /** Bytes sent, and the number of checks since then at which frames were waiting without progress. */
   sentBytes: number
   stalledChecks: number
 }
@@ -58,7 +58,7 @@ export class Http2Sessions {
   private readonly open = new Map<ServerHttp2Session, Session>()
   private readonly timer: NodeJS.Timeout
   private readonly counts: ConnectionCounts
-  /** Requests that began while there was another one on their session. */
+  /** Requests that began during another one on their session. */
   private readonly further = new WeakSet<object>()
   private readonly stalledChecksMax: number
   private arriving: Socket | undefined
@@ -84,10 +84,10 @@ export class Http2Sessions {
     const intervalMs = Math.ceil(shortestMs / 10)
     // Twice as long, so that an unread reply is aborted first, which is logged.
     this.stalledChecksMax = Math.ceil((2 * limits.replyStallMsMax) / intervalMs)
-    this.timer = setInterval(() => this.look(), intervalMs).unref()
+    this.timer = setInterval(() => this.check(), intervalMs).unref()
   }
 
-  /** `socket`: on which TLS has agreed on HTTP/2. */
+  /** `socket`: a TLS connection that has negotiated HTTP/2. */
   serve(socket: Socket): void {
     // The session is reported within this call.
     this.arriving = socket
@@ -103,7 +103,9 @@ export class Http2Sessions {
     })
   }
 
-  /** Counts the request as a connection of HTTP/1.1, the first of a session as the session itself. Returns undefined if there is room for it. */
+  /**
+   * The refusal of a request that exceeds the limits, since each further request on a session counts like a connection; undefined if there is room.
+   */
   refusalOf(request: IncomingMessage): AshlarError | undefined {
     if (!this.further.has(request)) return undefined
     const { connectionsMax, connectionsPerAddressMax } = this.limits
@@ -114,7 +116,7 @@ export class Http2Sessions {
     return busy('Your address has', connectionsPerAddressMax, 'connectionsPerAddressMax')
   }
 
-  /** Replies that clients may be slow to take. */
+  /** Replies that clients may be slow to read. */
   *responses(): Iterable<Http2Response> {
     for (const { responses } of this.open.values()) yield* responses
   }
@@ -148,7 +150,7 @@ export class Http2Sessions {
       responses: new Set(),
       waiting: [],
       idleSinceMs: now,
-      hasAsked: false,
+      hasRequested: false,
       resets: new TokenBucket(http2ResetsMax, http2ResetsPerSecond),
       controlFrames: 0,
       controlSinceMs: now,
@@ -157,7 +159,7 @@ export class Http2Sessions {
     }
     this.open.set(session, one)
     session.once('close', () => this.open.delete(session))
-    // Node ends the session; the error of the client is of no interest.
+    // Node ends the session; the client's error is irrelevant.
     session.on('error', () => undefined)
     const control = (): void => this.onControlFrame(one)
     session.on('ping', control).on('remoteSettings', control)
@@ -166,7 +168,7 @@ export class Http2Sessions {
   private begin(request: Http2Request, response: Http2Response, handle: RequestListener): void {
     const one = request.stream.session && this.open.get(request.stream.session as ServerHttp2Session)
     if (one === undefined) return
-    one.hasAsked = true
+    one.hasRequested = true
     one.responses.add(response)
     const isFurther = one.responses.size > 1
     if (isFurther) {
@@ -176,24 +178,24 @@ export class Http2Sessions {
     response.once('close', () => {
       one.responses.delete(response)
       one.idleSinceMs = performance.now()
-      // Whichever of them was the first: all but one are counted.
+      // Regardless of the order in which they end: all but one are counted.
       if (one.responses.size > 0) this.counts.add(one.address, -1)
       if (!response.writableFinished) this.onReset(one)
     })
     const execute = (): void => {
-      // A request that was reset meanwhile is not executed, and would never be closed.
+      // A request that was reset meanwhile must not begin, since it would never be closed.
       if (one.responses.has(response) && !response.destroyed) handle(request as never, response as never)
     }
     if (isFurther) beginQueued(one, execute)
     else execute()
   }
 
-  /** Requests that are given up as fast as they are made cost the server more than the client (CVE-2023-44487, CVE-2025-8671). */
+  /** Requests aborted as fast as they are sent cost the server more than the client (CVE-2023-44487, CVE-2025-8671). */
   private onReset(one: Session): void {
     if (!one.resets.take()) endAbusive(one)
   }
 
-  /** Each is answered at once by a frame (CVE-2019-9512, CVE-2019-9515). */
+  /** Each is answered immediately by a frame (CVE-2019-9512, CVE-2019-9515). */
   private onControlFrame(one: Session): void {
     const now = performance.now()
     if (now - one.controlSinceMs > http2ControlWindowMs) {
@@ -203,12 +205,12 @@ export class Http2Sessions {
     if (++one.controlFrames > http2ControlFramesMax) endAbusive(one)
   }
 
-  /** Requests that do not arrive, and sessions on which nothing is asked. */
-  private look(): void {
+  /** Ends requests that do not arrive, and idle sessions. */
+  private check(): void {
     const now = performance.now()
     const { requestMsMax, headersMsMax } = this.limits
     for (const one of this.open.values()) {
-      const { session, responses, idleSinceMs, hasAsked, socket } = one
+      const { session, responses, idleSinceMs, hasRequested, socket } = one
       if (!hasToSend(one) || socket.bytesWritten !== one.sentBytes) {
         one.sentBytes = socket.bytesWritten
         one.stalledChecks = 0
@@ -220,15 +222,15 @@ export class Http2Sessions {
         answerLate(response, this.limits as ServerLimits)
       }
       if (responses.size > 0) continue
-      const idleMsMax = hasAsked ? idleKeptMs : Math.min(headersMsMax, requestMsMax)
+      const idleMsMax = hasRequested ? idleKeptMs : Math.min(headersMsMax, requestMsMax)
       if (now - idleSinceMs > idleMsMax + (session.closed ? headersMsMax : 0)) endIdle(session)
     }
   }
 }
 
 /**
- * Returns true if data other than bodies is unsent; bodies are watched one by one. If a client closes the connection meanwhile, Node may neither end
- * the session nor send the next frame (https://github.com/nodejs/node/issues/55804).
+ * Whether data other than bodies is unsent; bodies are watched individually. If a client closes the connection meanwhile, Node may neither end the
+ * session nor send the next frame (https://github.com/nodejs/node/issues/55804).
  */
 function hasToSend({ session, responses }: Session): boolean {
   if ((session.state.outboundQueueSize ?? 0) > 0) return true
@@ -236,7 +238,7 @@ function hasToSend({ session, responses }: Session): boolean {
   return false
 }
 
-/** Begins one queued request per turn of the event loop, so that a session does not delay others. */
+/** Begins one queued request per event loop turn, so that a session does not delay other clients. */
 function beginQueued({ waiting }: Session, begin: () => void): void {
   waiting.push(begin)
   if (waiting.length === 1) setImmediate(beginNext)

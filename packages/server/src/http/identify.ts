@@ -1,4 +1,4 @@
-/** Finds out who sends a request, before its body is read. */
+/** Identifies the caller of a request, before its body is read. */
 import { AshlarError } from '@ashlar/engine'
 import { mustBeKnown } from '../dispatch/authorize.ts'
 import { type Authenticator, unauthenticated } from '../security/authenticator.ts'
@@ -6,10 +6,10 @@ import { type Caller, nobody } from '../security/caller.ts'
 import type { Handle, HttpRequest } from './http-request.ts'
 import type { WithBody } from './read-body.ts'
 
-/** Calls back when the caller is known, or with Unauthenticated if authentication is required. */
+/** Calls back when the caller is authenticated, or with Unauthenticated if authentication is required. */
 export function identify(request: HttpRequest, authenticator: Authenticator, done: (error?: Error) => void): void {
   const { needsCaller, mayHaveCaller } = request.route ?? {}
-  // The reference and paths that do not exist show nothing of the data.
+  // The reference and unknown paths expose no data.
   if (needsCaller !== true && mayHaveCaller !== true) {
     request.caller = nobody
     done()
@@ -22,7 +22,7 @@ export function identify(request: HttpRequest, authenticator: Authenticator, don
   }
   const take = (caller: Caller): void => {
     note(request, caller, epoch)
-    // What a person has seen is not to be found in the browser afterwards.
+    // The browser must not store pages of a session.
     if (caller.credential.kind === 'session') request.response.setHeader('cache-control', 'no-store')
     if (caller.kind === 'nobody' && needsCaller === true) refuse(unauthenticated(request.raw, mustBeKnown))
     else done()
@@ -61,7 +61,7 @@ async function again(request: HttpRequest, authenticator: Authenticator, handle:
   await handle(request)
 }
 
-/** A proxy might have looked at the other one. Throws MalformedRequest. */
+/** A proxy may have checked the other one. Throws MalformedRequest. */
 function checkCredentials({ headers, raw: { rawHeaders } }: HttpRequest): void {
   if (headers.authorization === undefined) return
   const names = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization')

@@ -1,4 +1,4 @@
-/** Limits what the bodies of all requests take together while they arrive and are worked on. */
+/** Limits the total size of request bodies while they are received and processed. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Readable, Transform } from 'node:stream'
 import { AshlarError } from '@ashlar/engine'
@@ -24,8 +24,8 @@ export interface Bodies {
 }
 
 /**
- * Decompresses bodies, and reads them as long as there is room; the others wait, unread, up to `bodyTurnMsMax` (contract 1.5.12). A request returns
- * its room when it ends. Small bodies are not counted, since the number of connections bounds them.
+ * Decompresses bodies, and reads them as long as there is capacity; the rest wait, unread, up to `bodyTurnMsMax` (contract 1.5.12). A request
+ * releases its share when it ends. Small bodies are not counted, since the number of connections bounds them.
  */
 export function limitBodies({ bodiesBytesMax, bodiesValuesMax, bodyTurnMsMax }: BodyLimits): Bodies {
   const room = new BodyRoom(
@@ -40,7 +40,7 @@ export function limitBodies({ bodiesBytesMax, bodiesValuesMax, bodyTurnMsMax }: 
   )
   return {
     get bytes() {
-      return room.taken
+      return room.usedBytes
     },
     bodyOf({ raw, response }) {
       if (isSmall(raw)) return raw
@@ -61,19 +61,19 @@ function isSmall({ headers }: IncomingMessage): boolean {
 
 function admitValues(room: BodyRoom, response: ServerResponse, count: number): Promise<void> {
   const body = {}
-  let taken = 0
+  let usedBytes = 0
   let isOver = false
   return new Promise((resolve, reject) => {
     room.enter(body)
     const end = (): void => {
       if (isOver) return
       isOver = true
-      room.leave(body, taken)
+      room.leave(body, usedBytes)
     }
     response.once('finish', end).once('close', end)
     room.take(body, count, (error) => {
       if (error !== undefined) return reject(error)
-      taken = count
+      usedBytes = count
       resolve()
     })
   })
@@ -85,15 +85,15 @@ function countedBody(
   room: BodyRoom,
   response: ServerResponse,
 ): Readable {
-  let taken = 0
+  let usedBytes = 0
   let isOver = false
   const passed = new Transform({
     transform(chunk: Buffer, _encoding, pass) {
       room.take(passed, chunk.length, (error) => {
-        // Just destroyed: nobody reads the stream.
+        // The stream has just been destroyed, and is not read.
         if (isOver) return
         if (error !== undefined) return pass(error)
-        taken += chunk.length
+        usedBytes += chunk.length
         pass(null, chunk)
       })
     },
@@ -107,7 +107,7 @@ function countedBody(
   const end = (): void => {
     if (isOver) return
     isOver = true
-    room.leave(passed, taken)
+    room.leave(passed, usedBytes)
     passed.destroy()
     body.unpipe(passed)
   }
@@ -122,36 +122,36 @@ interface Waiting {
 }
 
 /**
- * Room for bodies, and a queue of those that wait for it. The oldest body is always admitted, so that partly received bodies do not wait for each
- * other: the limit may be exceeded by one body.
+ * Capacity for bodies, and a queue of waiting ones. The oldest body is always admitted, so that partly received bodies do not wait for each other:
+ * the limit may be exceeded by one body.
  */
 export class BodyRoom {
-  private held = 0
+  private used = 0
   private readonly bodies = new Set<object>()
   private waiting: readonly Waiting[] = []
   private readonly max: number
   private readonly turnMsMax: number
   private readonly refusal: string
 
-  /** `refusal`: the message if there is no room within `turnMsMax`. */
+  /** `refusal`: the error message if there is no capacity within `turnMsMax`. */
   constructor(max: number, turnMsMax: number, refusal: string) {
     this.max = max
     this.turnMsMax = turnMsMax
     this.refusal = refusal
   }
 
-  get taken(): number {
-    return this.held
+  get usedBytes(): number {
+    return this.used
   }
 
   enter(body: object): void {
     this.bodies.add(body)
   }
 
-  /** Calls `go` once there is room, possibly at once; with ServerBusy, and nothing taken, after the timeout. */
+  /** Calls `go` once there is capacity, possibly synchronously; with ServerBusy, and nothing counted, after the timeout. */
   take(body: object, amount: number, go: (error?: Error) => void): void {
-    if (this.isEldest(body) || (this.waiting.length === 0 && this.held + amount <= this.max)) {
-      this.held += amount
+    if (this.isOldest(body) || (this.waiting.length === 0 && this.used + amount <= this.max)) {
+      this.used += amount
       go()
       return
     }
@@ -171,28 +171,28 @@ export class BodyRoom {
     this.waiting = [...this.waiting, entry]
   }
 
-  /** Returns the `amount`. If the body still waits, it fails at once with ClientDisconnected, and the next ones proceed. */
+  /** Releases the `amount`. If the body is still waiting, it fails with ClientDisconnected, and the next ones proceed. */
   leave(body: object, amount: number): void {
     this.bodies.delete(body)
     const left = this.waiting.filter((one) => one.body === body)
     if (left.length > 0) this.waiting = this.waiting.filter((one) => one.body !== body)
     for (const { go } of left) go(new ClientDisconnected())
-    this.held -= amount
+    this.used -= amount
     this.admit()
   }
 
-  private isEldest(body: object): boolean {
+  private isOldest(body: object): boolean {
     return this.bodies.values().next().value === body
   }
 
   private admit(): void {
     for (;;) {
       const [first] = this.waiting
-      const next = this.waiting.find(({ body }) => this.isEldest(body)) ?? first
+      const next = this.waiting.find(({ body }) => this.isOldest(body)) ?? first
       if (next === undefined) return
-      if (!this.isEldest(next.body) && this.held + next.amount > this.max) return
+      if (!this.isOldest(next.body) && this.used + next.amount > this.max) return
       this.waiting = this.waiting.filter((one) => one !== next)
-      this.held += next.amount
+      this.used += next.amount
       next.go()
     }
   }

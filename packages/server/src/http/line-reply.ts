@@ -1,4 +1,4 @@
-/** Replies of lines that are sent as they come, maybe while the client still sends lines. */
+/** Replies of lines that are sent as they are produced, possibly while the client is still sending lines. */
 import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { bulkLingerMsMax } from '../limits.ts'
@@ -35,11 +35,11 @@ export async function sendLines(
   sendLiveStream(request, 200, statement?.headers, contentTypeOf.ndjson, Readable.from(all(), { objectMode: false }))
 }
 
-/** Closes the connection once the client can have the reply, if the client is still sending a body that nobody reads. */
+/** If the client is still sending a body that is not read, closes the connection once the client can have the reply. */
 function endUnread({ raw: request, response }: HttpRequest): void {
   response.once('finish', () => {
     const { socket } = request
-    // Requests of tests have none.
+    // Test requests have none.
     if (request.complete || request.httpVersionMajor === 2 || !(socket instanceof Socket)) return
     lingerAfter(request, bulkLingerMsMax)
     socket.destroySoon()

@@ -5,13 +5,13 @@ import { lingerMsMax } from '../limits.ts'
 
 /**
  * Reads and discards what the client sends for a short time: closing a connection with unread bytes resets it, and a client that is still sending
- * would get the reset instead of the refusal.
+ * would receive the reset instead of the refusal.
  */
 export function lingerAfter(request: IncomingMessage, msMax = lingerMsMax): void {
   const { socket } = request
   // An HTTP/2 connection has other requests; its stream ends by itself.
   if (request.httpVersionMajor === 2) return
-  // Requests of tests have none.
+  // Test requests have none.
   if (request.complete || !(socket instanceof Socket)) return
   const destroySoon = socket.destroySoon.bind(socket)
   // Node calls it once a reply with `Connection: close` is sent.

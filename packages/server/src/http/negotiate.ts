@@ -1,4 +1,4 @@
-/** Which content types a request may send and ask for (contract 1.2). */
+/** Content types that a request may send and accept (contract 1.2). */
 
 import type { ReplyType } from '../dispatch/operation.ts'
 import { quote } from '../errors/problem.ts'
@@ -44,7 +44,7 @@ const nameOf: Record<ReplyType, string> = {
   metrics: 'text/plain',
 }
 
-/** Content types as replies name them. */
+/** Content types of replies. */
 export const contentTypeOf: Record<ReplyType, string> = {
   json: 'application/json; charset=utf-8',
   ndjson: 'application/x-ndjson; charset=utf-8',
@@ -66,15 +66,15 @@ export function negotiate(accept: string | undefined, writable: readonly [ReplyT
   if (accept === undefined || accept === '*/*' || accept.trim() === '') return usual
   if (accept === 'application/json' && usual === 'json') return usual
   const ranges = accept.split(',').map(readRange)
-  const wanted = writable
+  const acceptable = writable
     .map((type) => ({ type, ...weigh(nameOf[type], ranges) }))
     .filter(({ quality }) => quality > 0)
-    // Sorting keeps the order of equals.
+    // Sorting is stable.
     .sort((one, other) => other.quality - one.quality || other.precision - one.precision)
-  if (wanted[0] !== undefined) return wanted[0].type
+  if (acceptable[0] !== undefined) return acceptable[0].type
   // A client that accepts only problem documents means errors; replies are JSON as well, if possible.
-  const isOfProblems = ranges.some(({ type, quality }) => type === 'application/problem+json' && quality > 0)
-  if (isOfProblems && usual === 'json') return usual
+  const acceptsProblems = ranges.some(({ type, quality }) => type === 'application/problem+json' && quality > 0)
+  if (acceptsProblems && usual === 'json') return usual
   const names = writable.map((type) => nameOf[type]).join(' or ')
   throw new ServerError(
     'NotAcceptable',
@@ -82,7 +82,7 @@ export function negotiate(accept: string | undefined, writable: readonly [ReplyT
   )
 }
 
-/** The most precise range that covers the type decides, as RFC 9110, 12.5.1, has it. */
+/** The most specific range that covers the type decides (RFC 9110, 12.5.1). */
 function weigh(name: string, ranges: readonly MediaRange[]): { quality: number; precision: number } {
   const family = `${name.split('/', 1)[0]}/*`
   for (const [i, covering] of [name, family, '*/*'].entries()) {

@@ -30,7 +30,7 @@ export class RequestQueues {
     return this.connections.get(socket)?.current
   }
 
-  /** Begins or queues the request. `ended` is to be called when the response has closed. */
+  /** Begins or queues the request. `ended` must be called when the response has closed. */
   add(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request
     const connection = this.connections.get(socket) ?? this.newConnection(socket)
@@ -45,7 +45,7 @@ export class RequestQueues {
     socket.pause()
   }
 
-  /** The response has closed. */
+  /** Must be called when a response has closed. */
   ended({ req: { socket } }: ServerResponse): void {
     const connection = this.connections.get(socket)
     if (connection === undefined) return

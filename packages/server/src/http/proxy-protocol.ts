@@ -4,15 +4,15 @@ import type { TLSSocket } from 'node:tls'
 import { proxyHeaderBytesMax } from '../limits.ts'
 import { withoutMapping } from '../shares/client-address.ts'
 
-/** Whom a header names. */
-interface Named {
+/** The client named by a header. */
+interface NamedClient {
   readonly address: string
   readonly port: number
 }
 
 interface ReadHeader {
   /** Undefined for connections of the proxy itself, such as its health checks. */
-  readonly client: Named | undefined
+  readonly client: NamedClient | undefined
   readonly bytes: number
 }
 
@@ -32,7 +32,7 @@ export function readProxyHeaders(server: Server, isTrusted: (address: string) =>
   server.removeAllListeners('connection')
   const waiting = new Set<Socket>()
   /** With TLS, requests arrive on another socket than the accepted one: by the remote end of the proxy. */
-  const clients = new Map<string, Named>()
+  const clients = new Map<string, NamedClient>()
   const serve = (socket: Socket): void => {
     for (const listener of serving) listener.call(server, socket)
   }
@@ -45,7 +45,7 @@ export function readProxyHeaders(server: Server, isTrusted: (address: string) =>
         const end = endOf(socket)
         clients.set(end, client)
         socket.once('close', () => clients.delete(end))
-        name(socket, client)
+        setRemoteEnd(socket, client)
       }
       serve(socket)
     })
@@ -53,7 +53,7 @@ export function readProxyHeaders(server: Server, isTrusted: (address: string) =>
   })
   server.prependListener('secureConnection', (socket: TLSSocket) => {
     const client = clients.get(endOf(socket))
-    if (client !== undefined) name(socket, client)
+    if (client !== undefined) setRemoteEnd(socket, client)
   })
   return () => {
     for (const socket of waiting) socket.destroy()
@@ -65,7 +65,7 @@ function endOf({ remoteAddress, remotePort }: Socket): string {
 }
 
 /** Sets the address that the connection reports. */
-function name(socket: Socket, { address, port }: Named): void {
+function setRemoteEnd(socket: Socket, { address, port }: NamedClient): void {
   Object.defineProperties(socket, { remoteAddress: { value: address }, remotePort: { value: port } })
 }
 
@@ -122,7 +122,7 @@ function binaryHeaderIn(bytes: Buffer): ReadHeader | 'incomplete' | undefined {
   if (version !== 2 || command > 1 || length > proxyHeaderBytesMax) return undefined
   if (bytes.length < length) return 'incomplete'
   const addresses = bytes.subarray(fixedBytes, length)
-  // Of other families nothing is known of the client; what follows the addresses is of no use here.
+  // Other families do not identify the client. Data after the addresses is not needed.
   if (command === 0 || (familyAndProtocol !== tcp4 && familyAndProtocol !== tcp6))
     return { client: undefined, bytes: length }
   const [size, portAt] = familyAndProtocol === tcp4 ? [12, 8] : [36, 32]

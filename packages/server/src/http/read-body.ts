@@ -1,4 +1,4 @@
-/** Request bodies: received as there is room for them, parsed, and passed to the handlers of routes. */
+/** Receives request bodies as capacity permits, parses them, and passes them to route handlers. */
 import { AshlarError, noteRest } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
@@ -14,7 +14,7 @@ import type { Bodies } from './in-flight-bodies.ts'
 import { hashBody } from './request-id.ts'
 import { sendProblem } from './send-problem.ts'
 
-/** The handler of a route, which begins before the body has arrived. `bytesMax`: a lower limit of the body than that of the server. */
+/** Wraps the handler of a route, which is called with a complete body. `bytesMax`: a lower limit of the body than that of the server. */
 export type WithBody = (handle: Handle, bytesMax?: number) => Handle
 
 export function bodyReader(limits: Limits, { bodyOf, admissionOf }: Bodies): WithBody {
@@ -35,9 +35,9 @@ export function bodyReader(limits: Limits, { bodyOf, admissionOf }: Bodies): Wit
         noteRest(request.raw.socket)
         // The body of a DELETE or of a request without a route is ignored.
         if (request.method === 'DELETE' || request.route === undefined || body.length === 0) return run(handle, request)
-        const noted = hashBody(request, body)
-        if (noted === undefined) takeBody(parse, admissionOf, body, handle, request)
-        else void noted.then(() => takeBody(parse, admissionOf, body, handle, request))
+        const hashed = hashBody(request, body)
+        if (hashed === undefined) takeBody(parse, admissionOf, body, handle, request)
+        else void hashed.then(() => takeBody(parse, admissionOf, body, handle, request))
       })
       return undefined
     }
@@ -79,9 +79,9 @@ function parsedText(body: Buffer, { queryCharactersMax }: Limits): { readonly qu
 }
 
 /** Larger bodies of transactions and arrays are parsed in a thread. */
-const parsedHereBytesMax = 65_536
-/** The same of bodies that create or change one object. */
-const objectParsedHereBytesMax = 1_048_576
+const mainThreadParseBytesMax = 65_536
+/** The same for bodies that create or change one object. */
+const objectMainThreadParseBytesMax = 1_048_576
 
 const noRoute: Partial<Route> = {}
 
@@ -94,9 +94,9 @@ function takeBody(
 ): void {
   const { isOfParts, takesArray, bodyIsObject } = request.route ?? noRoute
   const hasParts = isOfParts === true || (takesArray === true && beginsArray(body))
-  if (hasParts || (bodyIsObject === true && body.length > objectParsedHereBytesMax)) {
+  if (hasParts || (bodyIsObject === true && body.length > objectMainThreadParseBytesMax)) {
     request.bodyBytes = body
-    if (!hasParts || body.length > parsedHereBytesMax) {
+    if (!hasParts || body.length > mainThreadParseBytesMax) {
       request.body = new UnparsedBody(body, () => parse(body, request), admissionOf(request))
       run(handle, request)
       return
@@ -109,14 +109,14 @@ function takeBody(
     refuse(error, request)
     return
   }
-  if (parsed instanceof Promise) void takeLater(parsed, handle, request)
+  if (parsed instanceof Promise) void takeAsync(parsed, handle, request)
   else {
     request.body = parsed
     run(handle, request)
   }
 }
 
-async function takeLater(parsed: Promise<unknown>, handle: Handle, request: HttpRequest): Promise<void> {
+async function takeAsync(parsed: Promise<unknown>, handle: Handle, request: HttpRequest): Promise<void> {
   try {
     request.body = await parsed
   } catch (error) {
@@ -125,17 +125,17 @@ async function takeLater(parsed: Promise<unknown>, handle: Handle, request: Http
   run(handle, request)
 }
 
-/** Sends the error, and discards what the client still sends. */
+/** Sends the error, and discards the rest of the body. */
 function refuse(error: unknown, request: HttpRequest): void {
-  // The server stops, and has refused it.
+  // The server is stopping, and has refused it.
   if (request.isAnswered) return
   request.endConnection()
   sendProblem(error, request)
 }
 
-/** Sends what the handler throws as the reply. */
+/** Sends errors of the handler as the reply. */
 export function run(handle: Handle, request: HttpRequest): void {
-  // Refused meanwhile, since the server stops.
+  // Refused meanwhile, since the server is stopping.
   if (request.isAnswered) return
   try {
     handle(request)?.catch((error) => sendProblem(error, request))

@@ -1,4 +1,4 @@
-/** /docs: the API reference as a page that loads nothing from elsewhere, and /openapi.json behind it. */
+/** /docs: the API reference as a page without external resources, and its /openapi.json. */
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { openApiDocument } from '../openapi/openapi.ts'
@@ -10,7 +10,7 @@ const page = '/docs'
 const script = 'js/scalar.js'
 const starter = 'js/start.js'
 
-/** Assistants would send the document to a service elsewhere. */
+/** Assistants would send the document to an external service. */
 const outsideServices = { agent: { disabled: true }, mcp: { disabled: true } }
 
 const settings = {
@@ -39,7 +39,7 @@ const html = `<!doctype html>
 `
 
 /** A content security policy by which the page loads nothing from elsewhere. */
-const onPage = {
+const pageHeaders = {
   'content-security-policy': [
     "default-src 'self'",
     // The script of the page tries to compile functions from strings, and works without.
@@ -56,40 +56,40 @@ const onPage = {
   'referrer-policy': 'no-referrer',
 }
 
-/** Document and script are made, or read, when they are asked for: most servers are never asked. */
+/** The document is created, and the script is read, on demand: most servers never need them. */
 export function registerReferencePage(routes: RouteTable): void {
   const get = (path: string, answer: (request: HttpRequest) => Promise<void> | void): void =>
     routes.add('GET', path, { path, handle: (request) => answer(request) ?? undefined })
-  let made: string | undefined
+  let documentText: string | undefined
   const document = (): string => {
-    made ??= JSON.stringify(openApiDocument())
-    return made
+    documentText ??= JSON.stringify(openApiDocument())
+    return documentText
   }
   get('/openapi.json', (request) => {
     sendReply(request, 200, undefined, contentTypeOf.json, document())
   })
   get(`${page}/openapi.json`, (request) => {
-    sendReply(request, 200, onPage, contentTypeOf.json, document())
+    sendReply(request, 200, pageHeaders, contentTypeOf.json, document())
   })
-  // A JSON text is one in YAML too.
+  // JSON is valid YAML.
   get(`${page}/openapi.yaml`, (request) => {
-    sendReply(request, 200, onPage, 'application/yaml; charset=utf-8', document())
+    sendReply(request, 200, pageHeaders, 'application/yaml; charset=utf-8', document())
   })
   get(`${page}/`, (request) => {
-    // The script's address is relative to the folder.
-    if (request.url.split('?', 1)[0] === page) sendReply(request, 301, { ...onPage, location: `${page}/` })
-    else sendReply(request, 200, onPage, 'text/html; charset=utf-8', html)
+    // The script's URL is relative to the folder.
+    if (request.url.split('?', 1)[0] === page) sendReply(request, 301, { ...pageHeaders, location: `${page}/` })
+    else sendReply(request, 200, pageHeaders, 'text/html; charset=utf-8', html)
   })
   get(`${page}/${starter}`, (request) => {
     const start = `Scalar.createApiReference('#app', ${JSON.stringify(settings)})\n`
-    sendReply(request, 200, onPage, 'application/javascript; charset=utf-8', start)
+    sendReply(request, 200, pageHeaders, 'application/javascript; charset=utf-8', start)
   })
   get(`${page}/${script}`, async (request) => {
-    sendReply(request, 200, onPage, 'application/javascript; charset=utf-8', await readScript())
+    sendReply(request, 200, pageHeaders, 'application/javascript; charset=utf-8', await readScript())
   })
 }
 
-/** The package is not imported: its code renders documents in other ways too, and takes longer to load than this server. */
+/** The package is not imported: it also renders documents, and takes longer to load than this server. */
 function readScript(): Promise<Buffer> {
   const main = import.meta.resolve('@scalar/fastify-api-reference')
   return readFile(fileURLToPath(new URL('js/standalone.js', main)))

@@ -1,19 +1,19 @@
-/** `Idempotency-Key`: what a client calls a request that it may send several times (contract 1.6). */
+/** `Idempotency-Key`: identifies a request that a client may send several times (contract 1.6). */
 import { createHash } from 'node:crypto'
 import { AshlarError, type RequestId } from '@ashlar/engine'
 import { type Caller, credentialText } from '../security/caller.ts'
 import type { HttpRequest } from './http-request.ts'
 
 const visibleCharacters = /^[\x21-\x7e]{1,255}$/
-/** Headers that change what a request does; `accept` only changes how the reply is written. */
+/** Headers that affect the execution of a request; `accept` only affects the format of its reply. */
 const meaningful = ['if-match', 'if-none-match', 'prefer'] as const
 
 /** Bytes hashed at a time, which takes one to three milliseconds. */
 const sliceBytes = 1_048_576
 
 /**
- * Hashes the body for the fingerprint; to be called with each body, before it is parsed. A large body is hashed in slices that let other work run:
- * then it returns a promise, which never rejects.
+ * Hashes the body for the fingerprint; must be called with each body, before it is parsed. A large body is hashed in slices with yields: then it
+ * returns a promise, which never rejects.
  */
 export function hashBody(request: HttpRequest, body: Buffer): Promise<void> | undefined {
   if (request.headers['idempotency-key'] === undefined) return undefined
@@ -44,7 +44,7 @@ export function requestIdOf(request: HttpRequest, { identity, bounds, credential
     JSON.stringify([method, url, meaningful.map((name) => headers[name] ?? null)]),
   )
   if (bodyDigest !== undefined) hash.update(bodyDigest)
-  // A token with roles of its own does not get the replies to its owner.
+  // A token with separate roles does not get the replies of its owner.
   const caller = bounds === undefined ? identity : `${identity} ${credentialText(credential)}`
   return { caller, key, fingerprint: hash.digest() }
 }

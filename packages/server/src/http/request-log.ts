@@ -9,8 +9,8 @@ import { clientDisconnectedStatus } from './send-problem.ts'
 export type LogRequest = (response: ServerResponse, tookMs: number, requestId: string | undefined) => void
 
 /**
- * Returns undefined if the level of the logger omits these lines. They are also written for requests whose clients disconnected (`aborted`), and for
- * replies that failed on the way (`brokenOff`).
+ * Undefined if the level of the logger omits these lines. They are also written for requests whose clients disconnected (`aborted`), and for replies
+ * that failed during transmission (`brokenOff`).
  */
 export function requestLog(logger: Logger): LogRequest | undefined {
   // The level does not change while the server runs.

@@ -1,4 +1,4 @@
-/** How many requests a second each caller may send (contract 1.5.19). */
+/** Limits the requests per second of each caller (contract 1.5.19). */
 import { ServerError } from '../errors/server-errors.ts'
 import { countedCallersMax } from '../limits.ts'
 import { sharerOf } from '../shares/sharer.ts'
@@ -10,34 +10,34 @@ const secondMs = 1_000
 const roundingMs = 1e-6
 
 /**
- * A token bucket for each caller, filled within a second. It is enough to store when a bucket will be full: from then on, it is like a new one, and
- * is forgotten.
+ * A token bucket per caller, refilled within a second. Only the time at which a bucket will be full is stored: from then on, it equals a new one, and
+ * is removed.
  */
 export class RequestRates {
   private readonly perSecondMax: number
   private readonly intervalMs: number
   private readonly now: () => number
-  /** When each will be full. */
+  /** The time at which each bucket will be full. */
   private fullAt = new Map<string, number>()
   /** Callers without requests for a while. */
   private fullAtBefore = new Map<string, number>()
-  private begunAtMs: number
+  private generationStartMs: number
 
   constructor(perSecondMax: number, now: () => number = () => performance.now()) {
     this.perSecondMax = perSecondMax
     this.intervalMs = secondMs / perSecondMax
     this.now = now
-    this.begunAtMs = now()
+    this.generationStartMs = now()
   }
 
   /** Throws TooManyRequests. */
   count(caller: string): void {
     const now = this.now()
     const isFull = this.fullAt.size >= countedCallersMax
-    if (isFull || now - this.begunAtMs >= secondMs) {
+    if (isFull || now - this.generationStartMs >= secondMs) {
       this.fullAtBefore = this.fullAt
       this.fullAt = new Map()
-      this.begunAtMs = now
+      this.generationStartMs = now
     }
     const fullAt = Math.max(now, this.fullAt.get(caller) ?? this.fullAtBefore.get(caller) ?? now)
     if (fullAt - now > secondMs - this.intervalMs + roundingMs) throw this.tooMany()
@@ -61,7 +61,7 @@ export function doneAfterCount(
   done: (error?: Error) => void,
 ): (error?: Error) => void {
   return (error) => {
-    // Health checks are answered in any case.
+    // Health checks are never limited.
     if (request.route?.path.startsWith('/health/') === true) return done(error)
     try {
       rates.count(sharerOf(request))

@@ -76,7 +76,7 @@ const linesOnly: Writable = ['ndjson']
 
 /** Runs the handle within the span of the request, also after its body has arrived. */
 function handleOf(operation: Operation, service: ServiceContext, counts: OperationCounts): Handle {
-  const handle = unhandleOf(operation, service, counts)
+  const handle = untracedHandleOf(operation, service, counts)
   const { traces } = service
   if (traces === undefined) return handle
   return (request) => {
@@ -85,7 +85,7 @@ function handleOf(operation: Operation, service: ServiceContext, counts: Operati
   }
 }
 
-function unhandleOf(operation: Operation, service: ServiceContext, counts: OperationCounts): Handle {
+function untracedHandleOf(operation: Operation, service: ServiceContext, counts: OperationCounts): Handle {
   const writable = operation.writes ?? (operation.streamsRows === true ? rowTypes : jsonOnly)
   return (request) => {
     request.counts = counts
@@ -94,10 +94,10 @@ function unhandleOf(operation: Operation, service: ServiceContext, counts: Opera
     const chosen = operation.replyTypeOf?.({ query: request.query })
     const writableNow: Writable = chosen === undefined ? (asksForText ? textOnly : writable) : [chosen]
     const replyType = negotiate(request.headers.accept, writableNow)
-    // Who follows is no statement, and takes no slot from them.
+    // A follower is not a statement, and occupies no slot.
     const form = replyType === 'events' ? undefined : statementOf(operation, request.body)
     const single = new SingleRequest(request, replyType, service, form)
-    return form === undefined ? handleAtOnce(operation, single, request) : handleStatement(operation, single, request)
+    return form === undefined ? handleDirectly(operation, single, request) : handleStatement(operation, single, request)
   }
 }
 
@@ -122,15 +122,15 @@ function unread(error: unknown, request: HttpRequest): unknown {
 }
 
 /** Returns no promise if the operation needs none. */
-function handleAtOnce(operation: Operation, single: SingleRequest, request: HttpRequest): Promise<void> | undefined {
+function handleDirectly(operation: Operation, single: SingleRequest, request: HttpRequest): Promise<void> | undefined {
   const answer = dispatch(operation, single, single)
-  if (answer instanceof Promise) return sendLater(answer, operation, single, request)
+  if (answer instanceof Promise) return sendAsync(answer, operation, single, request)
   send(answer, operation, single, request)
   return undefined
 }
 
 /** Sends a reply that took longer, for which a statement may have been created. */
-function sendLater(
+function sendAsync(
   answer: Promise<OperationReply>,
   operation: Operation,
   single: SingleRequest,
@@ -151,7 +151,7 @@ function sendLater(
   }, fail)
 }
 
-/** Its slot is given back once its rows are on their way. */
+/** The slot is released once the rows are being sent. */
 function handleStatement(operation: Operation, single: SingleRequest, request: HttpRequest): Promise<void> | undefined {
   let sent: Awaitable<void>
   try {
@@ -196,10 +196,10 @@ function failed(error: unknown, { statement }: SingleRequest, { response }: Http
   return error
 }
 
-/** Bytes of a reply that are held for a client without being counted. */
+/** Replies up to this size are buffered for a client without being counted. */
 const uncountedReplyBytes = 65_536
 
-/** Throws ServerBusy and TooManyRequests where so large a reply to a read finds no room until its client has taken it. */
+/** Throws ServerBusy and TooManyRequests if there is no memory for a large reply to a read, until its client has received it. */
 function send(answer: OperationReply, operation: Operation, single: SingleRequest, request: HttpRequest): void {
   const { fd }: { readonly fd?: FederatedDatabase } = single
   const { body, headers, status = operation.status, type } = answer
@@ -209,21 +209,21 @@ function send(answer: OperationReply, operation: Operation, single: SingleReques
     sendEvents(answer.events, request)
     return
   }
-  // A reply without rows is of its type as well.
+  // A reply without rows also has its type.
   if (body === undefined) {
     sendReply(request, status, headers, type && contentTypeOf[type])
     return
   }
   const payload = Buffer.isBuffer(body) ? body : JSON.stringify(body)
-  // A request that has changed data is not refused any more, however long its reply is.
-  const isOfRead = operation.method === 'GET' && fd !== undefined
-  if (isOfRead && payload.length > uncountedReplyBytes && !response.destroyed) {
+  // A request that has changed data is not refused, however long its reply is.
+  const isRead = operation.method === 'GET' && fd !== undefined
+  if (isRead && payload.length > uncountedReplyBytes && !response.destroyed) {
     response.once('close', fd.reserveMemory(payload.length, single.memoryHolder))
   }
   sendReply(request, status, headers, contentTypeOf[type ?? 'json'], payload)
 }
 
-/** Answers OPTIONS, methods that a path does not have, and paths that do not exist. */
+/** Answers OPTIONS, unsupported methods, and unknown paths. */
 export function unroutedHandle(routes: RouteTable, withBody: WithBody): Handle {
   const answer: Handle = (request) => {
     const path = pathOf(request.url)
@@ -237,7 +237,7 @@ export function unroutedHandle(routes: RouteTable, withBody: WithBody): Handle {
     return undefined
   }
   const answerAfterBody = withBody(answer)
-  // What a path does not have is refused at once: the body may be long, or never come.
+  // Unsupported methods are refused before the body, which may be long, or never arrive.
   return (request) => {
     const isRefused = request.method !== 'OPTIONS' && routes.methodsAt(pathOf(request.url)) !== undefined
     return (isRefused ? answer : answerAfterBody)(request)

@@ -1,4 +1,4 @@
-/** Replies of rows as a stream: never held as a whole, no faster than the client reads, ended when it disconnects. */
+/** Streams replies of rows: never buffered entirely, at the pace of the client, ended when it disconnects. */
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Awaitable, CancelSignal, RowChunk, RowChunks } from '@ashlar/engine'
@@ -12,7 +12,7 @@ import { sendReply, sendStream } from './send-reply.ts'
 
 type Chunk = IteratorResult<RowChunk, unknown>
 
-/** Bytes of rows that a reply may have without being a stream. */
+/** Up to this size, rows are sent without a stream. */
 const readyBytesMax = 65_536
 
 /** The statement whose rows are sent. */
@@ -20,16 +20,16 @@ export interface Replying {
   /** Headers of the reply. */
   readonly headers: Readonly<Record<string, string>>
   readonly signal: CancelSignal
-  /** Waited for before a reply of many rows begins. */
+  /** Awaited before a reply of many rows begins. */
   mayGoOn(): Promise<void> | undefined
   sent(bytes: number): void
-  /** The client is to take what was sent before more rows are made. */
+  /** The client must receive what was sent before more rows are produced. */
   pauses(): void
-  /** The client has taken it; awaited before more rows are produced. */
+  /** The client has received it; awaited before more rows are produced. */
   proceeds(): Promise<void> | undefined
 }
 
-/** Errors before the first byte are thrown, and answered as any error. `statement`: ends the reply if it is stopped. */
+/** Errors before the first byte are thrown. `statement`: ends the reply if it is stopped. */
 export function sendRows(
   rows: RowChunks,
   type: ReplyType,
@@ -39,10 +39,10 @@ export function sendRows(
   const { atHand } = rows
   return atHand === undefined
     ? sendStreamed(rows, type, request, statement)
-    : sendWhole(atHand, type, request, statement)
+    : sendBuffered(atHand, type, request, statement)
 }
 
-function sendWhole(
+function sendBuffered(
   chunks: readonly RowChunk[],
   type: ReplyType,
   request: HttpRequest,
@@ -61,13 +61,13 @@ async function sendStreamed(
 ): Promise<void> {
   const iterator = rows[Symbol.asyncIterator]()
   const first = await nextChunk(iterator)
-  if (first.done === true) return sendWhole([], type, request, statement)
-  const { chunks, isWhole, next } = await readyChunks(iterator, first.value)
-  if (isWhole) return sendWhole(chunks, type, request, statement)
+  if (first.done === true) return sendBuffered([], type, request, statement)
+  const { chunks, isComplete, next } = await readyChunks(iterator, first.value)
+  if (isComplete) return sendBuffered(chunks, type, request, statement)
   try {
-    // It is refused before the reply begins, or not at all.
+    // The statement can only be refused before the reply begins.
     await statement?.mayGoOn()
-    // A statement that has its slot does not check there whether it was stopped meanwhile.
+    // A statement that has its slot does not check whether it was stopped meanwhile.
     statement?.signal.throwIfAborted()
     if (request.response.destroyed) throw new ClientDisconnected()
   } catch (error) {
@@ -94,18 +94,18 @@ async function sendStreamed(
 interface ReadyChunks {
   readonly chunks: readonly RowChunk[]
   /** Whether these are all rows. */
-  readonly isWhole: boolean
+  readonly isComplete: boolean
   /** Chunks that have been requested. */
   readonly next: readonly Promise<Chunk>[]
 }
 
-function whole(chunks: readonly RowChunk[]): ReadyChunks {
-  return { chunks, isWhole: true, next: [] }
+function complete(chunks: readonly RowChunk[]): ReadyChunks {
+  return { chunks, isComplete: true, next: [] }
 }
 
 /**
- * What can be had within this turn of the event loop, up to a bound. If that is all of it, or the rows fail, no stream is needed, which
- * costs as much as a short query.
+ * The chunks available within this event loop turn, up to a limit. If these are all, or the rows fail, no stream is needed, which would cost as much
+ * as a short query.
  */
 async function readyChunks(iterator: AsyncIterator<RowChunk>, first: RowChunk): Promise<ReadyChunks> {
   const chunks = [first]
@@ -113,18 +113,18 @@ async function readyChunks(iterator: AsyncIterator<RowChunk>, first: RowChunk): 
   for (let bytes = first.bytes.length; bytes < readyBytesMax; ) {
     const next = nextChunk(iterator)
     next.catch(() => undefined)
-    const known = await Promise.race([next, turnIsOver])
-    if (known === undefined) return { chunks, isWhole: false, next: [next] }
-    if (known.done === true) return whole(chunks)
-    chunks.push(known.value)
-    bytes += known.value.bytes.length
+    const ready = await Promise.race([next, turnIsOver])
+    if (ready === undefined) return { chunks, isComplete: false, next: [next] }
+    if (ready.done === true) return complete(chunks)
+    chunks.push(ready.value)
+    bytes += ready.value.bytes.length
   }
-  return { chunks, isWhole: false, next: [] }
+  return { chunks, isComplete: false, next: [] }
 }
 
 /**
- * The bytes of the reply. `ahead`: chunks already asked for. `onFailure` answers with the last line, or undefined where
- * the reply is to break off. Destroying the stream ends the iteration, and so does the statement's signal, whose reason is the failure.
+ * The bytes of the reply. `ahead`: chunks already requested. `onFailure` returns the last line, or undefined to abort the reply. Destroying the
+ * stream ends the iteration, and so does the statement's signal, whose reason is the failure.
  */
 export function rowStream(
   iterator: AsyncIterator<RowChunk>,
@@ -169,7 +169,7 @@ export function rowStream(
     }
   }
   const signal = statement?.signal
-  // Also while the client does not read, so that nothing asks for rows.
+  // Also while the client does not read, when no rows are requested.
   const stop = (): void => fail(signal?.reason)
   const stream = new Readable({
     read: () => void advance(),
@@ -184,7 +184,7 @@ export function rowStream(
   return stream
 }
 
-/** Empty chunks would end no wait of the stream. */
+/** Skips empty chunks, which would not complete a read of the stream. */
 async function nextChunk(iterator: AsyncIterator<RowChunk>): Promise<Chunk> {
   for (;;) {
     const chunk = await iterator.next()

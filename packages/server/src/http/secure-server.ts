@@ -1,4 +1,4 @@
-/** HTTPS: one port on which clients agree by ALPN on HTTP/2 or HTTP/1.1. */
+/** HTTPS: one port on which clients negotiate HTTP/2 or HTTP/1.1 by ALPN. */
 import { constants, randomBytes } from 'node:crypto'
 import type { RequestListener, ServerOptions } from 'node:http'
 import { createServer, type Server } from 'node:https'
@@ -35,7 +35,7 @@ export interface SecureServers {
   exchange(material: TlsMaterial): void
 }
 
-/** Whether clients are asked for certificates, and whether those without one are refused. */
+/** Whether client certificates are requested, and whether clients without one are refused. */
 export type ClientCertificates = 'none' | 'optional' | 'required'
 
 export function secureServers(
@@ -75,14 +75,14 @@ export function secureServers(
       current = next
       for (const server of servers) {
         server.setSecureContext({ ...fixed, ...next })
-        // Resumed sessions are not checked again: without new keys, they would keep the trust in removed authorities.
+        // Resumed sessions are not verified again: without new keys, they would still trust removed authorities.
         server.setTicketKeys(randomBytes(ticketKeyBytes))
       }
     },
   }
 }
 
-/** Once a client has agreed on HTTP/2, it is not served by HTTP/1.1. */
+/** Clients that have negotiated HTTP/2 are not served by HTTP/1.1. */
 function choose(server: Server, sessions: Http2Sessions): void {
   const serving = server.listeners('secureConnection')
   server.removeAllListeners('secureConnection')

@@ -36,7 +36,7 @@ export function sendProblem(error: unknown, request: HttpRequest): void {
 /** Makes the error body. Internal errors are logged here, under the ID in the message. */
 export function toProblem(error: unknown, request: HttpRequest): Problem {
   const problem = problemOf(error, request)
-  // A body that is a text, or missing, has no places that a JSON pointer could name.
+  // A text or a missing body has no locations for JSON pointers.
   if (request.body !== undefined && request.headers['content-type'] !== 'text/plain') return problem
   const { errors, ...rest } = problem
   // Violations of constraints say more than their place.
@@ -45,7 +45,7 @@ export function toProblem(error: unknown, request: HttpRequest): Problem {
 
 function problemOf(error: unknown, request: HttpRequest): Problem {
   if (error instanceof AshlarError) {
-    // Nothing that a client did: the operator has to know.
+    // Not caused by a client: the operator must know.
     if (error.kind === 'fault') request.log.error({ err: error }, 'damaged data')
     return withExtensions(makeProblem(error.type, error.message, problemDetails(error)), error)
   }
@@ -73,7 +73,7 @@ function problemOf(error: unknown, request: HttpRequest): Problem {
   return makeProblem('SystemError', `Internal server error; the log of the server has details under the id ${id}.`)
 }
 
-/** Places in the body of an operation are places in the body of the transaction. */
+/** Prefixes locations in the body of an operation with the location of that body in the transaction. */
 function withinOperation(operation: number, errors: readonly ProblemDetail[]): ProblemDetail[] {
   return errors.map((error) => ({ ...error, pointer: `/${operation - 1}/body${error.pointer}` }))
 }

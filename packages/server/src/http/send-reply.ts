@@ -1,4 +1,4 @@
-/** Writes replies: head and body, as a whole or as a stream, compressed if the client accepts it. */
+/** Writes replies: head and body, buffered or streamed, compressed if the client accepts it. */
 import type { ServerResponse } from 'node:http'
 import { pipeline, Readable, type Transform, type Writable } from 'node:stream'
 import { laterTurn } from '@ashlar/engine'
@@ -7,7 +7,7 @@ import { endWith, writeEnd } from './batched-replies.ts'
 import { compressorFor, isNegotiated } from './compression.ts'
 import type { HttpRequest } from './http-request.ts'
 
-/** A larger body is passed to the operating system in pieces: it would take all that fits into its buffers at once, which may be megabytes. */
+/** A larger body is written in parts: the operating system would accept all that fits its buffers, possibly megabytes, in one blocking call. */
 const largeBytes = 524_288
 
 /** Bytes of a body that is sent as one string with the head: writing two buffers takes longer than a short copy. */
@@ -16,8 +16,8 @@ const oneTextBytes = 16_384
 type Headers = Readonly<Record<string, string>>
 
 /**
- * `headers`: beside type and length, and those that were set on the response before, which takes longer. `type`: the content type of the body;
- * without a body, a reply may have a type as well.
+ * `headers`: in addition to type and length, and to headers set on the response before, which is slower. `type`: the content type of the body; a
+ * reply without a body may have one too.
  */
 export function sendReply(
   request: HttpRequest,
@@ -35,13 +35,13 @@ export function sendReply(
   const compressor = length === 0 ? undefined : compressorFor(request.headers, type, length)
   if (compressor !== undefined) {
     compressor.stream.end(body)
-    sendPieces(request, status, encodedHead(response, headers, type, compressor.encoding), [compressor.stream])
+    sendStreams(request, status, encodedHead(response, headers, type, compressor.encoding), [compressor.stream])
     return
   }
   // Caches must know that the body depends on the request (RFC 9110, 12.5.5), and a 304 has the headers of its 200 (15.4.5).
   const varied = status === 304 || isNegotiated(type, length) ? { ...headers, vary: varyOf(response) } : headers
   if (length > largeBytes && Buffer.isBuffer(body) && request.method !== 'HEAD') {
-    sendPieces(request, status, [...headOf(varied, type), 'content-length', length], [Readable.from(piecesOf(body))])
+    sendStreams(request, status, [...headOf(varied, type), 'content-length', length], [Readable.from(partsOf(body))])
     return
   }
   request.isAnswered = true
@@ -69,14 +69,14 @@ export function sendStream(
   const { response } = request
   const compressor = compressorFor(request.headers, type, undefined)
   if (compressor !== undefined) {
-    sendPieces(request, status, encodedHead(response, headers, type, compressor.encoding), [body, compressor.stream])
+    sendStreams(request, status, encodedHead(response, headers, type, compressor.encoding), [body, compressor.stream])
     return
   }
   const varied = isNegotiated(type, undefined) ? { ...headers, vary: varyOf(response) } : headers
-  sendPieces(request, status, headOf(varied, type), [body])
+  sendStreams(request, status, headOf(varied, type), [body])
 }
 
-/** Sends a body whose pieces the client needs immediately, so without compression, which would delay them. */
+/** Sends a body whose chunks the client needs immediately, and therefore without compression, which would delay them. */
 export function sendLiveStream(
   request: HttpRequest,
   status: number,
@@ -84,11 +84,11 @@ export function sendLiveStream(
   type: string,
   body: Readable,
 ): void {
-  sendPieces(request, status, headOf(headers, type), [body])
+  sendStreams(request, status, headOf(headers, type), [body])
 }
 
-/** Yields each piece in its own turn of the event loop, after the client has read the one before. */
-async function* piecesOf(body: Buffer): AsyncGenerator<Buffer> {
+/** Yields each part in a separate event loop turn, after the client has read the previous one. */
+async function* partsOf(body: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < body.length; at += largeBytes) {
     await laterTurn()
     yield body.subarray(at, at + largeBytes)
@@ -98,7 +98,7 @@ async function* piecesOf(body: Buffer): AsyncGenerator<Buffer> {
 /** Maximum of listeners for the end of a response. */
 const listenersMax = 32
 
-/** Names and values in alternation, the format that Node writes fastest. */
+/** Alternating names and values, the format that Node writes fastest. */
 type Head = (string | number)[]
 
 function headOf(headers: Headers | undefined, type: string | undefined): Head {
@@ -108,7 +108,7 @@ function headOf(headers: Headers | undefined, type: string | undefined): Head {
   return head
 }
 
-/** On HTTP/2 connections, pieces of several replies alternate. */
+/** On HTTP/2 connections, parts of several replies alternate. */
 function outletOf(response: ServerResponse & { readonly outlet?: Writable }): Writable {
   return response.outlet ?? response
 }
@@ -129,7 +129,7 @@ function varyOf(response: ServerResponse): string {
   return vary === undefined ? 'accept-encoding' : `${[vary].flat().join(', ')}, accept-encoding`
 }
 
-function sendPieces(
+function sendStreams(
   request: HttpRequest,
   status: number,
   head: Head,
@@ -143,8 +143,8 @@ function sendPieces(
     response.end()
     return
   }
-  // Each layer of the server listens for its end, and a pipeline several times: Node would warn of a leak.
+  // Each layer of the server listens for the end, and a pipeline several times: Node would warn of a leak.
   response.setMaxListeners(listenersMax)
-  // The log line of the request has the outcome.
+  // The request log reports the outcome.
   pipeline([...streams, outletOf(response)], () => undefined)
 }

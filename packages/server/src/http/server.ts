@@ -83,21 +83,21 @@ export interface ServerOptions {
   /** With authentication; replaces `authenticator`. */
   readonly security?: Security | undefined
   readonly traces?: RequestTraces | undefined
-  /** Asked for by POST /shutdown. */
+  /** Called by POST /shutdown. */
   onStop(): void
-  /** From then on new requests are refused. */
+  /** If true, new requests are refused. */
   isStopping(): boolean
 }
 
 export interface TlsOptions {
   readonly material: TlsMaterial
   readonly clientCertificates: ClientCertificates
-  /** Called once, with what takes other certificates for connections that come from then on. */
+  /** Called once, with a function that replaces the certificate for new connections. */
   onServers(exchange: (material: TlsMaterial) => void): void
 }
 
 export interface Browsers extends Reachability {
-  /** Origins whose pages may do everything. */
+  /** Origins whose pages are unrestricted. */
   readonly cors: readonly string[]
 }
 
@@ -171,7 +171,7 @@ export async function buildServer(options: ServerOptions): Promise<HttpServer> {
   registerReferencePage(routes)
   return new HttpServer(server, handle, [
     () => closeUnnamed?.(),
-    // Those who follow changes are requests in progress, and would not end by themselves.
+    // Followers are requests in progress that would not end by themselves.
     () => followers.stop(),
     () => inProgress.stop(),
     () => toolRuns.stop(),
@@ -216,7 +216,7 @@ function serviceOf(options: ServerOptions, { fds, ...parts }: ServiceParts): Ser
   }
 }
 
-/** To be called after all other connection listeners are added: the header of the PROXY protocol precedes all other data. */
+/** Must be called after all other connection listeners are added: the header of the PROXY protocol precedes all other data. */
 function limitClients(
   server: Server,
   { limits, proxies: settings }: ServerOptions,
@@ -231,7 +231,7 @@ function limitClients(
   return { proxies, refusalOf, closeUnnamed }
 }
 
-/** `constantHeaders`: of every reply, names and values alternating. */
+/** `constantHeaders`: of every reply, alternating names and values. */
 function serveHttp1(server: Server, queues: RequestQueues, limits: Limits, constantHeaders: readonly string[]): void {
   server.keepAliveTimeout = idleKeptMs
   scheduleByAddress(server)
@@ -303,11 +303,11 @@ function watchStalled(
   statements: Statements,
 ): NodeJS.Timeout {
   const fileBytes = (): number => fds.reduce((sum, { store }) => sum + (store.fileBytes?.() ?? 0), 0)
-  const isSlotWanted = (response: object): boolean => statements.isSlotWanted(response)
+  const isSlotRequested = (response: object): boolean => statements.isSlotRequested(response)
   const responseOn = (socket: Socket): ServerResponse | undefined => queues.responseOn(socket)
   const streamed = (): Iterable<StreamedReply> => http2?.responses() ?? []
   const { stalled } = statements.abortedReplies
-  return watchReplies(inProgress.connections, responseOn, streamed, limits, fileBytes, isSlotWanted, stalled)
+  return watchReplies(inProgress.connections, responseOn, streamed, limits, fileBytes, isSlotRequested, stalled)
 }
 
 function httpOptions(limits: Limits) {
@@ -344,15 +344,15 @@ function refusals(
 /** Ends requests of callers whose credential has expired or who have lost a right. */
 function endInTime(statements: Pick<Statements, 'endEach'>, security: Security, logger: Logger): void {
   const endReasonOf: Parameters<Statements['endEach']>[0] = (caller, alias) => security.endOf(caller, alias)
-  let isLooking = false
+  let isChecking = false
   security.callers.onTick(() => {
-    if (isLooking) return
-    isLooking = true
+    if (isChecking) return
+    isChecking = true
     statements
       .endEach(endReasonOf)
       .catch((err) => logger.error({ err }, 'callers of statements cannot be checked'))
       .finally(() => {
-        isLooking = false
+        isChecking = false
       })
   })
 }
@@ -396,12 +396,12 @@ function receiver(
     const url = withoutHost(raw)
     raw.url = url
     const request = new HttpRequest(raw, response, url, routes.findRoute(raw.method as string, url), logger)
-    const begun = inProgress.begin(request)
+    const active = inProgress.begin(request)
     if (audit !== undefined) auditRequest(audit, unknownCaller, request)
     if (traces !== undefined) request.span = traces.beginRequest(request.method, request.headers)
     response.once('close', () => {
       queues.ended(response)
-      inProgress.end(begun)
+      inProgress.end(active)
       const tookMs = performance.now() - beganMs
       countRequest(requests, request, tookMs, traces)
       log?.(response, tookMs, request.audit?.requestId ?? requestIdSent(request.headers))
@@ -479,7 +479,7 @@ function countRequest(
   if (problemType !== undefined) requests.failed(problemType)
 }
 
-/** Notifies the engine whether reads for a request may be shared with requests that arrived with it. */
+/** Tells the engine whether reads for a request may be shared with requests that arrived in the same turn. */
 function shareReadsOf(socket: Socket & { readonly encrypted?: boolean }, connections: number): void {
   if (socket.encrypted === true) readAnew()
   else shareReads(socket, connections)
@@ -526,7 +526,7 @@ function refuseExpectations(server: Server, http2: Http2Sessions | undefined, ha
   })
 }
 
-/** Writes headers in the one way that is compared later. Throws ExpectationFailed, UnsupportedMediaType. */
+/** Normalizes headers that are compared later. Throws ExpectationFailed, UnsupportedMediaType. */
 function normalizeHeaders(request: HttpRequest): void {
   const { headers, method } = request
   if (headers.expect !== undefined && unmetExpectations.has(request.raw)) {

@@ -57,7 +57,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
   private readonly form: StatementForm | undefined
   private readonly request: HttpRequest
   private ownSignal: CancelSignal | undefined
-  /** Made for those who take any memory: most do not. */
+  /** Created for requests that take memory: most do not. */
   private share: MemoryHolder | undefined
 
   /** `form`: for admission and the list of statements, if it may take long. */
@@ -71,7 +71,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
     this.headers = request.headers
     this.replyType = replyType
     this.service = service
-    this.beforeChange = changeNoted(service.audit, request.audit)
+    this.beforeChange = changeRecorder(service.audit, request.audit)
     this.request = request
   }
 
@@ -108,7 +108,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
     return this.statement ?? this
   }
 
-  /** The owner of a read that is not a statement: turns alternate between owners. */
+  /** The owner of a read that is not a statement: slices alternate between owners. */
   get owner(): string {
     return sharerOf(this.request)
   }
@@ -132,7 +132,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
     return toProblem(error, this.request)
   }
 
-  /** Made only for operations that ask for it: most end before a client could disconnect. */
+  /** Created on demand: most operations end before a client could disconnect. */
   get signal(): CancelSignal {
     this.ownSignal ??= this.statement?.signal ?? signalOf(this.request)
     return this.ownSignal
@@ -149,7 +149,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
   ): OperationReply | Promise<OperationReply> {
     this.begin(operation, fd, policy)
     if (this.body instanceof BodyLines) refuseKey(this.request)
-    // Reading is the same however often it is done.
+    // Reads are idempotent.
     else this.requestId = operation.method === 'GET' ? undefined : requestIdOf(this.request, this.caller)
     return this.form === undefined ? this.execute(operation) : this.runStatement(operation, this.form)
   }
@@ -197,7 +197,7 @@ function refuseKey({ headers }: HttpRequest): void {
   throw new AshlarError('MalformedRequest', message)
 }
 
-function changeNoted(log: AuditLog | undefined, audit: RequestAudit | undefined): (() => void) | undefined {
+function changeRecorder(log: AuditLog | undefined, audit: RequestAudit | undefined): (() => void) | undefined {
   if (log === undefined || audit === undefined) return undefined
   return () => {
     audit.isChange = true

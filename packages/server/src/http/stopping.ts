@@ -16,26 +16,26 @@ export interface ActiveRequest extends Placed {
 
 export interface ActiveRequests {
   readonly count: number
-  /** The connections that are open. */
+  /** Open connections. */
   readonly connections: ReadonlySet<Socket>
   begin(request: HttpRequest): ActiveRequest
   /** Stops listening; resolves when all connections have ended. */
   stop(): Promise<void>
-  /** To be called once the response has closed: it has been sent, or the client is gone. */
+  /** Must be called once the response has closed: it has been sent, or the client has disconnected. */
   end(request: ActiveRequest): void
 }
 
 /**
- * Answers requests on keep-alive connections by 503 and closes them while earlier requests complete (contract 1.4.9); Node alone would reset them. A
- * body that does not arrive in time is refused, before its request has changed anything. Requests that exceed the time for stopping are aborted. To
- * be called with each request.
+ * Answers requests on keep-alive connections with 503 and closes them while earlier requests complete (contract 1.4.9); Node alone would reset them.
+ * A body that does not arrive in time is refused, before its request has changed anything. Requests that exceed the time for stopping are aborted.
+ * Must be called with each request.
  */
 export function stopInOrder(server: Server, limits: StopLimits, http2?: Http2Sessions): ActiveRequests {
   const open = new Set<Socket>()
   let inProgress = 0
   /** Requests whose body may not have arrived. */
   const withBody = new UnorderedSet<ActiveRequest>()
-  /** While the server waits for them to come to their end. */
+  /** Set while the server waits for their end. */
   let wake: (() => void) | undefined
   const note = (socket: Socket): void => {
     open.add(socket)
@@ -82,9 +82,9 @@ export function stopInOrder(server: Server, limits: StopLimits, http2?: Http2Ses
     stop,
     begin(request) {
       inProgress++
-      const begun: ActiveRequest = { request, place: undefined }
-      if (hasBody(request.headers)) withBody.add(begun)
-      return begun
+      const active: ActiveRequest = { request, place: undefined }
+      if (hasBody(request.headers)) withBody.add(active)
+      return active
     },
     end(request) {
       inProgress--

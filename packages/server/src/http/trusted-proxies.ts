@@ -4,7 +4,7 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { ProxyHeader, ProxySettings } from '../config/config.ts'
 import { nameClient, withoutMapping } from '../shares/client-address.ts'
 
-/** Networks by the names that other servers give them too. */
+/** Networks by names that other servers also use. */
 const networks: Readonly<Record<string, readonly string[]>> = {
   loopback: ['127.0.0.0/8', '::1/128'],
   linklocal: ['169.254.0.0/16', 'fe80::/10'],
@@ -28,7 +28,7 @@ export class TrustedProxies {
     return isIP(plain) !== 0 && this.list.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4')
   }
 
-  /** To be called before the address of the client is used. Ignores headers unless the sender is trusted. */
+  /** Must be called before the client address is used. Ignores headers of untrusted senders. */
   nameClientOf(request: IncomingMessage): void {
     if (this.header === 'proxy-protocol' || !this.isTrusted(request.socket.remoteAddress ?? '')) return
     const text = request.headers[this.header]
@@ -37,8 +37,8 @@ export class TrustedProxies {
   }
 
   /**
-   * Returns the client: each proxy appends the address of its peer, so it is the last address that is no trusted proxy, whatever the client itself
-   * has sent. Returns undefined if a trusted proxy has passed on something else than an address.
+   * Returns the client: each proxy appends the address of its peer, so it is the last address that is not a trusted proxy, whatever the client itself
+   * has sent. Undefined if a trusted proxy has forwarded something other than an address.
    */
   private clientIn(text: string): string | undefined {
     const hops = this.header === 'forwarded' ? elementsFromRight(text) : text.split(',').reverse()
@@ -51,7 +51,7 @@ export class TrustedProxies {
   }
 }
 
-/** With a port or without; IPv6 in brackets or without. An IPv4 address however it is written. */
+/** With or without a port; IPv6 with or without brackets; IPv4-mapped addresses are converted. */
 function addressIn(hop: string): string | undefined {
   const [, bracketed, plain] = /^\[([^\]]*)\](?::\w+)?$|^([^:]*)(?::\d+)?$/.exec(hop) ?? []
   const address = bracketed ?? plain ?? hop

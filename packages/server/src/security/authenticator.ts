@@ -1,13 +1,13 @@
-/** From what a request shows to who sends it (contract 9.1). */
+/** Authentication: determines the caller of a request from its credentials (contract 9.1). */
 import type { IncomingHttpHeaders } from 'node:http'
 import { ServerError } from '../errors/server-errors.ts'
 import type { ArrivedMessage } from '../shares/client-address.ts'
 import { type Caller, nobody } from './caller.ts'
 
-/** A request whose headers are there, and whose body is not read yet. */
+/** A request whose headers have arrived, and whose body has not been read. */
 export type ArrivedRequest = ArrivedMessage
 
-/** One way to be known: token, password, session, JWT or client certificate. */
+/** An authentication method: token, password, session, JWT or client certificate. */
 export interface AuthenticationScheme {
   /**
    * Returns undefined if the request has no credential of this kind. Throws Unauthenticated for an invalid credential.
@@ -20,8 +20,8 @@ export class Authenticator {
   private readonly epochOf: () => number
 
   /**
-   * `schemes`: in the order in which they are tried; those that read `Authorization` first. `epochOf`: returns another number after a caller may have
-   * lost a permission.
+   * `schemes`: in the order of attempts; those that read `Authorization` first. `epochOf`: returns another number after a caller may have lost a
+   * permission.
    */
   constructor(schemes: readonly AuthenticationScheme[], epochOf: () => number = () => 0) {
     this.schemes = schemes
@@ -40,11 +40,11 @@ export class Authenticator {
       if (caller !== undefined) return caller
     }
     if (request.headers.authorization === undefined) return nobody
-    throw unauthenticated(request, notTaken(request.headers.authorization))
+    throw unauthenticated(request, refusalOf(request.headers.authorization))
   }
 }
 
-function notTaken(authorization: string): string {
+function refusalOf(authorization: string): string {
   return /^bearer(?: |$)/i.test(authorization)
     ? 'The bearer token is not accepted: tokens of the server begin with ash_, and JWTs must be of the configured issuer, if any.'
     : 'This kind of Authorization header is not supported: use Bearer with a token, or Basic with a user name and a password.'
@@ -58,7 +58,7 @@ export function unauthenticated({ headers }: Pick<ArrivedRequest, 'headers'>, me
 const bearer = 'Bearer realm="ashlar"'
 const basic = 'Basic realm="ashlar", charset="UTF-8"'
 
-/** A script of a page is not offered a password: its browser would ask for one by itself. */
+/** Scripts are not offered Basic: the browser would prompt for a password. */
 function challengeTo({ 'sec-fetch-dest': destination }: IncomingHttpHeaders): string {
   return destination === 'empty' ? bearer : `${bearer}, ${basic}`
 }

@@ -3,15 +3,15 @@ import { type Caller, withRoles } from './caller.ts'
 import type { KnownCallers } from './known-callers.ts'
 
 /** The latest version of callers by JWT or certificate that are not users, so that it is created once per change of roles. */
-const remade = new WeakMap<Caller, Caller>()
+const latestVersions = new WeakMap<Caller, Caller>()
 
 async function withRolesOf(callers: KnownCallers, before: Caller): Promise<Caller> {
   const customRoles = await callers.roles()
   if (before.customRoles === customRoles) return before
-  const last = remade.get(before)
+  const last = latestVersions.get(before)
   if (last?.customRoles === customRoles) return last
   const now = withRoles(before, customRoles)
-  remade.set(before, now)
+  latestVersions.set(before, now)
   return now
 }
 
@@ -28,12 +28,12 @@ export async function callerNow(callers: KnownCallers, before: Caller): Promise<
       return (await callers.session(credential.id))?.caller
     case 'password': {
       const known = await callers.user(credential.id)
-      return known !== undefined && callers.isOfSamePassword(known, before) ? known.caller : undefined
+      return known !== undefined && callers.hasSamePassword(known, before) ? known.caller : undefined
     }
-    // Its issuer cannot take it back; what its roles allow may have changed.
+    // The issuer cannot revoke it, but the permissions of its roles may have changed.
     case 'jwt':
       return withRolesOf(callers, before)
-    // Callers who are no users have the roles of the configuration.
+    // Callers who are not users have the roles of the configuration.
     case 'certificate': {
       const isUser = before.identity.startsWith('user:') && before.name !== null
       return isUser ? callers.certificate(before.name, credential.id, before.expiresAtMs) : withRolesOf(callers, before)

@@ -1,4 +1,4 @@
-/** Who sends a request, and what that one may do (contract 9.1). */
+/** The caller of a request, and its permissions (contract 9.1). */
 import { type AccessPolicy, AshlarError, grantText, type User } from '@ashlar/engine'
 import { policyOf, userOf } from './policy-of.ts'
 import { type Action, actions, actionsOf, type CustomRoles, type Grant, type Need, noCustomRoles } from './roles.ts'
@@ -37,15 +37,15 @@ export interface CallerFacts {
 
 export interface Caller extends CallerFacts {
   /**
-   * Whether the caller has the permission on a whole federated database. `alias`: of the federated database; undefined for the server as a whole,
-   * which takes a role for all of them.
+   * Whether the caller has the permission on an entire federated database. `alias`: of the federated database; undefined for the server, which
+   * requires a role for all of them.
    */
   may(need: Need, alias: string | undefined): boolean
   /** Returns the grants on parts of a federated database; undefined if the caller has no role with such grants. Throws Forbidden. */
   policyOn(alias: string): AccessPolicy | undefined
-  /** Whether anything on it is allowed at all. */
+  /** Whether the caller has any permission on it. */
   mayAnything(alias: string): boolean
-  /** `$$USER` there. */
+  /** The value of `$$USER` there. */
   userOn(alias: string): User | null
 }
 
@@ -56,8 +56,8 @@ const allBits = (1 << actions.length) - 1
 export function makeCaller(facts: CallerFacts): Caller {
   const { kind, grants, bounds, customRoles = noCustomRoles } = facts
   const allowed = (alias: string | undefined): number => {
-    const bound = bounds === undefined ? allBits : granted(bounds, alias, customRoles)
-    return granted(grants, alias, customRoles) & bound
+    const bound = bounds === undefined ? allBits : actionBits(bounds, alias, customRoles)
+    return actionBits(grants, alias, customRoles) & bound
   }
   const everywhere = kind === 'everyone' ? allBits : allowed(undefined)
   const aliases = new Set([...grants, ...(bounds ?? [])].flatMap((grant) => grant.aliases ?? []))
@@ -109,7 +109,7 @@ function policyOrRefusal(
 }
 
 /** Returns the actions of the grants for all federated databases and, with an alias, of those for that one. */
-function granted(grants: readonly Grant[], alias: string | undefined, customRoles: CustomRoles): number {
+function actionBits(grants: readonly Grant[], alias: string | undefined, customRoles: CustomRoles): number {
   let all = noBits
   for (const { role, aliases } of grants) {
     if (aliases !== undefined && (alias === undefined || !aliases.includes(alias))) continue
@@ -118,7 +118,7 @@ function granted(grants: readonly Grant[], alias: string | undefined, customRole
   return all
 }
 
-/** Whether a caller may still do on the federated database all that the same one could do before. Throws Forbidden. */
+/** Whether a caller still has all permissions on the federated database that it had before. Throws Forbidden. */
 export function mayStill(now: Caller, before: Caller, alias: string): boolean {
   if (!actions.every((action) => !before.may(action, alias) || now.may(action, alias))) return false
   const policy = before.policyOn(alias)

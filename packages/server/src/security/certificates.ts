@@ -1,4 +1,4 @@
-/** Callers who are known by the certificate of their connection (contract 9.1.10). */
+/** Authentication by the client certificate of the connection (contract 9.1.10). */
 import type { X509Certificate } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
 import { isSameHost } from '../browsers/origins.ts'
@@ -19,11 +19,11 @@ export interface CertificateMapping {
 }
 
 /** The certificate of a connection, read once for all of its requests. */
-interface Shown {
+interface ClientCertificate {
   /** The id of the certificate, for logs. */
   readonly id: string
   readonly expiresAtMs: number
-  /** Undefined: it has none of the kind, or several. */
+  /** Undefined if there is no name of the kind, or several. */
   readonly name: string | undefined
   readonly isVerified: boolean
 }
@@ -31,9 +31,9 @@ interface Shown {
 export class CertificateScheme implements AuthenticationScheme {
   private readonly mapping: CertificateMapping
   private readonly callers: KnownCallers
-  private readonly shown = new WeakMap<object, Shown | null>()
+  private readonly certificates = new WeakMap<object, ClientCertificate | null>()
   /** Callers who are not users. */
-  private readonly holders = new WeakMap<Shown, { readonly caller: Caller; readonly epoch: number }>()
+  private readonly holders = new WeakMap<ClientCertificate, { readonly caller: Caller; readonly epoch: number }>()
 
   constructor(mapping: CertificateMapping, callers: KnownCallers) {
     this.mapping = mapping
@@ -43,32 +43,32 @@ export class CertificateScheme implements AuthenticationScheme {
   async authenticate(request: ArrivedRequest): Promise<Caller | undefined> {
     const { headers, socket } = request
     if (headers.authorization !== undefined) return undefined
-    const shown = this.shownOn(socket as TLSSocket)
-    if (shown === null) return undefined
+    const certificate = this.certificateOn(socket as TLSSocket)
+    if (certificate === null) return undefined
     // Pages of other origins may send requests, but not with the certificate of the browser's user.
     if (headers.origin !== undefined && !isSameHost(headers.origin, headers.host)) return undefined
-    const problem = problemOf(shown, this.mapping.name)
+    const problem = problemOf(certificate, this.mapping.name)
     if (problem !== undefined) throw unauthenticated(request, `The certificate of the client ${problem}.`)
-    const { id, expiresAtMs, name = '' } = shown
-    const grants = own(this.mapping.roles, name)
-    if (grants !== undefined) return this.holder(shown, name, grants)
-    const user = await this.callers.certificate(own(this.mapping.users, name) ?? name, id, expiresAtMs)
+    const { id, expiresAtMs, name = '' } = certificate
+    const grants = entryOf(this.mapping.roles, name)
+    if (grants !== undefined) return this.holder(certificate, name, grants)
+    const user = await this.callers.certificate(entryOf(this.mapping.users, name) ?? name, id, expiresAtMs)
     if (user !== undefined) return user
     throw unauthenticated(request, 'The client certificate does not belong to a user of this server.')
   }
 
-  private shownOn(socket: TLSSocket): Shown | null {
-    const before = this.shown.get(socket)
+  private certificateOn(socket: TLSSocket): ClientCertificate | null {
+    const before = this.certificates.get(socket)
     if (before !== undefined) return before
-    const certificate = socket.getPeerX509Certificate?.()
-    const shown = certificate === undefined ? null : read(certificate, this.mapping.name, socket.authorized)
-    this.shown.set(socket, shown)
-    return shown
+    const x509 = socket.getPeerX509Certificate?.()
+    const certificate = x509 === undefined ? null : read(x509, this.mapping.name, socket.authorized)
+    this.certificates.set(socket, certificate)
+    return certificate
   }
 
-  private async holder(shown: Shown, name: string, grants: readonly Grant[]): Promise<Caller> {
+  private async holder(certificate: ClientCertificate, name: string, grants: readonly Grant[]): Promise<Caller> {
     this.callers.checkReadable()
-    const before = this.holders.get(shown)
+    const before = this.holders.get(certificate)
     const { epoch } = this.callers
     if (before?.epoch === epoch) return before.caller
     const customRoles = await this.callers.roles()
@@ -79,29 +79,29 @@ export class CertificateScheme implements AuthenticationScheme {
       grants,
       customRoles,
       claims: {},
-      credential: { kind: 'certificate', id: shown.id },
-      expiresAtMs: shown.expiresAtMs,
+      credential: { kind: 'certificate', id: certificate.id },
+      expiresAtMs: certificate.expiresAtMs,
     })
-    this.holders.set(shown, { caller, epoch })
+    this.holders.set(certificate, { caller, epoch })
     return caller
   }
 }
 
-function own<T>(entries: Readonly<Record<string, T>>, name: string): T | undefined {
+function entryOf<T>(entries: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(entries, name) ? entries[name] : undefined
 }
 
-function problemOf({ isVerified, expiresAtMs, name }: Shown, wanted: CertificateName): string | undefined {
+function problemOf({ isVerified, expiresAtMs, name }: ClientCertificate, kind: CertificateName): string | undefined {
   if (!isVerified) return 'is not signed by an accepted authority, or has expired'
   if (Date.now() >= expiresAtMs) return 'has expired'
-  return name === undefined ? `does not have exactly one name of the kind ${wanted}` : undefined
+  return name === undefined ? `does not have exactly one name of the kind ${kind}` : undefined
 }
 
 /** Characters of the digest that names a certificate. */
 const idCharacters = 16
 
-function read(certificate: X509Certificate, wanted: CertificateName, isVerified: boolean): Shown {
-  const names = wanted === 'CN' ? commonNames(certificate) : alternativeNames(certificate.subjectAltName, wanted)
+function read(certificate: X509Certificate, kind: CertificateName, isVerified: boolean): ClientCertificate {
+  const names = kind === 'CN' ? commonNames(certificate) : alternativeNames(certificate.subjectAltName, kind)
   return {
     id: certificate.fingerprint256.replaceAll(':', '').slice(0, idCharacters).toLowerCase(),
     expiresAtMs: Date.parse(certificate.validTo),
@@ -115,19 +115,19 @@ function commonNames(certificate: X509Certificate): readonly string[] {
   return CN === undefined ? [] : [CN].flat()
 }
 
-/** One name of `subjectAltName`; those with commas or quotes are written as JSON texts. */
+/** One name of `subjectAltName`; those with commas or quotes are JSON strings. */
 const alternativeName = /(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^",]*)/y
 
-/** Returns no names if a part of the text is not understood: quoted text must not be mistaken for a name. */
-export function alternativeNames(text: string | undefined, wanted: Exclude<CertificateName, 'CN'>): readonly string[] {
+/** Empty if a part of the text cannot be parsed: quoted text must not be treated as a name. */
+export function alternativeNames(text: string | undefined, kind: Exclude<CertificateName, 'CN'>): readonly string[] {
   if (text === undefined) return []
   const names: string[] = []
   alternativeName.lastIndex = 0
   let end = 0
   for (let one = alternativeName.exec(text); one !== null; one = alternativeName.exec(text)) {
-    const [, kind, value = ''] = one
+    const [, valueKind, value = ''] = one
     // A quoted value has special characters, which no user name has.
-    if (kind === wanted && !value.startsWith('"')) names.push(value)
+    if (valueKind === kind && !value.startsWith('"')) names.push(value)
     end = alternativeName.lastIndex
   }
   return end === text.length ? names : []

@@ -1,4 +1,4 @@
-/** Roles of one's own: names for actions on whole federated databases, and for grants on parts of them (contract 9.3). */
+/** Custom roles: names for actions on entire federated databases, and for grants on parts of them (contract 9.3). */
 import { type Grant as AccessGrant, AshlarError, checkRule, readAccessGrants } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import {
@@ -41,7 +41,7 @@ type OnUnread = (error: Error) => void
 /** For callers that do not apply the roles. */
 const ignored: OnUnread = () => undefined
 
-/** `onUnread`: called for roles that allow nothing, since this process cannot read their grants. */
+/** `onUnread`: called for roles that allow nothing because this process cannot parse their grants. */
 export async function customRolesOf(reader: Reader, onUnread: OnUnread = ignored): Promise<CustomRoles> {
   return new Map((await listCustomRoles(reader, onUnread)).map((role) => [role.name, role]))
 }
@@ -57,8 +57,8 @@ async function listCustomRoles(reader: Reader, onUnread: OnUnread): Promise<Role
 }
 
 /**
- * Reads grants, which a newer process may have written in a form that this one does not know. As it does not know what they hide, the whole role
- * allows nothing; other roles are not affected.
+ * Parses grants, which a newer process may have written in an unknown format. Since their restrictions are unknown, the entire role allows nothing;
+ * other roles are not affected.
  */
 function readable(role: StoredRole, onUnread: OnUnread): RoleRecord {
   try {
@@ -75,12 +75,12 @@ export async function findRole(reader: Reader, name: string): Promise<RoleRecord
   return Object.hasOwn(builtInRoles, name) ? builtIn(name) : roleRecord(await existing(reader, name))
 }
 
-/** Throws InvalidRole, RoleExists, and what is wrong with a grant: MalformedRequest, LimitExceeded, QuerySyntaxError, QueryError. */
-export async function addRole(database: SecurityDatabase, name: string, wanted: RoleChange): Promise<RoleRecord> {
+/** Throws InvalidRole, RoleExists, and for an invalid grant MalformedRequest, LimitExceeded, QuerySyntaxError, QueryError. */
+export async function addRole(database: SecurityDatabase, name: string, requested: RoleChange): Promise<RoleRecord> {
   checkRoleName(name)
-  const [allowed = [], grants = []] = [knownActions(wanted.actions), readGrants(name, wanted.grants)]
+  const [allowed = [], grants = []] = [readActions(requested.actions), readGrants(name, requested.grants)]
   checkNotEmpty(allowed, grants)
-  // Processes cache the roles: they have to read them again, or the new one grants nothing.
+  // Processes cache the roles and must reload them, or the new one grants nothing.
   return database.change(async (change) => {
     if ((await stored(change, name)) !== undefined)
       throw new ServerError('RoleExists', `There is a role '${name}' already.`)
@@ -89,15 +89,15 @@ export async function addRole(database: SecurityDatabase, name: string, wanted: 
   })
 }
 
-/** Changes a role. Omitted fields keep their values. Throws as `addRole`, except RoleExists, and RoleNotFound. */
-export async function changeRole(database: SecurityDatabase, name: string, wanted: RoleChange): Promise<RoleRecord> {
+/** Changes a role. Omitted fields keep their values. Throws the errors of `addRole`, except RoleExists, and RoleNotFound. */
+export async function changeRole(database: SecurityDatabase, name: string, requested: RoleChange): Promise<RoleRecord> {
   checkRoleName(name)
-  const given = { actions: knownActions(wanted.actions), grants: readGrants(name, wanted.grants) }
+  const replaced = { actions: readActions(requested.actions), grants: readGrants(name, requested.grants) }
   return database.change(async (change) => {
     const role = await existing(change, name)
     // Replaced grants need not be readable by this process.
-    const before = roleRecord(given.grants === undefined ? role : { ...role, grants: '' })
-    const [allowed, grants] = [given.actions ?? before.actions, given.grants ?? before.grants]
+    const before = roleRecord(replaced.grants === undefined ? role : { ...role, grants: '' })
+    const [allowed, grants] = [replaced.actions ?? before.actions, replaced.grants ?? before.grants]
     checkNotEmpty(allowed, grants)
     await change.update(role.__identifier__, { actions: allowed, grants: JSON.stringify(grants) })
     return { ...before, actions: allowed, grants }
@@ -143,11 +143,11 @@ function roleRecord({ name, actions: allowed, grants }: StoredRole): RoleRecord 
   return { name, actions: allowed, grants: grants === '' ? [] : readAccessGrants(JSON.parse(grants)), isBuiltIn: false }
 }
 
-/** Returns the actions in the order of the list; undefined if none are given. */
-function knownActions(given: readonly string[] | undefined): readonly Action[] | undefined {
-  const unknown = given?.find((word) => !(actions as readonly string[]).includes(word))
+/** Returns the actions in canonical order; undefined if there are none. */
+function readActions(names: readonly string[] | undefined): readonly Action[] | undefined {
+  const unknown = names?.find((word) => !(actions as readonly string[]).includes(word))
   if (unknown !== undefined) throw invalid(`There is no action '${unknown.slice(0, 60)}'`)
-  return given && actions.filter((action) => given.includes(action))
+  return names && actions.filter((action) => names.includes(action))
 }
 
 function checkNotEmpty(allowed: readonly Action[], grants: readonly AccessGrant[]): void {
@@ -158,7 +158,7 @@ function invalid(problem: string): ServerError {
   return new ServerError('InvalidRole', `${problem}: actions are ${actions.join(', ')}.`)
 }
 
-/** Returns undefined if no grants are given. Errors name role, grant and field. */
+/** Undefined if there are none. Errors name role, grant and field. */
 function readGrants(role: string, json: unknown): readonly AccessGrant[] | undefined {
   if (json === undefined) return undefined
   const read = within(role, [], '', () => readAccessGrants(json))
@@ -191,8 +191,8 @@ function within<T>(role: string, place: readonly (string | number)[], prefix: st
 async function existing(reader: Reader, name: string): Promise<StoredRole> {
   const role = await stored(reader, name)
   if (role !== undefined) return role
-  const own = (await listCustomRoles(reader, ignored)).map((one) => one.name)
-  throw new ServerError('RoleNotFound', `There is no role '${name.slice(0, 100)}'; ${customRolesText(own)}.`)
+  const names = (await listCustomRoles(reader, ignored)).map((one) => one.name)
+  throw new ServerError('RoleNotFound', `There is no role '${name.slice(0, 100)}'; ${customRolesText(names)}.`)
 }
 
 async function stored(reader: Reader, name: string): Promise<StoredRole | undefined> {

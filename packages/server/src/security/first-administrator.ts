@@ -1,4 +1,4 @@
-/** The administrator whom a server with authentication has from its first start on (contract 9.2). */
+/** Creates the first administrator of a server with authentication, at its first start (contract 9.2). */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { checkPassword, type PasswordHashes, refuseCommonPassword } from './password-hashes.ts'
@@ -8,7 +8,7 @@ import { addFirstUser } from './users.ts'
 const administrator = 'admin'
 const passwordVariable = 'ASHLAR_ADMIN_PASSWORD'
 const fileVariable = 'ASHLAR_ADMIN_PASSWORD_FILE'
-/** Returns undefined if there are users already: of several processes that start together, one creates the administrator and reports it. */
+/** Undefined if there are users already: of several processes that start together, one creates the administrator and reports it. */
 export async function makeFirstAdministrator(
   database: SecurityDatabase,
   hashes: PasswordHashes,
@@ -16,11 +16,11 @@ export async function makeFirstAdministrator(
 ): Promise<string | undefined> {
   const [user] = await database.rows('FROM AshlarSecurity.User TAKE 1 RETURN name')
   if (user !== undefined) return undefined
-  const given = await givenPassword(environment)
-  const password = given ?? randomBytes(18).toString('base64url')
+  const configured = await configuredPassword(environment)
+  const password = configured ?? randomBytes(18).toString('base64url')
   const passwordHash = await hashes.hash(password)
   if (!(await addFirstUser(database, { name: administrator, roles: ['admin'], passwordHash }))) return undefined
-  if (given !== undefined)
+  if (configured !== undefined)
     return `The administrator '${administrator}' was created, with the password of ${sourceOf(environment)}.\n`
   return (
     `The administrator '${administrator}' was created; its password, which is shown this once: ${password}\n` +
@@ -33,7 +33,7 @@ function sourceOf(environment: NodeJS.ProcessEnv): string {
 }
 
 /** Throws an Error with one sentence for the operator. */
-async function givenPassword(environment: NodeJS.ProcessEnv): Promise<string | undefined> {
+async function configuredPassword(environment: NodeJS.ProcessEnv): Promise<string | undefined> {
   const file = environment[fileVariable]
   const password = file === undefined ? environment[passwordVariable] : readPassword(file)
   if (password === undefined) return undefined
@@ -46,7 +46,7 @@ async function givenPassword(environment: NodeJS.ProcessEnv): Promise<string | u
   return password
 }
 
-/** Without the line break at its end. */
+/** Without the trailing line break. */
 function readPassword(file: string): string {
   try {
     return readFileSync(file, 'utf8').replace(/\r?\n$/, '')

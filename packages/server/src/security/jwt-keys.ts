@@ -15,8 +15,8 @@ interface Keys {
 type Read = () => Promise<string>
 
 /**
- * How long keys are cached, how soon they are read again for an unknown key, how long they are used while they cannot be read, and the timeout of the
- * issuer.
+ * Time for which keys are cached, minimum interval of reading them for an unknown key, maximum time for which they are used while they are
+ * unreadable, and timeout of the issuer.
  */
 export interface KeyTimes {
   readonly freshMs: number
@@ -32,7 +32,7 @@ const usualTimes: KeyTimes = {
   fetchMsMax: jwksFetchMsMax,
 }
 
-/** `jwks`: an address by https, or a file. `times`: others in tests. */
+/** `jwks`: an https URL or a file. `times`: replaced in tests. */
 export function keysOf(jwks: string, logger: Logger, times = usualTimes): KeySource {
   const read = isAddress(jwks) ? () => fetchKeys(jwks, times.fetchMsMax) : () => readKeys(jwks)
   const source = new IssuerKeys(read, jwks, logger, times)
@@ -44,7 +44,7 @@ function isAddress(jwks: string): boolean {
 }
 
 /**
- * Reads keys every ten minutes, or for an unknown key, at most every 30 s. While they cannot be read, the last ones are used for a day
+ * Reads keys every ten minutes, or for an unknown key, at most every 30 s. While they are unreadable, the last ones are used for a day
  * (`jwksStaleMsMax`); then the tokens of the issuer are refused.
  */
 class IssuerKeys {
@@ -63,14 +63,14 @@ class IssuerKeys {
     this.logger = logger
   }
 
-  /** Throws IssuerUnavailable, and what jose throws for a key that is not there. */
-  async find(...asked: Parameters<KeySource>): Promise<Awaited<ReturnType<KeySource>>> {
+  /** Throws IssuerUnavailable, and the error of jose for an unknown key. */
+  async find(...args: Parameters<KeySource>): Promise<Awaited<ReturnType<KeySource>>> {
     if (this.keys === undefined || this.ageMs() > this.times.freshMs) await this.refresh()
     try {
-      return await this.current().resolve(...asked)
+      return await this.current().resolve(...args)
     } catch (error) {
       if ((error as { code?: string }).code !== 'ERR_JWKS_NO_MATCHING_KEY' || !(await this.refresh())) throw error
-      return await this.current().resolve(...asked)
+      return await this.current().resolve(...args)
     }
   }
 
@@ -86,7 +86,7 @@ class IssuerKeys {
     )
   }
 
-  /** Whether they were read. One reading is for all that wait. */
+  /** Whether the keys were read again. Concurrent calls share a read. */
   private async refresh(): Promise<boolean> {
     if (this.reading === undefined) {
       if (performance.now() - this.triedAtMs < this.times.repeatMs) return false
@@ -117,14 +117,14 @@ async function readKeys(file: string): ReturnType<Read> {
   return readFile(file, 'utf8')
 }
 
-/** Throws where the whole answer is not there within `msMax`. */
+/** Throws if the answer is not complete within `msMax`. */
 async function fetchKeys(address: string, msMax: number): ReturnType<Read> {
   const answer = new KeysAnswer()
   let timer: NodeJS.Timeout | undefined
-  // Does not rely on the signal alone, which `fetch` holds weakly after the headers of a reply.
+  // The timer rejects itself, since `fetch` holds the signal weakly after the headers of a reply.
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      answer.giveUp()
+      answer.abort()
       reject(new Error(`the answer was not complete within ${msMax} ms`))
     }, msMax)
   })
@@ -139,12 +139,12 @@ class KeysAnswer {
   private readonly controller = new AbortController()
   private reader: ReadableStreamDefaultReader<Uint8Array> | undefined
 
-  /** Redirections are not followed: they could lead away from https. */
+  /** Redirects are refused, since they could lead away from https. */
   async read(address: string): Promise<string> {
     const { signal } = this.controller
     const response = await fetch(address, { redirect: 'error', signal, headers: { accept: 'application/json' } })
     if (response.status !== 200 || response.body === null) {
-      this.giveUp()
+      this.abort()
       throw new Error(`the answer has the status ${response.status}`)
     }
     this.reader = response.body.getReader() as ReadableStreamDefaultReader<Uint8Array>
@@ -155,16 +155,16 @@ class KeysAnswer {
       if (done || value === undefined) return Buffer.concat(chunks).toString('utf8')
       bytes += value.length
       if (bytes > jwksBytesMax) {
-        this.giveUp()
+        this.abort()
         throw new Error(`the answer has more than ${jwksBytesMax} bytes`)
       }
       chunks.push(value)
     }
   }
 
-  giveUp(): void {
+  abort(): void {
     this.controller.abort()
-    // Rejects if the signal has ended the reader already.
+    // Rejects if the signal has already ended the reader.
     this.reader?.cancel().catch(() => undefined)
   }
 }

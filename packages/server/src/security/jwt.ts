@@ -1,4 +1,4 @@
-/** `Authorization: Bearer` with a JWT of an issuer that the configuration names (contract 9.1). */
+/** `Authorization: Bearer` with a JWT of a configured issuer (contract 9.1). */
 import { hash } from 'node:crypto'
 import { errors, type JWTPayload, jwtVerify } from 'jose'
 import { ServerError } from '../errors/server-errors.ts'
@@ -13,7 +13,7 @@ import { setYoungest } from './set-youngest.ts'
 export interface JwtSettings {
   readonly issuer: string
   readonly audience: string
-  /** Algorithms with public keys: those who can check a token cannot create one. */
+  /** Algorithms with public keys: verifiers of a token cannot create one. */
   readonly algorithms: readonly string[]
   readonly clockToleranceSeconds: number
   /** Values of the header `typ`, in any case and without `application/` (RFC 9068, 2.1). */
@@ -61,20 +61,20 @@ export class JwtScheme implements AuthenticationScheme {
     if (token === undefined) return undefined
     const digest = hash('sha256', token, 'base64')
     this.callers.checkReadable()
-    const known = this.verified.get(digest)
-    if (known === undefined || Date.now() >= known.untilMs) return this.verify(token, digest, request)
-    return known.epoch === this.callers.epoch ? known.caller : this.rememberAnew(digest, known)
+    const cached = this.verified.get(digest)
+    if (cached === undefined || Date.now() >= cached.untilMs) return this.verify(token, digest, request)
+    return cached.epoch === this.callers.epoch ? cached.caller : this.updateRoles(digest, cached)
   }
 
-  /** Roles have changed since. */
-  private async rememberAnew(digest: string, known: Verified): Promise<Caller> {
+  /** Must be called after roles have changed. */
+  private async updateRoles(digest: string, cached: Verified): Promise<Caller> {
     const { epoch } = this.callers
-    const caller = withRoles(known.caller, await this.callers.roles())
-    this.verified.set(digest, { ...known, caller, epoch })
+    const caller = withRoles(cached.caller, await this.callers.roles())
+    this.verified.set(digest, { ...cached, caller, epoch })
     return caller
   }
 
-  /** Its signature is checked beside the event loop. */
+  /** Signatures are verified off the event loop. */
   private async verify(token: string, digest: string, request: ArrivedRequest): Promise<Caller> {
     const { issuer, audience, algorithms, clockToleranceSeconds: clockTolerance } = this.settings
     let payload: JWTPayload
@@ -89,17 +89,17 @@ export class JwtScheme implements AuthenticationScheme {
     }
     const { epoch } = this.callers
     const caller = withRoles(this.callerOf(payload, request), await this.callers.roles())
-    this.remember(digest, caller, epoch)
+    this.cache(digest, caller, epoch)
     return caller
   }
 
-  /** An issuer signs other things with the same keys, such as the notice that a session has ended (RFC 8725, 3.11). Throws Unauthenticated. */
+  /** Issuers sign other data with the same keys, such as notices of ended sessions (RFC 8725, 3.11). Throws Unauthenticated. */
   private checkType(typ: string | undefined, request: ArrivedRequest): void {
     if (this.settings.types.some((type) => plainType(type) === plainType(typ ?? 'JWT'))) return
     throw unauthenticated(request, 'The token is not valid: its header typ is not one of those accepted.')
   }
 
-  private remember(digest: string, caller: Caller, epoch: number): void {
+  private cache(digest: string, caller: Caller, epoch: number): void {
     const untilMs = Math.min(Date.now() + jwtCachedMsMax, caller.expiresAtMs)
     setYoungest(this.verified, digest, { caller, epoch, untilMs }, jwtCachedMax)
   }
@@ -148,7 +148,7 @@ function momentOf(seconds: number): number {
   return ms <= latestMs ? ms : Number.POSITIVE_INFINITY
 }
 
-/** The claim of that name, or what a path of names leads to. */
+/** The claim of that name, or at the path of names. */
 function at(payload: object, name: string): unknown {
   if (Object.hasOwn(payload, name)) return (payload as Record<string, unknown>)[name]
   let value: unknown = payload
@@ -166,13 +166,13 @@ function claimText(value: unknown): string | undefined {
   return text === '' || text.length > jwtClaimCharactersMax ? undefined : text
 }
 
-/** Issuers write them as a list, or as one text with blanks (RFC 8693, 4.2). */
+/** Issuers write them as a list, or as one space-separated text (RFC 8693, 4.2). */
 function valuesOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return value.split(' ')
   return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : []
 }
 
-/** Returns a reason for the client, without anything of the token. */
+/** A reason for the client, without any part of the token. */
 function reasonFor(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'it has expired'
   if (error instanceof errors.JWTClaimValidationFailed) return `its claim ${error.claim} is not as required`

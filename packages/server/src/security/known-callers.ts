@@ -1,4 +1,4 @@
-/** The callers cached by a process, and their removal as soon as anyone may have lost a permission (contract 9.1). */
+/** Caches callers in a process, and removes them as soon as any may have lost a permission (contract 9.1). */
 import { AshlarError } from '@ashlar/engine'
 import { rememberedCallersMax, revisionIntervalMs } from '../limits.ts'
 import type { Caller } from './caller.ts'
@@ -10,7 +10,7 @@ import type { CustomRoles } from './roles.ts'
 import type { SecurityDatabase } from './security-database.ts'
 
 /** A cache of one kind, by name or id. */
-class Remembered<T> {
+class CallerCache<T> {
   readonly byKey = new Map<string, T>()
   /** Shared reads in progress. */
   readonly inProgress = new Map<string, Promise<T | undefined>>()
@@ -32,11 +32,11 @@ export class KnownCallers {
   private readonly watch: RevisionWatch
   private readonly uses: LastUses
   private readonly onFault: (error: unknown) => void
-  private readonly tokens = new Remembered<KnownSecret>()
-  private readonly sessions = new Remembered<KnownSecret>()
-  private readonly users = new Remembered<KnownUser>()
+  private readonly tokens = new CallerCache<KnownSecret>()
+  private readonly sessions = new CallerCache<KnownSecret>()
+  private readonly users = new CallerCache<KnownUser>()
   /** Users by certificate and name. */
-  private readonly holders = new Remembered<Caller>()
+  private readonly holders = new CallerCache<Caller>()
   private customRoles: Promise<CustomRoles> | undefined
   private timer: NodeJS.Timeout | undefined
   private readonly listeners: (() => void)[] = []
@@ -51,7 +51,7 @@ export class KnownCallers {
     this.uses = new LastUses(database, onFault)
   }
 
-  /** Changes whenever what was remembered is forgotten. */
+  /** Changes whenever the caches are cleared. */
   get epoch(): number {
     return this.watch.epoch
   }
@@ -67,7 +67,7 @@ export class KnownCallers {
     await Promise.allSettled([this.watch.ended(), this.uses.written()])
   }
 
-  /** `listener`: called several times a second, after what was forgotten is forgotten. */
+  /** `listener`: called several times a second, after the caches were cleared if needed. */
   onTick(listener: () => void): void {
     this.listeners.push(listener)
   }
@@ -95,22 +95,22 @@ export class KnownCallers {
     return this.session(known.id)
   }
 
-  /** Undefined for one who is not there, is disabled, or has no password. Throws StoreUnavailable. */
+  /** Undefined if the user does not exist, is disabled, or has no password. Throws StoreUnavailable. */
   async user(name: string): Promise<KnownUser | undefined> {
     this.checkReadable()
     return this.users.byKey.get(name) ?? this.load(this.users, name, () => this.reader.user(name))
   }
 
-  /** The user whose certificate it is; undefined for one who is not there, or is disabled. `id`: of the certificate. Throws StoreUnavailable. */
+  /** The user of a certificate; undefined if the user does not exist or is disabled. `id`: of the certificate. Throws StoreUnavailable. */
   async certificate(name: string, id: string, expiresAtMs: number): Promise<Caller | undefined> {
     this.checkReadable()
     const key = `${id} ${name}`
     return this.holders.byKey.get(key) ?? this.load(this.holders, key, () => this.reader.holder(name, id, expiresAtMs))
   }
 
-  /** Whether the user still has the password that a caller was known by. */
-  isOfSamePassword(known: KnownUser, before: Caller): boolean {
-    return this.reader.isOfSamePassword(known, before)
+  /** Whether the user still has the password by which a caller was authenticated. */
+  hasSamePassword(known: KnownUser, before: Caller): boolean {
+    return this.reader.hasSamePassword(known, before)
   }
 
   /** Reads a user from the database in any case: a read in progress may be older than a change of the password. */
@@ -119,7 +119,7 @@ export class KnownCallers {
     return this.readInto(this.users, name, () => this.reader.user(name))
   }
 
-  /** To be called with each use. */
+  /** Must be called with each use. */
   noteTokenUse(known: KnownSecret, nowMs: number): void {
     this.uses.ofToken(known, nowMs)
   }
@@ -128,7 +128,7 @@ export class KnownCallers {
     this.uses.ofSession(known, nowMs)
   }
 
-  /** Throws StoreUnavailable where it could not be read for too long. */
+  /** Throws StoreUnavailable if the database has been unreadable for too long. */
   checkReadable(): void {
     if (!this.watch.isUnreadable) return
     throw new AshlarError(
@@ -157,11 +157,11 @@ export class KnownCallers {
 
   private forget(): void {
     this.customRoles = undefined
-    for (const remembered of [this.tokens, this.sessions, this.users, this.holders]) remembered.forget()
+    for (const cache of [this.tokens, this.sessions, this.users, this.holders]) cache.forget()
   }
 
   /** Reads each key once at a time, until the cache is cleared. */
-  private load<T>(into: Remembered<T>, key: string, read: () => Promise<T | undefined>): Promise<T | undefined> {
+  private load<T>(into: CallerCache<T>, key: string, read: () => Promise<T | undefined>): Promise<T | undefined> {
     const shared = into.inProgress.get(key)
     if (shared !== undefined) return shared
     const loading = this.readInto(into, key, read).finally(() => {
@@ -172,14 +172,14 @@ export class KnownCallers {
   }
 
   private async readInto<T>(
-    into: Remembered<T>,
+    into: CallerCache<T>,
     key: string,
     read: () => Promise<T | undefined>,
   ): Promise<T | undefined> {
     const { epoch } = this
-    const known = await read()
-    // What was forgotten meanwhile may be what was read.
-    if (known !== undefined && epoch === this.epoch) into.set(key, known)
-    return known
+    const value = await read()
+    // If the caches were cleared meanwhile, the value may be outdated.
+    if (value !== undefined && epoch === this.epoch) into.set(key, value)
+    return value
   }
 }

@@ -1,4 +1,4 @@
-/** When tokens and sessions were used last: noted with each use, and written in the background, once a minute (contract 9.1). */
+/** Times of the last use of tokens and sessions: recorded with each use, and written in the background, once a minute (contract 9.1). */
 import { lastUseMsMin } from '../limits.ts'
 import type { KnownSecret } from './read-callers.ts'
 import type { SecurityDatabase } from './security-database.ts'

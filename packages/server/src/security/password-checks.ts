@@ -1,4 +1,4 @@
-/** Whether a user name and a password belong together: as quickly, and with the same answer, for names that nobody has (contract 9.1). */
+/** Verifies user names and passwords: with the same duration and result for unknown names (contract 9.1). */
 import type { CancelSignal } from '@ashlar/engine'
 import { passwordCharactersMax } from '../limits.ts'
 import { sharerAt } from '../shares/sharer.ts'
@@ -22,26 +22,26 @@ export class PasswordChecks {
   /** Undefined if they do not match. `signal`: ends the wait. Throws TooManySignIns, TooManyRequests, ServerBusy, StoreUnavailable. */
   async check(name: string, password: string, address: string, signal?: CancelSignal): Promise<KnownUser | undefined> {
     // All invalid names count as one, so that they do not get a count each.
-    const wanted = nameForm.test(name) ? name : ''
-    // A longer text is no password, and must not increase the work.
-    const shown = password.slice(0, passwordCharactersMax + 1)
+    const userName = nameForm.test(name) ? name : ''
+    // A longer text is not a password, and must not increase the work.
+    const truncated = password.slice(0, passwordCharactersMax + 1)
     // First: otherwise, the error for a throttled address would reveal a correct guess.
-    this.throttle.checkPair(wanted, address)
-    const hash = this.hashes.rightFor(wanted, shown, address)
+    this.throttle.checkPair(userName, address)
+    const hash = this.hashes.rightFor(userName, truncated, address)
     if (hash !== undefined) {
-      const known = await this.callers.user(wanted)
-      if (known?.passwordHash === hash) return known
+      const user = await this.callers.user(userName)
+      if (user?.passwordHash === hash) return user
     }
-    const isKnown = this.throttle.wasRight(wanted, address)
-    const hasher = { sharer: isKnown ? identityOfUser(wanted) : sharerAt(address), signal, isKnown }
-    const attempt = this.throttle.begin(wanted, address)
+    const isKnown = this.throttle.wasRight(userName, address)
+    const hasher = { sharer: isKnown ? identityOfUser(userName) : sharerAt(address), signal, isKnown }
+    const attempt = this.throttle.begin(userName, address)
     try {
-      // Not as remembered: that would take less time for names that are there.
-      const known = await this.callers.userAsStored(wanted)
-      const isRight = await this.hashes.isRight(wanted, known?.passwordHash, shown, address, hasher)
+      // Not from the cache, which would take less time for existing names.
+      const user = await this.callers.userAsStored(userName)
+      const isRight = await this.hashes.isRight(userName, user?.passwordHash, truncated, address, hasher)
       if (!isRight) return undefined
       attempt.wasRight()
-      return known
+      return user
     } catch (error) {
       attempt.undo()
       throw error

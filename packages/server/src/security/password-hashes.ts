@@ -1,4 +1,4 @@
-/** Hashes of passwords: argon2id, off the event loop, a few at a time (contract 9.1). */
+/** Password hashes: argon2id, off the event loop, a few at a time (contract 9.1). */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { ServerError } from '../errors/server-errors.ts'
 import {
@@ -11,17 +11,17 @@ import {
 import { type Hasher, PasswordPlaces } from './password-places.ts'
 import { setYoungest } from './set-youngest.ts'
 
-/** OWASP's recommendation: 19 MiB, two passes, no parallelism within. */
+/** OWASP's recommendation: 19 MiB, two passes, no parallelism. */
 const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
-/** A hash that no password has, compared for unknown users so that it takes as long. */
+/** A hash without a password, compared for unknown users so that it takes as long. */
 const hashOfNothing = `$argon2id$v=19$m=${parameters.memoryCost},t=${parameters.timeCost},p=${parameters.parallelism}$${base64(16)}$${base64(32)}`
 
 function base64(bytes: number): string {
   return randomBytes(bytes).toString('base64').replaceAll('=', '')
 }
 
-/** One text however a keyboard has composed its letters. */
+/** Independent of how a keyboard composes characters. */
 function normalized(password: string): string {
   return password.normalize('NFKC')
 }
@@ -36,61 +36,64 @@ export function checkPassword(password: string): void {
   )
 }
 
-/** The only user of a process. */
-const nobodyElse: Hasher = { sharer: '', isKnown: true }
+/** For processes without other users. */
+const soleHasher: Hasher = { sharer: '', isKnown: true }
 
-interface RememberedPassword {
+interface CachedPassword {
   /** A keyed hash of name and password. */
   readonly mark: Buffer
   /** The stored hash that the password matched. */
   readonly hash: string
   readonly until: number
-  /** Other passwords that were shown since. */
+  /** Number of other passwords tried since. */
   wrong: number
 }
 
 export class PasswordHashes {
-  /** Hashes that were made to check a password, for tests. */
+  /** Number of hashes computed to check a password, for tests. */
   checks = 0
   private readonly places: PasswordPlaces
-  /** Known to this process alone: what it remembers of passwords is of no use elsewhere. */
+  /** Known to this process alone, so that its cache is useless elsewhere. */
   private readonly key = randomBytes(32)
   /** Passwords by name and address: the result from one address does not count for others. */
-  private readonly remembered = new Map<string, RememberedPassword>()
+  private readonly cached = new Map<string, CachedPassword>()
 
   /** `failuresOf`: see `PasswordPlaces`. */
   constructor(failuresOf: (sharer: string) => number = () => 0) {
     this.places = new PasswordPlaces(failuresOf)
   }
 
-  /** Throws WeakPassword, and what `PasswordPlaces.hash` does. */
-  async hash(password: string, hasher: Hasher = nobodyElse): Promise<string> {
+  /** Throws WeakPassword, and the errors of `PasswordPlaces.hash`. */
+  async hash(password: string, hasher: Hasher = soleHasher): Promise<string> {
     checkPassword(password)
     const { hash } = await import('@node-rs/argon2')
     return this.places.hash(hasher, () => hash(normalized(password), parameters))
   }
 
   /**
-   * Returns the hash for which the password of the user was correct from this address, a short time ago. It is forgotten after too many others: no
+   * Returns the hash for which the password of the user was recently correct from this address. Too many other passwords remove the entry, since no
    * throttle counts this lookup.
    */
   rightFor(name: string, password: string, address: string): string | undefined {
     const key = keyOf(name, address)
-    const known = this.remembered.get(key)
+    const known = this.cached.get(key)
     if (known === undefined) return undefined
     if (performance.now() < known.until && timingSafeEqual(known.mark, this.markOf(name, password))) return known.hash
     known.wrong += 1
-    if (known.wrong >= signInFailures.ofPairMax) this.remembered.delete(key)
+    if (known.wrong >= signInFailures.ofPairMax) this.cached.delete(key)
     return undefined
   }
 
-  /** `hash`: undefined for a user who is not there, or cannot sign in; it then takes as long, and is false. Throws what `PasswordPlaces.hash` does. */
+  /**
+   * `hash`: undefined if the user does not exist or cannot sign in; it then takes as long, and returns false. Throws the errors of
+   * `PasswordPlaces.hash`.
+   */
   async isRight(
     name: string,
     hash: string | undefined,
     password: string,
     address: string,
-    hasher: Hasher = nobodyElse,
+    hasher: Hasher = soleHasher,
   ): Promise<boolean> {
     const { verify } = await import('@node-rs/argon2')
     const isRight = await this.places.hash(hasher, () => {
@@ -100,7 +103,7 @@ export class PasswordHashes {
     if (!isRight || hash === undefined) return false
     const until = performance.now() + rememberedPasswordsMsMax
     const known = { mark: this.markOf(name, password), hash, until, wrong: 0 }
-    setYoungest(this.remembered, keyOf(name, address), known, rememberedPasswordsMax)
+    setYoungest(this.cached, keyOf(name, address), known, rememberedPasswordsMax)
     return true
   }
 

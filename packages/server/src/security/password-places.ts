@@ -49,13 +49,16 @@ export class PasswordPlaces {
   }
 
   private admitKnown(): boolean {
-    return this.known.letGo(() => 0) !== undefined
+    return this.known.admitNext(() => 0) !== undefined
   }
 
-  /** Alternates between the sharer with the fewest recent failures, so that guessing from many addresses does not delay honest users, and plain round-robin, so that nobody waits for ever. */
+  /**
+   * Alternates between the sharer with the fewest recent failures, so that guessing from many addresses does not delay honest users, and plain
+   * round-robin, so that none starves.
+   */
   private admitOther(): boolean {
     this.isLeastWrongNext = !this.isLeastWrongNext
-    return this.others.letGo(this.isLeastWrongNext ? this.failuresOf : () => 0) !== undefined
+    return this.others.admitNext(this.isLeastWrongNext ? this.failuresOf : () => 0) !== undefined
   }
 }
 

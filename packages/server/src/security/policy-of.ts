@@ -10,7 +10,7 @@ import {
 } from '@ashlar/engine'
 import { actionsOf, type CustomRoles, type Grant, grantsOf, type Need } from './roles.ts'
 
-/** Actions on classes that correspond to actions on a whole federated database. */
+/** Actions on classes that correspond to actions on an entire federated database. */
 const classActions: Readonly<Partial<Record<Need, readonly AccessAction[]>>> = {
   read: ['read', 'query'],
   write: ['create', 'update', 'delete'],
@@ -18,7 +18,7 @@ const classActions: Readonly<Partial<Record<Need, readonly AccessAction[]>>> = {
 }
 
 /** A caller. */
-interface Granted {
+interface GrantedCaller {
   readonly name: string | null
   readonly grants: readonly Grant[]
   /** Grants of the owner of a token. */
@@ -26,26 +26,26 @@ interface Granted {
   readonly claims: User['claims']
 }
 
-/** The grants that hold for the federated database. */
+/** The grants that apply to the federated database. */
 function grantsFor(grants: readonly Grant[], alias: string): readonly Grant[] {
   return grants.filter(({ aliases }) => aliases === undefined || aliases.includes(alias))
 }
 
-/** `$$USER`: a token of a user has the roles alone that the user has as well, or a rule might hold for it that does not hold for the user. */
-export function userOf({ name, grants, bounds, claims }: Granted, alias: string): User | null {
+/** `$$USER`: a user's token only has roles that the user has too, or a rule might hold for the token but not for the user. */
+export function userOf({ name, grants, bounds, claims }: GrantedCaller, alias: string): User | null {
   if (name === null) return null
-  const [own, ofOwner] = [grants, bounds ?? grants].map((all) => grantsFor(all, alias).map(({ role }) => role))
-  return { name, roles: [...new Set(own)].filter((role) => ofOwner?.includes(role)), claims }
+  const [roles, ownerRoles] = [grants, bounds ?? grants].map((all) => grantsFor(all, alias).map(({ role }) => role))
+  return { name, roles: [...new Set(roles)].filter((role) => ownerRoles?.includes(role)), claims }
 }
 
 /** Returns undefined if no role restricts the caller, or no grant is left. Throws Forbidden for too many grants. */
-export function policyOf(caller: Granted, alias: string, customRoles: CustomRoles): AccessPolicy | undefined {
+export function policyOf(caller: GrantedCaller, alias: string, customRoles: CustomRoles): AccessPolicy | undefined {
   const { bounds } = caller
   const isByClass = ({ role }: Grant): boolean => grantsOf(role, customRoles).length > 0
-  const [own, ofOwner] = [grantsFor(caller.grants, alias), grantsFor(bounds ?? [], alias)]
-  if (!own.some(isByClass) && !ofOwner.some(isByClass)) return undefined
-  const mine = accessGrants(own, customRoles)
-  const grants = bounds === undefined ? mine : intersectGrants(mine, accessGrants(ofOwner, customRoles))
+  const [callerGrants, ownerGrants] = [grantsFor(caller.grants, alias), grantsFor(bounds ?? [], alias)]
+  if (!callerGrants.some(isByClass) && !ownerGrants.some(isByClass)) return undefined
+  const access = accessGrants(callerGrants, customRoles)
+  const grants = bounds === undefined ? access : intersectGrants(access, accessGrants(ownerGrants, customRoles))
   if (grants === undefined || grants.length > accessGrantsMax) {
     throw new AshlarError(
       'Forbidden',
@@ -55,18 +55,18 @@ export function policyOf(caller: Granted, alias: string, customRoles: CustomRole
   return grants.length === 0 ? undefined : { user: userOf(caller, alias), grants }
 }
 
-/** With the actions on the whole of it. */
+/** Includes the actions on the entire federated database. */
 function accessGrants(granted: readonly Grant[], customRoles: CustomRoles): readonly AccessGrant[] {
   const roles = [...new Set(granted.map(({ role }) => role))]
-  const whole = new Set(
+  const actions = new Set(
     roles.flatMap((role) => actionsOf(role, customRoles)).flatMap((action) => classActions[action] ?? []),
   )
-  const ofAll: AccessGrant[] = whole.size === 0 ? [] : [{ on: { kind: 'all' }, actions: [...whole] }]
-  return [...ofAll, ...roles.flatMap((role) => grantsOf(role, customRoles))]
+  const onAll: AccessGrant[] = actions.size === 0 ? [] : [{ on: { kind: 'all' }, actions: [...actions] }]
+  return [...onAll, ...roles.flatMap((role) => grantsOf(role, customRoles))]
 }
 
-/** Whether the policy may be enough for an operation with that need: on which classes and objects, the engine decides. */
+/** Whether the policy may suffice for an operation with that need; the engine decides for which classes and objects. */
 export function mayServe({ grants }: AccessPolicy, need: Need): boolean {
-  const wanted = classActions[need]
-  return wanted !== undefined && grants.some(({ actions }) => actions.some((action) => wanted.includes(action)))
+  const sufficient = classActions[need]
+  return sufficient !== undefined && grants.some(({ actions }) => actions.some((action) => sufficient.includes(action)))
 }

@@ -1,4 +1,4 @@
-/** Callers as the security database has them: whose a token, a session or a name is, and what its roles allow (contract 9.1). */
+/** Reads callers from the security database: the holder of a token, session or name, and the permissions of its roles (contract 9.1). */
 import { sessionIdleMsMax } from '../limits.ts'
 import { type Caller, type CallerKind, type Credential, makeCaller } from './caller.ts'
 import { type CustomRoles, readGrant } from './roles.ts'
@@ -13,7 +13,7 @@ export interface KnownSecret {
   readonly caller: Caller
   /** Digest of the secret. */
   readonly digest: Buffer
-  /** As in the database, or noted by this process. */
+  /** As in the database, or recorded by this process. */
   lastUsedAtMs: number
 }
 
@@ -61,15 +61,15 @@ export class CallerReader {
     })
     if (row === undefined || row['owner.isDisabled'] === true) return undefined
     const owner = row['owner.name']
-    const ofOwner = row['owner.roles']?.map(readGrant)
-    const own = row.hasRoles ? row.roles.map(readGrant) : undefined
+    const ownerGrants = row['owner.roles']?.map(readGrant)
+    const tokenGrants = row.hasRoles ? row.roles.map(readGrant) : undefined
     const caller = makeCaller({
       kind: 'token',
-      // No user has a colon in its name.
+      // User names contain no colon.
       name: owner ?? `token:${row.name}`,
       identity: owner === null ? `token:${id}` : identityOfUser(owner),
-      grants: own ?? ofOwner ?? [],
-      bounds: own === undefined ? undefined : ofOwner,
+      grants: tokenGrants ?? ownerGrants ?? [],
+      bounds: tokenGrants === undefined ? undefined : ownerGrants,
       customRoles: await this.roles(),
       claims: {},
       credential: { kind: 'token', id },
@@ -78,7 +78,7 @@ export class CallerReader {
     return { id, caller, digest: readDigest(row.secretHash), lastUsedAtMs: row.lastUsedAtMs }
   }
 
-  /** Returns undefined also if the session was unused for too long. */
+  /** Also undefined if the session was unused for too long. */
   async session(id: string): Promise<KnownSecret | undefined> {
     const columns = 'secretHash, expiresAtMs, lastUsedAtMs, user.name'
     const [row] = await this.database.rows<SessionRow>(
@@ -92,7 +92,7 @@ export class CallerReader {
     return { id, caller, digest: readDigest(row.secretHash), lastUsedAtMs: row.lastUsedAtMs }
   }
 
-  /** Undefined for one who is not there, is disabled, or has no password. */
+  /** Undefined if the user does not exist, is disabled, or has no password. */
   async user(name: string): Promise<KnownUser | undefined> {
     const user = await findUser(this.database, name)
     if (user === undefined || user.isDisabled || user.passwordHash === '') return undefined
@@ -101,15 +101,15 @@ export class CallerReader {
     return { caller, passwordHash: user.passwordHash }
   }
 
-  /** The user whose certificate it is, with or without a password; undefined for one who is not there, or is disabled. */
+  /** The user of a certificate, with or without a password; undefined if the user does not exist or is disabled. */
   async holder(name: string, id: string, expiresAtMs: number): Promise<Caller | undefined> {
     const user = await findUser(this.database, name)
     if (user === undefined || user.isDisabled) return undefined
     return this.callerOf(user, { kind: 'certificate', id }, expiresAtMs, 'certificate')
   }
 
-  /** Whether the user still has the password that a caller was known by. */
-  isOfSamePassword({ passwordHash }: KnownUser, before: Caller): boolean {
+  /** Whether the user still has the password by which a caller was authenticated. */
+  hasSamePassword({ passwordHash }: KnownUser, before: Caller): boolean {
     return this.hashOf.get(before) === passwordHash
   }
 
@@ -134,7 +134,7 @@ export class CallerReader {
   }
 }
 
-/** Returns the identity of a user, which is the same for all credentials. */
+/** The identity of a user, which is the same for all credentials. */
 export function identityOfUser(name: string): string {
   return `user:${name}`
 }

@@ -37,7 +37,7 @@ export class RecentCounts {
       recent.count += 1
       return
     }
-    // The window of the eldest ends next.
+    // The window of the oldest ends next.
     setYoungest(this.byKey, key, { count: 1, forgottenAtMs: this.now() + this.forgottenAfterMs }, throttledKeysMax)
   }
 

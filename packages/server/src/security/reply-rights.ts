@@ -1,4 +1,4 @@
-/** The permissions with which a stored reply was made: callers with others do not get it (contract 9.1.2). */
+/** The permissions with which a stored reply was made, which callers with others do not get (contract 9.1.2). */
 import { type AccessPolicy, AshlarError, policyId } from '@ashlar/engine'
 import type { Caller } from './caller.ts'
 import type { Action } from './roles.ts'
@@ -7,13 +7,13 @@ const wholeActions = ['read', 'write', 'define'] as const satisfies readonly Act
 
 /** The rights of a caller on a federated database, as far as they affect replies. */
 export interface ReplyRights {
-  /** On the whole of it. */
+  /** On the entire federated database. */
   readonly whole: readonly string[]
   /** Identifies the rights on parts of it. */
   readonly policy?: string
 }
 
-/** Undefined for all. */
+/** Undefined for all rights. */
 export function rightsOn(caller: Caller, alias: string): ReplyRights | undefined {
   const whole = wholeActions.filter((action) => caller.may(action, alias))
   if (whole.length === wholeActions.length) return undefined

@@ -2,15 +2,15 @@
 import { unreadableSecurityMsMax } from '../limits.ts'
 
 export class RevisionWatch {
-  /** Another one whenever the revision is. */
+  /** Changes with the revision. */
   epoch = 0
-  /** The revision could not be read for too long. */
+  /** Whether the revision has been unreadable for too long. */
   isUnreadable = false
   private readonly read: () => Promise<number>
   private readonly onChanged: () => void
   private readonly onFault: (error: unknown) => void
   private revision: number | undefined
-  /** While the revision is being read, or since it could not be read: when that began, by `performance.now()`. */
+  /** The start of the read in progress, or of the first that failed, by `performance.now()`. */
   private unknownSinceMs: number | undefined
   private reading: Promise<void> | undefined
 
@@ -20,7 +20,7 @@ export class RevisionWatch {
     this.onFault = onFault
   }
 
-  /** Now, in any case. */
+  /** Reads in any case. */
   async refresh(): Promise<void> {
     await this.reading
     this.begin()

@@ -1,4 +1,4 @@
-/** Finds inconsistencies between roles and the schema: such grants allow or hide nothing, which their author is told. */
+/** Finds inconsistencies between roles and the schema, to warn the author: such grants allow or hide nothing. */
 import type { Grant as AccessGrant, FederatedDatabase } from '@ashlar/engine'
 import { roleProblemsMax } from '../limits.ts'
 import { readGrant } from './roles.ts'
@@ -37,7 +37,7 @@ export async function roleProblems(
   return problems.slice(0, roleProblemsMax)
 }
 
-/** Roles that are given for federated databases which are not served: they may be added later, or their names be misspelt. `roles`: as they are written. */
+/** Finds roles for federated databases that are not served, which may be added later or be misspelt. `roles`: as written. */
 export function aliasProblems(roles: readonly string[] | null, served: readonly string[]): string[] {
   return (roles ?? []).flatMap((text) => {
     const unserved = (readGrant(text).aliases ?? []).filter((alias) => !served.includes(alias))

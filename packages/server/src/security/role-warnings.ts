@@ -1,4 +1,4 @@
-/** Warns the operator of roles that do not fit the schema: at the start, and after changes of classes or roles. */
+/** Warns the operator of roles that do not match the schema: at the start, and after changes of classes or roles. */
 import type { FederatedDatabase } from '@ashlar/engine'
 import { roleCheckIntervalMs } from '../limits.ts'
 import type { KnownCallers } from './known-callers.ts'
@@ -10,10 +10,10 @@ export class RoleWarnings {
   private readonly fds: readonly FederatedDatabase[]
   private readonly warn: (message: string) => void
   /** Current problems: each is reported when it first occurs. */
-  private told: ReadonlySet<string> = new Set()
+  private reported: ReadonlySet<string> = new Set()
   /** The roles and schemas of the last check. */
   private seen: readonly [roles: CustomRoles, schemas: string] | undefined
-  private looking: Promise<void> | undefined
+  private checking: Promise<void> | undefined
   private timer: NodeJS.Timeout | undefined
 
   constructor(callers: KnownCallers, fds: readonly FederatedDatabase[], warn: (message: string) => void) {
@@ -23,32 +23,32 @@ export class RoleWarnings {
   }
 
   start(): void {
-    this.timer = setInterval(() => this.look(), roleCheckIntervalMs).unref()
-    this.look()
+    this.timer = setInterval(() => this.check(), roleCheckIntervalMs).unref()
+    this.check()
   }
 
   async stop(): Promise<void> {
     clearInterval(this.timer)
-    await this.looking
+    await this.checking
   }
 
-  private look(): void {
-    this.looking ??= this.lookIfChanged()
-      // A role that cannot be read is reported by those who need it, and checked again.
+  private check(): void {
+    this.checking ??= this.checkIfChanged()
+      // A role that cannot be read is reported when it is needed, and checked again.
       .catch(() => undefined)
       .finally(() => {
-        this.looking = undefined
+        this.checking = undefined
       })
   }
 
-  private async lookIfChanged(): Promise<void> {
+  private async checkIfChanged(): Promise<void> {
     const roles = await this.callers.roles()
     if ([...roles.values()].every(({ grants }) => grants.length === 0)) return
     const schemas = (await Promise.all(this.fds.map((fd) => fd.schemaVersion()))).join()
     if (this.seen?.[0] === roles && this.seen[1] === schemas) return
     const problems = await this.problemsOf(roles)
-    for (const problem of problems) if (!this.told.has(problem)) this.warn(problem)
-    this.told = problems
+    for (const problem of problems) if (!this.reported.has(problem)) this.warn(problem)
+    this.reported = problems
     this.seen = [roles, schemas]
   }
 

@@ -1,11 +1,11 @@
-/** What operations need of their callers, and what roles allow (contract 9.3). */
+/** The permissions that operations require, and the permissions that roles grant (contract 9.3). */
 import type { Grant as AccessGrant } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 
 /**
- * What a caller must be allowed to do. `read`, `write` (objects) and `define` (classes and indexes) concern a federated database; `operate` concerns
- * the server: tools, statements of others, stopping it. `administer` is for users, tokens and roles. `identify`: any authenticated caller; `nothing`:
- * no authentication needed.
+ * Permissions. `read`, `write` (objects) and `define` (classes and indexes) concern a federated database; `operate` concerns the server: tools,
+ * statements of others, stopping it. `administer`: users, tokens and roles. `identify`: any authenticated caller. `nothing`: no authentication
+ * needed.
  */
 export type Need = 'read' | 'write' | 'define' | 'operate' | 'administer' | 'identify' | 'nothing'
 
@@ -34,7 +34,7 @@ export function isRole(name: string, customRoles: CustomRoles): boolean {
 /** A role, and the federated databases for which a caller has it. */
 export interface Grant {
   readonly role: string
-  /** Undefined: all, also those that are added later. */
+  /** Undefined: all databases, also those that are added later. */
   readonly aliases: readonly string[] | undefined
 }
 
@@ -62,10 +62,10 @@ export function grantsOf(role: string, customRoles: CustomRoles): readonly Acces
 export const nameForm = /^[A-Za-z0-9][A-Za-z0-9._+@-]{0,127}$/
 const roleForm = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 const aliasForm = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
-/** Grants of one caller, and aliases of one grant. */
+/** Maximum of grants per caller, and of aliases per grant. */
 const grantsMax = 100
 
-/** `role` or `role@alias,alias`. Throws InvalidGrant. */
+/** Parses `role` or `role@alias,alias`. Throws InvalidGrant. */
 export function readGrant(text: string): Grant {
   const [role = '', ...rest] = text.trim().split('@')
   const aliases = rest.length === 0 ? undefined : rest.join('@').split(',')
@@ -93,13 +93,13 @@ export function readGrants(
   for (const { role } of grants) {
     if (isRole(role, customRoles)) continue
     const builtIn = `built in are ${Object.keys(builtInRoles).join(', ')}`
-    const own = isAdministrator ? `; ${customRolesText([...customRoles.keys()])}` : ''
-    throw new ServerError('InvalidGrant', `There is no role '${role}'; ${builtIn}${own}.`)
+    const custom = isAdministrator ? `; ${customRolesText([...customRoles.keys()])}` : ''
+    throw new ServerError('InvalidGrant', `There is no role '${role}'; ${builtIn}${custom}.`)
   }
   return grants
 }
 
-/** Throws InvalidGrant for a role with actions that `holder` may not do: a right that the holder gets later must not extend tokens created before. */
+/** Throws InvalidGrant for a role whose actions exceed those of `holder`: permissions that the holder gets later must not extend existing tokens. */
 export function requireWithin(
   texts: readonly string[],
   customRoles: CustomRoles,
@@ -112,14 +112,14 @@ export function requireWithin(
   }
 }
 
-/** Roles named in a message. */
-const namedMax = 50
+/** Maximum of roles listed in a message. */
+const listedMax = 50
 
 /** Lists the custom roles, for administrators only. */
 export function customRolesText(names: readonly string[]): string {
   if (names.length === 0) return 'there are no roles of your own'
-  const more = names.length > namedMax ? ` and ${names.length - namedMax} more` : ''
-  return `roles of your own are ${names.slice(0, namedMax).join(', ')}${more}`
+  const more = names.length > listedMax ? ` and ${names.length - listedMax} more` : ''
+  return `roles of your own are ${names.slice(0, listedMax).join(', ')}${more}`
 }
 
 /** Formats a grant for `readGrant`. */

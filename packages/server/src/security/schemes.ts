@@ -1,4 +1,4 @@
-/** The ways to be known that the security database knows of: tokens, passwords and sessions (contract 9.1). */
+/** The authentication schemes that use the security database: tokens, passwords and sessions (contract 9.1). */
 import { credentialCharactersMax, sessionIdleMsMax, unknownTokenMsMax, unknownTokensMax } from '../limits.ts'
 import { clientAddressOf } from '../shares/client-address.ts'
 import { type ArrivedRequest, type AuthenticationScheme, unauthenticated } from './authenticator.ts'
@@ -10,25 +10,26 @@ import { isSecretOf, readSession, readToken, type Secret } from './secrets.ts'
 
 const bearer = 'bearer '
 const basic = 'basic '
-const notValid = 'The token is not valid: there is none such, it has expired or been revoked, or its owner is disabled.'
-const notRight = 'The user name or the password is not right, or the user is disabled.'
+const invalidToken =
+  'The token is not valid: there is none such, it has expired or been revoked, or its owner is disabled.'
+const wrongPassword = 'The user name or the password is not right, or the user is disabled.'
 
-/** Returns the rest of `Authorization` after the name of the scheme; undefined for another scheme. */
-function after(scheme: string, authorization: string | undefined): string | undefined {
+/** Returns the rest of `Authorization` after the scheme name; undefined for another scheme. */
+function afterScheme(scheme: string, authorization: string | undefined): string | undefined {
   if (authorization === undefined || authorization.length < scheme.length) return undefined
   if (authorization.slice(0, scheme.length).toLowerCase() !== scheme) return undefined
   return authorization.slice(scheme.length)
 }
 
-/** Undefined for another scheme. */
+/** Returns undefined for another scheme. */
 export function bearerText(authorization: string | undefined): string | undefined {
-  return after(bearer, authorization)
+  return afterScheme(bearer, authorization)
 }
 
 /** `Authorization: Bearer ash_…`. */
 export class TokenScheme implements AuthenticationScheme {
   private readonly callers: KnownCallers
-  /** Ids that the database did not have: until when they are not looked for again. */
+  /** IDs that do not exist in the database, with the time until which they are not looked up again. */
   private readonly unknown = new Map<string, number>()
   private unknownAtEpoch = 0
 
@@ -37,13 +38,13 @@ export class TokenScheme implements AuthenticationScheme {
   }
 
   async authenticate(request: ArrivedRequest): Promise<Caller | undefined> {
-    const text = after(bearer, request.headers.authorization)
+    const text = afterScheme(bearer, request.headers.authorization)
     if (text === undefined || !text.startsWith('ash_')) return undefined
     const secret = readToken(text)
-    if (secret === undefined) throw unauthenticated(request, notValid)
+    if (secret === undefined) throw unauthenticated(request, invalidToken)
     if (this.unknown.size > 0 && this.isUnknown(secret.id)) {
       this.callers.checkReadable()
-      throw unauthenticated(request, notValid)
+      throw unauthenticated(request, invalidToken)
     }
     const { epoch } = this.callers
     const known = await this.callers.token(secret.id)
@@ -51,9 +52,9 @@ export class TokenScheme implements AuthenticationScheme {
     return this.check(known, secret, request)
   }
 
-  /** Caches unknown tokens, so that a program that keeps using a revoked token does not cause a read per request. */
+  /** Caches unknown tokens, so that a client that keeps using a revoked token does not cause a read per request. */
   private isUnknown(id: string): boolean {
-    // As for those who are remembered: an owner may be let in again.
+    // Cleared with each revision, like cached callers: an owner may be enabled again.
     if (this.unknownAtEpoch !== this.callers.epoch) this.unknown.clear()
     return Date.now() < (this.unknown.get(id) ?? 0)
   }
@@ -68,7 +69,7 @@ export class TokenScheme implements AuthenticationScheme {
   private check(known: KnownSecret | undefined, { secret }: Secret, request: ArrivedRequest): Caller {
     const nowMs = Date.now()
     if (known === undefined || !isSecretOf(known.digest, secret) || nowMs >= known.caller.expiresAtMs) {
-      throw unauthenticated(request, notValid)
+      throw unauthenticated(request, invalidToken)
     }
     this.callers.noteTokenUse(known, nowMs)
     return known.caller
@@ -84,22 +85,22 @@ export class PasswordScheme implements AuthenticationScheme {
   }
 
   async authenticate(request: ArrivedRequest): Promise<Caller | undefined> {
-    const text = after(basic, request.headers.authorization)
+    const text = afterScheme(basic, request.headers.authorization)
     if (text === undefined) return undefined
     const decoded = text.length > credentialCharactersMax ? '' : Buffer.from(text, 'base64').toString()
     const colon = decoded.indexOf(':')
     if (colon < 0) throw unauthenticated(request, 'The Authorization header is no Basic credential.')
     const [name, password] = [decoded.slice(0, colon), decoded.slice(colon + 1)]
     const known = await this.checks.check(name, password, clientAddressOf(request))
-    if (known === undefined) throw unauthenticated(request, notRight)
+    if (known === undefined) throw unauthenticated(request, wrongPassword)
     return known.caller
   }
 }
 
-/** Over TLS, so that no other host can set it. */
+/** The `__Host-` prefix prevents other hosts from setting the cookie; it requires TLS. */
 export const cookieName = (isEncrypted: boolean): string => (isEncrypted ? '__Host-ashlar-session' : 'ashlar-session')
 
-/** The cookie of a browser that has signed in. Requests from pages of origins that are not listed in `cors` were refused before (`Origins`). */
+/** Authenticates by session cookie. `Origins` has already refused requests from pages whose origins are not listed in `cors`. */
 export class SessionScheme implements AuthenticationScheme {
   private readonly callers: KnownCallers
 
@@ -113,14 +114,14 @@ export class SessionScheme implements AuthenticationScheme {
     const text = cookieOf(headers.cookie, cookieName('encrypted' in socket && socket.encrypted === true))
     if (text === undefined) return undefined
     const secret = readSession(text)
-    if (secret === undefined) throw unauthenticated(request, sessionOver)
-    const remembered = await this.callers.session(secret.id)
-    const mayGoOn = remembered !== undefined && isIdle(remembered) && isSecretOf(remembered.digest, secret.secret)
-    // Other processes may have had later requests, whose time is in the database.
-    const known = mayGoOn ? await this.callers.sessionAgain(remembered) : remembered
+    if (secret === undefined) throw unauthenticated(request, sessionEnded)
+    const cached = await this.callers.session(secret.id)
+    const mustReread = cached !== undefined && isIdle(cached) && isSecretOf(cached.digest, secret.secret)
+    // Another process may have handled a later request, and recorded its time in the database.
+    const known = mustReread ? await this.callers.sessionAgain(cached) : cached
     const nowMs = Date.now()
-    const isOver = known === undefined || nowMs >= known.caller.expiresAtMs || isIdle(known)
-    if (isOver || !isSecretOf(known.digest, secret.secret)) throw unauthenticated(request, sessionOver)
+    const hasEnded = known === undefined || nowMs >= known.caller.expiresAtMs || isIdle(known)
+    if (hasEnded || !isSecretOf(known.digest, secret.secret)) throw unauthenticated(request, sessionEnded)
     this.callers.noteSessionUse(known, nowMs)
     return known.caller
   }
@@ -130,7 +131,7 @@ function isIdle({ lastUsedAtMs }: KnownSecret): boolean {
   return Date.now() >= lastUsedAtMs + sessionIdleMsMax
 }
 
-const sessionOver = 'The session is over: sign in again.'
+const sessionEnded = 'The session is over: sign in again.'
 
 /** Returns the value of a cookie; undefined if the header does not have it. */
 export function cookieOf(header: string, name: string): string | undefined {

@@ -1,4 +1,4 @@
-/** Secrets of tokens and sessions: how they are made, written, and compared (contract 9.2). */
+/** Secrets of tokens and sessions: creation, format and comparison (contract 9.2). */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /** A public ID, by which a credential is found, and a secret, of which only the digest is stored. */
@@ -14,19 +14,19 @@ export function makeSecret(): Secret {
   return { id: randomBytes(idBytes).toString('hex'), secret: randomBytes(secretBytes).toString('base64url') }
 }
 
-/** Returns the stored digest. A secret of 256 random bits cannot be guessed, so that no slow hash is needed. */
+/** Returns the stored digest. A secret of 256 random bits cannot be guessed, so no slow hash is needed. */
 export function digestText(secret: string): string {
   return hash('sha256', secret, 'hex')
 }
 
 const digestCharacters = 64
 
-/** Returns the characters of the digest for the comparison, which is twice as fast as decoding its bytes. */
+/** Returns the characters of the digest for the comparison, which is twice as fast as decoding it to bytes. */
 export function readDigest(text: string): Buffer {
   return Buffer.from(text, 'latin1')
 }
 
-/** Overwritten by each comparison. */
+/** Buffer reused by each comparison. */
 const presented = Buffer.alloc(digestCharacters)
 
 /** `digest`: from `readDigest`. Takes the same time for wrong and correct secrets. */
@@ -40,18 +40,20 @@ const idCharacters = idBytes * 2
 /** 32 bytes in base64url. */
 const secretCharacters = 43
 
-/** Returns undefined if the text is no token by its length and parts. */
+/** Returns undefined if the length or the parts of the text do not match a token. */
 export function readToken(text: string): Secret | undefined {
   return text.startsWith(prefix) ? read(text, prefix.length) : undefined
 }
 
-/** The message for a text that is not a token id, which it does not repeat. */
+/** The error for a text that is not a token ID, which the message must not repeat. */
 export const noTokenId =
   'There is no such token: it is named by its id, the 16 hexadecimal digits after ash_, or by all of it.'
 
 const idForm = /^[\da-f]{16}$/
 
-/** Returns the public ID from an ID or a whole token. Returns undefined for any other text, which must not be repeated: it may be a part of a secret. */
+/**
+ * Extracts the public ID from an ID or a whole token. Returns undefined for any other text, which must not be repeated: it may be part of a secret.
+ */
 export function tokenIdOf(text: string): string | undefined {
   const id = readToken(text)?.id ?? text
   return idForm.test(id) ? id : undefined
@@ -59,7 +61,7 @@ export function tokenIdOf(text: string): string | undefined {
 
 const tokenInText = /ash_([\da-f]{16})_[\w-]+/g
 
-/** Removes tokens from a text for a log. */
+/** Redacts tokens in a text for a log. */
 export function withoutTokens(text: string): string {
   return text.includes(prefix) ? text.replace(tokenInText, `${prefix}$1_…`) : text
 }
@@ -68,7 +70,7 @@ export function writeToken({ id, secret }: Secret): string {
   return `${prefix}${id}_${secret}`
 }
 
-/** Reads the secret in a session cookie, like `readToken`. */
+/** Parses the secret of a session cookie, like `readToken`. */
 export function readSession(text: string): Secret | undefined {
   return read(text, 0)
 }

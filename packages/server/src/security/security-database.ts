@@ -1,4 +1,4 @@
-/** The security database: a federated database of Ashlar that no alias names, with users, tokens, sessions and roles (contract 9.2). */
+/** The security database: a federated database without an alias, with users, tokens, sessions and roles (contract 9.2). */
 
 import { chmodSync, statSync } from 'node:fs'
 import {
@@ -35,7 +35,7 @@ interface State {
 }
 
 export class SecurityDatabase {
-  /** Whether opening it has made it. */
+  /** True if this process has created it. */
   readonly isNew: boolean
   private readonly fd: FederatedDatabase
   private readonly state: Oid
@@ -46,14 +46,14 @@ export class SecurityDatabase {
     this.isNew = isNew
   }
 
-  /** Opens the database, and creates it if it does not exist. Throws an Error with one sentence for the operator. */
+  /** Opens the database, or creates it if it does not exist. Throws an Error with a one-sentence message for the operator. */
   static async open(address: string, options: SecurityDatabaseOptions = {}): Promise<SecurityDatabase> {
     const { onFault, ...storeOptions } = options
     const store = await openStore(address, storeOptions)
     const fd = await openOn(store, onFault)
     try {
       const { state, isNew } = await prepare(fd)
-      // A database restored from a backup has the permissions of any new directory.
+      // A database restored from a backup has default permissions.
       restrictPermissions(address)
       return new SecurityDatabase(fd, state, isNew)
     } catch (error) {
@@ -63,8 +63,8 @@ export class SecurityDatabase {
   }
 
   /**
-   * Returns the revision, which rises with each change that may take a permission from a caller or that caches do not show. Takes one read. Throws
-   * StoreUnavailable, also if the file was deleted or replaced by a backup.
+   * Returns the revision, which increases with each change that may revoke a permission or invalidate caches. Takes one read. Throws
+   * StoreUnavailable, also if the file was deleted or replaced.
    */
   async revision(): Promise<number> {
     const problem = this.fd.store.problem?.()
@@ -73,12 +73,12 @@ export class SecurityDatabase {
     return (JSON.parse(json.toString()) as State).revision
   }
 
-  /** The rows of a query. */
+  /** Returns the rows of a query. */
   rows<T>(text: string, parameters: Parameters = {}): Promise<T[]> {
     return rowsOf<T>(this.fd, text, parameters)
   }
 
-  /** Executes `body` as one commit, which raises the revision; repeats it after a conflict. If `body` throws, nothing is changed. */
+  /** Executes `body` in one commit that increments the revision; retries after a conflict. If `body` throws, nothing is changed. */
   change<T>(body: (change: SecurityChange) => Promise<T>): Promise<T> {
     return this.commit(async (change) => {
       const result = await body(change)
@@ -88,12 +88,12 @@ export class SecurityDatabase {
     })
   }
 
-  /** Runs a change that revokes nothing, and needs no refresh of the caches: a new user, token or session, or a use. */
+  /** Commits a change that revokes nothing and needs no cache refresh: a new user, token or session, or a time of use. */
   note<T>(body: (change: SecurityChange) => Promise<T>): Promise<T> {
     return this.commit(body)
   }
 
-  /** A consistency check, as of any federated database. */
+  /** Checks consistency. */
   async problems(): Promise<readonly unknown[]> {
     return (await this.fd.verify()).problems
   }
@@ -107,7 +107,7 @@ export class SecurityDatabase {
   }
 }
 
-/** One attempt at a change. */
+/** One attempt of a transaction. */
 export class SecurityChange {
   private readonly numbered: (number: number) => Database
   private number = 0
@@ -132,7 +132,7 @@ export class SecurityChange {
     return this.step().deleteObject(oid)
   }
 
-  /** The database for the next operation. */
+  /** Returns the database for the next operation. */
   readonly step = (): Database => {
     this.number += 1
     return this.numbered(this.number)
@@ -148,7 +148,7 @@ async function openOn(store: Store, onFault: SecurityDatabaseOptions['onFault'])
   }
 }
 
-/** Creates the schema: of several processes that start together, one does, and the others find it. */
+/** Creates or upgrades the schema. Of several processes that start together, one creates it, and the others find it. */
 function prepare(fd: FederatedDatabase): Promise<{ readonly state: Oid; readonly isNew: boolean }> {
   return fd.transaction(async (numbered) => {
     const { step } = new SecurityChange(numbered)
@@ -191,13 +191,15 @@ async function rowsOf<T>(database: Pick<Database, 'query'>, text: string, parame
   return rows
 }
 
-const ofOthers = 0o077
+const groupAndOthers = 0o077
 
-/** Restricts the directory of an LMDB store to its owner, since it has password hashes. Does nothing if that is done, or the directory belongs to another user. */
+/**
+ * Restricts the directory of an LMDB store, which contains password hashes, to its owner. Does nothing if that is done, or if another user owns it.
+ */
 function restrictPermissions(address: string): void {
   const directory = process.platform === 'win32' ? undefined : storeDirectory(address)
   if (directory === undefined) return
   const { mode, uid } = statSync(directory)
   const own = process.getuid?.()
-  if ((mode & ofOthers) !== 0 && (own === 0 || own === uid)) chmodSync(directory, mode & 0o7700)
+  if ((mode & groupAndOthers) !== 0 && (own === 0 || own === uid)) chmodSync(directory, mode & 0o7700)
 }

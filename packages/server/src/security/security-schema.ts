@@ -1,4 +1,4 @@
-/** The classes of the security database, and the upgrades between their versions (contract 9.2). */
+/** The classes of the security database, and upgrades between their versions (contract 9.2). */
 import type { Database } from '@ashlar/engine'
 
 /** Version of the classes; a store with a later version is not opened. */
@@ -20,13 +20,13 @@ const truth = (attributeName: string): object => ({ attributeName, logicalType: 
 const texts = (attributeName: string): object => {
   return { attributeName, logicalType: 'list', elementSpecification: { logicalType: 'string' } }
 }
-const whole = (attributeName: string): object => {
+const integer = (attributeName: string): object => {
   return { attributeName, logicalType: 'integer', storage: 'b64', encoding: 'signed' }
 }
-const one = (attributeName: string, referencedClass: ClassName, inverseAttribute: string): object => {
+const reference = (attributeName: string, referencedClass: ClassName, inverseAttribute: string): object => {
   return { attributeName, logicalType: 'reference', referencedClass, inverseAttribute }
 }
-const many = (attributeName: string, referencedClass: ClassName, inverseAttribute: string): object => {
+const references = (attributeName: string, referencedClass: ClassName, inverseAttribute: string): object => {
   const elementSpecification = { logicalType: 'reference', referencedClass, inverseAttribute }
   return { attributeName, logicalType: 'list', elementSpecification }
 }
@@ -35,39 +35,39 @@ const referenceable = (name: ClassName, attributes: readonly object[]): object =
 }
 
 const classes = [
-  referenceable(className.state, [text('key'), whole('schemaVersion'), whole('revision')]),
+  referenceable(className.state, [text('key'), integer('schemaVersion'), integer('revision')]),
   referenceable(className.user, [
     text('name'),
     // Empty if the user cannot sign in by password.
     text('passwordHash'),
     texts('roles'),
     truth('isDisabled'),
-    whole('createdAtMs'),
-    many('tokens', className.token, 'owner'),
-    many('sessions', className.session, 'user'),
+    integer('createdAtMs'),
+    references('tokens', className.token, 'owner'),
+    references('sessions', className.session, 'user'),
   ]),
   referenceable(className.token, [
     text('tokenId'),
     text('name'),
     text('secretHash'),
     texts('roles'),
-    // Whether the token has roles of its own, limited by those of its owner; otherwise it has the roles of its owner.
+    // Whether the token has its own roles, limited by those of its owner; otherwise it has the roles of its owner.
     truth('hasRoles'),
-    one('owner', className.user, 'tokens'),
-    whole('createdAtMs'),
-    // 0: it does not expire.
-    whole('expiresAtMs'),
-    whole('lastUsedAtMs'),
+    reference('owner', className.user, 'tokens'),
+    integer('createdAtMs'),
+    // 0: never.
+    integer('expiresAtMs'),
+    integer('lastUsedAtMs'),
   ]),
   referenceable(className.session, [
     text('sessionId'),
     text('secretHash'),
-    one('user', className.user, 'sessions'),
-    whole('createdAtMs'),
-    whole('expiresAtMs'),
-    whole('lastUsedAtMs'),
+    reference('user', className.user, 'sessions'),
+    integer('createdAtMs'),
+    integer('expiresAtMs'),
+    integer('lastUsedAtMs'),
   ]),
-  // `grants`: JSON; empty for none. Its vocabulary is part of the version: a process does not read roles with an unknown word.
+  // `grants`: JSON, or empty. Its vocabulary is part of the schema version: roles with unknown words are not read.
   referenceable(className.role, [text('name'), texts('actions'), text('grants')]),
 ]
 
@@ -81,7 +81,7 @@ const uniqueIndexes: readonly (readonly [string, ClassName, string])[] = [
 
 export const stateKey = 'state'
 
-/** `step`: the database for the next operation of the transaction. */
+/** `step`: returns the database for the next operation of the transaction. */
 export async function createSecuritySchema(step: () => Database): Promise<void> {
   await step().defineClasses(classes, 'create')
   for (const [name, indexedClass, attributeName] of uniqueIndexes) {
@@ -90,12 +90,12 @@ export async function createSecuritySchema(step: () => Database): Promise<void> 
   await step().createObject(className.state, { key: stateKey, schemaVersion, revision: 1 })
 }
 
-/** Upgrades from one version of the classes to the next; the first leads to version 2. An older process that has the database open ignores what is new, and grants nothing by it. */
+/** Upgrades from each version to the next, starting with 1 to 2. Older processes that have the database open ignore the additions. */
 const upgrades: readonly ((step: () => Database) => Promise<unknown>)[] = [
   (step) => step().defineClasses([referenceable(className.role, [text('grants')])], 'createOrExtend'),
 ]
 
-/** Adds what earlier versions of `createSecuritySchema` did not create. */
+/** Adds what the given version lacks. */
 export async function upgradeSecuritySchema(step: () => Database, state: string, version: number): Promise<void> {
   for (const upgrade of upgrades.slice(version - 1)) await upgrade(step)
   await step().updateObject(state, { schemaVersion })

@@ -1,4 +1,4 @@
-/** What a server with authentication has: the security database, those who are known, and the ways to be known. */
+/** The security services of a server with authentication: the security database, cached callers and authentication schemes. */
 import { AshlarError } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import { type AuthenticationScheme, Authenticator } from './authenticator.ts'
@@ -13,7 +13,7 @@ import type { SecurityDatabase } from './security-database.ts'
 import { endSession } from './sessions.ts'
 import { SignInThrottle } from './sign-in-throttle.ts'
 
-/** Results of checks of a caller, by alias. */
+/** Cached results of permission checks for a caller, by alias. */
 interface Verdicts {
   readonly now: Caller
   readonly byAlias: Map<string, boolean>
@@ -26,10 +26,10 @@ export class Security {
   readonly hashes = new PasswordHashes((sharer) => this.throttle.failuresFrom(sharer))
   readonly passwords: PasswordChecks
   readonly authenticator: Authenticator
-  /** Results by caller at the beginning of the request: running statements are checked several times a second. */
+  /** Results by the caller at the start of the request: running statements are checked several times a second. */
   private readonly verdicts = new WeakMap<Caller, Verdicts>()
 
-  /** `more`: schemes checked after those of the security database; their callers may have roles of it. */
+  /** `more`: schemes checked after those of the security database; their callers may have roles from it. */
   constructor(
     database: SecurityDatabase,
     onFault: (error: unknown) => void,
@@ -56,14 +56,14 @@ export class Security {
     await this.database.close()
   }
 
-  /** A change of users, tokens, sessions or roles, which this process acts on at once, and others within a second. */
+  /** Executes a change of users, tokens, sessions or roles. It takes effect in this process at once, and in others within a second. */
   async change<T>(change: (database: SecurityDatabase) => Promise<T>): Promise<T> {
     const result = await change(this.database)
     await this.callers.refresh()
     return result
   }
 
-  /** Ends the session of a cookie, if its secret is right. */
+  /** Ends the session of a cookie, if its secret is correct. */
   async endSessionOf(cookie: string): Promise<void> {
     const secret = readSession(cookie)
     const known = secret && (await this.callers.session(secret.id))
@@ -71,7 +71,7 @@ export class Security {
     await this.change((database) => endSession(database, secret.id))
   }
 
-  /** Returns why the work of a caller on a federated database has to end: an expired credential or a lost permission. */
+  /** Returns the reason to end the work of a caller on a federated database: an expired credential or a lost permission. */
   async endOf(before: Caller, alias: string): Promise<Error | undefined> {
     let now: Caller | undefined
     try {
@@ -83,12 +83,12 @@ export class Security {
     if (now === before) return undefined
     if (now === undefined)
       return new ServerError('Unauthenticated', 'The credential of the caller is not valid any more.')
-    if (this.stillHasAll(now, before, alias)) return undefined
+    if (this.hasAllPermissions(now, before, alias)) return undefined
     return new AshlarError('Forbidden', `The caller has lost a right on the federated database ${alias}.`)
   }
 
-  /** Compared once, since callers do not change: those who have lost or gained something are others. */
-  private stillHasAll(now: Caller, before: Caller, alias: string): boolean {
+  /** Cached, since callers are immutable: after a change of permissions, `now` is another object. */
+  private hasAllPermissions(now: Caller, before: Caller, alias: string): boolean {
     let verdicts = this.verdicts.get(before)
     if (verdicts?.now !== now) {
       verdicts = { now, byAlias: new Map() }
@@ -102,7 +102,7 @@ export class Security {
     return verdict
   }
 
-  /** Returns undefined for a while if callers cannot be read; the next read may succeed. */
+  /** Returns undefined while callers have been unreadable only briefly; the next read may succeed. */
   private unreadable(): Error | undefined {
     try {
       this.callers.checkReadable()
@@ -113,7 +113,7 @@ export class Security {
   }
 }
 
-/** Roles that have too many grants together allow nothing. */
+/** Returns false also if the roles have too many grants together. */
 function hasAll(now: Caller, before: Caller, alias: string): boolean {
   try {
     return mayStill(now, before, alias)

@@ -1,4 +1,4 @@
-/** Sessions of browsers in the security database (contract 9.1). */
+/** Browser sessions in the security database (contract 9.1). */
 import { lastUseMsMin, sessionIdleMsMax, sessionMsMax, sessionsPerUserMax } from '../limits.ts'
 import { digestText, makeSecret, writeSession } from './secrets.ts'
 import type { SecurityDatabase } from './security-database.ts'
@@ -12,7 +12,10 @@ interface StoredSession {
   readonly lastUsedAtMs: number
 }
 
-/** Returns undefined if the user was deleted or disabled, or the password changed, since it was checked. Ends the oldest session if there are too many. */
+/**
+ * Returns undefined if the user was deleted or disabled, or the password changed, since it was verified. Ends the oldest session if there are too
+ * many.
+ */
 export async function beginSession(
   database: SecurityDatabase,
   name: string,
@@ -24,7 +27,7 @@ export async function beginSession(
   const hasBegun = await database.note(async (change) => {
     const user = await findUser(change, name)
     if (user === undefined || user.isDisabled || user.passwordHash !== passwordHash) return false
-    for (const oid of await superfluous(change, user)) await change.delete(oid)
+    for (const oid of await removableSessions(change, user)) await change.delete(oid)
     await change.create(className.session, {
       sessionId: secret.id,
       secretHash: digestText(secret.secret),
@@ -39,18 +42,18 @@ export async function beginSession(
 }
 
 /** Returns sessions that have ended, and the oldest ones beyond the limit. */
-async function superfluous(change: Pick<SecurityDatabase, 'rows'>, { name }: StoredUser): Promise<string[]> {
+async function removableSessions(change: Pick<SecurityDatabase, 'rows'>, { name }: StoredUser): Promise<string[]> {
   const text = `FROM ${className.session} WHERE user.name = $name ORDER BY lastUsedAtMs RETURN *`
   const sessions = await change.rows<StoredSession>(text, { name })
-  const isOver = ({ expiresAtMs, lastUsedAtMs }: StoredSession): boolean => {
+  const hasEnded = ({ expiresAtMs, lastUsedAtMs }: StoredSession): boolean => {
     return Math.min(expiresAtMs, lastUsedAtMs + sessionIdleMsMax) <= Date.now()
   }
-  const running = sessions.filter((session) => !isOver(session))
+  const running = sessions.filter((session) => !hasEnded(session))
   const oldest = running.slice(0, Math.max(0, running.length - sessionsPerUserMax + 1))
-  return [...sessions.filter(isOver), ...oldest].map(({ __identifier__ }) => __identifier__)
+  return [...sessions.filter(hasEnded), ...oldest].map(({ __identifier__ }) => __identifier__)
 }
 
-/** Ends a session, if it still exists. */
+/** Ends a session if it exists. */
 export async function endSession(database: SecurityDatabase, id: string): Promise<void> {
   await database.change(async (change) => {
     const [session] = await change.rows<StoredSession>(`FROM ${className.session} WHERE sessionId = $id RETURN *`, {
@@ -60,7 +63,7 @@ export async function endSession(database: SecurityDatabase, id: string): Promis
   })
 }
 
-/** All of a user. */
+/** Ends all sessions of a user. */
 export async function endSessionsOf(database: SecurityDatabase, name: string): Promise<void> {
   await database.change(async (change) => {
     const user = await findUser(change, name)
@@ -68,7 +71,7 @@ export async function endSessionsOf(database: SecurityDatabase, name: string): P
   })
 }
 
-/** When sessions were used last: `times` by id. */
+/** Records last uses. `times`: by session ID. */
 export async function noteSessionUses(database: SecurityDatabase, times: ReadonlyMap<string, number>): Promise<void> {
   await database.note(async (change) => {
     for (const [id, usedAtMs] of times) {

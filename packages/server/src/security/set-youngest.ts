@@ -1,9 +1,9 @@
-/** Maps of bounded size, which drop their oldest entry for a new one. */
+/** Maps of bounded size that evict the oldest entry. */
 
-/** The entry becomes the youngest. */
+/** Sets an entry and makes it the newest. */
 export function setYoungest<K, V>(map: Map<K, V>, key: K, value: V, max: number): void {
   map.delete(key)
-  const [eldest] = map.keys()
-  if (map.size >= max && eldest !== undefined) map.delete(eldest)
+  const [oldest] = map.keys()
+  if (map.size >= max && oldest !== undefined) map.delete(oldest)
   map.set(key, value)
 }

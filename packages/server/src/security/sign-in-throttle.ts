@@ -1,4 +1,4 @@
-/** Limits wrong passwords by user name and address together and by each alone (contract 9.1.5), and password changes (9.1.13). */
+/** Limits wrong passwords per user name and address, per user name, and per address (contract 9.1.5), and password changes (9.1.13). */
 import { ServerError } from '../errors/server-errors.ts'
 import { rightAddressesMax, rightAddressMsMax, signInFailures } from '../limits.ts'
 import { networkOf } from '../shares/client-address.ts'
@@ -6,21 +6,21 @@ import { sharerAt } from '../shares/sharer.ts'
 import { RecentCounts } from './recent-counts.ts'
 import { setYoungest } from './set-youngest.ts'
 
-/** An attempt, counted as wrong until its outcome is known. */
+/** An attempt, counted as a failure until its outcome is known. */
 export interface Attempt {
-  /** To be called for the correct password: the attempt no longer counts. */
+  /** Call for a correct password: the attempt no longer counts. */
   wasRight(): void
-  /** Takes the attempt back, without a result. */
+  /** Cancels the attempt without an outcome. */
   undo(): void
 }
 
-/** Counts attempts when they begin, so that concurrent ones are counted as well. */
+/** Counts attempts when they begin, so that concurrent ones are included. */
 export class SignInThrottle {
   private readonly now: () => number
   private readonly failures: RecentCounts
   /** Changes of own passwords, by user name. */
   private readonly changes: RecentCounts
-  /** Until when it counts that a name was right from an address. */
+  /** By name and network: the time until which a correct password there is remembered. */
   private readonly rightUntil = new Map<string, number>()
 
   constructor(now: () => number = () => performance.now()) {
@@ -34,23 +34,23 @@ export class SignInThrottle {
     this.check(pairKey(name, networkOf(address)), signInFailures.ofPairMax)
   }
 
-  /** To be called before a password is looked at. Throws TooManySignIns. */
+  /** Call before verifying a password. Throws TooManySignIns. */
   begin(name: string, address: string): Attempt {
     const network = networkOf(address)
     const pair = pairKey(name, network)
-    const [ofAddress, ofName] = [sharerAt(address), `name:${name}`]
+    const [addressKey, nameKey] = [sharerAt(address), `name:${name}`]
     const wasRight = this.wasRight(name, address)
-    const isGuessed = !wasRight && this.failures.of(ofName) >= signInFailures.ofNameMax
+    const isGuessed = !wasRight && this.failures.of(nameKey) >= signInFailures.ofNameMax
     this.check(pair, isGuessed ? signInFailures.ofPairAfterNameMax : signInFailures.ofPairMax)
-    // Many users may share an address, as behind a proxy: wrong passwords there must not lock out those who sign in correctly.
-    if (!wasRight) this.check(ofAddress, signInFailures.ofAddressMax)
-    const all = [pair, ofAddress, ofName]
+    // Many users may share an address, e.g. behind a proxy: failures there must not lock out those who sign in correctly.
+    if (!wasRight) this.check(addressKey, signInFailures.ofAddressMax)
+    const all = [pair, addressKey, nameKey]
     for (const key of all) this.failures.add(key)
     return {
       wasRight: () => {
         this.failures.forget(pair)
-        this.failures.takeBack(ofAddress)
-        this.failures.takeBack(ofName)
+        this.failures.takeBack(addressKey)
+        this.failures.takeBack(nameKey)
         setYoungest(this.rightUntil, pair, this.now() + rightAddressMsMax, rightAddressesMax)
       },
       undo: () => {
@@ -59,11 +59,11 @@ export class SignInThrottle {
     }
   }
 
-  /** Counts a change of a password when it begins. Returns a function that undoes the count. Throws TooManyRequests. */
+  /** Counts a password change when it begins. Returns a function that undoes the count. Throws TooManyRequests. */
   beginChange(name: string, max: number): () => void {
     if (this.changes.of(name) >= max) {
       const message = `The password of ${name} was changed ${max} times within an hour, the maximum for one user (passwordChangesPerHourMax)`
-      throw tooOften('TooManyRequests', message, this.changes.secondsLeft(name))
+      throw rateError('TooManyRequests', message, this.changes.secondsLeft(name))
     }
     this.changes.add(name)
     return () => this.changes.takeBack(name)
@@ -74,7 +74,7 @@ export class SignInThrottle {
     return this.now() < (this.rightUntil.get(pairKey(name, networkOf(address))) ?? Number.NEGATIVE_INFINITY)
   }
 
-  /** Returns the failures of an address, as named by `sharerAt`. */
+  /** Returns the failures of an address, as identified by `sharerAt`. */
   failuresFrom(sharer: string): number {
     return this.failures.of(sharer)
   }
@@ -85,11 +85,11 @@ export class SignInThrottle {
 
   private check(key: string, max: number): void {
     if (this.failures.of(key) < max) return
-    throw tooOften('TooManySignIns', 'Too many wrong passwords', this.failures.secondsLeft(key))
+    throw rateError('TooManySignIns', 'Too many wrong passwords', this.failures.secondsLeft(key))
   }
 }
 
-function tooOften(type: 'TooManySignIns' | 'TooManyRequests', what: string, seconds: number): ServerError {
+function rateError(type: 'TooManySignIns' | 'TooManyRequests', what: string, seconds: number): ServerError {
   return new ServerError(type, `${what}; try again in ${seconds} s.`, { 'retry-after': String(seconds) })
 }
 

@@ -1,4 +1,4 @@
-/** Tokens of the security database: created, listed and revoked (contract 9.2). */
+/** Creation, listing and revocation of tokens (contract 9.2). */
 import { ServerError } from '../errors/server-errors.ts'
 import { lastUseMsMin, tokensPerUserMax } from '../limits.ts'
 import { customRolesOf } from './custom-roles.ts'
@@ -11,13 +11,13 @@ import { findUser } from './users.ts'
 export interface TokenRecord {
   readonly id: string
   readonly name: string
-  /** The user whose it is. */
+  /** The name of the owner. */
   readonly owner: string | null
-  /** Null for the roles of its owner. */
+  /** Null: the roles of the owner. */
   readonly roles: readonly string[] | null
   readonly createdAt: string
   readonly expiresAt: string | null
-  /** To the minute. */
+  /** Precise to the minute. */
   readonly lastUsedAt: string | null
 }
 
@@ -25,14 +25,14 @@ export interface NewToken {
   /** A description for people. */
   readonly name: string
   readonly owner: string | undefined
-  /** Undefined for the roles of its owner. */
+  /** Undefined: the roles of the owner. */
   readonly roles: readonly string[] | undefined
   readonly expiresAtMs: number | undefined
-  /** The message for an unknown role may list the existing roles. */
+  /** The error for an unknown role may then list the existing roles. */
   readonly isByAdministrator?: boolean
 }
 
-/** The new token with its text, which is returned only this once. */
+/** A new token with its text, which is returned only this once. */
 export interface CreatedToken extends TokenRecord {
   readonly token: string
 }
@@ -52,7 +52,7 @@ type Reader = Pick<SecurityDatabase, 'rows'>
 
 const columns = 'tokenId, name, roles, hasRoles, owner.name, createdAtMs, expiresAtMs, lastUsedAtMs'
 
-/** `owner`: of that user alone. */
+/** `owner`: only tokens of that user. */
 export async function listTokens(reader: Reader, owner?: string): Promise<TokenRecord[]> {
   const where = owner === undefined ? '' : 'WHERE owner.name = $owner '
   const text = `FROM ${className.token} ${where}ORDER BY createdAtMs, tokenId RETURN ${columns}`
@@ -60,9 +60,9 @@ export async function listTokens(reader: Reader, owner?: string): Promise<TokenR
 }
 
 /** Throws InvalidToken, InvalidGrant, UserNotFound. */
-export async function createToken(database: SecurityDatabase, wanted: NewToken): Promise<CreatedToken> {
-  const { name, owner, roles, expiresAtMs = 0, isByAdministrator = false } = wanted
-  check(wanted)
+export async function createToken(database: SecurityDatabase, requested: NewToken): Promise<CreatedToken> {
+  const { name, owner, roles, expiresAtMs = 0, isByAdministrator = false } = requested
+  check(requested)
   const secret = makeSecret()
   return database.note(async (change) => {
     const user = owner === undefined ? undefined : await findUser(change, owner)
@@ -91,7 +91,7 @@ export async function createToken(database: SecurityDatabase, wanted: NewToken):
   })
 }
 
-/** Returns the ID. `text`: the ID, or the token itself. `owner`: only a token of that user. Throws TokenNotFound. */
+/** Returns the ID. `text`: the ID, or the whole token. `owner`: only a token of that user. Throws TokenNotFound. */
 export async function revokeToken(database: SecurityDatabase, text: string, owner?: string): Promise<string> {
   const id = tokenIdOf(text)
   if (id === undefined) throw new ServerError('TokenNotFound', noTokenId)
@@ -100,15 +100,15 @@ export async function revokeToken(database: SecurityDatabase, text: string, owne
       `FROM ${className.token} WHERE tokenId = $id RETURN *`,
       { id },
     )
-    const isTheirs =
+    const isOwned =
       owner === undefined || (token !== undefined && token.owner === (await findUser(change, owner))?.__identifier__)
-    if (token === undefined || !isTheirs) throw new ServerError('TokenNotFound', `There is no token '${id}'.`)
+    if (token === undefined || !isOwned) throw new ServerError('TokenNotFound', `There is no token '${id}'.`)
     await change.delete(token.__identifier__)
   })
   return id
 }
 
-/** When tokens were used last: `times` by id. */
+/** Records last uses. `times`: by token ID. */
 export async function noteUses(database: SecurityDatabase, times: ReadonlyMap<string, number>): Promise<void> {
   await database.note(async (change) => {
     for (const [id, usedAtMs] of times) {

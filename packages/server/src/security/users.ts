@@ -1,4 +1,4 @@
-/** Users of the security database: added, listed, changed and removed (contract 9.2). */
+/** Creation, listing, changes and removal of users (contract 9.2). */
 import { AshlarError } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import { customRolesOf } from './custom-roles.ts'
@@ -10,7 +10,7 @@ export interface UserRecord {
   readonly name: string
   readonly roles: readonly string[]
   readonly isDisabled: boolean
-  /** Whether the user can sign in by a password. */
+  /** Whether the user can sign in by password. */
   readonly hasPassword: boolean
   readonly createdAt: string
 }
@@ -28,9 +28,9 @@ export interface StoredUser {
 
 export interface NewUser {
   readonly name: string
-  /** Roles as texts of grants. */
+  /** Grants as text. */
   readonly roles: readonly string[]
-  /** Undefined: none; the user then has tokens only. */
+  /** Undefined: none; the user can then only use tokens. */
   readonly passwordHash: string | undefined
 }
 
@@ -39,7 +39,7 @@ export interface UserChange {
   readonly isDisabled?: boolean | undefined
   /** Ends the sessions of the user. */
   readonly passwordHash?: string | undefined
-  /** The hash of the password that was checked: the change is refused if the password has changed since. */
+  /** The hash of the verified password: the change is refused if the password has changed since. */
   readonly checkedHash?: string | undefined
 }
 
@@ -63,7 +63,7 @@ export async function addUser(database: SecurityDatabase, user: NewUser): Promis
     const form = 'letters, digits and . _ + @ -, beginning with a letter or digit, at most 128'
     throw new ServerError('InvalidUserName', `The name of a user is ${form}.`)
   }
-  // The change raises the revision, so that of two concurrent additions the second one sees the first.
+  // The change increments the revision, so that of two concurrent additions the second one sees the first.
   return database.change(async (change) => {
     const text = `FROM ${className.user} WHERE LOWER(name) = $lower TAKE 1 RETURN name`
     const [known] = await change.rows<Pick<StoredUser, 'name'>>(text, { lower: user.name.toLowerCase() })
@@ -79,13 +79,13 @@ export async function addUser(database: SecurityDatabase, user: NewUser): Promis
 async function createUser(
   change: SecurityChange,
   { name, roles, passwordHash = '' }: NewUser,
-  own: CustomRoles,
+  customRoles: CustomRoles,
 ): Promise<void> {
-  const grants = readGrants(roles, own, true).map(writeGrant)
+  const grants = readGrants(roles, customRoles, true).map(writeGrant)
   await change.create(className.user, { name, roles: grants, passwordHash, isDisabled: false, createdAtMs: Date.now() })
 }
 
-/** Adds the first user if there is none; returns true in the process that has added it. */
+/** Adds the first user if there is none. Returns true in the process that has added it. */
 export function addFirstUser(database: SecurityDatabase, user: NewUser): Promise<boolean> {
   return database.note(async (change) => {
     const users = await change.rows(`FROM ${className.user} TAKE 1 RETURN name`)
@@ -95,15 +95,15 @@ export function addFirstUser(database: SecurityDatabase, user: NewUser): Promise
   })
 }
 
-/** Throws UserNotFound, InvalidGrant, LastAdministrator; Forbidden where the password is not that which was checked. */
-export function changeUser(database: SecurityDatabase, name: string, wanted: UserChange): Promise<UserRecord> {
+/** Throws UserNotFound, InvalidGrant, LastAdministrator, and Forbidden if the password does not match `checkedHash`. */
+export function changeUser(database: SecurityDatabase, name: string, requested: UserChange): Promise<UserRecord> {
   return database.change(async (change) => {
-    const user = await existing(change, name)
-    const { roles, isDisabled, passwordHash, checkedHash = user.passwordHash } = wanted
+    const user = await requireUser(change, name)
+    const { roles, isDisabled, passwordHash, checkedHash = user.passwordHash } = requested
     if (checkedHash !== user.passwordHash) throw wrongCurrentPassword()
     const grants =
       roles === undefined ? undefined : readGrants(roles, await customRolesOf(change), true).map(writeGrant)
-    await keepingAnAdministrator(change, async () => {
+    await requireAdministratorAfter(change, async () => {
       await change.update(user.__identifier__, {
         ...(grants !== undefined && { roles: grants }),
         ...(isDisabled !== undefined && { isDisabled }),
@@ -119,18 +119,18 @@ export function wrongCurrentPassword(): AshlarError {
   return new AshlarError('Forbidden', 'The current password is not right.')
 }
 
-/** With the tokens and sessions of the user. Throws UserNotFound, LastAdministrator. */
+/** Also removes the tokens and sessions of the user. Throws UserNotFound, LastAdministrator. */
 export function removeUser(database: SecurityDatabase, name: string): Promise<void> {
   return database.change(async (change) => {
-    const user = await existing(change, name)
-    await keepingAnAdministrator(change, async () => {
+    const user = await requireUser(change, name)
+    await requireAdministratorAfter(change, async () => {
       for (const oid of [...user.tokens, ...user.sessions]) await change.delete(oid)
       await change.delete(user.__identifier__)
     })
   })
 }
 
-async function existing(reader: Reader, name: string): Promise<StoredUser> {
+async function requireUser(reader: Reader, name: string): Promise<StoredUser> {
   const user = await findUser(reader, name)
   if (user !== undefined) return user
   throw new ServerError('UserNotFound', `There is no user '${name.slice(0, 100)}'.`)
@@ -140,8 +140,8 @@ async function existing(reader: Reader, name: string): Promise<StoredUser> {
 const isForAdministrators = (roles: readonly string[]): boolean =>
   roles.map(readGrant).some(({ role, aliases }) => role === 'admin' && aliases === undefined)
 
-/** Refuses a change that leaves no administrator: then users could only be changed by the command line on the machine. */
-async function keepingAnAdministrator(change: SecurityChange, act: () => Promise<void>): Promise<void> {
+/** Refuses a change that leaves no administrator, after which users could only be changed by the command line on the machine. */
+async function requireAdministratorAfter(change: SecurityChange, act: () => Promise<void>): Promise<void> {
   const had = await hasAdministrator(change)
   await act()
   if (!had || (await hasAdministrator(change))) return
@@ -151,7 +151,7 @@ async function keepingAnAdministrator(change: SecurityChange, act: () => Promise
   )
 }
 
-/** One who can get in, by a password or by a token that has not expired. */
+/** Whether an enabled administrator can authenticate, by a password or an unexpired token. */
 async function hasAdministrator(reader: Reader): Promise<boolean> {
   const users = await reader.rows<Pick<StoredUser, 'name' | 'roles' | 'passwordHash'>>(
     `FROM ${className.user} WHERE isDisabled = false RETURN name, roles, passwordHash`,

@@ -1,36 +1,36 @@
-/** The address of the client: that of the connection, or as reported by a trusted proxy. */
+/** The client address: that of the connection, or as reported by a trusted proxy. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIPv6, type Socket } from 'node:net'
 
-const namedAddress = Symbol('client address')
+const reportedAddress = Symbol('client address')
 
 /** A request or connection from a client. */
 export interface FromClient {
   readonly socket: Socket
-  /** Set if a trusted proxy has named the client. */
-  [namedAddress]?: string
+  /** Set if a trusted proxy has reported the client. */
+  [reportedAddress]?: string
 }
 
-/** A request as far as it has arrived before its body. */
+/** A request of which at least the headers have arrived. */
 export interface ArrivedMessage extends FromClient {
   readonly headers: IncomingHttpHeaders
 }
 
 export function clientAddressOf(request: FromClient): string {
-  return request[namedAddress] ?? request.socket.remoteAddress ?? ''
+  return request[reportedAddress] ?? request.socket.remoteAddress ?? ''
 }
 
-/** To be called before `clientAddressOf`. */
+/** Call before `clientAddressOf`. */
 export function nameClient(request: FromClient, address: string): void {
-  request[namedAddress] = address
+  request[reportedAddress] = address
 }
 
-/** Whether the request came through a proxy that named its client. */
+/** Whether a proxy has reported the client. */
 export function isClientNamed(request: FromClient): boolean {
-  return request[namedAddress] !== undefined
+  return request[reportedAddress] !== undefined
 }
 
-/** Returns the /64 of an IPv6 address, the least that one client gets, and an IPv4 address in its plain form. */
+/** Returns the /64 of an IPv6 address, the smallest network that one client gets, or an IPv4 address in plain form. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const plain = withoutMapping(address)
@@ -38,9 +38,9 @@ export function networkOf(address: string): string {
   return groups === undefined ? plain : `${groups.slice(0, 4).map(hex).join(':')}::/64`
 }
 
-/** The IPv4 address that is mapped into one of IPv6 (RFC 4291, section 2.5.5.2); any other address as it is. */
+/** Returns the IPv4 address in an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2); any other address unchanged. */
 export function withoutMapping(address: string): string {
-  // The form in which the operating system gives them needs no parsing.
+  // Fast path for the form that the operating system uses.
   const dotted = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (dotted !== undefined) return dotted
   const groups = groupsOf(address)

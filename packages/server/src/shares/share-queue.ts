@@ -1,4 +1,4 @@
-/** A queue with bounds in total, by sharer and in time, that is fair between sharers and first-in, first-out for each of them (contract 1.5.23). */
+/** A queue bounded in total, per sharer and in time; fair between sharers, and first-in, first-out within each (contract 1.5.23). */
 import type { CancelSignal } from '@ashlar/engine'
 
 /** An entry of the queue. */
@@ -18,12 +18,12 @@ export interface QueueBounds {
 export interface QueueRefusals {
   full(): Error
   shareFull(sharer: string): Error
-  /** The error for an entry whose time has been up for `lateMs`; undefined to let it wait on. */
+  /** The error for an entry that is overdue by `lateMs`; undefined to let it wait on. */
   tooLate(sharer: string, lateMs: number): Error | undefined
 }
 
-/** After this time, `tooLate` is called again for an entry that may wait on. */
-const moreMs = 50
+/** Interval until `tooLate` is called again for an entry that waits on. */
+const recheckMs = 50
 
 export class ShareQueue {
   private readonly bounds: QueueBounds
@@ -31,7 +31,7 @@ export class ShareQueue {
   private readonly entries = new Set<Entry>()
   /** Entries by sharer, in round-robin order. */
   private readonly bySharer = new Map<string, Set<Entry>>()
-  /** One timer for all entries, due when the first of them is. */
+  /** One timer for all entries, due with the earliest. */
   private timer: NodeJS.Timeout | undefined
   private timerDueMs = Number.POSITIVE_INFINITY
 
@@ -63,7 +63,7 @@ export class ShareQueue {
   }
 
   /**
-   * Resolves once `letGo` has chosen the entry. Throws what `checkRoom` does, `tooLate`, the signal's reason, and `full` if the entry is evicted: an
+   * Resolves once `admitNext` has chosen the entry. Throws like `checkRoom`, `tooLate`, the signal's reason, and `full` if the entry is evicted: an
    * entry of a sharer with fewer evicts the last one of the sharer with the most.
    */
   wait(waiter: Waiter): Promise<void> {
@@ -74,18 +74,18 @@ export class ShareQueue {
       const entry = new Entry(waiter, resolve, reject, this.remove)
       waiter.signal?.addEventListener('abort', entry.abort)
       this.entries.add(entry)
-      const ofSharer = this.bySharer.get(waiter.sharer)
-      if (ofSharer === undefined) this.bySharer.set(waiter.sharer, new Set([entry]))
-      else ofSharer.add(entry)
+      const sharerEntries = this.bySharer.get(waiter.sharer)
+      if (sharerEntries === undefined) this.bySharer.set(waiter.sharer, new Set([entry]))
+      else sharerEntries.add(entry)
       this.wakeAt(entry.dueMs)
     })
   }
 
   /**
-   * Admits the first entry of the sharer for which `held` is lowest, round-robin between equal ones. `held`: undefined for sharers whose entries have
-   * to wait. Returns the sharer, or undefined if there is none.
+   * Admits the first entry of the sharer for which `held` is lowest, round-robin between equal ones. `held`: undefined for sharers that have to wait.
+   * Returns the sharer, or undefined if there is none.
    */
-  letGo(held: (sharer: string) => number | undefined): string | undefined {
+  admitNext(held: (sharer: string) => number | undefined): string | undefined {
     let chosen: { readonly sharer: string; readonly entries: Set<Entry> } | undefined
     let least = Number.POSITIVE_INFINITY
     for (const [sharer, entries] of this.bySharer) {
@@ -98,7 +98,7 @@ export class ShareQueue {
     if (chosen === undefined) return undefined
     const { sharer, entries } = chosen
     const [first] = entries
-    first?.go()
+    first?.admit()
     if (entries.size > 0) {
       this.bySharer.delete(sharer)
       this.bySharer.set(sharer, entries)
@@ -114,9 +114,9 @@ export class ShareQueue {
 
   private readonly remove = (entry: Entry): void => {
     this.entries.delete(entry)
-    const ofSharer = this.bySharer.get(entry.sharer)
-    ofSharer?.delete(entry)
-    if (ofSharer?.size === 0) this.bySharer.delete(entry.sharer)
+    const sharerEntries = this.bySharer.get(entry.sharer)
+    sharerEntries?.delete(entry)
+    if (sharerEntries?.size === 0) this.bySharer.delete(entry.sharer)
   }
 
   private wakeAt(dueMs: number): void {
@@ -138,7 +138,7 @@ export class ShareQueue {
           entry.refuse(error)
           continue
         }
-        entry.dueMs = now + moreMs
+        entry.dueMs = now + recheckMs
       }
       nextMs = Math.min(nextMs, entry.dueMs)
     }
@@ -170,7 +170,7 @@ class Entry {
     this.remove = remove
   }
 
-  go(): void {
+  admit(): void {
     this.leave()
     this.resolve()
   }

@@ -1,4 +1,4 @@
-/** Sharers: the unit by which requests are counted for limits, the authenticated caller or else the address (contract 1.5.23). */
+/** Sharers: the unit of request limits, i.e. the authenticated caller, or else the address (contract 1.5.23). */
 import { type ArrivedMessage, clientAddressOf, networkOf } from './client-address.ts'
 
 /** The parts of a request that identify its sharer. */
@@ -20,7 +20,7 @@ export function sharerAt(address: string): string {
   return `${addressPrefix}${networkOf(address)}`
 }
 
-/** Words for refusals: whose share is used up, and what one share is. */
+/** Text for refusals: whose share is used up, and what one share is. */
 export function sharerText(sharer: string): { readonly whose: string; readonly share: string } {
   return sharer.startsWith(addressPrefix)
     ? { whose: `The address ${sharer.slice(addressPrefix.length)}`, share: 'one address without authentication' }

@@ -1,4 +1,4 @@
-/** A rate limit: allows `capacity` events at once, and `perSecond` more with each second. */
+/** A rate limit: allows `capacity` events at once, and `perSecond` more each second. */
 export class TokenBucket {
   private readonly capacity: number
   private readonly perSecond: number

@@ -1,4 +1,4 @@
-/** Replies that this process has aborted because of their readers, and the snapshots that readers hold. */
+/** Counts replies that this process has aborted because of slow readers, and reports the snapshots that readers hold. */
 
 import type { FederatedDatabase } from '@ashlar/engine'
 import type { Logger } from 'pino'
@@ -12,24 +12,24 @@ export class AbortedReplies {
     this.logger = logger
   }
 
-  /** The reader took no bytes for too long. */
-  readonly stalled = ({ limit, ...told }: StalledReply): void => {
+  /** Call if the client took no bytes for too long. */
+  readonly stalled = ({ limit, ...fields }: StalledReply): void => {
     this.count++
-    this.logger.warn(told, `A reply was aborted: its client read nothing for ${told.stalledMs} ms (${limit}).`)
+    this.logger.warn(fields, `A reply was aborted: its client read nothing for ${fields.stalledMs} ms (${limit}).`)
   }
 
-  /** Its snapshot was held for too long. `reason`: a sentence. */
-  tooOld(told: { readonly statement: string; readonly clientAddress: string }, reason: string): void {
+  /** Call if a snapshot was held for too long. `reason`: a sentence. */
+  tooOld(fields: { readonly statement: string; readonly clientAddress: string }, reason: string): void {
     this.count++
-    this.logger.warn(told, `A statement was aborted. ${reason}`)
+    this.logger.warn(fields, `A statement was aborted. ${reason}`)
   }
 }
 
 /** Snapshots and aborted replies of one process. */
 export interface ReadersRecord {
-  /** Age of the oldest snapshot by alias, 0 without one. */
+  /** Age of the oldest snapshot by alias; 0 without one. */
   readonly oldestSnapshotMs: Readonly<Record<string, number>>
-  /** Replies of all federated databases since the start of the process. */
+  /** Aborted replies of all federated databases since the start of the process. */
   readonly repliesBrokenOff: number
 }
 

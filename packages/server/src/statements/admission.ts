@@ -1,4 +1,4 @@
-/** How many statements work at once: the others wait for a bounded time, or are refused (contract 1.4.10, 1.5.15). */
+/** Limits concurrent statements: others wait for a bounded time, or are refused (contract 1.4.10, 1.5.15). */
 import { AshlarError, firstTurn, mayBegin } from '@ashlar/engine'
 import type { ServerLimits } from '../limits.ts'
 import { type QueueRefusals, ShareCounts, ShareQueue, type Waiter } from '../shares/share-queue.ts'
@@ -13,28 +13,28 @@ export type AdmissionLimits = Pick<
   | 'statementQueueMsMax'
 >
 
-/** Longer than replies that stall are not looked at. */
-const wantedMs = 2_000
+/** Longer than the interval between checks for stalled replies. */
+const slotRequestedMs = 2_000
 
-/** Multiple of `statementQueueMsMax` for which a statement is queued while there are free slots. */
+/** Multiple of `statementQueueMsMax` for which a statement may be queued while slots are free. */
 const freeQueueTimes = 10
 
-/** How long a reply waits for its client before others may use its slot: a client that reads steadily is not interrupted. */
+/** How long a reply waits for its client before others may use its slot; a client that reads steadily keeps it. */
 const yieldAfterMs = 50
 
-/** A statement whose reply waits for its client to take what was sent. */
+/** A statement whose reply waits for its client. */
 export interface PausedReply {
   readonly pausedAtMs: number
-  /** Releases the slot; it is acquired again when the client reads on. */
+  /** Releases the slot; it is reacquired when the client reads on. */
   yieldSlot(): void
 }
 
 /**
- * Schedules statements. A statement runs for two slices of a few milliseconds without a slot, so that short ones never wait for long ones; then it
- * needs one of `statementsMax` slots, of which no caller gets all. Statements with slots have half of the turns; the others alternate between first
- * and second turns. Each first turn begins statements for as long as it has time: callers with the fewest running first, and of these, the fewest
- * waiting, so that many statements of one caller do not delay a short one of another. Every other turn begins one more round-robin, so that none
- * starves. A statement yields its slot while its client does not read; it gets the next free one when the client continues, and is not refused.
+ * Schedules statements. A statement runs for two slices of a few milliseconds without a slot, so that short statements never wait for long ones; then
+ * it needs one of `statementsMax` slots, of which no caller gets all. Statements with slots have half of the turns; the others alternate between
+ * first and second turns. Each first turn starts statements until its time is up: callers with the fewest running first, then those with the fewest
+ * waiting, so that many statements of one caller do not delay a short one of another. Every other turn starts one more round-robin, to prevent
+ * starvation. A statement yields its slot while its client does not read; it gets the next free one when the client continues, and is not refused.
  */
 export class Admission {
   private readonly limits: AdmissionLimits
@@ -43,15 +43,15 @@ export class Admission {
   private readonly working = new ShareCounts()
   private readonly beginning: ShareQueue
   private readonly waiting: ShareQueue
-  /** Statements that continue after they yielded their slot. */
+  /** Statements that continue after yielding their slot. */
   private readonly returning: ShareQueue
-  /** Paused replies, the longest-paused first. */
+  /** Paused replies, longest-paused first. */
   private readonly paused = new Set<PausedReply>()
   private reclaimTimer: NodeJS.Timeout | undefined
-  private wantedAtMs = Number.NEGATIVE_INFINITY
+  private slotRequestedAtMs = Number.NEGATIVE_INFINITY
   private isDispatching = false
-  /** Whether the last turn began one more in the order of the callers. */
-  private isOneMore = false
+  /** Whether the last turn started one more round-robin. */
+  private hasStartedExtra = false
 
   constructor(limits: AdmissionLimits) {
     this.limits = limits
@@ -89,7 +89,7 @@ export class Admission {
     this.beginning.checkRoom(sharer)
   }
 
-  /** Returns undefined if the statement begins at once; `end` is to be called after its start. Throws what `ShareQueue.wait` does. */
+  /** Returns undefined if the statement begins at once; call `end` once it has ended. Throws like `ShareQueue.wait`. */
   begin(waiter: Waiter): Promise<void> | undefined {
     if (!this.isDispatching && mayBegin()) {
       this.begun.add(waiter.sharer)
@@ -100,7 +100,7 @@ export class Admission {
     return turn
   }
 
-  /** Returns undefined if a slot is free; it is held until `leave`. Throws what `ShareQueue.wait` does. */
+  /** Returns undefined if a slot is free; it is held until `leave`. Throws like `ShareQueue.wait`. */
   acquireSlot(waiter: Waiter): Promise<void> | undefined {
     return this.slotFrom(this.waiting, waiter)
   }
@@ -110,28 +110,28 @@ export class Admission {
     return this.slotFrom(this.returning, { sharer, signal, waitsUntilMs: Number.POSITIVE_INFINITY })
   }
 
-  /** Whether a statement has found none free, a moment ago. */
-  get isSlotWanted(): boolean {
-    return performance.now() - this.wantedAtMs < wantedMs
+  /** Whether a statement has recently found no free slot. */
+  get isSlotRequested(): boolean {
+    return performance.now() - this.slotRequestedAtMs < slotRequestedMs
   }
 
-  /** The slot of this one may be given to others from now on. */
+  /** Allows others to take the slot of this reply. */
   pause(reply: PausedReply): void {
     this.paused.add(reply)
     if (this.hasWaiters) this.reclaimAfter(yieldAfterMs)
   }
 
-  /** The client has taken the reply: the slot is not available to others any more. */
+  /** The client has read: others can no longer take the slot. */
   proceed(reply: PausedReply): void {
     this.paused.delete(reply)
   }
 
-  /** Gives a slot back. */
+  /** Releases a slot. */
   leave(sharer: string): void {
     this.working.remove(sharer)
     const held = (one: string): number | undefined => (this.hasShare(one) ? undefined : this.working.of(one))
     while (this.working.all < this.limits.statementsMax) {
-      const next = this.returning.letGo(held) ?? this.waiting.letGo(held)
+      const next = this.returning.admitNext(held) ?? this.waiting.admitNext(held)
       if (next === undefined) return
       this.working.add(next)
     }
@@ -146,7 +146,7 @@ export class Admission {
       this.working.add(waiter.sharer)
       return undefined
     }
-    this.wantedAtMs = performance.now()
+    this.slotRequestedAtMs = performance.now()
     const slot = queue.wait(waiter)
     this.reclaimSlots()
     return slot
@@ -156,7 +156,7 @@ export class Admission {
     return !this.waiting.isEmpty || !this.returning.isEmpty
   }
 
-  /** Takes slots from statements that have paused for long enough, as long as others wait. */
+  /** Takes slots from replies that have paused for long enough, while others wait. */
   private reclaimSlots(): void {
     const pausedBeforeMs = performance.now() - yieldAfterMs
     for (const reply of this.paused) {
@@ -178,7 +178,7 @@ export class Admission {
   }
 
   private startNext(held: (sharer: string) => number): void {
-    const sharer = this.beginning.letGo(held)
+    const sharer = this.beginning.admitNext(held)
     if (sharer !== undefined) this.begun.add(sharer)
   }
 
@@ -188,14 +188,14 @@ export class Admission {
       const turn = await firstTurn()
       do {
         this.startNext((one) => this.begun.of(one) * this.limits.queuedStatementsMax + this.beginning.of(one))
-        await untilItWaits()
+        await untilIdle()
       } while (!this.beginning.isEmpty && !turn.isOver)
-      // In every other turn, one more begins regardless of its caller's share: otherwise new callers could starve those of a busy one.
-      this.isOneMore = !this.isOneMore
-      if (!this.isOneMore || this.beginning.sharers < 2) continue
+      // Every other turn starts one more regardless of its caller's share: otherwise new callers could starve those of a busy one.
+      this.hasStartedExtra = !this.hasStartedExtra
+      if (!this.hasStartedExtra || this.beginning.sharers < 2) continue
       if (turn.isOver) await firstTurn()
       this.startNext(() => 0)
-      await untilItWaits()
+      await untilIdle()
     }
     this.isDispatching = false
   }
@@ -241,7 +241,7 @@ export class Admission {
   }
 }
 
-/** Resolves after pending promise callbacks have run in the present turn of the event loop. */
-function untilItWaits(): Promise<void> {
+/** Resolves after pending promise callbacks have run in the current turn of the event loop. */
+function untilIdle(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve))
 }

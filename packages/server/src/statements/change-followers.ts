@@ -1,4 +1,4 @@
-/** Who follows the changes of a federated database, or waits for one: they are no statements, and have limits of their own. */
+/** Requests that follow the changes of a federated database, or wait for one. They are not statements, and have their own limits. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AshlarError, type CancelSignal } from '@ashlar/engine'
 import type { ServerLimits } from '../limits.ts'
@@ -25,11 +25,11 @@ interface Following extends Begun {
 export interface Follower {
   /** Also aborted if the caller loses a permission, or the server stops. */
   readonly signal: StopSignal
-  /** It has all changes, and waits for others. */
+  /** Call when it has all changes and waits for more. */
   waits(): void
-  /** There may be changes that it has not. */
+  /** Call when there may be changes that it lacks. */
   proceeds(): void
-  /** To be called once it is done, at the latest when the client has gone. */
+  /** Call when it is done, at the latest when the client has disconnected. */
   end(): void
 }
 
@@ -47,7 +47,7 @@ export class ChangeFollowers {
     return this.all.size
   }
 
-  /** Returns how long the slowest follower of a federated database has lacked changes. */
+  /** Returns the longest time for which a follower of a federated database has lacked changes. */
   lagMs(alias: string): number {
     const now = performance.now()
     let lagMs = 0
@@ -71,10 +71,10 @@ export class ChangeFollowers {
       const message = `The server already has ${changeFollowersMax} requests that follow changes, the maximum (changeFollowersMax).`
       throw new AshlarError('ServerBusy', message)
     }
-    const { signal: ofClient } = begun
+    const { signal: clientSignal } = begun
     const signal = new StopSignal()
-    const gone = (): void => {
-      signal.abort(ofClient.reason as Error)
+    const onDisconnect = (): void => {
+      signal.abort(clientSignal.reason as Error)
       follower.end()
     }
     const state: Following = { ...begun, behindSinceMs: performance.now() }
@@ -88,22 +88,22 @@ export class ChangeFollowers {
       },
       end: () => {
         if (!this.all.delete(follower)) return
-        ofClient.removeEventListener('abort', gone)
+        clientSignal.removeEventListener('abort', onDisconnect)
         this.counts.remove(sharer)
       },
     }
     this.all.set(follower, state)
     this.counts.add(sharer)
-    if (ofClient.aborted) gone()
-    else ofClient.addEventListener('abort', gone)
+    if (clientSignal.aborted) onDisconnect()
+    else clientSignal.addEventListener('abort', onDisconnect)
     return follower
   }
 
-  /** Ends the followers for whose caller and alias `endReasonOf` returns a reason. */
+  /** Ends the followers for which `endReasonOf` returns a reason. */
   async endEach(endReasonOf: (caller: Caller, alias: string) => Promise<Error | undefined>): Promise<void> {
     for (const [follower, { caller, alias }] of [...this.all]) {
       const reason = await endReasonOf(caller, alias)
-      // Meanwhile it may have ended.
+      // It may have ended meanwhile.
       if (reason !== undefined && this.all.has(follower)) follower.signal.abort(reason)
       await nextTurn()
     }

@@ -1,4 +1,4 @@
-/** What the requests of one caller, and of one connection, hold in memory together, and how much that may be (contract 1.5.21). */
+/** Limits the memory held by the requests of one caller, and of one connection (contract 1.5.21). */
 import type { MemoryHolder } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import type { Limits } from '../limits.ts'
@@ -10,12 +10,12 @@ interface Share {
 }
 
 /**
- * A share is a percentage of what other callers leave, so that there is always memory left for the next caller. Two callers together could exhaust a
- * limit in bytes.
+ * A share is a percentage of what other callers leave, so that the next caller always gets memory. With limits in bytes, two callers together could
+ * exhaust it.
  */
 export class MemoryShares {
   private readonly limits: ShareLimits
-  /** Bytes of all requests. */
+  /** Bytes held by all requests. */
   private bytes = 0
   private readonly callers = new Map<string, Share>()
   private readonly connections = new WeakMap<object, Share>()
@@ -29,32 +29,32 @@ export class MemoryShares {
     return new RequestShare(this, callerOf, connection)
   }
 
-  /** `own`: what the request has taken already. Throws TooManyRequests, and takes nothing. */
+  /** `own`: bytes already held by the request. Throws TooManyRequests, and then takes nothing. */
   take(caller: string, connection: object, bytes: number, own: number): void {
     const { heldPercentPerCallerMax, heldPercentPerConnectionMax } = this.limits
-    const ofCaller = this.callers.get(caller) ?? { bytes: 0 }
-    const ofConnection = this.connections.get(connection) ?? { bytes: 0 }
-    // One request alone has the limits of a request.
-    if (ofCaller.bytes > own) {
-      this.check(ofCaller, bytes, heldPercentPerCallerMax, 'heldPercentPerCallerMax')
-      if (ofConnection.bytes > own)
-        this.check(ofConnection, bytes, heldPercentPerConnectionMax, 'heldPercentPerConnectionMax')
+    const callerShare = this.callers.get(caller) ?? { bytes: 0 }
+    const connectionShare = this.connections.get(connection) ?? { bytes: 0 }
+    // A single request has only the limits of a request.
+    if (callerShare.bytes > own) {
+      this.check(callerShare, bytes, heldPercentPerCallerMax, 'heldPercentPerCallerMax')
+      if (connectionShare.bytes > own)
+        this.check(connectionShare, bytes, heldPercentPerConnectionMax, 'heldPercentPerConnectionMax')
     }
-    this.callers.set(caller, ofCaller)
-    this.connections.set(connection, ofConnection)
+    this.callers.set(caller, callerShare)
+    this.connections.set(connection, connectionShare)
     this.change(caller, connection, bytes)
   }
 
   change(caller: string, connection: object, bytes: number): void {
-    const [ofCaller, ofConnection] = [this.callers.get(caller), this.connections.get(connection)]
-    if (ofCaller === undefined || ofConnection === undefined) return
+    const [callerShare, connectionShare] = [this.callers.get(caller), this.connections.get(connection)]
+    if (callerShare === undefined || connectionShare === undefined) return
     this.bytes += bytes
-    ofConnection.bytes += bytes
-    ofCaller.bytes += bytes
-    if (ofCaller.bytes <= 0) this.callers.delete(caller)
+    connectionShare.bytes += bytes
+    callerShare.bytes += bytes
+    if (callerShare.bytes <= 0) this.callers.delete(caller)
   }
 
-  /** Callers that hold anything. */
+  /** The number of callers that hold memory. */
   get size(): number {
     return this.callers.size
   }

@@ -1,11 +1,11 @@
-/** The slow-query log: a line in the server's log for each query that takes long, with its plan, and no value of its text. */
+/** The slow-query log: a log line for each slow query, with its plan, but without values from its text. */
 
 import { planWithoutValues, withoutLiterals } from '@ashlar/engine'
 import type { Logger } from 'pino'
 import { slowQueryLinesMax, slowQueryLinesPerSecond, slowQueryTextMax } from '../limits.ts'
 import { TokenBucket } from '../shares/token-bucket.ts'
 
-/** The plans of the statements of its text, as EXPLAIN replies them: JSON. */
+/** Returns the plans of the statements of the query, as JSON, like EXPLAIN. */
 export type Explain = () => Promise<readonly string[]>
 
 export interface SlowQuery {
@@ -15,13 +15,13 @@ export interface SlowQuery {
   readonly caller: string | null
   readonly clientAddress: string
   readonly text: string
-  /** From its request to the end of its reply, without the time in which its client took nothing. */
+  /** From the request to the end of the reply, without the time in which the client read nothing. */
   readonly ms: number
-  /** The time in which the process worked for it. */
+  /** The time in which the process worked on it. */
   readonly workedMs: number
   /** Rows of the reply. */
   readonly rows: number
-  /** Objects that were looked at to find them. */
+  /** Objects examined to find them. */
   readonly touched: number
   readonly status: number
   readonly explain: Explain | undefined
@@ -30,9 +30,9 @@ export interface SlowQuery {
 export class SlowQueries {
   readonly thresholdMs: number
   private readonly logger: Logger
-  /** Under load every query may be slow, and each line costs a plan. */
+  /** Under load every query may be slow, and each line requires planning. */
   private readonly bucket = new TokenBucket(slowQueryLinesMax, slowQueryLinesPerSecond)
-  /** Slow queries since the last line that were not logged. */
+  /** Slow queries not logged since the last line. */
   private unlisted = 0
 
   constructor(thresholdMs: number, logger: Logger) {
@@ -63,14 +63,14 @@ export class SlowQueries {
   }
 }
 
-/** Returns no plan if the query cannot be planned any more, because of another schema or an unavailable store. */
+/** Returns no plan if the query can no longer be planned, e.g. after a schema change or with an unavailable store. */
 async function plansOf(explain: Explain): Promise<{ readonly plan: unknown } | { readonly noPlan: string }> {
   try {
     const plan: unknown[] = []
     for (const one of await explain()) plan.push(await planWithoutValues(JSON.parse(one)))
     return { plan }
   } catch (error) {
-    // Its message may name values.
+    // The message may contain values.
     return { noPlan: (error as { readonly type?: string }).type ?? 'SystemError' }
   }
 }

@@ -1,4 +1,4 @@
-/** Replies whose readers take nothing any more: what they hold (a snapshot, rows, a slot) is given back. */
+/** Aborts replies whose clients have stopped reading, to release what they hold: a snapshot, rows, a slot. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ServerLimits } from '../limits.ts'
@@ -6,8 +6,8 @@ import { bytesTaken, bytesUntaken } from '../node-internals.ts'
 import { clientAddressOf, type FromClient } from '../shares/client-address.ts'
 
 const checksPerLimit = 20
-/** Part of the time limit that applies if others are affected: data files grow, or statements wait for the slot of the reply. */
-const urgentShare = 6
+/** Divisor of the time limit if others are affected: data files grow, or statements wait for the slot of the reply. */
+const urgentDivisor = 6
 const checkIntervalMsMin = 5
 const checkIntervalMsMax = 1_000
 
@@ -21,16 +21,16 @@ export interface StalledReply {
 }
 
 interface Waiting {
-  /** Rises with each byte that the operating system takes. */
+  /** Increases with each byte that the operating system takes. */
   readonly taken: number
   readonly sinceMs: number
-  /** Size of the data files at that time. */
+  /** Size of the data files at `sinceMs`. */
   readonly fileBytes: number
 }
 
-/** A reply by HTTP/2: others go by the same connection. */
+/** An HTTP/2 reply, which shares its connection with others. */
 export interface StreamedReply {
-  /** Bytes wait for the client. */
+  /** Whether bytes wait for the client. */
   readonly waits: boolean
   readonly taken: number
   readonly req: FromClient & { readonly url: string }
@@ -38,10 +38,10 @@ export interface StreamedReply {
 }
 
 /**
- * Watches connections: if one has unsent bytes of which none was taken for `replyStallMsMax`, it is destroyed, and `onStalled` is called with the
- * path of its request. A sixth of the time is enough if the data files have grown by `replyStallBytesMax` meanwhile, since the reply's snapshot keeps
- * them from reusing space, or if `isSlotWanted` reports that others wait for the reply's slot. `fileBytes`: of all stores in files. Replies without
- * data to send are not affected. HTTP/2 replies are watched one by one, and end without their connection, unless that takes nothing either.
+ * Watches connections: if one has unsent bytes of which none was taken for `replyStallMsMax`, it is destroyed, and `onStalled` is called. A sixth of
+ * the time is enough if the data files have grown by `replyStallBytesMax` meanwhile, since the snapshot of the reply keeps them from reusing space,
+ * or if `isSlotRequested` reports that others wait for its slot. `fileBytes`: total for all stores in files. Replies without data to send are not
+ * affected. HTTP/2 replies are watched individually, and end without their connection, unless that is stalled as well.
  */
 export function watchReplies(
   connections: Iterable<Socket>,
@@ -49,13 +49,13 @@ export function watchReplies(
   streamed: () => Iterable<StreamedReply>,
   { replyStallMsMax, replyStallBytesMax }: StallLimits,
   fileBytes: () => number,
-  isSlotWanted: (response: object) => boolean,
+  isSlotRequested: (response: object) => boolean,
   onStalled: (told: StalledReply) => void,
 ): NodeJS.Timeout {
   const waiting = new WeakMap<object, Waiting>()
   let now = 0
   let bytes: number | undefined
-  /** How long no byte was taken, if that is too long. */
+  /** Returns how long no byte was taken, if that is too long. */
   const stalledOf = (
     one: object,
     taken: number,
@@ -68,13 +68,13 @@ export function watchReplies(
       return undefined
     }
     const exactMs = now - before.sinceMs
-    if (exactMs < replyStallMsMax / urgentShare) return undefined
+    if (exactMs < replyStallMsMax / urgentDivisor) return undefined
     const stalledMs = Math.round(exactMs)
     if (exactMs >= replyStallMsMax) return { limit: 'replyStallMsMax', stalledMs }
     bytes ??= fileBytes()
     if (bytes - before.fileBytes >= replyStallBytesMax) return { limit: 'replyStallBytesMax', stalledMs }
-    const isWanted = response !== null && response !== undefined && isSlotWanted(response)
-    return isWanted ? { limit: 'statementsMax', stalledMs } : undefined
+    const isRequested = response !== null && response !== undefined && isSlotRequested(response)
+    return isRequested ? { limit: 'statementsMax', stalledMs } : undefined
   }
   const check = (
     one: object,
@@ -87,7 +87,7 @@ export function watchReplies(
     onStalled({ path: pathOf(request), ...stalled, clientAddress: clientAddressOf(request) })
     return true
   }
-  const look = (): void => {
+  const checkAll = (): void => {
     now = performance.now()
     bytes = undefined
     for (const socket of connections) {
@@ -104,7 +104,7 @@ export function watchReplies(
     }
   }
   const checkIntervalMs = Math.min(checkIntervalMsMax, Math.max(checkIntervalMsMin, replyStallMsMax / checksPerLimit))
-  return setInterval(look, checkIntervalMs).unref()
+  return setInterval(checkAll, checkIntervalMs).unref()
 }
 
 function pathOf(request: { readonly url?: string | undefined } | undefined): string {

@@ -11,7 +11,7 @@ import type { Admission, PausedReply } from './admission.ts'
 import type { Explain, SlowQueries } from './slow-queries.ts'
 import { StopSignal } from './stop-signal.ts'
 
-/** `read`: of one object, which has turned out to take long. */
+/** `read`: a read of one object that takes long. */
 export type StatementKind = 'query' | 'transaction' | 'tool' | 'read'
 
 /** A statement as listed by GET /v1/statement. */
@@ -23,20 +23,20 @@ export interface StatementRecord {
   readonly fdAlias: string
   readonly clientAddress: string
   readonly startedAt: string
-  /** queued: for its turn or a slot; running; or sending rows. */
+  /** queued: waiting for a turn or a slot; running; sending: sending rows. */
   readonly state: 'queued' | 'running' | 'sending'
   /** Bytes of rows, before compression. */
   readonly bytesSent: number
   /** Queries: rows of the reply so far. */
   readonly rows?: number
-  /** Queries: memory currently accounted to it. */
+  /** Queries: memory it holds now. */
   readonly bytesHeld?: number
 }
 
-/** The owner of a statement, for callers who may see only their own. */
+/** Restricts a list to the statements of one caller. */
 export interface Whose {
   readonly identity: string
-  /** A token with roles of its own, which sees only its own statements, since others of its owner may exceed its permissions. */
+  /** Set for a token with roles of its own, which sees only its own statements: others of its owner may exceed its permissions. */
   readonly credential: string | undefined
 }
 
@@ -52,13 +52,13 @@ export interface StatementContext {
   readonly admission: Admission
   readonly queueMsMax: number
   readonly abortedReplies: AbortedReplies
-  /** Listed statements, by id. */
+  /** Listed statements by ID. */
   readonly inProgress: Map<string, Statement>
-  /** The log of slow queries, if any. */
+  /** The slow-query log, if enabled. */
   readonly slow: SlowQueries | undefined
 }
 
-/** Most memory that a statement may hold while others use its slot. */
+/** Maximum memory of a statement that may yield its slot. */
 const yieldBytesMax = 2 ** 20
 
 export class Statement implements Waiter, PausedReply {
@@ -68,17 +68,17 @@ export class Statement implements Waiter, PausedReply {
   private readonly facts: StatementFacts
   private readonly context: StatementContext
   private startedAtMs = 0
-  /** The time from which the reply has waited for its client. */
+  /** The time since which the reply has waited for its client. */
   pausedAtMs = 0
   readonly sharer: string
   /** Undefined without authentication. */
   readonly caller: Caller | undefined
   readonly waitsUntilMs: number
-  private readonly beganMs: number
-  /** Its client took nothing for so long. */
+  private readonly begunAtMs: number
+  /** Total time in which the client read nothing. */
   private pausedMs = 0
-  private pausesSinceMs = 0
-  /** Undefined after the end was recorded. */
+  private pauseStartMs = 0
+  /** Undefined once the end was recorded. */
   private slow: SlowQueries | undefined
   private explain: Explain | undefined
   /** Aborted when the client disconnects, and when the statement is stopped. */
@@ -86,14 +86,14 @@ export class Statement implements Waiter, PausedReply {
   private waits = false
   private hasBegun = false
   private hasSlot = false
-  /** To others, while its client takes nothing. */
+  /** Whether others have its slot while its client does not read. */
   private hasYieldedSlot = false
   private isPaused = false
   private isWorking = true
   private isReplying = false
   private bytesSent = 0
   private progress: QueryProgress | undefined
-  /** While it waits for one. */
+  /** Set while it waits for a slot. */
   private slot: Promise<void> | undefined
 
   constructor(
@@ -109,8 +109,8 @@ export class Statement implements Waiter, PausedReply {
     this.sharer = sharer
     this.response = response
     this.context = context
-    this.beganMs = performance.now()
-    this.waitsUntilMs = this.beganMs + context.queueMsMax
+    this.begunAtMs = performance.now()
+    this.waitsUntilMs = this.begunAtMs + context.queueMsMax
     if (response.destroyed) this.signal.abort(new ClientDisconnected())
   }
 
@@ -123,7 +123,7 @@ export class Statement implements Waiter, PausedReply {
     return this.facts.fdAlias
   }
 
-  /** Returns undefined if it may begin at once. Throws ServerBusy, TooManyStatements, and the reason of the signal. */
+  /** Returns undefined if it may begin at once. Throws ServerBusy, TooManyStatements, or the signal's reason. */
   mayBegin(): Promise<void> | undefined {
     const turn = this.context.admission.begin(this)
     if (turn !== undefined) return this.queued(this.begunAt(turn))
@@ -132,37 +132,37 @@ export class Statement implements Waiter, PausedReply {
   }
 
   /**
-   * To be called if the statement outlives the turn of the event loop in which it began: from then on it is listed, can be stopped, and ends with its
-   * client.
+   * Call if the statement outlives the turn of the event loop in which it began: from then on it is listed, can be stopped, and ends when its client
+   * disconnects.
    */
   lasts(): void {
     this.startedAtMs = Date.now()
     if (this.signal.aborted) return
     this.isReplying = true
     this.context.inProgress.set(this.id, this)
-    const replied = (): void => this.replied()
-    this.response.once('finish', replied).once('close', replied)
+    const onReplied = (): void => this.onReplied()
+    this.response.once('finish', onReplied).once('close', onReplied)
   }
 
-  private replied(): void {
+  private onReplied(): void {
     if (!this.isReplying) return
     this.isReplying = false
     if (!this.response.writableFinished) this.signal.abort(new ClientDisconnected())
     this.end()
   }
 
-  /** Discards what the client has not taken. */
+  /** Discards what the client has not read. */
   breakOff(): void {
     this.response.destroy()
   }
 
-  /** Awaited before longer work or sending of rows; returns undefined if it has a slot or has ended. Throws as `mayBegin`. */
+  /** To be awaited before longer work or sending rows; returns undefined if it has a slot or has ended. Throws like `mayBegin`. */
   mayGoOn(): Promise<void> | undefined {
     if (this.hasSlot) return undefined
     this.signal.throwIfAborted()
-    // Nobody would release it.
+    // Nothing would release the slot.
     if (this.isOver) return undefined
-    // Its work and its reply may both ask.
+    // Work and reply may request it concurrently.
     this.slot ??= this.slotTaken()
     return this.slot
   }
@@ -173,28 +173,28 @@ export class Statement implements Waiter, PausedReply {
     })
   }
 
-  /** Returns true if it holds a slot for this reply. */
+  /** Returns true if it holds a slot for this response. */
   holdsSlotFor(response: object): boolean {
     return this.hasSlot && this.response === response
   }
 
-  /** Its client has not taken yet what was sent: until `proceeds` nothing more is made for it. */
+  /** Call when its client has not read what was sent: nothing more is produced until `proceeds`. */
   pauses(): void {
-    if (!this.isPaused && this.slow !== undefined) this.pausesSinceMs = performance.now()
+    if (!this.isPaused && this.slow !== undefined) this.pauseStartMs = performance.now()
     this.isPaused = true
     if (this.hasSlot) this.offerSlot()
   }
 
-  /** Returns undefined if it may proceed; otherwise it has released its slot, and waits for another one. Throws the reason of the signal. */
+  /** Returns undefined if it may proceed; otherwise it has yielded its slot, and waits for another one. Throws the signal's reason. */
   proceeds(): Promise<void> | undefined {
     if (!this.isPaused) return undefined
     this.isPaused = false
-    if (this.slow !== undefined) this.pausedMs += performance.now() - this.pausesSinceMs
+    if (this.slow !== undefined) this.pausedMs += performance.now() - this.pauseStartMs
     this.context.admission.proceed(this)
     return this.hasYieldedSlot ? this.mayGoOn() : undefined
   }
 
-  /** Not for a statement that holds much memory: those are limited by the number of slots. */
+  /** Does nothing for a statement that holds much memory: their number is limited by the slots. */
   private offerSlot(): void {
     if ((this.progress?.bytesHeld ?? 0) > yieldBytesMax) return
     this.pausedAtMs = performance.now()
@@ -207,30 +207,30 @@ export class Statement implements Waiter, PausedReply {
     this.context.admission.leave(this.sharer)
   }
 
-  /** A part of the reply. */
+  /** Counts bytes of the reply. */
   sent(bytes: number): void {
     this.bytesSent += bytes
   }
 
-  /** To be called when the work is done; at most rows remain to be sent. */
+  /** Call when the work is done; at most rows remain to be sent. */
   worked(): void {
     this.isWorking = false
     this.end()
   }
 
-  /** Ends the statement after its snapshot has been closed. */
+  /** Aborts the statement after its snapshot was closed. */
   onEnded(error: AshlarError): void {
     if (this.isOver) return
     this.context.abortedReplies.tooOld({ statement: this.id, clientAddress: this.facts.clientAddress }, error.message)
     this.signal.abort(error)
   }
 
-  /** The engine works for it, and can be asked how far it is. */
+  /** Receives the progress of the engine on this statement. */
   onBegun(progress: QueryProgress): void {
     this.progress = progress
   }
 
-  /** Sets how plans of a query are obtained. */
+  /** Sets how the plans of a query are obtained. */
   explainedBy(explain: Explain): void {
     this.explain = explain
   }
@@ -239,7 +239,7 @@ export class Statement implements Waiter, PausedReply {
     this.slow = undefined
     const { isPaused, facts, progress, caller, response, explain } = this
     const nowMs = performance.now()
-    const ms = nowMs - this.beganMs - this.pausedMs - (isPaused ? nowMs - this.pausesSinceMs : 0)
+    const ms = nowMs - this.begunAtMs - this.pausedMs - (isPaused ? nowMs - this.pauseStartMs : 0)
     if (ms < slow.thresholdMs) return
     const { text, fdAlias, clientAddress } = facts
     const { rows = 0, touched = 0, workedMs = 0 } = progress ?? {}
@@ -307,7 +307,7 @@ export class Statement implements Waiter, PausedReply {
       return
     }
     this.hasSlot = true
-    // What it makes ahead of its client may have asked for the slot.
+    // Work ahead of the client may have requested the slot.
     if (this.isPaused) this.offerSlot()
   }
 

@@ -23,7 +23,7 @@ export class Statements {
     return this.context.abortedReplies
   }
 
-  /** Before the body of the request is read. Throws ServerBusy, TooManyStatements. */
+  /** Call before the body of the request is read. Throws ServerBusy, TooManyStatements. */
   checkRoom(request: StatementRequest): void {
     this.context.admission.checkRoom(sharerOf(request))
   }
@@ -35,14 +35,14 @@ export class Statements {
   }
 
   /**
-   * Ends the statements for whose caller and alias `endReasonOf` returns a reason. A reply that has begun ends with that error, or is aborted if the
-   * client does not read.
+   * Ends the statements for which `endReasonOf` returns a reason. A reply that has begun ends with that error, or is aborted if the client does not
+   * read.
    */
   async endEach(endReasonOf: (caller: Caller, alias: string) => Promise<Error | undefined>): Promise<void> {
     for (const statement of [...this.context.inProgress.values()]) {
       const { caller, fdAlias } = statement
       const reason = caller === undefined ? undefined : await endReasonOf(caller, fdAlias)
-      // Meanwhile it may have ended.
+      // It may have ended meanwhile.
       if (reason !== undefined && this.context.inProgress.has(statement.id)) this.endNow(statement, reason)
       await nextTurn()
     }
@@ -63,19 +63,19 @@ export class Statements {
     return counts
   }
 
-  /** `whose`: only those of this caller. */
+  /** `whose`: only statements of this caller. */
   records(whose: Whose | undefined): readonly StatementRecord[] {
     const all = [...this.context.inProgress.values()]
     return all.filter((statement) => statement.isOf(whose)).map((statement) => statement.record())
   }
 
-  /** Whether others have waited, a moment ago, for the slot of the statement that has this reply. */
-  isSlotWanted(response: object): boolean {
-    if (!this.context.admission.isSlotWanted) return false
+  /** Whether others have recently waited while this reply held a slot. */
+  isSlotRequested(response: object): boolean {
+    if (!this.context.admission.isSlotRequested) return false
     return [...this.context.inProgress.values()].some((statement) => statement.holdsSlotFor(response))
   }
 
-  /** Stops the statement and returns true if it exists, and belongs to the caller if one is given. */
+  /** Stops a statement. Returns true if it exists, and belongs to the caller if one is given. */
   stop(id: string, whose: Whose | undefined): boolean {
     const statement = this.context.inProgress.get(id)
     if (statement?.isOf(whose) !== true) return false

@@ -1,4 +1,4 @@
-/** The signal of one request. Of an `AbortSignal` of Node.js, each costs as much as a tenth of a short query. */
+/** The signal of one request. An `AbortSignal` of Node.js costs as much as a tenth of a short query. */
 import type { CancelSignal } from '@ashlar/engine'
 
 export class StopSignal implements CancelSignal {
@@ -6,7 +6,7 @@ export class StopSignal implements CancelSignal {
   reason: unknown
   private listeners: Set<() => void> | undefined
 
-  /** Has no effect if it was aborted before. */
+  /** Has no effect after the first call. */
   abort(reason: unknown): void {
     if (this.aborted) return
     this.aborted = true
@@ -20,7 +20,7 @@ export class StopSignal implements CancelSignal {
     if (this.aborted) throw this.reason
   }
 
-  /** As with `AbortSignal`, listeners that are added after the abort are not called. */
+  /** As with `AbortSignal`, listeners added after the abort are not called. */
   addEventListener(_type: 'abort', listener: () => void): void {
     this.listeners ??= new Set()
     this.listeners.add(listener)
