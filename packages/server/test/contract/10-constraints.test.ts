@@ -244,7 +244,9 @@ describe('values', () => {
     await fd.define(classOf('A', { code: string({ isReadOnly: true }), n: integer({ maximum: 5 }) }))
     const oid = await fd.create('A', { code: 'c', n: 1 })
     await fd.update(oid, { code: 'c', n: 2 })
-    expect(violated(await server.put(fd.at(`/v1/object/${oid}`), { attributes: { code: 'd', n: 3 } }))).toEqual(['code isReadOnly'])
+    expect(violated(await server.put(fd.at(`/v1/object/${oid}`), { attributes: { code: 'd', n: 3 } }))).toEqual([
+      'code isReadOnly',
+    ])
     expect(violated(await query('UPDATE A CLEAR code'))).toEqual(['code isReadOnly'])
     expect(await fd.read(oid)).toMatchObject({ code: 'c', n: 2 })
   })

@@ -1,6 +1,5 @@
 /** CAST: converts values to another type (docs/query-language.md, Operators). Strings that cannot be converted give null. */
 
-
 import { decimalSpec } from '../../types/decimal.ts'
 import { compareDecimals, type Decimal } from '../../types/decimal-number.ts'
 import { wrongForm } from '../../types/definition-fields.ts'
