@@ -258,6 +258,8 @@ function isLossless(from: ScalarSpec, to: ScalarSpec): boolean {
         : fitsAnyText(to, 1) && isWide(to, from.storage)
     case 'string':
       return to.logicalType === 'string' && stringFits(from, to)
+    case 'bytes':
+      return to.logicalType === 'bytes' || fitsAnyText(to, Number.POSITIVE_INFINITY)
     case 'date':
       return to.logicalType === 'datetime' || fitsAnyText(to, 10)
     case 'datetime':

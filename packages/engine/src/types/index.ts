@@ -1,5 +1,6 @@
 /** All logical types: the list from which the words of the interface follow, and the way to each. */
 import { boolean } from './boolean.ts'
+import { bytes } from './bytes.ts'
 import { character } from './character.ts'
 import { refuseOtherFields } from './collection-definition.ts'
 import { date } from './date.ts'
@@ -57,6 +58,7 @@ const byName: { readonly [Name in LogicalTypeName]: LogicalType<SpecNamed<Name>>
   time,
   datetime,
   interval,
+  bytes,
   reference,
   object,
   list: listOf(elementType),

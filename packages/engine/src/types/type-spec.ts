@@ -46,6 +46,9 @@ export interface DateTimeSpec {
 export interface IntervalSpec {
   readonly logicalType: 'interval'
 }
+export interface BytesSpec {
+  readonly logicalType: 'bytes'
+}
 export interface ReferenceSpec {
   readonly logicalType: 'reference'
   readonly referencedClass: ClassNumber
@@ -88,6 +91,7 @@ export type ScalarSpec =
   | TimeSpec
   | DateTimeSpec
   | IntervalSpec
+  | BytesSpec
 export type ElementSpec = ScalarSpec | ReferenceSpec | EmbeddedSpec
 export type CollectionSpec = ListSpec | SetSpec | MapSpec
 export type TypeSpec = ElementSpec | CollectionSpec

@@ -6,7 +6,19 @@ type Json = Record<string, unknown>
 
 const scalars: fc.Arbitrary<Json> = fc.oneof(
   fc
-    .constantFrom('boolean', 'guid', 'date', 'time', 'interval', 'datetime', 'character', 'real', 'integer', 'string')
+    .constantFrom(
+      'boolean',
+      'guid',
+      'date',
+      'time',
+      'interval',
+      'datetime',
+      'character',
+      'real',
+      'integer',
+      'string',
+      'bytes',
+    )
     .map((logicalType) => ({ logicalType })),
   fc.record({
     logicalType: fc.constant('integer'),

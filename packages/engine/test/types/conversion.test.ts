@@ -24,6 +24,7 @@ const scalars = [
   'time',
   'datetime',
   'interval',
+  'bytes',
 ] as const
 
 function wordFor(from: TypeDefinition, to: TypeDefinition): string {
@@ -91,6 +92,10 @@ const rows: readonly Row[] = [
   [text(), t('datetime'), '2024-02-29T08:05:09', '2024-02-29T08:05:09'],
   [text(), t('interval'), 'P1DT2H', 'P1DT2H'],
   [text(), t('guid'), '00000000-0000-4000-8000-00000000000A', '00000000-0000-4000-8000-00000000000a'],
+  [text(), t('bytes'), ' _w== ', '/w=='],
+  [text(), t('bytes'), 'a', '', 'lost'],
+  [t('bytes'), text(), '_w', '/w=='],
+  [t('bytes'), text({ storage: 'fixed', fixedLength: 3 }), 'AAAA', '', 'lost'],
   [text(), t('character'), 'x', 'x'],
   [text(), t('character'), 'xy', null, 'lost'],
   [text(), text({ encoding: 'byte' }), 'é', 'é'],

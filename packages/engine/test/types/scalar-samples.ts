@@ -110,6 +110,15 @@ const guid: TypeSamples = {
     }),
 }
 
+const bytes: TypeSamples = {
+  definition: definitionOf('bytes', {}),
+  values: () =>
+    fc.tuple(fc.uint8Array({ maxLength: 40 }), fc.constantFrom('base64', 'base64url')).map(([given, form]) => {
+      const value = Buffer.from(given)
+      return { json: value.toString(form), text: `"${value.toString('base64')}"`, rank: value.toString('hex') }
+    }),
+}
+
 const oidPart = fc.oneof(fc.integer({ min: 0, max: 65_535 }), fc.integer({ min: 0, max: 11 }))
 
 export const reference: TypeSamples = {
@@ -153,6 +162,7 @@ export const scalarSamples: Record<ScalarName, TypeSamples> = {
   string,
   guid,
   ...temporalSamples,
+  bytes,
   reference,
   object,
 }

@@ -28,8 +28,10 @@ import {
   isReference,
   isText,
   realType,
+  type ScalarType,
   stringType,
   type ValueType,
+  wordOfType,
 } from '../values/value-type.ts'
 import { equalQuantifier, predicateQuantifier } from './bind-operation.ts'
 import { linksAsked } from './bind-path.ts'
@@ -62,6 +64,7 @@ export const windowNames: readonly string[] = [
   'LAST_VALUE',
 ]
 const ownNames = [
+  'BYTES',
   'IS_NULL',
   'IS_VALID',
   'IS_EMPTY',
@@ -100,6 +103,8 @@ export function bindCall(expression: CallExpression, scope: Scope, binder: Binde
     case 'OF_EQUAL':
     case 'SOME_EQUAL':
       return bindAtLeast(expression, scope, binder)
+    case 'BYTES':
+      return bindWritten(name, { kind: 'bytes' }, expression, scope, binder)
     case 'LENGTH': {
       const only = operands.length === 1 ? binder.bind(operands[0] as Expression, scope) : undefined
       if (only !== undefined && isMany(only.type)) return fold('COUNT', only, expression, binder, isItself(only))
@@ -145,6 +150,7 @@ export function checkedOperand(operand: Bound, kind: OperandKind, name: string, 
     day: 'a date',
     moment: 'a date',
     clock: 'a time',
+    textOrBytes: 'a text or bytes',
   }[kind]
   throw binder.error(operand, `${name} takes ${wanted}, not ${aTypeName(operand.type)}`)
 }
@@ -153,6 +159,18 @@ function onlyOperand(expression: CallExpression, scope: Scope, binder: Binder): 
   const [operand] = expression.operands
   if (operand !== undefined && expression.operands.length === 1) return binder.bind(operand, scope)
   throw binder.error(expression, `${expression.name} takes 1 operand, not ${expression.operands.length}`)
+}
+
+/** BYTES('…'): a text that is known before the rows, as a value of the type for which it stands. */
+function bindWritten(name: string, type: ScalarType, expression: CallExpression, scope: Scope, binder: Binder): Bound {
+  const operand = coerced(onlyOperand(expression, scope, binder), type, binder, name)
+  const { start, end } = expression
+  if (operand.type.kind === type.kind || operand.type.kind === 'null') return { ...operand, start, end }
+  const word = wordOfType(type.kind)
+  throw binder.error(
+    operand,
+    `${name} takes a text that is the same for all rows, not ${aTypeName(operand.type)}: CAST(… AS ${word}) takes others`,
+  )
 }
 
 function bindTest(

@@ -1,7 +1,7 @@
 /** Literals of lists, maps, intervals and embedded objects; casts and new objects. */
 
 import type { SchemaClass } from '../../schema/catalog.ts'
-import { castFor, castTarget, castTypes } from '../functions/cast.ts'
+import { castFor, castTarget, castTypes, mayBeClass } from '../functions/cast.ts'
 import type {
   Assignment,
   CastExpression,
@@ -188,7 +188,9 @@ function isNearType({ name }: CastExpression['type']): boolean {
 export function bindCast(expression: CastExpression, scope: Scope, binder: Binder): Bound {
   const { start, end } = expression
   const operand = binder.bind(expression.operand as Expression, scope)
-  const target = castTarget(expression.type)
+  const { type } = expression
+  const isClass = mayBeClass(type) && findClass(binder, type.name) !== undefined
+  const target = isClass ? undefined : castTarget(type)
   if (target === undefined) {
     const cls =
       findClass(binder, expression.type.name) ??

@@ -16,6 +16,10 @@ const typesOfSql: Readonly<Record<string, string>> = {
   TIMESTAMP: 'DateTime',
   TIMESTAMPTZ: 'Instant',
   UUID: 'Guid',
+  BLOB: 'Bytes',
+  BYTEA: 'Bytes',
+  BINARY: 'Bytes',
+  VARBINARY: 'Bytes',
 }
 
 const functionsOfSql: Readonly<Record<string, string>> = {

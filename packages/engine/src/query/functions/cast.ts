@@ -30,6 +30,11 @@ export function castTarget(type: TypeExpression): ScalarType | undefined {
   return kind === 'real' && isSingle ? { kind, isSingle: true } : { kind }
 }
 
+/** Types that are younger than CAST: it still means a class of that name, where there is one. */
+export function mayBeClass({ name }: TypeExpression): boolean {
+  return ['bytes'].includes(name.toLowerCase())
+}
+
 /** Types as CAST takes them, for near names. */
 export const castTypes: readonly string[] = [...kindOfWord.keys()].map((word) => wordOfType(word))
 

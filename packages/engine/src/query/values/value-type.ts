@@ -159,6 +159,7 @@ export function typeName(type: ValueType): string {
 /** With its article. */
 export function aTypeName(type: ValueType): string {
   const name = typeName(type)
+  if (type.kind === 'bytes') return name
   return `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}`
 }
 

@@ -2,6 +2,7 @@
 import type { Codec } from '../../../types/logical-type.ts'
 import type { ScalarKind, ScalarType } from '../value-type.ts'
 import { boolean } from './boolean.ts'
+import { bytes } from './bytes.ts'
 import { guid } from './guid.ts'
 import { interval } from './interval.ts'
 import { date, datetime, datetimeoffset, time } from './moments.ts'
@@ -22,6 +23,7 @@ export const scalarKinds: { readonly [Kind in ScalarKind]: ScalarDefinition } = 
   datetime,
   datetimeoffset,
   interval,
+  bytes,
 }
 
 /** The codec of the widest form of a scalar type. */
