@@ -81,6 +81,8 @@ export class ClassFormat {
   /** Those that are changing their type, or that embed objects of which an attribute is. */
   readonly changingAttributes: readonly AttributeFormat[]
   readonly hasPendingType: boolean
+  /** Values of an attribute, or within one, are of type json. */
+  readonly holdsJson: boolean
   private readonly formats: FormatSource
   private readonly views = new Map<ShapeNumber, ShapeDecoder>()
   /** The one that was used last. */
@@ -105,6 +107,7 @@ export class ClassFormat {
       const embedded = embeddedClassOf(attribute.spec)
       return pendingType !== undefined || (embedded !== undefined && formats.byNumber(embedded).hasPendingType)
     })
+    this.holdsJson = cls.attributes.some(({ spec }) => holdsJson(spec, formats))
     this.hasPendingType = this.changingAttributes.length > 0
     this.hasPositions = this.attributes.some(({ attribute }) => hasPosition(attribute.spec))
     const view = this.makeView(cls.shape)
@@ -113,6 +116,16 @@ export class ClassFormat {
     const isShape =
       cls.shape.attributes.length === view.sources.length && view.sources.every((source, i) => source === i)
     this.places = isShape ? undefined : view.sources
+  }
+
+  /** The class whose objects the attribute embeds, alone or in a list. */
+  embeddedIn({ attribute: { spec } }: AttributeFormat): ClassFormat | undefined {
+    const embedded = embeddedClassOf(spec)
+    return embedded && this.formats.byNumber(embedded)
+  }
+
+  holdsJsonIn({ attribute: { spec } }: AttributeFormat): boolean {
+    return holdsJson(spec, this.formats)
   }
 
   attribute(number: AttributeNumber): AttributeFormat {
@@ -408,6 +421,12 @@ function hasPosition(spec: TypeSpec): boolean {
 /** Of a single reference. */
 function inverseIn(spec: TypeSpec | undefined): AttributeNumber | null {
   return spec?.logicalType === 'reference' ? spec.inverseAttribute : null
+}
+
+function holdsJson(spec: TypeSpec, formats: FormatSource): boolean {
+  if (spec.logicalType === 'list') return holdsJson(spec.element, formats)
+  if (spec.logicalType === 'object') return formats.byNumber(spec.class).holdsJson
+  return spec.logicalType === 'json'
 }
 
 function formatAttribute(

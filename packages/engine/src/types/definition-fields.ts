@@ -39,7 +39,7 @@ export function countField(definition: TypeDefinition, field: 'fixedLength'): nu
 const countMax = 1_000_000
 
 /** Runs `define` for a nested definition, so that faults within it are told with its field. */
-export function within<T>(field: string, define: () => T): T {
+export function within<T>(field: string | number, define: () => T): T {
   try {
     return define()
   } catch (error) {

@@ -10,6 +10,7 @@ import type { ElementType } from './element-type.ts'
 import { guid } from './guid.ts'
 import { integer } from './integer.ts'
 import { interval } from './interval.ts'
+import { json } from './json.ts'
 import { listOf } from './list.ts'
 import {
   type Codec,
@@ -59,6 +60,7 @@ const byName: { readonly [Name in LogicalTypeName]: LogicalType<SpecNamed<Name>>
   datetime,
   interval,
   bytes,
+  json,
   reference,
   object,
   list: listOf(elementType),

@@ -49,6 +49,9 @@ export interface IntervalSpec {
 export interface BytesSpec {
   readonly logicalType: 'bytes'
 }
+export interface JsonSpec {
+  readonly logicalType: 'json'
+}
 export interface ReferenceSpec {
   readonly logicalType: 'reference'
   readonly referencedClass: ClassNumber
@@ -92,6 +95,7 @@ export type ScalarSpec =
   | DateTimeSpec
   | IntervalSpec
   | BytesSpec
+  | JsonSpec
 export type ElementSpec = ScalarSpec | ReferenceSpec | EmbeddedSpec
 export type CollectionSpec = ListSpec | SetSpec | MapSpec
 export type TypeSpec = ElementSpec | CollectionSpec

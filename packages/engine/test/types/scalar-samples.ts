@@ -119,6 +119,15 @@ const bytes: TypeSamples = {
     }),
 }
 
+const json: TypeSamples = {
+  definition: definitionOf('json', {}),
+  values: () =>
+    fc
+      .json()
+      .filter((text) => text !== 'null')
+      .map((text) => ({ json: JSON.parse(text) as unknown, text: JSON.stringify(JSON.parse(text)) })),
+}
+
 const oidPart = fc.oneof(fc.integer({ min: 0, max: 65_535 }), fc.integer({ min: 0, max: 11 }))
 
 export const reference: TypeSamples = {
@@ -163,6 +172,7 @@ export const scalarSamples: Record<ScalarName, TypeSamples> = {
   guid,
   ...temporalSamples,
   bytes,
+  json,
   reference,
   object,
 }

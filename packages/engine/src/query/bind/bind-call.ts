@@ -2,6 +2,8 @@
 import { assert } from '../../errors.ts'
 import { ticksPerSecond } from '../../types/calendar.ts'
 import type { OffsetDateTime } from '../../types/datetime.ts'
+import { parseJsonText } from '../../types/json-value.ts'
+import { ValueError } from '../../types/logical-type.ts'
 import { castFor } from '../functions/cast.ts'
 import { truncateDay, truncateMoment, truncationUnits } from '../functions/date-functions.ts'
 import type { FunctionDefinition, OperandKind } from '../functions/function-definition.ts'
@@ -16,6 +18,7 @@ import type {
   Statement,
 } from '../language/ast.ts'
 import { truncateForMessage } from '../language/query-error.ts'
+import { isLifted } from '../parse/lift-literals.ts'
 import { totalOf } from '../values/arithmetic.ts'
 import { compareFor } from '../values/compare.ts'
 import { commonType } from '../values/type-rules.ts'
@@ -27,6 +30,7 @@ import {
   isNumeric,
   isReference,
   isText,
+  jsonType,
   realType,
   type ScalarType,
   stringType,
@@ -37,7 +41,7 @@ import { equalQuantifier, predicateQuantifier } from './bind-operation.ts'
 import { linksAsked } from './bind-path.ts'
 import { type AggregateName, type Bound, isConstant } from './bound.ts'
 import { hint } from './class-names.ts'
-import { alikeMoments, coerced } from './coercion.ts'
+import { alikeMoments, coerced, valueMatters } from './coercion.ts'
 import { requireKey } from './require-key.ts'
 import type { Binder, Scope } from './scope.ts'
 import { hintOfFunction } from './synonyms.ts'
@@ -65,6 +69,7 @@ export const windowNames: readonly string[] = [
 ]
 const ownNames = [
   'BYTES',
+  'JSON',
   'IS_NULL',
   'IS_VALID',
   'IS_EMPTY',
@@ -105,6 +110,8 @@ export function bindCall(expression: CallExpression, scope: Scope, binder: Binde
       return bindAtLeast(expression, scope, binder)
     case 'BYTES':
       return bindWritten(name, { kind: 'bytes' }, expression, scope, binder)
+    case 'JSON':
+      return bindJson(expression, scope, binder)
     case 'LENGTH': {
       const only = operands.length === 1 ? binder.bind(operands[0] as Expression, scope) : undefined
       if (only !== undefined && isMany(only.type)) return fold('COUNT', only, expression, binder, isItself(only))
@@ -171,6 +178,28 @@ function bindWritten(name: string, type: ScalarType, expression: CallExpression,
     operand,
     `${name} takes a text that is the same for all rows, not ${aTypeName(operand.type)}: CAST(… AS ${word}) takes others`,
   )
+}
+
+/** JSON('…'): a text that is known before the rows, read as JSON; a parameter that is an array or an object, as it is. */
+function bindJson(expression: CallExpression, scope: Scope, binder: Binder): Bound {
+  const operand = onlyOperand(expression, scope, binder)
+  const { start, end } = expression
+  if (!isText(operand.type) || !isConstant(operand)) {
+    return bindWritten('JSON', jsonType, expression, scope, binder)
+  }
+  const convert = (text: unknown): unknown => {
+    try {
+      const json = parseJsonText(text as string)
+      return json === 'null' ? null : json
+    } catch (error) {
+      if (error instanceof ValueError) throw binder.error(operand, error.message)
+      throw error
+    }
+  }
+  // Told when the text is bound, where it is a literal.
+  if (operand.kind === 'variable' && isLifted(operand.name)) throw valueMatters
+  if (operand.kind === 'constant') return { kind: 'constant', value: convert(operand.value), type: jsonType, start, end }
+  return { kind: 'convert', operand, convert, type: jsonType, start, end }
 }
 
 function bindTest(

@@ -14,6 +14,7 @@ import type {
   StructureExpression,
 } from '../language/ast.ts'
 import { truncateForMessage } from '../language/query-error.ts'
+import { jsonOfSingle } from '../values/json-of.ts'
 import { commonType } from '../values/type-rules.ts'
 import {
   aTypeName,
@@ -208,7 +209,9 @@ export function bindCast(expression: CastExpression, scope: Scope, binder: Binde
     return { kind: 'instanceOf', operand: reference, cls, type: { kind: 'reference', cls }, start, end }
   }
   if (operand.type.kind === 'null') return { kind: 'constant', value: null, type: target, start, end }
-  const convert = castFor(operand.type, target, binder.textFormats)
+  const convert =
+    castFor(operand.type, target, binder.textFormats) ??
+    (target.kind === 'json' ? jsonOfSingle(operand.type, binder.catalog) : undefined)
   if (convert === undefined) {
     throw binder.error(expression, `${aTypeName(operand.type)} cannot be cast to ${typeName(target)}`)
   }

@@ -32,7 +32,7 @@ export function castTarget(type: TypeExpression): ScalarType | undefined {
 
 /** Types that are younger than CAST: it still means a class of that name, where there is one. */
 export function mayBeClass({ name }: TypeExpression): boolean {
-  return ['bytes'].includes(name.toLowerCase())
+  return ['bytes', 'json'].includes(name.toLowerCase())
 }
 
 /** Types as CAST takes them, for near names. */

@@ -5,6 +5,7 @@ import { boolean } from './boolean.ts'
 import { bytes } from './bytes.ts'
 import { guid } from './guid.ts'
 import { interval } from './interval.ts'
+import { json } from './json.ts'
 import { date, datetime, datetimeoffset, time } from './moments.ts'
 import { codecOfReal, integer, real } from './numbers.ts'
 import type { ScalarDefinition } from './scalar-kind.ts'
@@ -24,6 +25,7 @@ export const scalarKinds: { readonly [Kind in ScalarKind]: ScalarDefinition } = 
   datetimeoffset,
   interval,
   bytes,
+  json,
 }
 
 /** The codec of the widest form of a scalar type. */
