@@ -22,12 +22,11 @@ import { readObject } from './objects/read.ts'
 import { updateObject } from './objects/update.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { Once, Receipt } from './receipts/receipt.ts'
+import { noteElementText } from './requests/given-text.ts'
 import { readAlterClass } from './requests/read-alter-class.ts'
 import { readDefineClassesInPieces } from './requests/read-class-descriptions.ts'
 import { asCreateIndex } from './requests/read-create-index.ts'
-import { noteElementText } from './requests/given-text.ts'
 import { type Attributes, readCreateObject, readUpdateObject } from './requests/read-object-command.ts'
-import { hasJsonAttribute } from './schema/json-attributes.ts'
 import type { Catalog } from './schema/catalog.ts'
 import type {
   AlterClass,
@@ -39,6 +38,7 @@ import type {
   DeleteClass,
   DeleteIndex,
 } from './schema/commands.ts'
+import { hasJsonAttribute } from './schema/json-attributes.ts'
 import {
   type ClassRepresentation,
   listNamespaces,

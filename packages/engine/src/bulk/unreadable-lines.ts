@@ -60,7 +60,8 @@ function anyOids(commands: readonly BulkCommand[], names: ReadonlyMap<string, Oi
 /** `creates`: a line that creates changes no object that is there instead. */
 async function read(unit: UnitOfWork, command: BulkCommand, oidOf: OidOf, creates: boolean): Promise<void> {
   if (command.kind === 'create') {
-    const attributes = command.refersTo === undefined ? command.attributes : attributesWithOids(command.attributes, oidOf)
+    const attributes =
+      command.refersTo === undefined ? command.attributes : attributesWithOids(command.attributes, oidOf)
     const { cls } = readCreateObject(unit.commandCatalog, command.class, attributes)
     if (creates) creatableClass(unit, cls)
     return

@@ -10,7 +10,7 @@ import type { Awaitable } from '../store/store.ts'
 import { inTurns, openSliceOfWork, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
 import type { JsonText } from '../types/json-text.ts'
-import { compactJson } from '../types/json-value.ts'
+import { compactJson, jsonTextOf } from '../types/json-value.ts'
 import { ValueError } from '../types/logical-type.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import { classify, effectOf } from './classify.ts'
@@ -83,8 +83,7 @@ function withValues(
   const { statementTokensMax } = resources.database.limits
   const toRun = isToBeRun ? parsed : resources.plans.parsedAsWritten(request.text, statementTokensMax, false)
   const { parameters, parametersText } = request
-  if (parameters !== undefined && parametersText !== undefined)
-    noteTextOf(parameters, GivenText.ofText(parametersText))
+  if (parameters !== undefined && parametersText !== undefined) noteTextOf(parameters, GivenText.ofText(parametersText))
   const prepared = preparedText(toRun, request, resources, memory, slice)
   if (parameters === undefined) return prepared
   const taken = takeScalars(parameters, prepared)
@@ -134,21 +133,22 @@ async function givenContainer(
   slice: TimeSlice,
 ): Promise<TypedValue> {
   const json = parameters[name]
-  const text = latest === undefined || hasJsonAttribute(latest) ? textOf(parameters)?.at(name) : undefined
+  const mayBeJson = latest === undefined || hasJsonAttribute(latest)
+  const text = mayBeJson ? textOf(parameters)?.at(name) : undefined
   try {
     const given = await inTurns(givenValue(name, json), slice)
     if (text !== undefined) noteTextOf(given.value as object, text)
     return given
   } catch (error) {
-    if (text?.text === undefined || !(error instanceof AshlarError)) throw error
-    return { type: jsonType, value: jsonParameter(name, text.text) }
+    if (!mayBeJson || !(error instanceof AshlarError)) throw error
+    return { type: jsonType, value: jsonParameter(name, json, text?.text) }
   }
 }
 
 /** Throws QueryError. */
-function jsonParameter(name: string, text: JsonText): string {
+function jsonParameter(name: string, json: unknown, text: JsonText | undefined): string {
   try {
-    return compactJson(text)
+    return text === undefined ? jsonTextOf(json) : compactJson(text)
   } catch (error) {
     if (!(error instanceof ValueError)) throw error
     throw new AshlarError('QueryError', `Parameter ${name.slice(0, 60)}: ${error.message}.`, [

@@ -1,8 +1,8 @@
 /** The texts of bodies that hold values of type json: these keep the order and the digits that they were given with, which parsed values do not. */
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { within } from '../types/definition-fields.ts'
 import { JsonText } from '../types/json-text.ts'
 import { compactJson, JsonValue } from '../types/json-value.ts'
-import { within } from '../types/definition-fields.ts'
 import type { Attributes } from './read-object-command.ts'
 
 /** A text, or a part of one; it is looked for only once it is needed, as for most objects it is not. */

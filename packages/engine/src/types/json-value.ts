@@ -1,6 +1,5 @@
 /** The text of a value of type json: checked and without white space, and what it says whatever way it is written. */
 import { jsonBytesMax, jsonDepthMax } from '../limits.ts'
-import { formatForMessage, ValueError } from './logical-type.ts'
 import {
   behindBlanks,
   elementsOf,
@@ -13,6 +12,7 @@ import {
   type Span,
   stringAt,
 } from './json-text.ts'
+import { formatForMessage, ValueError } from './logical-type.ts'
 
 /** A value of type json on its way between a body or a statement and an attribute: its text as it is kept. */
 export class JsonValue {
@@ -24,6 +24,10 @@ export class JsonValue {
 
   toJSON(): unknown {
     return JSON.parse(this.text)
+  }
+
+  toString(): string {
+    return this.text
   }
 }
 

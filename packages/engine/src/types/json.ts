@@ -1,5 +1,5 @@
 /** json: any value that JSON has, kept as its text with the order and the digits that it was given with. */
-import { jsonTextOf, JsonValue } from './json-value.ts'
+import { JsonValue, jsonTextOf } from './json-value.ts'
 import type { Codec, LogicalType } from './logical-type.ts'
 import type { JsonSpec } from './type-spec.ts'
 

@@ -25,6 +25,7 @@ const scalars = [
   'datetime',
   'interval',
   'bytes',
+  'json',
 ] as const
 
 function wordFor(from: TypeDefinition, to: TypeDefinition): string {
@@ -96,6 +97,11 @@ const rows: readonly Row[] = [
   [text(), t('bytes'), 'a', '', 'lost'],
   [t('bytes'), text(), '_w', '/w=='],
   [t('bytes'), text({ storage: 'fixed', fixedLength: 3 }), 'AAAA', '', 'lost'],
+  [text(), t('json'), ' {"2": 1.50, "1": 2} ', { 2: 1.5, 1: 2 }],
+  [text(), t('json'), 'abc', null, 'lost'],
+  [text(), t('json'), '{"a":1,"a":1}', null, 'lost'],
+  [t('json'), text(), ['a', { b: 1 }], '["a",{"b":1}]'],
+  [t('json'), text(), 'a', '"a"'],
   [text(), t('character'), 'x', 'x'],
   [text(), t('character'), 'xy', null, 'lost'],
   [text(), text({ encoding: 'byte' }), 'é', 'é'],

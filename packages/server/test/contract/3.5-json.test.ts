@@ -98,7 +98,10 @@ rule('3.5.1', 'within lists and embedded objects, and in arrays of objects', asy
   const oids = reply.json.map((one: { __identifier__: string }) => one.__identifier__)
   expect(await textOf(oids[2], 'all')).toBe(shown)
   expect((await textOf(oids[3])).startsWith(`${odd},`)).toBe(true)
-  const many = Array.from({ length: 200 }, (_, i) => `{"class":"Doc","attributes":{"name":"m${i}","j":{"2":${i}.50,"1":${i}}}}`)
+  const many = Array.from(
+    { length: 200 },
+    (_, i) => `{"class":"Doc","attributes":{"name":"m${i}","j":{"2":${i}.50,"1":${i}}}}`,
+  )
   const all = await post('/v1/object', `[${many.join(',\n')}]`)
   expect(all.status, all.text).toBe(201)
   expect((await textOf(all.json[199].__identifier__)).startsWith('{"2":199.50,"1":199},')).toBe(true)
@@ -117,7 +120,10 @@ rule('3.5.1', 'in lines', async () => {
   const ndjson = { 'content-type': 'application/x-ndjson' }
   const reply = await post('/v1/object', lines.join('\n'), ndjson, '&onError=skip')
   expect(reply.status, reply.text).toBe(200)
-  const [first, second, third] = reply.text.trim().split('\n').map((line) => JSON.parse(line))
+  const [first, second, third] = reply.text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
   expect((await textOf(first.__identifier__)).startsWith(`${odd},`)).toBe(true)
   expect((await textOf(second.__identifier__)).startsWith('1.50,')).toBe(true)
   expect(third.error).toMatchObject({ type: 'ValueNotAllowed', status: 422 })
@@ -125,7 +131,10 @@ rule('3.5.1', 'in lines', async () => {
   await post('/v1/object', `${change}\n${lines[0]}`, ndjson, '&atomic=true')
   expect((await textOf(first.__identifier__)).startsWith('[1.0],')).toBe(true)
   const count = 600
-  const atomic = Array.from({ length: count }, (_, i) => `{"class":"Doc","attributes":{"name":"a${i}","j":{"2":1.${i}0}}}`)
+  const atomic = Array.from(
+    { length: count },
+    (_, i) => `{"class":"Doc","attributes":{"name":"a${i}","j":{"2":1.${i}0}}}`,
+  )
   const loaded = await post('/v1/object', atomic.join('\n'), ndjson, '&atomic=true')
   const last = JSON.parse(loaded.text.trim().split('\n')[count - 1] as string)
   expect((await textOf(last.__identifier__)).startsWith(`{"2":1.${count - 1}0},`)).toBe(true)
@@ -145,7 +154,10 @@ rule('3.5.3', 'references to objects of the same request are replaced', async ()
   expect((await textOf(byQuery)).startsWith(`{"2":1.0,"1":"${x}"},`)).toBe(true)
   const lines = `{"class":"Doc","attributes":{"name":"n1"},"id":"n"}\n{"class":"Doc","attributes":{"j":{"2":1.50,"1":"\${n}"}}}`
   const bulk = await post('/v1/object', lines, { 'content-type': 'application/x-ndjson' })
-  const [n, m] = bulk.text.trim().split('\n').map((line) => JSON.parse(line).__identifier__)
+  const [n, m] = bulk.text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).__identifier__)
   expect((await textOf(m)).startsWith(`{"2":1.50,"1":"${n}"},`)).toBe(true)
 })
 

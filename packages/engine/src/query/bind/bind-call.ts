@@ -198,7 +198,8 @@ function bindJson(expression: CallExpression, scope: Scope, binder: Binder): Bou
   }
   // Told when the text is bound, where it is a literal.
   if (operand.kind === 'variable' && isLifted(operand.name)) throw valueMatters
-  if (operand.kind === 'constant') return { kind: 'constant', value: convert(operand.value), type: jsonType, start, end }
+  if (operand.kind === 'constant')
+    return { kind: 'constant', value: convert(operand.value), type: jsonType, start, end }
   return { kind: 'convert', operand, convert, type: jsonType, start, end }
 }
 

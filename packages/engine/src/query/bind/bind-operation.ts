@@ -1,7 +1,7 @@
 /** Operators: their operand and result types (docs/query-language.md, Operators). */
 import { AshlarError } from '../../errors.ts'
-import { canonicalJson } from '../../types/json-value.ts'
 import { isRootClass } from '../../schema/root-class.ts'
+import { canonicalJson } from '../../types/json-value.ts'
 import type { Expression, OperationExpression, Span } from '../language/ast.ts'
 import { type OperatorName, operatorText } from '../language/operators.ts'
 import { queryError, truncateForMessage } from '../language/query-error.ts'
@@ -142,7 +142,12 @@ function pattern(
 function bindInList(value: Bound, given: readonly Bound[], span: OperationExpression, binder: Binder): Bound {
   const [only] = given as readonly [Bound]
   if (value.type.kind === 'json' && !(given.length === 1 && isMany(only.type))) {
-    return bindInList(canonical(value), given.map((one) => canonicalOf(one, binder)), span, binder)
+    return bindInList(
+      canonical(value),
+      given.map((one) => canonicalOf(one, binder)),
+      span,
+      binder,
+    )
   }
   if (given.length === 1 && isMany(only.type)) return equalQuantifier('any', only, value, undefined, span, binder)
   const list = listOf(given, { start: only.start, end: (given.at(-1) as Bound).end }, binder)

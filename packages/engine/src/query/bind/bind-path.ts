@@ -1,6 +1,7 @@
 /** Names, members, subscripts and slices (docs/query-language.md, Values). */
 
 import { AshlarError } from '../../errors.ts'
+import { jsonElement, jsonMember } from '../../types/json-value.ts'
 import type {
   Expression,
   MemberExpression,
@@ -12,7 +13,6 @@ import type {
   SubscriptExpression,
 } from '../language/ast.ts'
 import { shownPart, truncateForMessage } from '../language/query-error.ts'
-import { jsonElement, jsonMember } from '../../types/json-value.ts'
 import { edgeFields } from '../values/edge.ts'
 import {
   aTypeName,
@@ -329,7 +329,8 @@ export function bindSubscript(expression: SubscriptExpression, scope: Scope, bin
   const { start, end } = expression
   if (type.kind === 'json') {
     const step = binder.bind(expression.subscript, scope)
-    if (isText(step.type) || step.type.kind === 'integer' || step.type.kind === 'null') return jsonPart(object, step, { start, end })
+    if (isText(step.type) || step.type.kind === 'integer' || step.type.kind === 'null')
+      return jsonPart(object, step, { start, end })
     throw binder.error(expression.subscript, `json takes a name or an index, not ${aTypeName(step.type)}`)
   }
   if (!isMany(type)) throw binder.error(expression.object, `${aTypeName(type)} has no elements`)

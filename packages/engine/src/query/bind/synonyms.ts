@@ -20,6 +20,7 @@ const typesOfSql: Readonly<Record<string, string>> = {
   BYTEA: 'Bytes',
   BINARY: 'Bytes',
   VARBINARY: 'Bytes',
+  JSONB: 'Json',
 }
 
 const functionsOfSql: Readonly<Record<string, string>> = {

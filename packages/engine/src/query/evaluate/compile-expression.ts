@@ -388,7 +388,8 @@ type Calculated = Extract<Bound, { kind: 'arithmetic' | 'unary' | 'call' }>
 function compileCalculation(bound: Calculated, operands: readonly Evaluate[]): Evaluate {
   const [first, second] = operands
   const work = bound.calculate as (...values: unknown[]) => unknown
-  const isOfTexts = 'operands' in bound ? bound.operands.some(({ type }) => isText(type) || type.kind === 'json') : isText(bound.type)
+  const isOfTexts =
+    'operands' in bound ? bound.operands.some(({ type }) => isText(type) || type.kind === 'json') : isText(bound.type)
   if (isOfTexts) return compileTextCalculation(bound, operands, work)
   const overflow = (evaluation: EvaluationContext): Error =>
     queryError(evaluation.text, bound, `the result is beyond what ${aTypeName(bound.type)} holds`)

@@ -1,12 +1,11 @@
 /** Values of other types as values of type json. */
 import { JsonWriter } from '../../bytes/json-writer.ts'
-import type { Catalog } from '../../schema/catalog.ts'
-import { jsonTextOf, parseJsonText } from '../../types/json-value.ts'
 import { textOf } from '../../requests/given-text.ts'
-import { compactJson } from '../../types/json-value.ts'
+import type { Catalog } from '../../schema/catalog.ts'
+import { compactJson, jsonTextOf, parseJsonText } from '../../types/json-value.ts'
 import type { Convert } from './scalars/scalar-kind.ts'
-import { isReference, isScalar, isText, type ValueType } from './value-type.ts'
 import { writeValue } from './value-json.ts'
+import { isReference, isScalar, isText, type ValueType } from './value-type.ts'
 
 /** Of a single value: a text is a string of JSON. Undefined for other types. */
 export function jsonOfSingle(from: ValueType, catalog: Catalog): Convert | undefined {

@@ -176,7 +176,12 @@ class BatchRun {
     const text = this.text?.at(number - 1).at('body')
     if (ids.size === 0) return text === undefined ? body : noteText(body, text)
     const substituted = substituteInBody(body, ids)
-    return text === undefined ? substituted : noteText(substituted, text.replacing((one) => substituteText(one, ids)))
+    return text === undefined
+      ? substituted
+      : noteText(
+          substituted,
+          text.replacing((one) => substituteText(one, ids)),
+        )
   }
 
   /** Checks the objects in a body as in a single request. `bodyValuesMax` limits all operations together. */

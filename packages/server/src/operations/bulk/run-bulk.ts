@@ -1,5 +1,13 @@
 /** The HTTP side of a bulk load: reads lines and sends replies, each at the pace of the slower side (contract 2.2.9). */
-import { type Awaitable, type Database, GivenText, inParts, type LineLoad, noteText, openTimeSlice } from '@ashlar/engine'
+import {
+  type Awaitable,
+  type Database,
+  GivenText,
+  inParts,
+  type LineLoad,
+  noteText,
+  openTimeSlice,
+} from '@ashlar/engine'
 import type { FdRequest } from '../../dispatch/operation.ts'
 import { LineFailure } from '../../errors/request-errors.ts'
 import { ServerError } from '../../errors/server-errors.ts'
@@ -45,13 +53,7 @@ class Bulk {
   private readonly jsonLimits: JsonLimits
   private readonly mayHoldJson: boolean
 
-  constructor(
-    lines: BodyLines,
-    load: LineLoad,
-    request: FdRequest,
-    parameters: BulkParameters,
-    mayHoldJson: boolean,
-  ) {
+  constructor(lines: BodyLines, load: LineLoad, request: FdRequest, parameters: BulkParameters, mayHoldJson: boolean) {
     this.mayHoldJson = mayHoldJson
     this.lines = lines
     this.load = load

@@ -1,9 +1,10 @@
 /** Values of type json in queries: compared by what they say, without an order; CAST makes values of other kinds of them. */
+
+import { unreachable } from '../../../errors.ts'
 import { codecFor } from '../../../types/index.ts'
 import { isArrayAt, isObjectAt, isStringAt, stringAt } from '../../../types/json-text.ts'
 import { canonicalJson, jsonTextOf, parseJsonText } from '../../../types/json-value.ts'
 import { ValueError } from '../../../types/logical-type.ts'
-import { unreachable } from '../../../errors.ts'
 import { noTextFormats } from '../text-format.ts'
 import { boolean } from './boolean.ts'
 import { bytes } from './bytes.ts'
