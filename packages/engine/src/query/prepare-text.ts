@@ -136,9 +136,7 @@ async function givenContainer(
   const mayBeJson = latest === undefined || hasJsonAttribute(latest)
   const text = mayBeJson ? textOf(parameters)?.at(name) : undefined
   try {
-    const given = await inTurns(givenValue(name, json), slice)
-    if (text !== undefined) noteTextOf(given.value as object, text)
-    return given
+    return await inTurns(givenValue(name, json, text), slice)
   } catch (error) {
     if (!mayBeJson || !(error instanceof AshlarError)) throw error
     return { type: jsonType, value: jsonParameter(name, json, text?.text) }

@@ -3,7 +3,8 @@ import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { within } from '../types/definition-fields.ts'
 import { JsonText } from '../types/json-text.ts'
 import { compactJson, JsonValue } from '../types/json-value.ts'
-import type { Attributes } from './read-object-command.ts'
+
+type Attributes = Readonly<Record<string, unknown>>
 
 /** A text, or a part of one; it is looked for only once it is needed, as for most objects it is not. */
 export class GivenText {

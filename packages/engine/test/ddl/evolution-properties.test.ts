@@ -32,7 +32,6 @@ const scalars = [
   'datetime',
   'interval',
   'bytes',
-  'json',
 ] as const
 type Owner = 'Base' | 'Sub' | 'Part'
 const owners: readonly Owner[] = ['Base', 'Sub', 'Part']

@@ -147,8 +147,8 @@ rule('3.5.3', 'references to objects of the same request are replaced', async ()
     {"method":"post","uri":"/v1/query","body":{"query":"CREATE Doc {j: $p}","parameters":{"p":{"2":1.0,"1":"\${x}"}}}}]`
   const reply = await post('/v1/transaction', steps)
   expect(reply.status, reply.text).toBe(200)
-  const [x, y] = reply.json.map(({ result }: Record<string, any>) => result.__identifier__)
-  expect((await textOf(x)).startsWith('"${x}",')).toBe(true)
+  const [x, y] = reply.json.map(({ result }: { result: { __identifier__: string } }) => result.__identifier__)
+  expect((await textOf(x)).startsWith('"$'.concat('{x}",'))).toBe(true)
   expect((await textOf(y)).startsWith(`{"2":1.50,"1":["${x}","\${x}","\${y}","a\${x}"],"\${x}":1},`)).toBe(true)
   const byQuery = reply.json[2].result[0].__identifier__
   expect((await textOf(byQuery)).startsWith(`{"2":1.0,"1":"${x}"},`)).toBe(true)
@@ -175,4 +175,89 @@ rule('3.5.4', 'changed as a whole, no key', async () => {
   const wrong = await put('{"attributes":{"part":{"data":{"a":{"b":1,"b":1}}}}}')
   expect(expectProblem(wrong, 422, 'ValueNotAllowed')).toContain("'Doc'".slice(1, -1))
   expect(wrong.json.errors[0].pointer).toBe('/attributes/part/data')
+})
+
+const ask = async (query: string, parameters: object = {}): Promise<Reply> => {
+  const raw = `{"query":${JSON.stringify(query)},"parameters":${typeof parameters === 'string' ? parameters : JSON.stringify(parameters)}}`
+  const reply = await post('/v1/query', raw)
+  expect(reply.status, reply.text).toBe(200)
+  return reply
+}
+
+rule('3.5.5', 'JSON, single values and parameters where json is expected', async () => {
+  const made = await post('/v1/query', `{"query":"CREATE Doc {name: 'p', j: $p}","parameters":{"p":${spaced}}}`)
+  expect(made.status, made.text).toBe(200)
+  expect((await textOf(made.json[0].__identifier__)).startsWith(`${odd},`)).toBe(true)
+  const rows = `FOR EACH $row IN $rows => (CREATE Doc {name: 'each', j: $row.data})`
+  const all = await post(
+    '/v1/query',
+    `{"query":"${rows}","parameters":{"rows":[{"data":{"2":1.50,"1":2}},{"data":{"2":3,"1":4.0}}]}}`,
+  )
+  expect(all.status, all.text).toBe(200)
+  expect((await ask("FROM Doc WHERE name = 'each' ORDER BY $$ID RETURN j")).text).toBe(
+    '[{"j":{"2":1.50,"1":2}},{"j":{"2":3,"1":4.0}}]',
+  )
+  await ask(`CREATE Doc {name: 't', j: JSON('{"2": 1.50, "1": [1, "x"]}')}; CREATE Doc {name: 't', j: 'text'}`)
+  expect((await ask("FROM Doc WHERE name = 't' ORDER BY $$ID RETURN j")).text).toBe(
+    '[{"j":{"2":1.50,"1":[1,"x"]}},{"j":"text"}]',
+  )
+})
+
+rule(['3.5.6', '3.5.7', '3.5.8'], 'paths, comparison and CAST', async () => {
+  await ask(`CREATE Doc {name: 'path', j: JSON('{"a": {"b c": [1, {"d": 2.50}, "x"]}}')}`)
+  const from = "FROM Doc WHERE name = 'path'"
+  expect(
+    (await ask(`${from} RETURN j.a['b c'][1] AS one, j.a['b c'][-1] AS last, j.a.b AS none, j[0] AS no`)).text,
+  ).toBe('[{"one":{"d":2.50},"last":"x","none":null,"no":null}]')
+  const test = `j.a['b c'][0] = 1.0 AND j.a['b c'][1].d IN (3, 2.5) AND j.a['b c'] = JSON('[1.0,{"d":25e-1},"x"]')`
+  expect((await ask(`${from} AND ${test} AND CAST(j.a['b c'][0] AS Integer) < 2 RETURN name`)).json).toHaveLength(1)
+  expect((await ask(`${from} RETURN CAST(j.a['b c'][2] AS String) AS s, CAST(j.a AS Integer) AS i`)).json).toEqual([
+    { s: 'x', i: null },
+  ])
+})
+
+rule('3.5.4', 'without an order', async () => {
+  for (const clause of [
+    'ORDER BY j RETURN name',
+    'GROUP BY j RETURN COUNT()',
+    'RETURN DISTINCT j',
+    'RETURN MAX(j)',
+    'WHERE j < 1 RETURN j',
+  ]) {
+    const reply = await types.server.post(types.fd.at('/v1/query'), { query: `FROM Doc ${clause}` })
+    expect(expectProblem(reply, 422, 'QueryError'), clause).toContain('json')
+  }
+})
+
+rule('3.5.9', 'from string and to string by the text form', async () => {
+  const name = await types.classWith({ logicalType: 'string' })
+  const given = [odd, ' [1.0] ', '"abc"', '5']
+  const oids: string[] = []
+  for (const a of given) oids.push(await types.fd.create(name, { a }))
+  const change = (logicalType: string, more = ''): Promise<Reply> =>
+    types.server.send('PUT', `${types.fd.at(`/v1/schema/${name}`)}${more}`, {
+      raw: JSON.stringify({ attributesToChange: [{ attributeName: 'a', logicalType }] }),
+    })
+  const wrong = await types.fd.create(name, { a: 'no json' })
+  expectProblem(await change('json'), 409, 'ValuesWouldBeLost')
+  await types.fd.remove(wrong)
+  expect((await change('json')).status).toBe(201)
+  const shown = async (): Promise<string[]> =>
+    Promise.all(oids.map(async (oid) => (await textOf(oid, 'a')).slice(0, -1)))
+  expect(await shown()).toEqual([odd, '[1.0]', '"abc"', '5'])
+  expect((await change('string')).status).toBe(201)
+  expect(await shown()).toEqual([odd, '[1.0]', '"abc"', '5'].map((text) => JSON.stringify(text)))
+})
+
+rule('3.2.19', 'bytes in DO', async () => {
+  await types.fd.define(classOf('Blob', { data: 'bytes', n: 'integer' }))
+  await ask("CREATE Blob {n: 1, data: BYTES('-_8')}; CREATE Blob {n: 2, data: 'AP8'}; CREATE Blob {n: 3, data: $p}", {
+    p: '/w==',
+  })
+  expect((await ask('FROM Blob ORDER BY data RETURN n, data, LENGTH(data) AS l')).json).toEqual([
+    { n: 2, data: 'AP8=', l: 2 },
+    { n: 1, data: '+/8=', l: 2 },
+    { n: 3, data: '/w==', l: 1 },
+  ])
+  expect((await ask("FROM Blob WHERE data > BYTES('AP8=') ORDER BY n RETURN n")).json).toEqual([{ n: 1 }, { n: 3 }])
 })

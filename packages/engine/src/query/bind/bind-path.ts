@@ -269,7 +269,7 @@ function member(object: Bound, name: string, span: Span, scope: Scope, binder: B
     return { kind: 'field', object, index: attribute.index, name, type: attribute.type, start, end }
   }
   if (type.kind === 'null') return { kind: 'constant', value: null, type, start, end }
-  if (type.kind === 'json') return jsonPart(object, constantOf(name, nameSpan), span)
+  if (type.kind === 'json') return jsonPart(object, nameAsValue(name, nameSpan), span)
   const found = fieldOf(object, name, span)
   if (found !== undefined) return found
   throw binder.error(
@@ -278,7 +278,7 @@ function member(object: Bound, name: string, span: Span, scope: Scope, binder: B
   )
 }
 
-function constantOf(value: string, { start, end }: Span): Bound {
+function nameAsValue(value: string, { start, end }: Span): Bound {
   return { kind: 'constant', value, type: stringType, start, end }
 }
 

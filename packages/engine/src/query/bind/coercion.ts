@@ -61,10 +61,11 @@ function conversion(from: ValueType, type: ValueType, subject: Subject): Convert
   )
 }
 
-/** Of single values, and of parameters of any type. */
+/** Of single values, of parameters of any type, and of records, which parameters have within. */
 function jsonConversion(from: ValueType, subject: Subject): Convert | undefined {
   const { bound, binder } = subject
-  const ofParameter = bound.kind === 'variable' ? jsonOfParameter(from, binder.catalog) : undefined
+  const isWhole = bound.kind === 'variable' || from.kind === 'record'
+  const ofParameter = isWhole ? jsonOfParameter(from, binder.catalog) : undefined
   const convert = ofParameter ?? jsonOfSingle(from, binder.catalog)
   return convert && ((value) => toClientError(subject, () => convert(value)))
 }

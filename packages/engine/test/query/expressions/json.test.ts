@@ -116,7 +116,7 @@ queryTest('of attributes', [schema, docs], async (db) => {
       'ORDER BY j RETURN n': [10, /json/],
       'GROUP BY j RETURN COUNT()': [10, /json/],
       'RETURN DISTINCT j': [17, /json/],
-      'RETURN MAX(j)': [12, /json/],
+      'RETURN MAX(j)': [8, /json/],
       'RETURN COUNT(DISTINCT j)': [23, /json/],
     },
     'FROM Doc',
