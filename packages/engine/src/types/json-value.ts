@@ -1,18 +1,19 @@
 /** The text of a value of type json: checked and without white space, and what it says whatever way it is written. */
 import { jsonBytesMax, jsonDepthMax } from '../limits.ts'
-import {
-  behindBlanks,
-  elementsOf,
-  endOfString,
-  isArrayAt,
-  isObjectAt,
-  isStringAt,
-  JsonText,
-  membersOf,
-  type Span,
-  stringAt,
-} from './json-text.ts'
+import { behindBlanks, elementsOf, endOfString, isArrayAt, JsonText, type Span, stringAt } from './json-text.ts'
 import { formatForMessage, ValueError } from './logical-type.ts'
+
+const quote = 0x22
+const plus = 0x2b
+const comma = 0x2c
+const zero = 0x30
+const nine = 0x39
+const colon = 0x3a
+const openBracket = 0x5b
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
+const space = 0x20
 
 /** A value of type json on its way between a body or a statement and an attribute: its text as it is kept. */
 export class JsonValue {
@@ -82,19 +83,27 @@ class Compactor {
   /** The names of the objects around, none of arrays. */
   private readonly around: (Set<string> | undefined)[] = []
   private isName = false
+  /** The position of the next backslash. */
+  private escape: number
 
   constructor(text: string, replace: ((text: string) => string) | undefined) {
     this.text = text
     this.replace = replace
+    this.escape = this.escapeFrom(0)
   }
 
   run(): string {
     const { text } = this
     let at = 0
     while (at < text.length) {
-      if (text.charCodeAt(at) <= 0x20) at = this.leaveOut(at, behindBlanks(text, at), '')
-      else if (isStringAt(text, at)) at = this.takeString({ start: at, end: endOfString(text, at) })
-      else this.takeSign(text.charAt(at++))
+      const code = text.charCodeAt(at)
+      if (code === quote) at = this.takeString({ start: at, end: endOfString(text, at) })
+      else if (code <= space) at = this.leaveOut(at, behindBlanks(text, at), '')
+      else {
+        // Digits and letters of words, which are most of the others, lie between.
+        if (code >= openBracket || code === comma || code === colon) this.takeSign(code)
+        at++
+      }
     }
     if (this.parts.length === 0) return text
     this.leaveOut(at, at, '')
@@ -103,41 +112,32 @@ class Compactor {
 
   /** Returns `end`. */
   private leaveOut(start: number, end: number, instead: string): number {
-    this.parts.push(this.text.slice(this.from, start), instead)
+    this.parts.push(this.text.slice(this.from, start))
+    if (instead !== '') this.parts.push(instead)
     this.from = end
     return end
   }
 
-  private takeSign(sign: string): void {
+  private takeSign(code: number): void {
     const { around } = this
-    switch (sign) {
-      case '{':
-      case '[':
-        if (around.length >= jsonDepthMax) {
-          throw new ValueError('ValueNotAllowed', `the value is nested deeper than ${jsonDepthMax} levels`)
-        }
-        around.push(sign === '{' ? new Set() : undefined)
-        this.isName = sign === '{'
-        break
-      case '}':
-      case ']':
-        around.pop()
-        break
-      case ',':
-        this.isName = around.at(-1) !== undefined
-        break
-      case ':':
-        this.isName = false
-        break
-      default:
-    }
+    if (code === openBrace || code === openBracket) {
+      if (around.length >= jsonDepthMax) {
+        throw new ValueError('ValueNotAllowed', `the value is nested deeper than ${jsonDepthMax} levels`)
+      }
+      this.isName = code === openBrace
+      around.push(this.isName ? new Set() : undefined)
+    } else if (code === closeBrace || code === closeBracket) around.pop()
+    else if (code === comma) this.isName = around[around.length - 1] !== undefined
+    else if (code === colon) this.isName = false
   }
 
   /** Returns the position behind it. */
   private takeString(span: Span): number {
     const { text, replace } = this
-    const hasEscapes = text.indexOf('\\', span.start) < span.end && text.slice(span.start, span.end).includes('\\u')
-    if (hasEscapes && !stringAt(text, span).isWellFormed()) throw halfOfPair()
+    if (this.escape < span.end) {
+      if (!stringAt(text, span).isWellFormed()) throw halfOfPair()
+      this.escape = this.escapeFrom(span.end)
+    }
     if (this.isName) this.noteName(stringAt(text, span))
     else if (replace !== undefined) {
       const value = stringAt(text, span)
@@ -145,6 +145,11 @@ class Compactor {
       if (other !== value) return this.leaveOut(span.start, span.end, JSON.stringify(other))
     }
     return span.end
+  }
+
+  private escapeFrom(at: number): number {
+    const found = this.text.indexOf('\\', at)
+    return found < 0 ? Number.POSITIVE_INFINITY : found
   }
 
   private noteName(name: string): void {
@@ -175,42 +180,97 @@ function found(value: JsonText | undefined): string | null {
 
 /** The same for equal values and for no others: numbers by what they are, objects whatever the order of their members. */
 export function canonicalJson(text: string): string {
-  return canonical(text, { start: 0, end: text.length })
+  return new Canonical(text).value()
 }
 
-/** Recurses as deep as JSON may be nested. */
-function canonical(text: string, { start, end }: Span): string {
-  if (isObjectAt(text, start)) {
-    const members = [...membersOf(text, start)].map(({ name, value }) => {
-      return [stringAt(text, name), canonical(text, value)] as const
-    })
-    members.sort(([one], [other]) => (one < other ? -1 : 1))
-    return `{${members.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`
+/** Reads a value once, from its beginning to its end; recurses as deep as JSON may be nested. */
+class Canonical {
+  private readonly text: string
+  private at = 0
+
+  constructor(text: string) {
+    this.text = text
   }
-  if (isArrayAt(text, start)) return `[${Array.from(elementsOf(text, start), (one) => canonical(text, one)).join(',')}]`
-  if (isStringAt(text, start)) return JSON.stringify(stringAt(text, { start, end }))
-  const word = text.slice(start, end)
-  return /^[-\d]/.test(word) ? canonicalNumber(word) : word
+
+  value(): string {
+    const code = this.text.charCodeAt(this.at)
+    if (code === openBrace) return this.object()
+    if (code === openBracket) return this.array()
+    if (code === quote) return JSON.stringify(this.string())
+    const word = this.word()
+    return code <= nine ? canonicalNumber(word) : word
+  }
+
+  private object(): string {
+    const members: (readonly [name: string, value: string])[] = []
+    this.at++
+    while (this.text.charCodeAt(this.at) !== closeBrace) {
+      if (members.length > 0) this.at++
+      const name = this.string()
+      // The colon.
+      this.at++
+      members.push([name, this.value()])
+    }
+    this.at++
+    members.sort(([one], [other]) => (one < other ? -1 : 1))
+    return `{${members.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join()}}`
+  }
+
+  private array(): string {
+    const elements: string[] = []
+    this.at++
+    while (this.text.charCodeAt(this.at) !== closeBracket) {
+      if (elements.length > 0) this.at++
+      elements.push(this.value())
+    }
+    this.at++
+    return `[${elements.join()}]`
+  }
+
+  private string(): string {
+    const start = this.at
+    this.at = endOfString(this.text, start)
+    return stringAt(this.text, { start, end: this.at })
+  }
+
+  private word(): string {
+    const { text } = this
+    const start = this.at
+    let end = start
+    for (let code = text.charCodeAt(end); code > comma || code === plus; code = text.charCodeAt(end)) {
+      if (code === closeBracket || code === closeBrace) break
+      end++
+    }
+    this.at = end
+    return text.slice(start, end)
+  }
 }
 
-/** As `-12e5`: without zeros at the beginning and the end of its digits. */
+/** Of so many digits a double tells all numbers apart. */
+const doubleDigits = 15
+const doubleExponentMax = 280
+/** Of a number whose exponent has more characters nothing but the number itself is taken for equal. */
+const exponentCharactersMax = 15
+
+/** As the double that it is, or with its digits and its exponent. */
 function canonicalNumber(word: string): string {
+  const isShort = word.length <= doubleDigits
+  if (isShort && !/[eE]/.test(word)) return String(Number(word))
   const [mantissa = '', exponent = '0'] = word.toLowerCase().split('e')
   const isNegative = mantissa.startsWith('-')
   const [whole = '', fraction = ''] = mantissa.slice(isNegative ? 1 : 0).split('.')
   const digits = withoutZeros(`${whole}${fraction}`)
   if (digits.all === '') return '0'
-  // Of a number whose exponent has more digits nothing but the number itself is taken for equal.
   if (exponent.length > exponentCharactersMax) return word
-  return `${isNegative ? '-' : ''}${digits.all}e${Number(exponent) - fraction.length + digits.zerosBehind}`
+  const power = Number(exponent) - fraction.length + digits.zerosBehind
+  if (digits.all.length <= doubleDigits && Math.abs(power) <= doubleExponentMax) return String(Number(word))
+  return `${isNegative ? '-' : ''}${digits.all}e${power}`
 }
-
-const exponentCharactersMax = 15
 
 function withoutZeros(digits: string): { readonly all: string; readonly zerosBehind: number } {
   let end = digits.length
-  while (digits.charCodeAt(end - 1) === 0x30) end--
+  while (digits.charCodeAt(end - 1) === zero) end--
   let start = 0
-  while (start < end && digits.charCodeAt(start) === 0x30) start++
+  while (start < end && digits.charCodeAt(start) === zero) start++
   return { all: digits.slice(start, end), zerosBehind: digits.length - end }
 }

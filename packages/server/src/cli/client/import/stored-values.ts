@@ -41,6 +41,7 @@ export const scalarTypes: readonly string[] = [
   'datetime',
   'interval',
   'bytes',
+  'json',
 ]
 
 /** `path`: of the attribute, for reports. */
