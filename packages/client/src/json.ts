@@ -5,19 +5,39 @@ import { newIdempotencyKey } from './idempotency-key.ts'
 const marker = newIdempotencyKey()
 const markedDigits = new RegExp(`"${marker}(-?\\d+)"`, 'g')
 
+/** A value that is sent as this JSON: with its order and the digits of its numbers, which the value of an attribute of type json keeps. */
+export class JsonText {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  toJSON(): unknown {
+    return JSON.parse(this.text)
+  }
+}
+
+/** Stands for the text of that number. */
+const markedText = new RegExp(`"${marker}#(\\d+)"`, 'g')
+
 /** A bigint becomes a number with all of its digits. Throws RangeError for an invalid Date, of which JSON.stringify makes null. */
 export function toJson(body: unknown, replace?: (holder: unknown, name: string, value: string) => string): string {
   let hasBigints = false
+  const texts: string[] = []
   const text = JSON.stringify(body, function (this: Readonly<Record<string, unknown>>, name: string, value: unknown) {
+    const held = this[name]
+    if (held instanceof JsonText) return `${marker}#${texts.push(held.text) - 1}`
     if (typeof value === 'string') return replace === undefined ? value : replace(this, name, value)
     if (typeof value === 'bigint') {
       hasBigints = true
       return `${marker}${value}`
     }
-    if (value === null && this[name] instanceof Date) throw new RangeError(`The value of '${name}' is an invalid Date.`)
+    if (value === null && held instanceof Date) throw new RangeError(`The value of '${name}' is an invalid Date.`)
     return value
   })
-  return hasBigints ? text.replace(markedDigits, '$1') : text
+  const withTexts = texts.length === 0 ? text : text.replace(markedText, (_, number) => texts[number] as string)
+  return hasBigints ? withTexts.replace(markedDigits, '$1') : withTexts
 }
 
 /** Most replies have no such number, and are parsed by JSON.parse alone. */

@@ -34,9 +34,9 @@ export interface AccessGrant {
 export interface AttributeDefinition {
   readonly attributeName: string
   /**
-   * boolean, character, integer, real, decimal, string, guid, date, time, datetime, interval, reference, object, list,
-   * set or map, in any case. Also accepted: instant for a datetime with the storage datetimeoffset, and float for a
-   * real.
+   * boolean, character, integer, real, decimal, string, guid, date, time, datetime, interval, bytes, json, reference,
+   * object, list, set or map, in any case. Also accepted: instant for a datetime with the storage datetimeoffset, and
+   * float for a real.
    */
   readonly logicalType: string
   readonly encoding?: string
@@ -656,9 +656,9 @@ export interface TransactionResult {
 /** A type without an attribute name. */
 export interface TypeDefinition {
   /**
-   * boolean, character, integer, real, decimal, string, guid, date, time, datetime, interval, reference, object, list,
-   * set or map, in any case. Also accepted: instant for a datetime with the storage datetimeoffset, and float for a
-   * real.
+   * boolean, character, integer, real, decimal, string, guid, date, time, datetime, interval, bytes, json, reference,
+   * object, list, set or map, in any case. Also accepted: instant for a datetime with the storage datetimeoffset, and
+   * float for a real.
    */
   readonly logicalType: string
   readonly encoding?: string

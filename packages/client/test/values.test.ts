@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { openServer } from '../../server/test/unit/open-server.ts'
 import { AshlarClient } from '../src/client.ts'
 import type { ClientOptions, LiveEvent } from '../src/index.ts'
-import { parseExactly, toJson } from '../src/json.ts'
+import { JsonText, parseExactly, toJson } from '../src/json.ts'
 
 async function connect(options: Partial<ClientOptions>): Promise<AshlarClient> {
   const { app } = await openServer()
@@ -131,5 +131,13 @@ describe('instants', () => {
     const client = new AshlarClient({ baseUrl: 'http://x', dates: true, fetch })
     const instant = new Date('0001-01-01T00:00:00.500Z').getTime() + (23 * 60 + 59) * 60_000
     expect(await client.query('SHOW 1')).toEqual([...texts, [new Date(instant)], null])
+  })
+})
+
+describe('JsonText', () => {
+  it('is sent as it is, beside bigints and strings', () => {
+    const body = { a: new JsonText('{"2": 1.50, "1": "$1"}'), b: [new JsonText('1.0'), big, 'x'] }
+    expect(toJson(body)).toBe(`{"a":{"2": 1.50, "1": "$1"},"b":[1.0,${big},"x"]}`)
+    expect(JSON.stringify(body.a)).toBe('{"1":"$1","2":1.5}')
   })
 })

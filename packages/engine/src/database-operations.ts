@@ -22,6 +22,7 @@ import { readObject } from './objects/read.ts'
 import { updateObject } from './objects/update.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { Once, Receipt } from './receipts/receipt.ts'
+import { noteElementText } from './requests/given-text.ts'
 import { readAlterClass } from './requests/read-alter-class.ts'
 import { readDefineClassesInPieces } from './requests/read-class-descriptions.ts'
 import { asCreateIndex } from './requests/read-create-index.ts'
@@ -37,6 +38,7 @@ import type {
   DeleteClass,
   DeleteIndex,
 } from './schema/commands.ts'
+import { hasJsonAttribute } from './schema/json-attributes.ts'
 import {
   type ClassRepresentation,
   listNamespaces,
@@ -215,6 +217,12 @@ export class DatabaseOperations {
     await this.scope.readAt((_snapshot, catalog) => void askableIndex(catalog, name))
   }
 
+  /** False where no class has an attribute of type json: the texts of lines are not needed then. */
+  get mayHoldJson(): boolean {
+    const { latest } = this.scope.database.catalogs
+    return latest === undefined || hasJsonAttribute(latest)
+  }
+
   /** A load of many lines, in batches of which each is a commit. What its `flush` does ends with the client's signal. */
   beginLoad(settings: BulkSettings, client: TransactionClient = {}): LineLoad {
     const { upsertOn, onError, isAtomic = false } = settings
@@ -369,8 +377,10 @@ async function createEach(
     // Of values that take long others have turns in between in any case.
     const pause = position % 4 === 0 ? between() : undefined
     if (pause !== undefined) await pause
+    const creation = creations[position] as ObjectCreation
+    if (creation.attributes !== undefined) noteElementText(creations, position, creation.attributes)
     try {
-      oids.push(await createFrom(unit, creations[position] as ObjectCreation, position))
+      oids.push(await createFrom(unit, creation, position))
     } catch (error) {
       throw error instanceof AshlarError ? error.within(position) : error
     }

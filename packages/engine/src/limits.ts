@@ -284,5 +284,8 @@ export const accessSampleBytesMax = 2 ** 20
 export const accessCachedDecisionsMax = 50_000
 /** Fields of the objects of one parameter of a query, of the elements of a list once; and parameters of a query. */
 export const parameterFieldsMax = 10_000
+/** Of a value of type json: bytes of its text without white space, and how deep it is nested. */
+export const jsonBytesMax = 2 ** 20
+export const jsonDepthMax = 64
 /** Of a record that is large: it is read and written out alone, or beside few others. */
 export const largeRecordBytes = 524_288

@@ -442,6 +442,8 @@ function isPlainClass(format: ClassFormat): boolean {
 function isPlainAttribute(attribute: AttributeFormat): boolean {
   const { spec } = attribute.attribute
   if (attribute.linkStorage !== undefined || attribute.embedded !== undefined || isCollection(spec)) return false
+  // Its text is to be found first.
+  if (spec.logicalType === 'json') return false
   if (spec.logicalType === 'reference') return spec.inverseAttribute === null && spec.edgeClass === undefined
   return !mayHoldReferences(spec)
 }

@@ -6,6 +6,7 @@ import type { MemoryHolder, MemoryPool } from '../budget/memory-pool.ts'
 import { RequestMemory } from '../budget/request-memory.ts'
 import { AshlarError, assert } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
+import { textOf } from '../requests/given-text.ts'
 import { RequestSpace } from '../spill/request-space.ts'
 import type { TemporaryFile } from '../spill/temporary-file.ts'
 import type { TemporarySpace } from '../spill/temporary-space.ts'
@@ -63,7 +64,7 @@ export class HeldLines {
     checkLoadedObjects(this.count + 1, this.limits)
     this.numbers.push(command.line)
     this.areCreations &&= command.kind === 'create' && command.refersTo === undefined
-    if (bytes > partBytesMax || !isPlainJson(command)) {
+    if (bytes > partBytesMax || hasText(command) || !isPlainJson(command)) {
       const kept = this.keepOpen()
       return kept === undefined ? this.keepAsIs(command, bytes) : kept.then(() => this.keepAsIs(command, bytes))
     }
@@ -157,6 +158,11 @@ export class HeldLines {
     await file.read(text, 0, length, start)
     return JSON.parse(text.toString())
   }
+}
+
+/** What stands in a text of its own is not written into another. */
+function hasText(command: BulkCommand): boolean {
+  return command.kind !== 'delete' && textOf(command.attributes) !== undefined
 }
 
 /** Throws LimitExceeded. */

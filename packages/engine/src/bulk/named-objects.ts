@@ -1,6 +1,8 @@
 /** `"${x}"` in a line of a bulk load stands for the object that line `x` makes, and `"$${x}"` for the text (contract 2.2.9). */
 import { AshlarError } from '../errors.ts'
 import { lineIdCharactersMax } from '../limits.ts'
+import { carryText } from '../requests/given-text.ts'
+import type { Attributes } from '../requests/read-object-command.ts'
 import type { Oid } from '../types/oid.ts'
 
 const wholeReference = /^\$(\$?)\{([A-Za-z_][A-Za-z0-9_-]*)\}$/
@@ -40,6 +42,11 @@ function checkedId(id: string): string {
 /** The same value with OIDs for its references. Throws what `oidOf` throws. */
 export function withOids<T>(value: T, oidOf: OidOf): T {
   return replaced(value, oidOf) as T
+}
+
+/** The same of the attributes of an object, whose text has OIDs too. */
+export function attributesWithOids(attributes: Attributes, oidOf: OidOf): Attributes {
+  return carryText(attributes, withOids(attributes, oidOf), (text) => replacedText(text, oidOf))
 }
 
 function replaced(value: unknown, oidOf: OidOf): unknown {

@@ -13,7 +13,7 @@ import type { ObjectState } from '../write/working-set.ts'
 import type { BulkCommand, BulkCreate, BulkDelete, BulkDone, BulkTarget, BulkUpdate } from './bulk-command.ts'
 import { createPacked } from './create-packed.ts'
 import { FailedLines, isOfLines } from './failed-lines.ts'
-import { type OidOf, unknownName, withOids } from './named-objects.ts'
+import { attributesWithOids, type OidOf, unknownName, withOids } from './named-objects.ts'
 import { type KeyText, noSuchKey, UniqueKeys } from './unique-keys.ts'
 import { unreadable } from './unreadable-lines.ts'
 
@@ -248,7 +248,7 @@ class Batch {
   }
 
   private attributesOf({ attributes, refersTo }: BulkUpdate | BulkCreate): Attributes {
-    return refersTo === undefined ? attributes : withOids(attributes, this.oidOf)
+    return refersTo === undefined ? attributes : attributesWithOids(attributes, this.oidOf)
   }
 
   private async each(step: (command: BulkCommand, position: number) => Promise<void>): Promise<void> {

@@ -10,7 +10,7 @@ import { checkedOid, type Oid } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { BulkCommand, BulkUpdate } from './bulk-command.ts'
 import { isOfLines } from './failed-lines.ts'
-import { type OidOf, unknownName, withOids } from './named-objects.ts'
+import { attributesWithOids, type OidOf, unknownName, withOids } from './named-objects.ts'
 
 interface Circumstances {
   /** Of lines that are committed. */
@@ -60,7 +60,8 @@ function anyOids(commands: readonly BulkCommand[], names: ReadonlyMap<string, Oi
 /** `creates`: a line that creates changes no object that is there instead. */
 async function read(unit: UnitOfWork, command: BulkCommand, oidOf: OidOf, creates: boolean): Promise<void> {
   if (command.kind === 'create') {
-    const attributes = command.refersTo === undefined ? command.attributes : withOids(command.attributes, oidOf)
+    const attributes =
+      command.refersTo === undefined ? command.attributes : attributesWithOids(command.attributes, oidOf)
     const { cls } = readCreateObject(unit.commandCatalog, command.class, attributes)
     if (creates) creatableClass(unit, cls)
     return
@@ -71,7 +72,7 @@ async function read(unit: UnitOfWork, command: BulkCommand, oidOf: OidOf, create
 
 /** As far as its class is known; a caller who may not see the object is not told what its class has. */
 async function readUpdate(unit: UnitOfWork, command: BulkUpdate, oid: Oid | undefined, oidOf: OidOf): Promise<void> {
-  const attributes = command.refersTo === undefined ? command.attributes : withOids(command.attributes, oidOf)
+  const attributes = command.refersTo === undefined ? command.attributes : attributesWithOids(command.attributes, oidOf)
   const state = oid === undefined || unit.guard !== undefined ? undefined : unit.objects.known(oid)
   if (oid === undefined || state === undefined) return
   await readUpdateObject(unit.commandCatalog, oid, attributes, command.class).changesOf(

@@ -3,10 +3,16 @@ import type { RequestMemory } from '../budget/request-memory.ts'
 import { WorkClock } from '../budget/work-clock.ts'
 import { AshlarError } from '../errors.ts'
 import { type EngineLimits, parameterFieldsMax } from '../limits.ts'
+import { GivenText, noteTextOf, textOf } from '../requests/given-text.ts'
+import { hasJsonAttribute } from '../schema/json-attributes.ts'
 import { RequestSpace } from '../spill/request-space.ts'
 import type { Awaitable } from '../store/store.ts'
 import { inTurns, openSliceOfWork, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
+import type { JsonText } from '../types/json-text.ts'
+import { compactJson, jsonTextOf } from '../types/json-value.ts'
+import { ValueError } from '../types/logical-type.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
 import { classify, effectOf } from './classify.ts'
 import { valueBytes } from './evaluate/value-bytes.ts'
 import type { ScriptContext } from './execute/statement-context.ts'
@@ -16,9 +22,10 @@ import { newQueryCounts, type QueryCounts } from './query-counts.ts'
 import type { QueryProgress, QueryRequest } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import type { ScriptState } from './script-executor.ts'
-import { givenScalar, givenValue, tooManyFields } from './values/parameter-value.ts'
+import { givenScalar, givenValue, type TypedValue, tooManyFields } from './values/parameter-value.ts'
 import { noTextFormats } from './values/text-format.ts'
 import { userValue } from './values/user.ts'
+import { jsonType } from './values/value-type.ts'
 
 export interface PreparedText {
   readonly statements: readonly Statement[]
@@ -74,11 +81,12 @@ function withValues(
   const isToBeRun = parsed.shape === undefined || (mayLift && classify(parsed.statements) !== 'define')
   const { statementTokensMax } = resources.database.limits
   const toRun = isToBeRun ? parsed : resources.plans.parsedAsWritten(request.text, statementTokensMax)
-  const { parameters } = request
+  const { parameters, parametersText } = request
+  if (parameters !== undefined && parametersText !== undefined) noteTextOf(parameters, GivenText.ofText(parametersText))
   const prepared = preparedText(toRun, request, resources, memory, slice)
   if (parameters === undefined) return prepared
   const taken = takeScalars(parameters, prepared)
-  return taken ? prepared : takeParameters(parameters, prepared).then(() => prepared)
+  return taken ? prepared : takeParameters(parameters, prepared, resources.database).then(() => prepared)
 }
 
 /** A few scalar values at once; false where there are others, or many. */
@@ -100,6 +108,7 @@ const scalarsAtOnce = 64
 async function takeParameters(
   parameters: Parameters,
   { state, texts: { memory, slice } }: PreparedText,
+  database: OpenDatabase,
 ): Promise<void> {
   let count = 0
   // Not as a list of entries, which takes half a second of very many.
@@ -107,11 +116,41 @@ async function takeParameters(
     if (++count > parameterFieldsMax) throw tooManyFields('The query')
     if (state.variables.has(name)) continue
     const json = parameters[name]
-    const value = givenScalar(json) ?? (await inTurns(givenValue(name, json), slice))
+    const value = givenScalar(json) ?? (await givenContainer(name, parameters, database, slice))
     memory.chargeRequest(valueBytes(value.value))
     state.variables.set(name, value)
     const pause = slice.yieldIfDue()
     if (pause !== undefined) await pause
+  }
+}
+
+/** An array or an object. Where there are attributes of type json it keeps its text, and may be of no other type: one with elements of several types. */
+async function givenContainer(
+  name: string,
+  parameters: Parameters,
+  { catalogs: { latest } }: OpenDatabase,
+  slice: TimeSlice,
+): Promise<TypedValue> {
+  const json = parameters[name]
+  const mayBeJson = latest === undefined || hasJsonAttribute(latest)
+  const text = mayBeJson ? textOf(parameters)?.at(name) : undefined
+  try {
+    return await inTurns(givenValue(name, json, text), slice)
+  } catch (error) {
+    if (!mayBeJson || !(error instanceof AshlarError)) throw error
+    return { type: jsonType, value: jsonParameter(name, json, text?.text) }
+  }
+}
+
+/** Throws QueryError. */
+function jsonParameter(name: string, json: unknown, text: JsonText | undefined): string {
+  try {
+    return text === undefined ? jsonTextOf(json) : compactJson(text)
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error
+    throw new AshlarError('QueryError', `Parameter ${name.slice(0, 60)}: ${error.message}.`, [
+      { place: ['parameters'], message: error.message },
+    ])
   }
 }
 

@@ -13,6 +13,8 @@ export interface QueryRequest {
   readonly text: string
   /** `$name` in the text, by name: JSON values. */
   readonly parameters?: Readonly<Record<string, unknown>> | undefined
+  /** The JSON of `parameters`, where values of type json may be among them and it is not noted with them. */
+  readonly parametersText?: string | undefined
   /** That of the federated database where it is left out. */
   readonly dialect?: Dialect | undefined
   /** `$$USER`, where the database has none of its own (`FederatedDatabase.as`); null where nobody is known. */

@@ -11,6 +11,7 @@ import { firstContainer, firstDatabase, linksAtOnceMax } from '../limits.ts'
 import { updateObject } from '../objects/update.ts'
 import { containersWith, type UsedPage } from '../records/container-registry.ts'
 import { recordFormats } from '../records/record-formats.ts'
+import { noteTextOf, textOf } from '../requests/given-text.ts'
 import { readDefineClassesInPieces } from '../requests/read-class-descriptions.ts'
 import { type Attributes, readUpdateObject } from '../requests/read-object-command.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
@@ -178,6 +179,8 @@ class Rebuild {
         const isMap = format.attributeNamed(name)?.attribute.spec.logicalType === 'map'
         given[name] = isMap ? asPairs(value) : value
       }
+      const text = textOf(attributes)
+      if (text !== undefined) noteTextOf(given, text)
       await update(unit, oid, given)
     }
   }

@@ -86,6 +86,8 @@ export class ClassFormat {
   readonly hasProperties: boolean
   /** What is written is checked before it is. */
   readonly isChecked: boolean
+  /** Values of an attribute, or within one, are of type json. */
+  readonly holdsJson: boolean
   private readonly formats: FormatSource
   private readonly views = new Map<ShapeNumber, ShapeDecoder>()
   /** The one that was used last. */
@@ -110,6 +112,7 @@ export class ClassFormat {
       const embedded = embeddedClassOf(attribute.spec)
       return pendingType !== undefined || (embedded !== undefined && formats.byNumber(embedded).hasPendingType)
     })
+    this.holdsJson = cls.attributes.some(({ spec }) => holdsJson(spec, formats))
     this.hasPendingType = this.changingAttributes.length > 0
     this.hasProperties = this.attributes.some(({ attribute: { spec, properties } }) => {
       const embedded = embeddedClassOf(spec)
@@ -123,6 +126,16 @@ export class ClassFormat {
     const isShape =
       cls.shape.attributes.length === view.sources.length && view.sources.every((source, i) => source === i)
     this.places = isShape ? undefined : view.sources
+  }
+
+  /** The class whose objects the attribute embeds, alone or in a list. */
+  embeddedIn({ attribute: { spec } }: AttributeFormat): ClassFormat | undefined {
+    const embedded = embeddedClassOf(spec)
+    return embedded && this.formats.byNumber(embedded)
+  }
+
+  holdsJsonIn({ attribute: { spec } }: AttributeFormat): boolean {
+    return holdsJson(spec, this.formats)
   }
 
   attribute(number: AttributeNumber): AttributeFormat {
@@ -428,6 +441,12 @@ function hasPosition(spec: TypeSpec): boolean {
 /** Of a single reference. */
 function inverseIn(spec: TypeSpec | undefined): AttributeNumber | null {
   return spec?.logicalType === 'reference' ? spec.inverseAttribute : null
+}
+
+function holdsJson(spec: TypeSpec, formats: FormatSource): boolean {
+  if (spec.logicalType === 'list') return holdsJson(spec.element, formats)
+  if (spec.logicalType === 'object') return formats.byNumber(spec.class).holdsJson
+  return spec.logicalType === 'json'
 }
 
 function formatAttribute(

@@ -11,6 +11,7 @@ import { truncateForMessage } from '../schema/command-error.ts'
 import { didYouMean } from '../schema/names.ts'
 import { rootClassName, rootClassRefusal } from '../schema/root-class.ts'
 import type { Oid } from '../types/oid.ts'
+import { withJsonValues } from './given-text.ts'
 
 /** JSON by the names of attributes. */
 export type Attributes = { readonly [name: string]: unknown }
@@ -101,7 +102,8 @@ function readAttribute(reading: Reading, name: string): AttributeChange | undefi
   }
   given?.add(attribute)
   try {
-    return { attribute, name, change: readValueChange(attribute, json) }
+    const value = format.holdsJson ? withJsonValues(format, attribute, name, attributes) : json
+    return { attribute, name, change: readValueChange(attribute, value) }
   } catch (error) {
     throw attributeError(error, format.cls.name, name)
   }

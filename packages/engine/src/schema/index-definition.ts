@@ -1,6 +1,7 @@
 /** Index definitions: the rules of their creation, and what is shown of them (contract 6.1). */
 import type { CommandPlace } from '../errors.ts'
 import { maxStoredStringLengthDefault } from '../limits.ts'
+import { isTruncatedInKeys } from '../types/truncated-key.ts'
 import type { LogicalTypeName } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import type { CatalogState, IndexDefinition, IndexNumber, KeyAttribute } from './class-definition.ts'
@@ -23,7 +24,7 @@ export interface IndexRepresentation {
   readonly failure?: { readonly type: string; readonly message: string }
 }
 
-const notIndexable: readonly LogicalTypeName[] = ['list', 'set', 'map', 'object']
+const notIndexable: readonly LogicalTypeName[] = ['list', 'set', 'map', 'object', 'json']
 
 /**
  * The definition, in state `building`, and the catalog state that has it. Throws InvalidName, IndexExists,
@@ -160,6 +161,6 @@ function resolveKey(catalog: Catalog, cls: SchemaClass, key: KeyDescription, pla
     const message = `Class ${cls.name}: the type of attribute ${key.attributeName} is being changed by another request.`
     throw commandError('AttributeInUse', message, place)
   }
-  if (last.spec.logicalType !== 'string') return { path }
+  if (!isTruncatedInKeys(last.spec)) return { path }
   return { path, maxStoredStringLength: key.maxStoredStringLength ?? maxStoredStringLengthDefault }
 }

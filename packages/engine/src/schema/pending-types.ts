@@ -1,5 +1,6 @@
 /** The catalog while types of attributes change: pending types, and the indexes that are built to replace others. */
 import { maxStoredStringLengthDefault } from '../limits.ts'
+import { isTruncatedInKeys } from '../types/truncated-key.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { Alteration } from './alter-class.ts'
 import { buildCatalog } from './build-catalog.ts'
@@ -114,7 +115,7 @@ function keyAfter(key: KeyAttribute, retypes: readonly Retype[]): KeyAttribute {
   const retype = retypes.find(({ attribute }) => key.path.at(-1) === attribute)
   if (retype === undefined) return key
   const { path, maxStoredStringLength = maxStoredStringLengthDefault } = key
-  return retype.to.logicalType === 'string' ? { path, maxStoredStringLength } : { path }
+  return isTruncatedInKeys(retype.to) ? { path, maxStoredStringLength } : { path }
 }
 
 /** Of a catalog that is nobody's. */

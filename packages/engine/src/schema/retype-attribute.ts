@@ -150,7 +150,7 @@ function refuseUnlessKey(
   place: CommandPlace,
   to: TypeSpec,
 ): void {
-  if (!['list', 'set', 'map', 'object'].includes(to.logicalType)) return
+  if (!['list', 'set', 'map', 'object', 'json'].includes(to.logicalType)) return
   const index = catalog.indexes.find(({ keyAttributes }) => keyAttributes.some(({ path }) => path.includes(number)))
   if (index === undefined) return
   const message = `Attribute ${name} of class ${draft.name} is a key attribute of index '${index.name}', which a ${to.logicalType} cannot be.`

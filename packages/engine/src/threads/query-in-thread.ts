@@ -3,7 +3,7 @@ import type { QueryRequest, RowChunk } from '../query/query-request.ts'
 import type { Once } from '../receipts/receipt.ts'
 
 export interface QueryData
-  extends Pick<QueryRequest, 'text' | 'parameters' | 'dialect' | 'isolation' | 'user' | 'explain'> {
+  extends Pick<QueryRequest, 'text' | 'parameters' | 'parametersText' | 'dialect' | 'isolation' | 'user' | 'explain'> {
   readonly once: Pick<Once<readonly RowChunk[]>, 'request' | 'form'> | undefined
 }
 

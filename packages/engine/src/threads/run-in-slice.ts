@@ -3,6 +3,8 @@ import { RowsAtHand } from '../query/execute/row-chunk.ts'
 import { type QueryReply, type QueryRequest, type RowChunk, sliceOver } from '../query/query-request.ts'
 import type { QueryResources, SlicedWork, StatementRunner, ThreadReply, ThreadWork } from '../query/query-resources.ts'
 import { endingWith } from '../query/run-query.ts'
+import { textOf } from '../requests/given-text.ts'
+import { hasJsonAttribute } from '../schema/json-attributes.ts'
 import type { Awaitable } from '../store/store.ts'
 import { noteSliceUsedUp } from '../store/time-slice.ts'
 import type { WorkSpans } from '../work-spans.ts'
@@ -91,6 +93,7 @@ async function inThread(
   const data: QueryData = {
     text,
     parameters,
+    parametersText: textOfParameters(parameters, database),
     dialect,
     isolation,
     user,
@@ -117,6 +120,16 @@ async function inThread(
     throw error
   }
   return run(request)
+}
+
+/** Parameters get there without the text that is noted with them. */
+function textOfParameters(
+  parameters: QueryRequest['parameters'],
+  { catalogs: { latest } }: QueryResources['database'],
+): string | undefined {
+  if (parameters === undefined || (latest !== undefined && !hasJsonAttribute(latest))) return undefined
+  const hasContainers = Object.values(parameters).some((value) => typeof value === 'object' && value !== null)
+  return hasContainers ? textOf(parameters)?.text?.toString() : undefined
 }
 
 /** Throws `sliceOver`. */

@@ -6,6 +6,7 @@ import { ticksPerDay, ticksPerSecond } from './calendar.ts'
 import { isWithinYears, type OffsetDateTime } from './datetime.ts'
 import { type AnyNumber, compareDecimals, type Decimal, powerOfTen, toDecimal, withScale } from './decimal-number.ts'
 import { codecFor } from './index.ts'
+import { parseJsonText } from './json-value.ts'
 import { type Codec, type CodecContext, ValueError } from './logical-type.ts'
 import { real } from './real.ts'
 import type { DecimalSpec, IntegerSpec, ListSpec, RealSpec, ScalarSpec, TypeSpec } from './type-spec.ts'
@@ -99,7 +100,7 @@ const unchanged: Step = (value) => ({ value, isExact: true })
 function stepFor(from: ScalarSpec, to: ScalarSpec, rules: ConversionRules): Step | undefined {
   const codec = codecFor(to, noContext)
   if (isText(to)) return toText(from, codec)
-  if (isText(from)) return fromText(to, codec, rules)
+  if (isText(from)) return to.logicalType === 'json' ? toJsonOfText : fromText(to, codec, rules)
   switch (to.logicalType) {
     case 'boolean':
       return isNumber(from) ? toBoolean(rules) : same(from, to)
@@ -149,6 +150,14 @@ function toText(from: ScalarSpec, to: Codec): Step {
   }
 }
 
+/** A text is read as JSON, not taken for a string of it. */
+function toJsonOfText(text: unknown): Converted | undefined {
+  return attempted(() => {
+    const json = parseJsonText(text as string)
+    return json === 'null' ? null : json
+  })
+}
+
 /** Blanks around a text do no harm. */
 function fromText(to: ScalarSpec, codec: Codec, rules: ConversionRules): Step {
   if (rules === 'strict') return (value) => parsed(codec, (value as string).trim())
@@ -179,8 +188,12 @@ function lenientReader(to: ScalarSpec): (text: string) => unknown {
 }
 
 function parsed(codec: Codec, json: unknown): Converted | undefined {
+  return attempted(() => codec.parse(json))
+}
+
+function attempted(convert: () => unknown): Converted | undefined {
   try {
-    return { value: codec.parse(json), isExact: true }
+    return { value: convert(), isExact: true }
   } catch (error) {
     if (error instanceof ValueError) return undefined
     throw error
@@ -297,6 +310,9 @@ function isLossless(from: ScalarSpec, to: ScalarSpec): boolean {
         : fitsAnyText(to, 1) && isWide(to, from.storage)
     case 'string':
       return to.logicalType === 'string' && stringFits(from, to)
+    case 'bytes':
+    case 'json':
+      return from.logicalType === to.logicalType || fitsAnyText(to, Number.POSITIVE_INFINITY)
     case 'date':
       return to.logicalType === 'datetime' || fitsAnyText(to, 10)
     case 'datetime':

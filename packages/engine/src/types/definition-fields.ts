@@ -49,7 +49,7 @@ export function countField(
 }
 
 /** Runs `define` for a nested definition, so that faults within it are told with its field. */
-export function within<T>(field: string, define: () => T): T {
+export function within<T>(field: string | number, define: () => T): T {
   try {
     return define()
   } catch (error) {

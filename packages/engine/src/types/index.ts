@@ -1,5 +1,6 @@
 /** All logical types: the list from which the words of the interface follow, and the way to each. */
 import { boolean } from './boolean.ts'
+import { bytes } from './bytes.ts'
 import { character } from './character.ts'
 import { refuseOtherFields } from './collection-definition.ts'
 import { date } from './date.ts'
@@ -10,6 +11,7 @@ import type { ElementType } from './element-type.ts'
 import { guid } from './guid.ts'
 import { integer } from './integer.ts'
 import { interval } from './interval.ts'
+import { json } from './json.ts'
 import { listOf } from './list.ts'
 import {
   type Codec,
@@ -59,6 +61,8 @@ const byName: { readonly [Name in LogicalTypeName]: LogicalType<SpecNamed<Name>>
   time,
   datetime,
   interval,
+  bytes,
+  json,
   reference,
   object,
   list: listOf(elementType),

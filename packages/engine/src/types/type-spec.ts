@@ -52,6 +52,12 @@ export interface DateTimeSpec {
 export interface IntervalSpec {
   readonly logicalType: 'interval'
 }
+export interface BytesSpec {
+  readonly logicalType: 'bytes'
+}
+export interface JsonSpec {
+  readonly logicalType: 'json'
+}
 export interface ReferenceSpec {
   readonly logicalType: 'reference'
   readonly referencedClass: ClassNumber
@@ -95,6 +101,8 @@ export type ScalarSpec =
   | TimeSpec
   | DateTimeSpec
   | IntervalSpec
+  | BytesSpec
+  | JsonSpec
 export type ElementSpec = ScalarSpec | ReferenceSpec | EmbeddedSpec
 export type CollectionSpec = ListSpec | SetSpec | MapSpec
 export type TypeSpec = ElementSpec | CollectionSpec

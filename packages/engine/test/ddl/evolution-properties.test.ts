@@ -32,6 +32,7 @@ const scalars = [
   'time',
   'datetime',
   'interval',
+  'bytes',
 ] as const
 type Owner = 'Base' | 'Sub' | 'Part'
 const owners: readonly Owner[] = ['Base', 'Sub', 'Part']

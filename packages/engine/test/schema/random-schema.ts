@@ -18,6 +18,7 @@ const scalars: fc.Arbitrary<Json> = fc.oneof(
       'decimal',
       'integer',
       'string',
+      'bytes',
     )
     .map((logicalType) => ({ logicalType })),
   fc.record({

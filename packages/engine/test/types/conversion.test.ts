@@ -25,6 +25,8 @@ const scalars = [
   'time',
   'datetime',
   'interval',
+  'bytes',
+  'json',
 ] as const
 
 function wordFor(from: TypeDefinition, to: TypeDefinition): string {
@@ -114,6 +116,15 @@ const rows: readonly Row[] = [
   [text(), t('datetime'), '2024-02-29T08:05:09', '2024-02-29T08:05:09'],
   [text(), t('interval'), 'P1DT2H', 'P1DT2H'],
   [text(), t('guid'), '00000000-0000-4000-8000-00000000000A', '00000000-0000-4000-8000-00000000000a'],
+  [text(), t('bytes'), ' _w== ', '/w=='],
+  [text(), t('bytes'), 'a', '', 'lost'],
+  [t('bytes'), text(), '_w', '/w=='],
+  [t('bytes'), text({ storage: 'fixed', fixedLength: 3 }), 'AAAA', '', 'lost'],
+  [text(), t('json'), ' {"2": 1.50, "1": 2} ', { 2: 1.5, 1: 2 }],
+  [text(), t('json'), 'abc', null, 'lost'],
+  [text(), t('json'), '{"a":1,"a":1}', null, 'lost'],
+  [t('json'), text(), ['a', { b: 1 }], '["a",{"b":1}]'],
+  [t('json'), text(), 'a', '"a"'],
   [text(), t('character'), 'x', 'x'],
   [text(), t('character'), 'xy', null, 'lost'],
   [text(), text({ encoding: 'byte' }), 'é', 'é'],

@@ -134,6 +134,24 @@ const guid: TypeSamples = {
     }),
 }
 
+const bytes: TypeSamples = {
+  definition: definitionOf('bytes', {}),
+  values: () =>
+    fc.tuple(fc.uint8Array({ maxLength: 40 }), fc.constantFrom('base64', 'base64url')).map(([given, form]) => {
+      const value = Buffer.from(given)
+      return { json: value.toString(form), text: `"${value.toString('base64')}"`, rank: value.toString('hex') }
+    }),
+}
+
+const json: TypeSamples = {
+  definition: definitionOf('json', {}),
+  values: () =>
+    fc
+      .json()
+      .filter((text) => text !== 'null')
+      .map((text) => ({ json: JSON.parse(text) as unknown, text: JSON.stringify(JSON.parse(text)) })),
+}
+
 const oidPart = fc.oneof(fc.integer({ min: 0, max: 65_535 }), fc.integer({ min: 0, max: 11 }))
 
 export const reference: TypeSamples = {
@@ -178,6 +196,8 @@ export const scalarSamples: Record<ScalarName, TypeSamples> = {
   string,
   guid,
   ...temporalSamples,
+  bytes,
+  json,
   reference,
   object,
 }

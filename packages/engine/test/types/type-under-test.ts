@@ -7,6 +7,7 @@ import { AshlarError } from '../../src/errors.ts'
 import type { JsonObject } from '../../src/requests/json-fields.ts'
 import { readAttribute } from '../../src/requests/read-class-descriptions.ts'
 import { codecFor, defineType, describeType } from '../../src/types/index.ts'
+import { JsonValue } from '../../src/types/json-value.ts'
 import {
   type Codec,
   type CodecContext,
@@ -84,6 +85,7 @@ export function keyOf(codec: Codec, value: unknown): Buffer {
 /** Like JSON.stringify, but exact for bigints. */
 export function exactJson(value: unknown): string {
   if (typeof value === 'bigint') return String(value)
+  if (value instanceof JsonValue) return value.text
   if (Object.is(value, -0)) return '-0'
   if (Array.isArray(value)) return `[${value.map(exactJson).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

@@ -127,7 +127,7 @@ const classPropertyFields = {
 const definitionFields = {
   logicalType: Type.String({
     description:
-      'boolean, character, integer, real, decimal, string, guid, date, time, datetime, interval, reference, object, list, set or map, in any case. Also accepted: instant for a datetime with the storage datetimeoffset, and float for a real.',
+      'boolean, character, integer, real, decimal, string, guid, date, time, datetime, interval, bytes, json, reference, object, list, set or map, in any case. Also accepted: instant for a datetime with the storage datetimeoffset, and float for a real.',
   }),
   encoding: Type.Optional(Type.String()),
   storage: Type.Optional(Type.String()),

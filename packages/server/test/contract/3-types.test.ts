@@ -123,6 +123,7 @@ describe('definitions', () => {
       'time',
       'datetime',
       'interval',
+      'bytes',
     ]
     for (const logicalType of scalars) await types.shows({ logicalType }, { null: 'null' })
     const oid = await types.fd.create(await types.classWith({ logicalType: 'integer' }), { a: 5 })
@@ -357,5 +358,35 @@ describe('scalars', () => {
     await types.refuses({ logicalType: 'interval' }, 422, '"P5000001D"', '"x"', '"P"', '"P1Y"')
     await types.refuses({ logicalType: 'interval' }, 400, '5', '{"fortnights":1}')
     expect(await types.defaultOf({ logicalType: 'interval' })).toBeNull()
+  })
+
+  rule('3.2.18', 'bytes', async () => {
+    await types.shows(
+      { logicalType: 'bytes' },
+      {
+        '""': '""',
+        '"AP8="': '"AP8="',
+        '"AP8"': '"AP8="',
+        '"-_8="': '"+/8="',
+        '"+_8"': '"+/8="',
+        '"\\u0041A=="': '"AA=="',
+        null: 'null',
+      },
+    )
+    await types.shows(list('bytes'), { '["AA","/w=="]': '["AA==","/w=="]', null: '[]' })
+    await types.refuses(
+      { logicalType: 'bytes' },
+      422,
+      '"A"',
+      '"AA="',
+      '"AB=="',
+      '"A A="',
+      '"AA==AA=="',
+      '"é"',
+      '"AP8=\\n"',
+    )
+    await types.refuses({ logicalType: 'bytes' }, 400, '5', 'true', '[65]', '{}')
+    await types.refusesDefinition({ logicalType: 'bytes', encoding: 'byte' }, { logicalType: 'bytes', fixedLength: 3 })
+    expect(await types.defaultOf({ logicalType: 'bytes' })).toBe('')
   })
 })

@@ -125,6 +125,18 @@ describe('what can be a key', () => {
         ['"2024-02-29T08:05:09+01:00"'],
       ],
     ],
+    [
+      'bytes',
+      { logicalType: 'bytes' },
+      [
+        ['""'],
+        ['"AA=="', '"AA"'],
+        ['"AAA="'],
+        ['"/w=="', '"_w"'],
+        [`"${'/'.repeat(32)}"`],
+        [`"${'/'.repeat(32)}AAAA"`],
+      ],
+    ],
     ['interval', { logicalType: 'interval' }, [['"P1D"', '"PT24H"', '{"hours":24}'], ['"-P1D"'], ['"PT0S"']]],
   ]
   for (const [name, type, rows] of types) {

@@ -289,3 +289,29 @@ test('a column that is a string because of one value is reported, whatever the t
     `Attribute n is a string, since no numeric type holds 'x' in line 4 as it is written. To import numbers, give --mapping a file with {"columns":{"n":{"nulls":["x"]}}}.`,
   ])
 })
+
+test('values of types json and bytes keep their order, their digits and their bytes', async () => {
+  const className = `Values${++classes}`
+  const schema = `UPDATE SCHEMA { CREATE CLASS ${className} {n: Integer, j: Json, data: Bytes} }`
+  done(await run(['query', schema]))
+  const directory = temporaryDirectory()
+  const json = ['{"2": 1.50, "1": [1e3, "x"]}', '"5"', '5.0', '12345678901234567890123']
+  const lines = json.map((j, n) => `{"n":${n},"j":${j},"data":" -_8 "}`)
+  writeFileSync(join(directory, 'a.ndjson'), lines.join('\n'))
+  const cells = ['"{""2"": 1.50, ""1"": [1e3, ""x""]}"', 'text', '5.0', '']
+  writeFileSync(join(directory, 'b.csv'), `n,j,data\n${cells.map((cell, n) => `${n + 10},${cell},AA`).join('\n')}\n`)
+  for (const file of ['a.ndjson', 'b.csv']) done(await run(['import', file, '--class', className], { directory }))
+  const shown = done(await run(['export', className]))
+    .trimEnd()
+    .split('\n')
+  expect(shown.map((line) => line.slice(line.indexOf('"n":')))).toEqual([
+    '"n":0,"j":{"2":1.50,"1":[1e3,"x"]},"data":"+/8="}',
+    '"n":1,"j":"5","data":"+/8="}',
+    '"n":2,"j":5.0,"data":"+/8="}',
+    '"n":3,"j":12345678901234567890123,"data":"+/8="}',
+    '"n":10,"j":{"2":1.50,"1":[1e3,"x"]},"data":"AA=="}',
+    '"n":11,"j":"text","data":"AA=="}',
+    '"n":12,"j":5.0,"data":"AA=="}',
+    '"n":13,"j":null,"data":"AA=="}',
+  ])
+})

@@ -19,6 +19,7 @@ import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable, Bytes, KeyRange } from '../../store/store.ts'
 import { inSlices } from '../../store/time-slice.ts'
 import type { Oid } from '../../types/oid.ts'
+import { isTruncatedInKeys } from '../../types/truncated-key.ts'
 import type { AttributeNumber } from '../../types/type-spec.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { evaluateConstant, evaluateConstants } from '../execute/evaluate-rows.ts'
@@ -176,7 +177,7 @@ export class IndexScan implements OidAccess {
     this.place = compiler.constants++
     this.evaluates = evaluatesOf(conditions)
     const { parts } = this.format
-    this.isTruncated = parts.some(isOfText)
+    this.isTruncated = parts.some(mayBeTruncated)
     this.hasOneRange = equal.every(({ kind }) => kind !== 'anyOf')
     const isWhole = equal.length === parts.length
     this.isAtMostOne = isWhole && index.isUnique && equal.every(({ kind }) => kind === 'value')
@@ -199,7 +200,7 @@ export class IndexScan implements OidAccess {
       conditions: conditionTexts(parts, this.conditions),
       ...(this.filter === undefined ? {} : { entryFilter: this.filter.texts }),
       // What is found by a cut text is compared in full by the filter above.
-      ...(this.isTruncated ? { recheck: parts.filter(isOfText).map(({ name }) => name) } : {}),
+      ...(this.isTruncated ? { recheck: parts.filter(mayBeTruncated).map(({ name }) => name) } : {}),
     }
   }
 
@@ -360,8 +361,8 @@ export class IndexScan implements OidAccess {
   }
 }
 
-function isOfText({ format }: IndexKeyFormat['parts'][number]): boolean {
-  return format.attribute.spec.logicalType === 'string'
+function mayBeTruncated({ format }: IndexKeyFormat['parts'][number]): boolean {
+  return isTruncatedInKeys(format.attribute.spec)
 }
 
 /** Without IN: the values for the key attributes, and then of the ends of the range. */

@@ -2,6 +2,8 @@
 import { assert } from '../../errors.ts'
 import { ticksPerSecond } from '../../types/calendar.ts'
 import type { OffsetDateTime } from '../../types/datetime.ts'
+import { parseJsonText } from '../../types/json-value.ts'
+import { ValueError } from '../../types/logical-type.ts'
 import { castFor } from '../functions/cast.ts'
 import { truncateDay, truncateMoment, truncationUnits } from '../functions/date-functions.ts'
 import type { FunctionDefinition, OperandKind } from '../functions/function-definition.ts'
@@ -27,9 +29,12 @@ import {
   isNumeric,
   isReference,
   isText,
+  jsonType,
   realType,
+  type ScalarType,
   stringType,
   type ValueType,
+  wordOfType,
 } from '../values/value-type.ts'
 import { equalQuantifier, predicateQuantifier } from './bind-operation.ts'
 import { linksAsked } from './bind-path.ts'
@@ -63,6 +68,8 @@ export const windowNames: readonly string[] = [
   'LAST_VALUE',
 ]
 const ownNames = [
+  'BYTES',
+  'JSON',
   'IS_NULL',
   'IS_VALID',
   'IS_EMPTY',
@@ -104,6 +111,10 @@ export function bindCall(expression: CallExpression, scope: Scope, binder: Binde
     case 'OF_EQUAL':
     case 'SOME_EQUAL':
       return bindAtLeast(expression, scope, binder)
+    case 'BYTES':
+      return bindWritten(name, { kind: 'bytes' }, expression, scope, binder)
+    case 'JSON':
+      return bindJson(expression, scope, binder)
     case 'LENGTH': {
       const only = operands.length === 1 ? binder.bind(operands[0] as Expression, scope) : undefined
       if (only !== undefined && isMany(only.type)) return fold('COUNT', only, expression, binder, isItself(only))
@@ -149,6 +160,7 @@ export function checkedOperand(operand: Bound, kind: OperandKind, name: string, 
     day: 'a date',
     moment: 'a date',
     clock: 'a time',
+    textOrBytes: 'a text or bytes',
   }[kind]
   throw binder.error(operand, `${name} takes ${wanted}, not ${aTypeName(operand.type)}`)
 }
@@ -157,6 +169,39 @@ function onlyOperand(expression: CallExpression, scope: Scope, binder: Binder): 
   const [operand] = expression.operands
   if (operand !== undefined && expression.operands.length === 1) return binder.bind(operand, scope)
   throw binder.error(expression, `${expression.name} takes 1 operand, not ${expression.operands.length}`)
+}
+
+/** BYTES('…'): a text that is known before the rows, as a value of the type for which it stands. */
+function bindWritten(name: string, type: ScalarType, expression: CallExpression, scope: Scope, binder: Binder): Bound {
+  const operand = coerced(onlyOperand(expression, scope, binder), type, binder, name)
+  const { start, end } = expression
+  if (operand.type.kind === type.kind || operand.type.kind === 'null') return { ...operand, start, end }
+  const word = wordOfType(type.kind)
+  throw binder.error(
+    operand,
+    `${name} takes a text that is the same for all rows, not ${aTypeName(operand.type)}: CAST(… AS ${word}) takes others`,
+  )
+}
+
+/** JSON('…'): a text that is known before the rows, read as JSON; a parameter that is an array or an object, as it is. */
+function bindJson(expression: CallExpression, scope: Scope, binder: Binder): Bound {
+  const operand = onlyOperand(expression, scope, binder)
+  const { start, end } = expression
+  if (!isText(operand.type) || !isConstant(operand)) {
+    return bindWritten('JSON', jsonType, expression, scope, binder)
+  }
+  const convert = (text: unknown): unknown => {
+    try {
+      const json = parseJsonText(text as string)
+      return json === 'null' ? null : json
+    } catch (error) {
+      if (error instanceof ValueError) throw binder.error(operand, error.message)
+      throw error
+    }
+  }
+  if (operand.kind === 'constant')
+    return { kind: 'constant', value: convert(operand.value), type: jsonType, start, end }
+  return { kind: 'convert', operand, convert, type: jsonType, start, end }
 }
 
 function bindTest(

@@ -1,6 +1,7 @@
 /** Operators: their operand and result types (docs/query-language.md, Operators). */
 import { AshlarError } from '../../errors.ts'
 import { isRootClass } from '../../schema/root-class.ts'
+import { canonicalJson } from '../../types/json-value.ts'
 import type { Expression, OperationExpression, Span } from '../language/ast.ts'
 import { type OperatorName, operatorText } from '../language/operators.ts'
 import { queryError, truncateForMessage } from '../language/query-error.ts'
@@ -16,7 +17,9 @@ import {
   isReference,
   isScalar,
   isText,
+  jsonType,
   nullType,
+  stringType,
   typeName,
 } from '../values/value-type.ts'
 import { calculateBits, type Whole } from '../values/whole-number.ts'
@@ -139,6 +142,14 @@ function pattern(
 /** `v IN (a, b)`; a single operand may itself be a collection. */
 function bindInList(value: Bound, given: readonly Bound[], span: OperationExpression, binder: Binder): Bound {
   const [only] = given as readonly [Bound]
+  if (value.type.kind === 'json' && !(given.length === 1 && isMany(only.type))) {
+    return bindInList(
+      canonical(value),
+      given.map((one) => canonicalOf(one, binder)),
+      span,
+      binder,
+    )
+  }
   if (given.length === 1 && isMany(only.type)) return equalQuantifier('any', only, value, undefined, span, binder)
   const list = listOf(given, { start: only.start, end: (given.at(-1) as Bound).end }, binder)
   return equalQuantifier('any', list, value, undefined, span, binder)
@@ -174,14 +185,14 @@ export function comparison(
   binder: Binder,
 ): Bound {
   const [given, other] = [onlyValue(one, another, binder), onlyValue(another, one, binder)]
-  const [left, right] = alike(given, other, binder)
+  const isEquality = operator === 'equal' || operator === 'notEqual'
+  const [left, right] = comparable(alike(given, other, binder), isEquality)
   const span = { start, end }
   if (left.type.kind === 'null' || right.type.kind === 'null') {
     return { kind: 'constant', value: null, type: booleanType, ...span }
   }
   const compare = compareFor(left.type, right.type)
   const equals = equalsFor(left.type, right.type)
-  const isEquality = operator === 'equal' || operator === 'notEqual'
   if (isEquality ? equals === undefined : compare === undefined) {
     throw binder.error(
       span,
@@ -243,12 +254,43 @@ const shownMax = 40
 
 /** Converts a side that is constant before the rows to the type of the other one. */
 function alike(one: Bound, other: Bound, binder: Binder): [Bound, Bound] {
+  if (one.type.kind === 'json') return [one, coerced(other, one.type, binder)]
+  if (other.type.kind === 'json') return [coerced(one, other.type, binder), other]
   if (isConstant(one) && other.type.kind === 'decimal') return [coerced(one, decimalType, binder, whatOf(other)), other]
   if (isConstant(other) && !isConstant(one)) return [one, coerced(other, one.type, binder, whatOf(one))]
   if (isConstant(one) && !isConstant(other)) return [coerced(one, other.type, binder, whatOf(other)), other]
   if (isText(one.type) && !isText(other.type)) return [coerced(one, other.type, binder), other]
   if (isText(other.type) && !isText(one.type)) return [one, coerced(other, one.type, binder)]
   return [one, other]
+}
+
+/** Values of type json are equal where their canonical texts are: these are compared in their place. */
+function comparable([one, other]: [Bound, Bound], isEquality: boolean): [Bound, Bound] {
+  const areJson = one.type.kind === 'json' && other.type.kind === 'json'
+  return areJson && isEquality ? [canonical(one), canonical(other)] : [one, other]
+}
+
+function canonical(operand: Bound): Bound {
+  const { start, end } = operand
+  const call = { readers: [], calculate: canonicalJson, takesRoom: false, isVolatile: false } as const
+  return { kind: 'call', name: 'JSON', operands: [operand], ...call, type: stringType, start, end }
+}
+
+/** Of a value that is compared with one of type json. */
+function canonicalOf(operand: Bound, binder: Binder): Bound {
+  const json = coerced(operand, jsonType, binder)
+  return json.type.kind === 'json' ? canonical(json) : json
+}
+
+/** The elements of a collection as values of type json, and those as their canonical texts. */
+function canonicalElements(collection: Bound, binder: Binder): Bound {
+  const { type, start, end } = collection
+  if (type.kind !== 'collection') return collection
+  const operand = coerced(collection, { ...type, element: jsonType }, binder)
+  if (operand.type.kind !== 'collection' || operand.type.element.kind !== 'json') return collection
+  const convert = (values: unknown): unknown =>
+    (values as readonly unknown[]).map((value) => (value === null ? null : canonicalJson(value as string)))
+  return { kind: 'convert', operand, convert, type: { ...type, element: stringType }, start, end }
 }
 
 /** `equal` in a collection: `v IN c`, ANY_EQUAL, ALL_EQUAL, OF_EQUAL. */
@@ -263,6 +305,12 @@ export function equalQuantifier(
   const span = { start, end }
   if (given.type.kind === 'null') return { kind: 'constant', value: null, type: booleanType, ...span }
   if (!isMany(given.type)) throw binder.error(given, `${aTypeName(given.type)} has no elements`)
+  if (value.type.kind === 'json' || given.type.element.kind === 'json') {
+    const elements = canonicalElements(given, binder)
+    const one = coerced(value, jsonType, binder)
+    if (elements !== given && one.type.kind === 'json')
+      return equalQuantifier(mode, elements, canonical(one), count, { start, end }, binder)
+  }
   const wanted = coerced(value, given.type.element, binder)
   const collection =
     isConstant(given) && given.type.kind === 'collection'

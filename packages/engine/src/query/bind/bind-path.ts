@@ -1,6 +1,7 @@
 /** Names, members, subscripts and slices (docs/query-language.md, Values). */
 
 import { AshlarError } from '../../errors.ts'
+import { jsonElement, jsonMember } from '../../types/json-value.ts'
 import type {
   Expression,
   MemberExpression,
@@ -20,6 +21,8 @@ import {
   isMany,
   isReference,
   isScalar,
+  isText,
+  jsonType,
   type MapType,
   stringType,
   type ValueType,
@@ -266,12 +269,28 @@ function member(object: Bound, name: string, span: Span, scope: Scope, binder: B
     return { kind: 'field', object, index: attribute.index, name, type: attribute.type, start, end }
   }
   if (type.kind === 'null') return { kind: 'constant', value: null, type, start, end }
+  if (type.kind === 'json') return jsonPart(object, nameAsValue(name, nameSpan), span)
   const found = fieldOf(object, name, span)
   if (found !== undefined) return found
   throw binder.error(
     nameSpan,
     `${aTypeName(type)} has no '${truncateForMessage(name)}'${adviceOnField(object, name, binder)}`,
   )
+}
+
+function nameAsValue(value: string, { start, end }: Span): Bound {
+  return { kind: 'constant', value, type: stringType, start, end }
+}
+
+/** A member of a value of type json, or an element: null where there is none. */
+function jsonPart(object: Bound, step: Bound, { start, end }: Span): Bound {
+  const calculate = step.type.kind === 'integer' ? elementOfJson : jsonMember
+  const call = { readers: [], calculate, takesRoom: false, isVolatile: false } as const
+  return { kind: 'call', name: 'JSON', operands: [object, step], ...call, type: jsonType, start, end }
+}
+
+function elementOfJson(text: string, position: number | bigint): string | null {
+  return jsonElement(text, Number(position))
 }
 
 function adviceOnField({ kind, type, start, end }: Bound, name: string, { text }: Binder): string {
@@ -308,6 +327,12 @@ export function bindSubscript(expression: SubscriptExpression, scope: Scope, bin
   const object = binder.bind(expression.object, scope)
   const { type } = object
   const { start, end } = expression
+  if (type.kind === 'json') {
+    const step = binder.bind(expression.subscript, scope)
+    if (isText(step.type) || step.type.kind === 'integer' || step.type.kind === 'null')
+      return jsonPart(object, step, { start, end })
+    throw binder.error(expression.subscript, `json takes a name or an index, not ${aTypeName(step.type)}`)
+  }
   if (!isMany(type)) throw binder.error(expression.object, `${aTypeName(type)} has no elements`)
   if (type.kind === 'map') {
     const key = coerced(binder.bind(expression.subscript, scope), type.key, binder)

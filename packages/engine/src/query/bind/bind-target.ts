@@ -61,7 +61,8 @@ export function bindTarget(expression: Expression, scope: Scope, binder: Binder)
   const ofElements = elementTarget(bound)
   const last = ofElements?.within.at(-1)
   if (ofElements === undefined || last === undefined) {
-    throw binder.error(expression, `${text} is not an attribute that could be changed`)
+    const advice = bound.type.kind === 'json' ? ': json is changed as a whole' : ''
+    throw binder.error(expression, `${text} is not an attribute that could be changed${advice}`)
   }
   return { ...ofElements, type: last.type, text, span }
 }

@@ -2,7 +2,7 @@
 
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { ValueError } from '../../types/logical-type.ts'
-import { castFor, castTarget, castTypes } from '../functions/cast.ts'
+import { castFor, castTarget, castTypes, mayBeClass } from '../functions/cast.ts'
 import type {
   Assignment,
   CastExpression,
@@ -16,6 +16,7 @@ import type {
   TypeExpression,
 } from '../language/ast.ts'
 import { truncateForMessage } from '../language/query-error.ts'
+import { jsonOfSingle } from '../values/json-of.ts'
 import { commonType } from '../values/type-rules.ts'
 import {
   aTypeName,
@@ -199,7 +200,9 @@ function targetOf(type: TypeExpression, binder: Binder): ReturnType<typeof castT
 export function bindCast(expression: CastExpression, scope: Scope, binder: Binder): Bound {
   const { start, end } = expression
   const operand = binder.bind(expression.operand as Expression, scope)
-  const target = targetOf(expression.type, binder)
+  const { type } = expression
+  const isClass = mayBeClass(type) && findClass(binder, type.name) !== undefined
+  const target = isClass ? undefined : targetOf(type, binder)
   if (target === undefined) {
     const cls =
       findClass(binder, expression.type.name) ??
@@ -217,7 +220,9 @@ export function bindCast(expression: CastExpression, scope: Scope, binder: Binde
     return { kind: 'instanceOf', operand: reference, cls, type: { kind: 'reference', cls }, start, end }
   }
   if (operand.type.kind === 'null') return { kind: 'constant', value: null, type: target, start, end }
-  const convert = castFor(operand.type, target, binder.textFormats)
+  const convert =
+    castFor(operand.type, target, binder.textFormats) ??
+    (target.kind === 'json' ? jsonOfSingle(operand.type, binder.catalog) : undefined)
   if (convert === undefined) {
     throw binder.error(expression, `${aTypeName(operand.type)} cannot be cast to ${typeName(target)}`)
   }

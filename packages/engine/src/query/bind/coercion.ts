@@ -4,6 +4,7 @@ import { ValueError } from '../../types/logical-type.ts'
 import { isLifted } from '../parse/lift-literals.ts'
 import { arithmeticFor } from '../values/arithmetic.ts'
 import { canBeText, valueOfText } from '../values/coerce.ts'
+import { jsonOfParameter, jsonOfSingle } from '../values/json-of.ts'
 import type { Convert } from '../values/scalars/scalar-kind.ts'
 import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
 import {
@@ -79,6 +80,7 @@ interface Subject {
 
 /** The conversion of values that are not null; undefined if none is needed or possible. */
 function conversion(from: ValueType, type: ValueType, subject: Subject): Convert | undefined {
+  if (type.kind === 'json') return jsonConversion(from, subject)
   if (from.kind === 'collection' && type.kind === 'collection') {
     const convert = conversion(from.element, type.element, subject)
     return convert && ((values) => (values as unknown[]).map((value) => (value === null ? null : convert(value))))
@@ -87,6 +89,15 @@ function conversion(from: ValueType, type: ValueType, subject: Subject): Convert
     (isConstant(subject.bound) ? constantConversion(from, type, subject) : undefined) ??
     kindConversion(from, type, subject)
   )
+}
+
+/** Of single values, of parameters of any type, and of records, which parameters have within. */
+function jsonConversion(from: ValueType, subject: Subject): Convert | undefined {
+  const { bound, binder } = subject
+  const isWhole = bound.kind === 'variable' || from.kind === 'record'
+  const ofParameter = isWhole ? jsonOfParameter(from, binder.catalog) : undefined
+  const convert = ofParameter ?? jsonOfSingle(from, binder.catalog)
+  return convert && ((value) => toClientError(subject, () => convert(value)))
 }
 
 /** The conversion of values that are constant before the rows. */

@@ -4,6 +4,7 @@ import { aTypeName, type ValueType } from '../values/value-type.ts'
 import type { Binder } from './scope.ts'
 
 export function isKeyType({ kind }: ValueType): boolean {
+  if (kind === 'json') return false
   return kind !== 'collection' && kind !== 'map' && kind !== 'record' && kind !== 'embedded' && kind !== 'edge'
 }
 

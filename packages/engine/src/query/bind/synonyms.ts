@@ -15,6 +15,11 @@ const typesOfSql: Readonly<Record<string, string>> = {
   TIMESTAMP: 'DateTime',
   TIMESTAMPTZ: 'Instant',
   UUID: 'Guid',
+  BLOB: 'Bytes',
+  BYTEA: 'Bytes',
+  BINARY: 'Bytes',
+  VARBINARY: 'Bytes',
+  JSONB: 'Json',
 }
 
 const functionsOfSql: Readonly<Record<string, string>> = {

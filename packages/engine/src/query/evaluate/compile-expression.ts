@@ -394,7 +394,8 @@ type Calculated = Extract<Bound, { kind: 'arithmetic' | 'unary' | 'call' }>
 function compileCalculation(bound: Calculated, operands: readonly Evaluate[]): Evaluate {
   const [first, second] = operands
   const work = bound.calculate as (...values: unknown[]) => unknown
-  const hasTexts = 'operands' in bound ? bound.operands.some(({ type }) => isText(type)) : isText(bound.type)
+  const hasTexts =
+    'operands' in bound ? bound.operands.some(({ type }) => isText(type) || type.kind === 'json') : isText(bound.type)
   if (hasTexts) return compileTextCalculation(bound, operands, work)
   const overflow = (evaluation: EvaluationContext): Error =>
     queryError(evaluation.text, bound, `the result is beyond what ${aTypeName(bound.type)} holds`)

@@ -54,6 +54,11 @@ function digitsOf({ settings }: TypeExpression): NonNullable<ScalarType['digits'
   return decimalSpec(definition)
 }
 
+/** Types that are younger than CAST: it still means a class of that name, where there is one. */
+export function mayBeClass({ name }: TypeExpression): boolean {
+  return ['bytes', 'json'].includes(name.toLowerCase())
+}
+
 /** Type names that CAST accepts, for suggestions. */
 export const castTypes: readonly string[] = [...kindOfWord.keys()].map((word) => wordOfType(word))
 

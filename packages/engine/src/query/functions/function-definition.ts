@@ -2,7 +2,7 @@
 import type { ValueType } from '../values/value-type.ts'
 
 /** `day` and `moment`: date, datetime or datetimeoffset. `clock`: time, datetime or datetimeoffset. */
-export type OperandKind = 'number' | 'integer' | 'text' | 'day' | 'clock' | 'moment'
+export type OperandKind = 'number' | 'integer' | 'text' | 'day' | 'clock' | 'moment' | 'textOrBytes'
 
 /** Reserves memory for results of string functions before they are created. */
 export interface TextRoom {

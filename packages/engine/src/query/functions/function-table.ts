@@ -19,6 +19,8 @@ export function fitsOperand(kind: OperandKind, type: ValueType): boolean {
       return type.kind === 'integer'
     case 'text':
       return isText(type)
+    case 'textOrBytes':
+      return isText(type) || type.kind === 'bytes'
     case 'day':
     case 'moment':
       return type.kind === 'date' || type.kind === 'datetime' || type.kind === 'datetimeoffset'

@@ -49,7 +49,8 @@ export const textFunctions: Readonly<Record<string, FunctionDefinition>> = {
       return separator === '' ? [text] : new LongWork(splitInPieces(text, separator, room))
     },
   },
-  LENGTH: textFunction(integerType, characterCount),
+  // Bytes are a character each in memory.
+  LENGTH: { operands: ['textOrBytes'], result: integerType, calculate: characterCount },
 }
 
 function ofTwoTexts(calculate: (text: string, part: string) => boolean): FunctionDefinition {

@@ -196,7 +196,7 @@ function keysOf(plan: JoinedPlan, { slot }: JoinSource, filled: ReadonlySet<numb
   })
 }
 
-const hashedKinds: readonly ValueType['kind'][] = ['boolean', 'date', 'time', 'datetime', 'interval', 'guid']
+const hashedKinds: readonly ValueType['kind'][] = ['boolean', 'date', 'time', 'datetime', 'interval', 'guid', 'bytes']
 
 /** Whether equal values of the two types have the same hash key; see `hashKey`. */
 function areHashed(one: ValueType, other: ValueType): boolean {

@@ -1,6 +1,7 @@
 /** Values that come from outside of a text: JSON parameters, fields of a file. */
 import { AshlarError } from '../../errors.ts'
 import { parameterFieldsMax } from '../../limits.ts'
+import { type GivenText, noteTextOf } from '../../requests/given-text.ts'
 import { parseDecimal } from '../../types/decimal-number.ts'
 import { nearestDouble } from '../../types/hidden-fraction.ts'
 import { formatForMessage, ValueError } from '../../types/logical-type.ts'
@@ -36,28 +37,30 @@ export function tooManyFields(what: string): AshlarError {
 }
 
 /**
- * An array becomes a list, an object a record of its fields. Yields: a million values of a query in process take some 100 ms. Throws QueryError for an array of several types, and LimitExceeded.
+ * An array becomes a list, an object a record of its fields; both have their text, where it is given. Yields: a million values of a query in process take some 100 ms. Throws QueryError for an array of several types, and LimitExceeded.
  */
 export function* givenValue(
   name: string,
   json: unknown,
+  text?: GivenText,
   counted: FieldCount = { fields: 0 },
 ): Generator<undefined, TypedValue> {
   const scalar = givenScalar(json)
   if (scalar !== undefined) return scalar
-  if (Array.isArray(json)) return yield* givenList(name, json, counted)
+  if (Array.isArray(json)) return yield* givenList(name, json, text, counted)
   const types: { name: string; type: ValueType }[] = []
   const values: unknown[] = []
   const object = json as Readonly<Record<string, unknown>>
   for (const field in object) {
     if (++counted.fields > parameterFieldsMax) throw tooManyFields(`Parameter ${name.slice(0, 60)}`)
     const value = object[field]
-    const given = givenScalar(value) ?? (yield* givenValue(`${name}.${field}`, value, counted))
+    const given = givenScalar(value) ?? (yield* givenValue(`${name}.${field}`, value, text?.at(field), counted))
     types.push({ name: field, type: given.type })
     values.push(given.value)
     if (values.length % valuesAtOnce === 0) yield
   }
   yield
+  if (text !== undefined) noteTextOf(values, text)
   return { type: { kind: 'record', fields: types }, value: values }
 }
 
@@ -99,14 +102,19 @@ function asWhole(number: number): number | bigint {
   return Number.isSafeInteger(number) ? number : BigInt(number)
 }
 
-function* givenList(name: string, json: readonly unknown[], counted: FieldCount): Generator<undefined, TypedValue> {
+function* givenList(
+  name: string,
+  json: readonly unknown[],
+  text: GivenText | undefined,
+  counted: FieldCount,
+): Generator<undefined, TypedValue> {
   const before = counted.fields
   let element: ValueType = nullType
   const values: unknown[] = []
   for (const [i, one] of json.entries()) {
     // The elements have one type in the end.
     counted.fields = before
-    const { type, value } = givenScalar(one) ?? (yield* givenValue(`${name}[${i}]`, one, counted))
+    const { type, value } = givenScalar(one) ?? (yield* givenValue(`${name}[${i}]`, one, text?.at(i), counted))
     const common: ValueType | undefined = commonRecord(element, type) ?? commonType(element, type)
     if (common === undefined) {
       throw new AshlarError(
@@ -120,6 +128,7 @@ function* givenList(name: string, json: readonly unknown[], counted: FieldCount)
     if (values.length % valuesAtOnce === 0) yield
   }
   yield
+  if (text !== undefined) noteTextOf(values, text)
   return { type: { kind: 'collection', form: 'list', element }, value: values }
 }
 

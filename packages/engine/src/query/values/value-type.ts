@@ -83,6 +83,7 @@ export const fractionType: ScalarType = { kind: 'real', isFraction: true }
 export const decimalType: ScalarType = { kind: 'decimal' }
 export const writtenType: ScalarType = { kind: 'decimal', isWritten: true }
 export const stringType: ScalarType = { kind: 'string' }
+export const jsonType: ScalarType = { kind: 'json' }
 export const nullType: NullType = { kind: 'null' }
 export const edgeType: EdgeType = { kind: 'edge' }
 export const walkType: CollectionType = { kind: 'collection', form: 'sequence', element: edgeType }
@@ -165,6 +166,7 @@ export function typeName(type: ValueType): string {
 /** With its article. */
 export function aTypeName(type: ValueType): string {
   const name = typeName(type)
+  if (type.kind === 'bytes' || type.kind === 'json') return name
   return `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}`
 }
 

@@ -17,6 +17,7 @@ const names = [
   'DateTime',
   'DateTimeOffset',
   'Interval',
+  'Bytes',
 ]
 
 describe('CAST', () => {
@@ -61,11 +62,13 @@ describe('CAST', () => {
       "CAST('😀' AS Character)": '😀',
     })
     const attributes = ['flag', 'letter', 'tiny', 'whole', 'big', 'natural', 'real', 'guid', 'text', 'day', 'clock']
-    for (const name of [...attributes, 'moment', 'zoned', 'span']) {
+    for (const name of [...attributes, 'moment', 'zoned', 'span', 'data']) {
       const type = { flag: 'Boolean', letter: 'Character', real: 'Real', guid: 'Guid', text: 'String', day: 'Date' }[
         name
       ]
-      const other = { clock: 'Time', moment: 'DateTime', zoned: 'DateTimeOffset', span: 'Interval' }[name]
+      const other = { clock: 'Time', moment: 'DateTime', zoned: 'DateTimeOffset', span: 'Interval', data: 'Bytes' }[
+        name
+      ]
       const back = `CAST(CAST(${name} AS String) AS ${type ?? other ?? 'Integer'})`
       await expectValuesOf(db, "Value WHERE label = 'low'", { [`${back} = ${name}`]: true })
       await expectValuesOf(db, "Value WHERE label = 'none'", { [back]: null })

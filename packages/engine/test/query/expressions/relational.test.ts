@@ -13,6 +13,7 @@ const comparable: Readonly<Record<string, readonly string[]>> = {
   moment: ['day', 'moment', 'zoned'],
   time: ['clock'],
   interval: ['span'],
+  bytes: ['data'],
   reference: ['other'],
 }
 const attributes = Object.entries(comparable).flatMap(([group, names]) => names.map((name) => ({ group, name })))
@@ -72,6 +73,7 @@ describe('relational operators', () => {
       moment: '2024-02-28 08:05:09.25',
       zoned: '2024-02-28 08:05:09.25 +05:30',
       span: 'INTERVAL{DAYS: 1}',
+      data: "BYTES('AP8=')",
     }
     const results = (sign: number): boolean[] => [
       sign === 0,

@@ -21,7 +21,7 @@ export const functionNames = list(`
   ATAN2, COS, SIN, TAN, PI, EXP, LOG, SQRT, IS_NAN, IS_INF, SUBSTRING, SUBSTR, UPPER, LOWER, LENGTH,
   STARTS_WITH, ENDS_WITH, TRIM, REPLACE, SPLIT, CONCAT, DATE_TRUNC, EPOCH, NOW, STDDEV, MEDIAN, PERCENTILE,
   ROW_NUMBER, RANK, DENSE_RANK, LAG, LEAD, FIRST_VALUE, LAST_VALUE, YEAR, MONTH, MONTH_NAME, DAY_OF_MONTH,
-  DAY_OF_WEEK, DAY_NAME, WEEK, HOUR, MINUTE, SECOND, IS_EMPTY, IS_NULL, IS_VALID, OBJECT, CAST, COALESCE,
+  DAY_OF_WEEK, DAY_NAME, WEEK, HOUR, MINUTE, SECOND, IS_EMPTY, IS_NULL, IS_VALID, OBJECT, CAST, COALESCE, BYTES, JSON,
   OF_EQUAL, SOME_EQUAL, NEXT
 `)
 
@@ -29,7 +29,7 @@ export const systemVariables = list('$$NOW, $$ID, $$THIS_REFERENCE, $$USER')
 
 /** Types of attributes in schema statements. */
 export const typeNames = list(`
-  Boolean, Character, Integer, Real, Decimal, Guid, String, Date, Time, DateTime, Interval, Reference, Object, List, Set,
+  Boolean, Character, Integer, Real, Decimal, Guid, String, Date, Time, DateTime, Interval, Bytes, Json, Reference, Object, List, Set,
   Map, Instant
 `)
 

@@ -4,8 +4,11 @@ import {
   type Database,
   type FederatedDatabase,
   type Following,
+  type GivenText,
+  noteText,
   type Once,
   type RowChunk,
+  textOf,
 } from '@ashlar/engine'
 import { makeProblem, type Problem } from '../../errors/problem.ts'
 import { BodyValidationError, OperationFailure } from '../../errors/request-errors.ts'
@@ -16,7 +19,7 @@ import { dispatch, type Execution } from '../dispatch.ts'
 import { isolationParam, type Operation, type OperationReply, type WholeFdRequest } from '../operation.ts'
 import { wholeReply } from '../row-framing.ts'
 import { type RequestedOperation, readOperations } from './read-operations.ts'
-import { substituteInBody, substituteInUri } from './substitute-ids.ts'
+import { substituteInBody, substituteInUri, substituteText } from './substitute-ids.ts'
 
 /**
  * Returns an array of `{"responseCode", "result"}` as JSON text. Throws what the operations throw, LimitExceeded if they take too long, and
@@ -61,6 +64,8 @@ class BatchRun {
   private readonly ids = new Map<string, string>()
   private readonly request: Omit<WholeFdRequest, 'params' | 'query' | 'body' | 'headers'>
   private readonly bytesMax: number
+  /** Of all operations. */
+  private readonly text: GivenText | undefined
   /** Replies by number of the operation. */
   private readonly replies = new Map<number, Reply>()
   private bytes = 0
@@ -68,6 +73,7 @@ class BatchRun {
   constructor(request: WholeFdRequest, bytesMax: number) {
     this.request = plainRequest(request)
     this.bytesMax = bytesMax
+    this.text = textOf(request.body as object)
   }
 
   async one(requested: RequestedOperation, database: Database): Promise<void> {
@@ -153,7 +159,7 @@ class BatchRun {
     const fd = this.resolve(query.fdAlias)
     checkConditions(requested, operation)
     this.checkValues(requested.body, operation)
-    const body = this.ids.size === 0 ? requested.body : substituteInBody(requested.body, this.ids)
+    const body = this.bodyOf(requested)
     const request: WholeFdRequest = { ...this.request, headers: requested.conditions, params, query, body }
     const step: Execution = {
       resolve: () => fd,
@@ -162,6 +168,20 @@ class BatchRun {
     const reply = await dispatch(operation, request, step)
     if (requested.id !== undefined) this.ids.set(requested.id, createdOid(operation, reply))
     return { operation, reply }
+  }
+
+  /** With OIDs for ids that are declared so far. */
+  private bodyOf({ body, number }: RequestedOperation): unknown {
+    const { ids } = this
+    const text = this.text?.at(number - 1).at('body')
+    if (ids.size === 0) return text === undefined ? body : noteText(body, text)
+    const substituted = substituteInBody(body, ids)
+    return text === undefined
+      ? substituted
+      : noteText(
+          substituted,
+          text.replacing((one) => substituteText(one, ids)),
+        )
   }
 
   /** Checks the objects in a body as in a single request. `bodyValuesMax` limits all operations together. */

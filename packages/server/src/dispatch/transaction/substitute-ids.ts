@@ -19,7 +19,8 @@ export function substituteInBody(body: unknown, ids: Ids): unknown {
   return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, substituteInBody(value, ids)]))
 }
 
-function substituteText(text: string, ids: Ids): string {
+/** The same of one string. */
+export function substituteText(text: string, ids: Ids): string {
   const [, second, id = ''] = wholeReference.exec(text) ?? []
   if (second === undefined) return text
   if (second === '$') return ids.has(id) ? text.slice(1) : text

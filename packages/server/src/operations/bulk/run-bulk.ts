@@ -1,5 +1,13 @@
 /** The HTTP side of a bulk load: reads lines and sends replies, each at the pace of the slower side (contract 2.2.9). */
-import { type Awaitable, type Database, inParts, type LineLoad, openTimeSlice } from '@ashlar/engine'
+import {
+  type Awaitable,
+  type Database,
+  GivenText,
+  inParts,
+  type LineLoad,
+  noteText,
+  openTimeSlice,
+} from '@ashlar/engine'
 import type { FdRequest } from '../../dispatch/operation.ts'
 import { LineFailure } from '../../errors/request-errors.ts'
 import { ServerError } from '../../errors/server-errors.ts'
@@ -23,7 +31,7 @@ export function runBulk(
 ): AsyncIterable<Buffer> {
   const { signal, watch, memoryHolder } = request
   const load = database.beginLoad(parameters, { signal, watch, memoryHolder })
-  const bulk = new Bulk(lines, load, request, parameters)
+  const bulk = new Bulk(lines, load, request, parameters, database.mayHoldJson)
   void bulk.run()
   return bulk.replies.pieces()
 }
@@ -43,8 +51,10 @@ class Bulk {
   /** From 1; lines that are blank count too. */
   private line = 0
   private readonly jsonLimits: JsonLimits
+  private readonly mayHoldJson: boolean
 
-  constructor(lines: BodyLines, load: LineLoad, request: FdRequest, parameters: BulkParameters) {
+  constructor(lines: BodyLines, load: LineLoad, request: FdRequest, parameters: BulkParameters, mayHoldJson: boolean) {
+    this.mayHoldJson = mayHoldJson
     this.lines = lines
     this.load = load
     this.request = request
@@ -146,6 +156,7 @@ class Bulk {
         const parsed = this.parse(text)
         const json = parsed instanceof Promise ? await parsed : parsed
         if (json === blank) continue
+        if (this.mayHoldJson) noteLine(json, text)
         const command = readLine(json, line, hasNames)
         if (load.needsCommitBefore(command)) await this.commit()
         const added = load.add(command, bytes)
@@ -221,6 +232,13 @@ const linesBetweenLooks = 16
 const repliesAtOnce = 10_000
 /** Factor by which a batch may be larger while its lines refer to later ones. */
 const openBatchTimes = 5
+
+/** Of a body of POST /v1/object, or of an operation. */
+function noteLine(json: unknown, bytes: Buffer): void {
+  const text = GivenText.of(bytes)
+  noteText(json, text)
+  if (typeof json === 'object' && json !== null && 'body' in json) noteText(json.body, text.at('body'))
+}
 
 /** The value of a blank line. */
 const blank = Symbol('blank')

@@ -2,9 +2,11 @@
 import type { Codec } from '../../../types/logical-type.ts'
 import type { ScalarKind, ScalarType } from '../value-type.ts'
 import { boolean } from './boolean.ts'
+import { bytes } from './bytes.ts'
 import { decimal } from './decimals.ts'
 import { guid } from './guid.ts'
 import { interval } from './interval.ts'
+import { json } from './json.ts'
 import { date, datetime, datetimeoffset, time } from './moments.ts'
 import { codecOfReal, integer, real } from './numbers.ts'
 import type { ScalarDefinition } from './scalar-kind.ts'
@@ -24,6 +26,8 @@ export const scalarKinds: { readonly [Kind in ScalarKind]: ScalarDefinition } = 
   datetime,
   datetimeoffset,
   interval,
+  bytes,
+  json,
 }
 
 /** The codec of the widest form of a scalar type. */

@@ -20,6 +20,7 @@ const types: Readonly<Record<string, string>> = {
   time: 'Time',
   datetime: 'DateTime',
   guid: 'Guid',
+  bytes: 'Bytes',
 }
 
 /** The references of all columns that have one. */

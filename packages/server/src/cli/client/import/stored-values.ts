@@ -41,6 +41,8 @@ export const scalarTypes: readonly string[] = [
   'time',
   'datetime',
   'interval',
+  'bytes',
+  'json',
 ]
 
 /** `path`: of the attribute, for reports. */
@@ -67,6 +69,7 @@ export function conversionOf(type: TypeOfValue, path: string, conversions: Conve
       return (value) => (typeof value === 'string' ? momentText(value, type.logicalType, path, losses) : value)
     case 'guid':
     case 'interval':
+    case 'bytes':
     case 'reference':
       return (value) => (typeof value === 'string' ? value.trim() : value)
     case 'object':

@@ -1,5 +1,6 @@
 /** Makes the attributes of an object from a record, according to the mapping. */
-import type { AttributeDefinition } from '@ashlar/client'
+import { type AttributeDefinition, JsonText } from '@ashlar/client'
+import { textOf } from '@ashlar/engine'
 import { attributeNameOf, ColumnNames } from './column-names.ts'
 import { RecordProblem } from './column-values.ts'
 import { type Fields, fieldOf } from './file-record.ts'
@@ -97,6 +98,7 @@ export function attributesBy(
       if (own?.reference !== undefined && references !== undefined) value = references.of(column, record)
       else if (own !== undefined) value = own.toValue(value, type)
       if (value === undefined) continue
+      if (type === 'json' && value === record[column]) value = exactJson(record, column, value)
       if (path.length === 1) {
         result[path[0] as string] = convert(value)
         given++
@@ -118,6 +120,19 @@ export function attributesBy(
           if (Object.hasOwn(result, name)) result[name] = parts.get(name)?.convert(result[name])
     }
     return result
+  }
+}
+
+/** As it stands in a record of JSON; a cell that is JSON is that, and any other a string. */
+function exactJson(record: Fields, column: string, value: unknown): unknown {
+  const text = textOf(record)?.at(column).text
+  if (text !== undefined) return new JsonText(text.toString())
+  if (typeof value !== 'string') return value
+  try {
+    JSON.parse(value)
+    return new JsonText(value)
+  } catch {
+    return value
   }
 }
 

@@ -1,0 +1,18 @@
+/** Bytes in queries: in the order of their bytes; base64 stands for them. */
+import { apart, codecOf, comparePlain, type ScalarDefinition, sameKind } from './scalar-kind.ts'
+
+const codec = codecOf({ logicalType: 'bytes' })
+
+export const bytes: ScalarDefinition = {
+  ...apart,
+  codec,
+  words: ['bytes'],
+  isLong: true,
+  commonWith: sameKind,
+  compareWith: { bytes: comparePlain },
+  ofText: (text) => codec.parse(text),
+  toText: (value) => codec.toJson(value) as string,
+  toJson: codec.toJson,
+  writeJson: (json, value) => json.base64(Buffer.from(value as string, 'latin1')),
+  writeKey: (value, writer) => codec.key.write(value, writer),
+}

@@ -1,0 +1,84 @@
+/** Values of type json in queries: compared by what they say, without an order; CAST makes values of other kinds of them. */
+
+import { unreachable } from '../../../errors.ts'
+import { codecFor } from '../../../types/index.ts'
+import { isArrayAt, isObjectAt, isStringAt, stringAt } from '../../../types/json-text.ts'
+import { canonicalJson, jsonTextOf, parseJsonText } from '../../../types/json-value.ts'
+import { ValueError } from '../../../types/logical-type.ts'
+import { noTextFormats } from '../text-format.ts'
+import { boolean } from './boolean.ts'
+import { bytes } from './bytes.ts'
+import { guid } from './guid.ts'
+import { interval } from './interval.ts'
+import { date, datetime, datetimeoffset, time } from './moments.ts'
+import { integer, real } from './numbers.ts'
+import { apart, type ByKind, type Convert, type ScalarDefinition, sameKind } from './scalar-kind.ts'
+import { character } from './texts.ts'
+
+const codec = codecFor(
+  { logicalType: 'json' },
+  {
+    embedded: () => {
+      unreachable('json embeds nothing')
+    },
+  },
+)
+
+export const json: ScalarDefinition = {
+  ...apart,
+  codec,
+  words: ['json'],
+  isLong: true,
+  commonWith: sameKind,
+  compareWith: {},
+  // A text is a string of JSON; JSON('…') and CAST read one.
+  ofText: jsonTextOf,
+  toText: (value) => plainTextOf(value as string),
+  castFrom: { string: parsed, character: parsed },
+  castTo: casts({ boolean, character, integer, real, guid, date, time, datetime, datetimeoffset, interval, bytes }),
+  toJson: codec.toJson,
+  writeJson: (to, value) => to.raw(Buffer.from(value as string)),
+  writeKey: (value, writer) => writer.text(canonicalJson(value as string)),
+}
+
+function parsed(text: unknown): unknown {
+  return orNull(() => {
+    const json = parseJsonText(text as string)
+    return json === 'null' ? null : json
+  })
+}
+
+/** Of a string its characters, of anything else its JSON. */
+function plainTextOf(text: string): string {
+  return isStringAt(text, 0) ? stringAt(text, { start: 0, end: text.length }) : text
+}
+
+function casts(kinds: ByKind<ScalarDefinition>): ByKind<Convert> {
+  return Object.fromEntries(
+    Object.entries(kinds).map(([kind, definition]) => [
+      kind,
+      (value: unknown) => orNull(() => castTo(kind, definition, value as string)),
+    ]),
+  )
+}
+
+/** Throws ValueError for what is no such value. */
+function castTo(kind: string, definition: ScalarDefinition, text: string): unknown {
+  if (isObjectAt(text, 0) || isArrayAt(text, 0)) return null
+  if (kind === 'integer' && (text === 'true' || text === 'false')) return Number(text === 'true')
+  const isNumber = /^[-\d]/.test(text)
+  if (kind === 'boolean' && isNumber) return Number(text) !== 0
+  if (kind === 'integer' && /[.eE]/.test(text) && isNumber) return integer.castFrom.real?.(Number(text))
+  const isOfWords = kind === 'boolean' || kind === 'integer' || kind === 'real' || kind === 'character'
+  if (!isStringAt(text, 0) && !isOfWords) return null
+  return definition.ofText(plainTextOf(text).trim(), noTextFormats)
+}
+
+function orNull(convert: () => unknown): unknown {
+  try {
+    return convert()
+  } catch (error) {
+    if (error instanceof ValueError) return null
+    throw error
+  }
+}

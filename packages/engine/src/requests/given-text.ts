@@ -1,0 +1,133 @@
+/** The texts of bodies that hold values of type json: these keep the order and the digits that they were given with, which parsed values do not. */
+import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { within } from '../types/definition-fields.ts'
+import { JsonText } from '../types/json-text.ts'
+import { compactJson, JsonValue } from '../types/json-value.ts'
+
+type Attributes = Readonly<Record<string, unknown>>
+
+/** A text, or a part of one; it is looked for only once it is needed, as for most objects it is not. */
+export class GivenText {
+  private readonly find: () => JsonText | undefined
+  private isFound = false
+  private found: JsonText | undefined
+
+  constructor(find: () => JsonText | undefined) {
+    this.find = find
+  }
+
+  /** `bytes`: UTF-8, parsed before. */
+  static of(bytes: Uint8Array): GivenText {
+    return new GivenText(() => {
+      const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
+      return new JsonText(text.startsWith(byteOrderMark) ? text.slice(1) : text)
+    })
+  }
+
+  static ofText(text: string): GivenText {
+    return new GivenText(() => new JsonText(text))
+  }
+
+  get text(): JsonText | undefined {
+    if (!this.isFound) {
+      this.found = this.find()
+      this.isFound = true
+    }
+    return this.found
+  }
+
+  /** A member or an element. */
+  at(step: string | number): GivenText {
+    return new GivenText(() => (typeof step === 'string' ? this.text?.field(step) : this.text?.element(step)))
+  }
+
+  /** With others in the place of strings that are values. */
+  replacing(replace: (text: string) => string): GivenText {
+    return new GivenText(() => this.text?.replacing(replace))
+  }
+}
+
+const byteOrderMark = '\ufeff'
+
+/** By what was parsed: the attributes of an object, the parameters of a query, or an array of bodies. */
+const texts = new WeakMap<object, GivenText>()
+
+/** Notes the text of a body, which it returns: of an object, of an array of them, or of a query. */
+export function noteText<T>(body: T, text: GivenText): T {
+  if (typeof body !== 'object' || body === null) return body
+  if (Array.isArray(body)) {
+    texts.set(body, text)
+    return body
+  }
+  for (const name of notedFields) {
+    const value = (body as Readonly<Record<string, unknown>>)[name]
+    if (typeof value === 'object' && value !== null) texts.set(value, text.at(name))
+  }
+  return body
+}
+
+const notedFields = ['attributes', 'parameters'] as const
+
+/** Notes the text of a value by itself. */
+export function noteTextOf(value: object, text: GivenText): void {
+  texts.set(value, text)
+}
+
+export function textOf(value: object): GivenText | undefined {
+  return texts.get(value)
+}
+
+/** A copy has the text of what it is made of, with others in the place of strings. */
+export function carryText<T>(from: unknown, to: T, replace: (text: string) => string): T {
+  const text = typeof from === 'object' && from !== null ? texts.get(from) : undefined
+  if (text !== undefined) texts.set(to as object, text.replacing(replace))
+  return to
+}
+
+/** The attributes of the creation at that position of an array have their part of its text. */
+export function noteElementText(creations: readonly object[], position: number, attributes: Attributes): void {
+  const text = texts.get(creations)
+  if (text !== undefined) texts.set(attributes, text.at(position).at('attributes'))
+}
+
+/** The value of an attribute, in which values of type json are as they stand in the text, where it is known. Throws ValueError. */
+export function withJsonValues(
+  format: ClassFormat,
+  attribute: AttributeFormat,
+  name: string,
+  attributes: Attributes,
+): unknown {
+  const json = attributes[name]
+  if (json === null || !format.holdsJsonIn(attribute)) return json
+  const text = texts.get(attributes)?.text?.field(name)
+  return text === undefined ? json : valueWithJson(format, attribute, json, text)
+}
+
+function valueWithJson(format: ClassFormat, attribute: AttributeFormat, json: unknown, text: JsonText): unknown {
+  const { spec } = attribute.attribute
+  if (spec.logicalType === 'json') return new JsonValue(compactJson(text))
+  const embedded = format.embeddedIn(attribute)
+  if (spec.logicalType !== 'list') return embedded === undefined ? json : partWithJson(embedded, json, text)
+  const take = (one: unknown, i: number, part: JsonText | undefined): unknown => {
+    if (one === null || part === undefined) return one
+    if (embedded !== undefined) return within(i, () => partWithJson(embedded, one, part))
+    return within(i, () => new JsonValue(compactJson(part)))
+  }
+  if (Array.isArray(json)) return json.map((one: unknown, i) => take(one, i, text.element(i)))
+  const { elements } = json as { readonly elements?: unknown }
+  if (!Array.isArray(elements)) return json
+  const part = text.field('elements')
+  return { ...(json as object), elements: elements.map((one: unknown, i) => take(one, i, part?.element(i))) }
+}
+
+function partWithJson(format: ClassFormat, json: unknown, text: JsonText): unknown {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return json
+  const fields: Record<string, unknown> = { ...json }
+  for (const [name, value] of Object.entries(json)) {
+    const attribute = format.attributeNamed(name)
+    if (attribute === undefined || value === null || !format.holdsJsonIn(attribute)) continue
+    const part = text.field(name)
+    if (part !== undefined) fields[name] = within(name, () => valueWithJson(format, attribute, value, part))
+  }
+  return fields
+}

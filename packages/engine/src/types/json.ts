@@ -1,0 +1,28 @@
+/** json: any value that JSON has, kept as its text with the order and the digits that it was given with. */
+import { JsonValue, jsonTextOf } from './json-value.ts'
+import type { Codec, LogicalType } from './logical-type.ts'
+import type { JsonSpec } from './type-spec.ts'
+
+export const json: LogicalType<JsonSpec> = {
+  logicalType: 'json',
+  fields: [],
+  define: () => ({ logicalType: 'json' }),
+  describe: () => ({ logicalType: 'json' }),
+  codec: () => codec,
+}
+
+/** In memory and in records: the text without white space. It is no key: equal values may be written in different ways. */
+const codec: Codec<string> = {
+  fixedBytes: undefined,
+  isNullable: true,
+  defaultValue: null,
+  parse: (given) => (given instanceof JsonValue ? given.text : jsonTextOf(given)),
+  accept: (given) => given as string,
+  write(value, to) {
+    const at = to.reserve(Buffer.byteLength(value))
+    to.bytes.write(value, at)
+  },
+  read: (bytes, start, end) => Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('utf8'),
+  writeJson: (bytes, start, end, to) => to.raw(bytes.subarray(start, end)),
+  toJson: (value) => new JsonValue(value),
+}
