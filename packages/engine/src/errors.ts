@@ -53,6 +53,7 @@ export const errorCatalogue = {
   AttributeInUse: { kind: 'conflict', title: 'The attribute is used by an index or a link' },
   ClassInUse: { kind: 'conflict', title: 'The class is still in use' },
   ValuesWouldBeLost: { kind: 'conflict', title: 'Stored values do not fit the changed attribute' },
+  ObjectsViolateConstraint: { kind: 'conflict', title: 'Stored objects violate the constraint' },
   ClassIsEmbedded: { kind: 'conflict', title: 'The class is used as an embedded attribute type' },
   ClassIsReferenceable: { kind: 'conflict', title: 'A referenceable class cannot become embeddable' },
   IndexExists: { kind: 'conflict', title: 'The index already exists' },

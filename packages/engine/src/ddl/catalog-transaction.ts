@@ -34,6 +34,7 @@ import type { OpenDatabase } from '../write/open-database.ts'
 import { type CatalogTransactOptions, transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
+import { checkExtents } from './check-extents.ts'
 import type { Numbering } from './numbering.ts'
 import { planAllowed } from './plan-allowed.ts'
 import { alterInTransaction } from './transactional-alter.ts'
@@ -190,6 +191,7 @@ export class CatalogTransaction {
 
   /** Carries out a plan of `planAlter`, before anything else changes the catalog. */
   async alter(plan: ImmediateAlter | TransactionalAlter): Promise<void> {
+    await checkExtents(this, plan.next, plan.extents)
     if (plan.kind === 'immediate') await this.putAltered(plan.next)
     else await alterInTransaction(this, plan)
   }

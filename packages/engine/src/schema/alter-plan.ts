@@ -1,11 +1,12 @@
 /** Decides how a change of classes is put into effect (contract 5.1, 5.3): once, from the catalog and the command alone. */
 import { AshlarError } from '../errors.ts'
-import type { ClassNumber } from '../types/type-spec.ts'
+import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { type Alteration, alterClass, changedClass } from './alter-class.ts'
 import type { Catalog } from './catalog.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
 import type { AlterClass, DefineClasses } from './commands.ts'
 import { defineClassesInPieces } from './define-classes.ts'
+import type { ExtentChecks } from './extent-checks.ts'
 import type { Pairing } from './pairing.ts'
 import {
   indexesToRebuild,
@@ -33,9 +34,11 @@ interface AlterEffect {
   readonly retypes: readonly Retype[]
   readonly droppedIndexes: readonly IndexDefinition[]
   readonly rebuiltIndexes: readonly IndexDefinition[]
+  /** To be made in the commit that publishes `next`. */
+  readonly extents: ExtentChecks
 }
 
-/** No stored value or index entry is affected: one commit of the catalog. */
+/** No stored value or index entry is affected, and none violates a constraint: one commit of the catalog. */
 export interface ImmediateAlter extends AlterEffect {
   readonly kind: 'immediate'
 }
@@ -49,6 +52,11 @@ interface PreparedAlter extends AlterEffect {
   readonly isLossAllowed: boolean
   /** References among `typeChanges` that gain inverses. */
   readonly pairings: readonly Pairing[]
+}
+
+/** The attributes, as they are in `next`, whose constraints stored values are held against. */
+export function checkedAttributes({ typeChanges }: PreparedAlter): Set<AttributeNumber> {
+  return new Set(typeChanges.flatMap(({ becomes, isChecked }) => (isChecked ? [becomes] : [])))
 }
 
 /** Publish `pending`, check the stored values, build links and replacements, then publish `next`; writers continue meanwhile. */
@@ -102,21 +110,21 @@ export function* planDefinitions(
 
 function planOf(
   catalog: Catalog,
-  { state, retypes, droppedIndexes, pairings }: Alteration,
+  { state, retypes, droppedIndexes, pairings, extents }: Alteration,
   { classNumbers, isLossAllowed, complete }: Pick<OnlineAlter, 'classNumbers' | 'isLossAllowed' | 'complete'>,
   { sessionNumber, isStep }: AlterContext,
 ): AlterPlan {
   const typeChanges = typeChangesToPrepare(catalog, { retypes, droppedIndexes })
   if (typeChanges.length === 0) {
-    return { kind: 'immediate', classNumbers, next: state, retypes, droppedIndexes, rebuiltIndexes: [] }
+    return { kind: 'immediate', classNumbers, next: state, retypes, droppedIndexes, rebuiltIndexes: [], extents }
   }
   const changes = { retypes: typeChanges, droppedIndexes, pairings }
   const rebuiltIndexes = indexesToRebuild(catalog, changes)
   const { state: pending, replacements } = withPendingTypes(catalog, changes, isLossAllowed, sessionNumber)
-  const effect = { classNumbers, retypes, droppedIndexes, rebuiltIndexes }
+  const effect = { classNumbers, retypes, droppedIndexes, rebuiltIndexes, extents }
   const prepared = { ...effect, typeChanges, pending, isLossAllowed, pairings }
   const added = replacements.map(({ number }) => number)
-  if (isStep || typeChanges.some(({ work }) => work.kind !== 'convert' && work.kind !== 'pair')) {
+  if (isStep || typeChanges.some(({ work }) => work.kind === 'narrow' || work.kind === 'move')) {
     const { state: next, indexes: rebuilt } = withRebuiltIndexes(state, rebuiltIndexes, retypes)
     return { kind: 'transactional', ...prepared, next, rebuilt, replacements: added }
   }

@@ -10,12 +10,16 @@ export interface Attribute {
   readonly spec: TypeSpec
   /** Constraints, default and texts; absent where there are none. */
   readonly properties?: PropertiesOfAttribute
-  /** While its type changes: what it is to be. Every writer sees to it that its values fit. */
+  /** While its type or its constraints change: what it is to be. Every writer sees to it that its values fit. */
   readonly becoming?: PendingType
 }
 
 export interface PendingType {
   readonly spec: TypeSpec
+  /** Writers see to it that their values satisfy these, too; absent where there are none. */
+  readonly properties?: PropertiesOfAttribute
+  /** It has that type already: what is to be is the properties alone. */
+  readonly keepsType?: true
   readonly isLossAllowed: boolean
   /** The number of the store session of the process that makes the change. */
   readonly session: number

@@ -11,6 +11,7 @@ import type {
   IndexDefinition,
   IndexNumber,
   KeyAttribute,
+  PendingType,
 } from './class-definition.ts'
 import { isPairing, type Pairing } from './pairing.ts'
 import { withoutPairings, withPairings } from './pending-pairings.ts'
@@ -20,6 +21,7 @@ import type { Retype } from './retype-attribute.ts'
 /** The changes of types that concern stored values or index entries; the others are complete with the catalog. */
 export function typeChangesToPrepare(catalog: Catalog, alteration: TypeChanges): Retype[] {
   return alteration.retypes.filter((retype) => {
+    if (retype.isChecked) return true
     if (retype.work.kind !== 'convert') return retype.work.kind !== 'none'
     if (!retype.work.conversion.isLossless) return true
     return indexesToRebuild(catalog, { ...alteration, retypes: [retype] }).length > 0
@@ -32,7 +34,7 @@ export type TypeChanges = Pick<Alteration, 'retypes' | 'droppedIndexes'>
 /** The indexes whose entries become wrong with the new types, without those that the same request drops. */
 export function indexesToRebuild(catalog: Catalog, { retypes, droppedIndexes }: TypeChanges): IndexDefinition[] {
   const changed = retypes.filter(({ work, from, to }) => {
-    return work.kind === 'narrow' || work.kind === 'pair'
+    return ['narrow', 'pair', 'constrain', 'none'].includes(work.kind)
       ? false
       : work.kind !== 'convert' || !work.conversion.isLossless || !keepsKeys(from, to)
   })
@@ -69,7 +71,7 @@ export function withPendingTypes(
     const retype = byNumber.get(attribute.number)
     return retype === undefined
       ? attribute
-      : { ...attribute, becoming: { spec: retype.to, isLossAllowed, session: sessionNumber } }
+      : { ...attribute, becoming: pendingType(retype, isLossAllowed, sessionNumber) }
   })
   let next = state.counters.index
   const replacements = indexesToRebuild(catalog, changes).map((index): IndexDefinition => {
@@ -85,6 +87,17 @@ export function withPendingTypes(
   return {
     state: pairings.length === 0 ? pending : withPairings(buildCatalog(pending, catalog.version), pairings),
     replacements,
+  }
+}
+
+function pendingType({ from, to, work, properties }: Retype, isLossAllowed: boolean, session: number): PendingType {
+  const keepsType = work.kind === 'constrain' || work.kind === 'none'
+  return {
+    spec: keepsType ? from : to,
+    ...(properties === undefined ? {} : { properties }),
+    ...(keepsType ? { keepsType } : {}),
+    isLossAllowed,
+    session,
   }
 }
 
@@ -176,7 +189,8 @@ export function withoutPendingTypesOf(state: CatalogState, sessionNumbers: Reado
   )
 }
 
-function mapAttributes(
+/** Definitions of which no attribute changes stay the very objects. */
+export function mapAttributes(
   classes: readonly ClassDefinition[],
   map: (attribute: Attribute) => Attribute,
 ): readonly ClassDefinition[] {

@@ -106,6 +106,7 @@ export const queryOperations: readonly FdOperation[] = [
       'AttributeInUse',
       'ClassInUse',
       'ValuesWouldBeLost',
+      'ObjectsViolateConstraint',
       'TransactionContention',
       'PartlyCommitted',
       'ChangeLogOff',

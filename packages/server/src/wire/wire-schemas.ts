@@ -3,7 +3,7 @@
  * each export is a type of the client by the same name.
  */
 import { problemTypes } from '../errors/server-errors.ts'
-import { type Schema, Type } from './json-schema.ts'
+import { type OptionalSchema, type Schema, type Static, Type } from './json-schema.ts'
 
 // What only clients of the original send is `deprecated`: the types of the client leave it out.
 const quotedBoolean = Type.Union([
@@ -116,6 +116,20 @@ const propertyFields = {
   annotations: Type.Optional(Type.Record(Type.String())),
 }
 
+type Nullable<P extends Readonly<Record<string, Schema>>> = {
+  readonly [K in keyof P]: OptionalSchema<Static<P[K]> | null>
+}
+
+/** The fields of a change: null takes one away. */
+function nullable<P extends Readonly<Record<string, Schema>>>(fields: P): Nullable<P> {
+  const entries = Object.entries(fields).map(([name, { description, ...schema }]) => {
+    const isAny = Object.keys(schema).length === 0
+    const keywords = description === undefined ? {} : { description }
+    return [name, Type.Optional(isAny ? Type.Unknown(keywords) : Type.Union([schema, Type.Null()], keywords))]
+  })
+  return Object.fromEntries(entries) as Nullable<P>
+}
+
 const classPropertyFields = {
   isAbstract: Type.Optional(Type.Described(quotedBoolean, 'All objects are of subclasses.')),
   displayAttribute: Type.Optional(Type.String({ description: 'The attribute that shows an object to people.' })),
@@ -143,11 +157,15 @@ const definitionFields = {
   ...propertyFields,
 }
 
+const isValidated = Type.Optional(
+  Type.Boolean({ description: 'false: objects from before the constraints may violate them. Ignored in requests.' }),
+)
+
 export const TypeDefinition = Type.Object(definitionFields, {
   description: 'A type without an attribute name.',
 })
 
-export const AttributeDefinition = Type.Object({ attributeName: Type.String(), ...definitionFields })
+export const AttributeDefinition = Type.Object({ attributeName: Type.String(), ...definitionFields, isValidated })
 
 export const ClassDescription = Type.Object({
   className: Type.Optional(Type.String()),
@@ -177,6 +195,12 @@ export const ClassRepresentation = Type.Object({
 
 export const AttributeRename = Type.Object({ originalName: Type.String(), newName: Type.String() })
 
+export const AttributeConstraints = Type.Object({
+  attributeName: Type.String(),
+  elementSpecification: Type.Optional(Type.Object(nullable(propertyFields))),
+  ...nullable(propertyFields),
+})
+
 export const ClassAlteration = Type.Object(
   {
     classRename: Type.Optional(
@@ -188,6 +212,8 @@ export const ClassAlteration = Type.Object(
     attributesToRename: Type.Optional(Type.Array(AttributeRename)),
     attributesToChange: Type.Optional(Type.Array(AttributeDefinition)),
     attributesToAdd: Type.Optional(Type.Array(AttributeDefinition)),
+    attributesToConstrain: Type.Optional(Type.Array(AttributeConstraints)),
+    classFields: Type.Optional(Type.Object(nullable(classPropertyFields))),
   },
   { description: 'Either `classRename`, or any of the others, which are applied in this order.' },
 )

@@ -63,6 +63,8 @@ export interface PropertiesOfAttribute {
   readonly own: AttributeProperties
   /** Of the elements of a list, set or map. */
   readonly element: AttributeProperties
+  /** Objects from before the constraints may violate them: only what is written is held against them. */
+  readonly isValidated?: false
 }
 
 const none: AttributeProperties = {}
@@ -165,11 +167,11 @@ export function creationDefault(spec: TypeSpec, properties: PropertiesOfAttribut
   return constraintsOf(own, target).every((one) => one.isSatisfied(typeDefault)) ? undefined : null
 }
 
-function targetOf(spec: TypeSpec, isEmbeddable: boolean, isElement: boolean): PropertyTarget {
+export function targetOf(spec: TypeSpec, isEmbeddable: boolean, isElement: boolean): PropertyTarget {
   return { spec, codec: scalarCodec(spec), isElement, isEmbeddable }
 }
 
-function elementTarget(spec: TypeSpec, isEmbeddable: boolean): PropertyTarget | undefined {
+export function elementTarget(spec: TypeSpec, isEmbeddable: boolean): PropertyTarget | undefined {
   return 'element' in spec ? targetOf(spec.element, isEmbeddable, true) : undefined
 }
 
