@@ -60,6 +60,8 @@ export const errorTypes = {
   ClassIsEmbedded: { status: 409, isRepeatable: false },
   /** A referenceable class cannot become embeddable. */
   ClassIsReferenceable: { status: 409, isRepeatable: false },
+  /** The index keeps an attribute unique. */
+  IndexInUse: { status: 409, isRepeatable: false },
   /** The index already exists. */
   IndexExists: { status: 409, isRepeatable: false },
   /** The same request is still in progress. */

@@ -51,6 +51,8 @@ export interface AttributeConstraints {
     readonly minItems?: number | string | null
     readonly maxItems?: number | string | null
     readonly uniqueItems?: boolean | null
+    /** No two objects have the value; a unique index keeps it. */
+    readonly isUnique?: boolean | null
     /** The value given at creation is never changed. */
     readonly isReadOnly?: boolean | null
     readonly title?: string | null
@@ -74,6 +76,8 @@ export interface AttributeConstraints {
   readonly minItems?: number | string | null
   readonly maxItems?: number | string | null
   readonly uniqueItems?: boolean | null
+  /** No two objects have the value; a unique index keeps it. */
+  readonly isUnique?: boolean | null
   /** The value given at creation is never changed. */
   readonly isReadOnly?: boolean | null
   readonly title?: string | null
@@ -116,6 +120,8 @@ export interface AttributeDefinition {
   readonly minItems?: number | string
   readonly maxItems?: number | string
   readonly uniqueItems?: boolean
+  /** No two objects have the value; a unique index keeps it. */
+  readonly isUnique?: boolean
   /** The value given at creation is never changed. */
   readonly isReadOnly?: boolean
   readonly title?: string
@@ -747,6 +753,8 @@ export interface TypeDefinition {
   readonly minItems?: number | string
   readonly maxItems?: number | string
   readonly uniqueItems?: boolean
+  /** No two objects have the value; a unique index keeps it. */
+  readonly isUnique?: boolean
   /** The value given at creation is never changed. */
   readonly isReadOnly?: boolean
   readonly title?: string

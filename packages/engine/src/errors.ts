@@ -56,6 +56,7 @@ export const errorCatalogue = {
   ObjectsViolateConstraint: { kind: 'conflict', title: 'Stored objects violate the constraint' },
   ClassIsEmbedded: { kind: 'conflict', title: 'The class is used as an embedded attribute type' },
   ClassIsReferenceable: { kind: 'conflict', title: 'A referenceable class cannot become embeddable' },
+  IndexInUse: { kind: 'conflict', title: 'The index keeps an attribute unique' },
   IndexExists: { kind: 'conflict', title: 'The index already exists' },
 
   // The request was sent before, with the same Idempotency-Key.

@@ -72,12 +72,13 @@ async function reportPlan(context: DryRunContext, plan: AlterPlan): Promise<Sche
   // Before anything is counted.
   catalog.checkChange?.(plan.next)
   await refuseByExtents(context.snapshot, catalog, plan.next, plan.extents, containers.cached())
+  const next = buildCatalog(plan.next, catalog.version)
+  for (const index of plan.filledIndexes) await refuseEqualKeys(context.snapshot, next, index, containers.cached())
   if (plan.kind === 'immediate') return report(context, plan, [])
   const pending = buildCatalog(plan.pending, catalog.version)
   const { losses, snapshot } =
     plan.kind === 'online' ? await checkOnline(context, plan, pending) : await checkInTransaction(context, plan)
   if (!plan.isLossAllowed) losses.refuse()
-  const next = buildCatalog(plan.next, catalog.version)
   const newContainers = containers.cached()
   ;(await countViolations(snapshot, next, checkedAttributes(plan), { newContainers })).refuse()
   for (const index of plan.replacements) await refuseEqualKeys(snapshot, pending, index, containers.cached())

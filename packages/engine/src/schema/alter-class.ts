@@ -14,13 +14,14 @@ import { constrainAttributes, leaveUnvalidated, withConstraints } from './constr
 import { defineAttribute } from './define-attribute.ts'
 import { classesWithNewShape, nextState, toDefinition } from './define-classes.ts'
 import { changeClassProperties, retypedProperties } from './define-properties.ts'
-import { additionsTo, type ExtentChecks, noExtentChecks } from './extent-checks.ts'
+import { additionsTo, type ExtentChecks, newKeysOf, noExtentChecks } from './extent-checks.ts'
 import { checkAttributeName, checkClassName, didYouMean } from './names.ts'
 import { ownAttribute } from './own-attribute.ts'
 import type { Pairing } from './pairing.ts'
 import { pairingsOf, type Retype, type RetypeContext, refusePairing, retypeAttribute } from './retype-attribute.ts'
 import { rootClassName, rootClassRefusal } from './root-class.ts'
 import { type ClassDraft, type DraftAttribute, referenceIn, type SchemaBuilder } from './schema-builder.ts'
+import { type UniqueKey, withSettledIndexes } from './unique-indexes.ts'
 
 export interface AlterOptions {
   readonly attributesMax: number
@@ -37,6 +38,8 @@ export interface Alteration {
   /** Of those that are made online. */
   readonly pairings: readonly Pairing[]
   readonly extents: ExtentChecks
+  /** New attributes that are unique. */
+  readonly newKeys: readonly UniqueKey[]
 }
 
 /**
@@ -45,8 +48,8 @@ export interface Alteration {
  */
 export function alterClass(catalog: Catalog, cls: SchemaClass, command: AlterClass, options: AlterOptions): Alteration {
   if (command.kind === 'renameClass') {
-    const state = renameClass(catalog, cls, command.classRename)
-    return { state, droppedIndexes: [], retypes: [], pairings: [], extents: noExtentChecks }
+    const state = withSettledIndexes(renameClass(catalog, cls, command.classRename))
+    return { state, droppedIndexes: [], retypes: [], pairings: [], extents: noExtentChecks, newKeys: [] }
   }
   const { attributesMax, isPrepared = false } = options
   const { isValidating } = command
@@ -76,15 +79,19 @@ export function alterClass(catalog: Catalog, cls: SchemaClass, command: AlterCla
   const state = isRedefined ? withDefinition(shaped, draft) : shaped
   const isDropped = ({ number, replaces }: IndexDefinition): boolean =>
     dropped.has(number) || dropped.has(replaces ?? number)
+  const kept = dropped.size === 0 ? state : { ...state, indexes: state.indexes.filter((index) => !isDropped(index)) }
+  const settled = withSettledIndexes(kept)
+  const left = new Set(settled.indexes.map(({ number }) => number))
   return {
-    state: dropped.size === 0 ? state : { ...state, indexes: state.indexes.filter((index) => !isDropped(index)) },
-    droppedIndexes: catalog.indexes.filter(({ number }) => dropped.has(number)),
+    state: settled,
+    droppedIndexes: catalog.indexes.filter(({ number }) => !left.has(number)),
     retypes: changes,
     pairings: pairingsOf(builder, changes),
     extents: {
       additions: isValidating ? additionsTo(draft, staged) : [],
       abstractClasses: !wasAbstract && draft.properties?.isAbstract === true ? [draft.number] : [],
     },
+    newKeys: newKeysOf(draft, staged),
   }
 }
 
@@ -137,7 +144,8 @@ function deleteAttributes(
   }
   refuseEdgeAttributes(builder, gone, deletions)
   const indexes = catalog.indexes.filter((index) => usedNumber(index, gone) !== undefined)
-  const [first] = indexes
+  // What keeps an attribute unique goes with it.
+  const first = indexes.find(({ attribute }) => attribute === undefined || !gone.has(attribute))
   if (first !== undefined && !isCascading) throw keyInUse(draft, first, gone, deletions)
   for (const { owner, attribute } of gone.values()) builder.removeAttribute(owner, attribute)
   return new Set(indexes.map(({ number }) => number))

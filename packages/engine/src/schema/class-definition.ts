@@ -72,6 +72,8 @@ export interface IndexDefinition {
   readonly indexedClass: ClassNumber
   readonly isUnique: boolean
   readonly keyAttributes: readonly KeyAttribute[]
+  /** Whose `isUnique` it keeps; absent for an index that was made by itself. */
+  readonly attribute?: AttributeNumber
   /**
    * While `building`, every writer keeps the entries of what it writes, and no reader uses them. A `failed` one has no
    * entries, and is only there to tell why.

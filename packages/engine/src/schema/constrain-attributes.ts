@@ -7,6 +7,7 @@ import { ownAttribute } from './own-attribute.ts'
 import { hasConstraints } from './properties/change-properties.ts'
 import { constrainAttribute, type Retype, type RetypeContext } from './retype-attribute.ts'
 import type { ClassDraft, SchemaBuilder } from './schema-builder.ts'
+import { isUniqueIn } from './unique-indexes.ts'
 
 /** Returns the changes that stored values may violate. Throws UnknownAttribute, InvalidDefinition, AttributeInUse. */
 export function constrainAttributes(
@@ -42,10 +43,16 @@ export function withConstraints(
 ): Retype[] {
   const added = new Map(constrained.map((one) => [one.attribute, one]))
   const changed = retypes.map((retype): Retype => {
-    const { becomes, isChecked } = retype
+    const { becomes, isChecked, becomesUnique } = retype
     const properties = builder.declared(becomes)?.attribute.properties
-    const isCheckedToo = added.delete(becomes)
-    return { ...retype, properties, isChecked: isCheckedToo || (isChecked && properties?.isValidated !== false) }
+    const too = added.get(becomes)
+    added.delete(becomes)
+    return {
+      ...retype,
+      properties,
+      isChecked: too?.isChecked === true || (isChecked && properties?.isValidated !== false),
+      becomesUnique: isUniqueIn(properties) && (becomesUnique || too?.becomesUnique === true),
+    }
   })
   return [...changed, ...added.values()]
 }

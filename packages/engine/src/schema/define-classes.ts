@@ -10,7 +10,7 @@ import { ClassBatch, type StagedAttribute } from './class-batch.ts'
 import type { Attribute, CatalogState, ClassDefinition, Shape, ShapeAttribute } from './class-definition.ts'
 import type { ClassDescription, DefineClasses } from './commands.ts'
 import { setClassProperties } from './define-properties.ts'
-import { additionsTo, type ExtentChecks } from './extent-checks.ts'
+import { additionsTo, type ExtentChecks, newKeysOf } from './extent-checks.ts'
 import { type Pairing, storedSpec } from './pairing.ts'
 import { creationDefault } from './properties/index.ts'
 import { addInverses, pairingsOf, type Retype } from './retype-attribute.ts'
@@ -21,6 +21,7 @@ import {
   selfAndAncestors,
   storedAttributes,
 } from './schema-builder.ts'
+import type { UniqueKey } from './unique-indexes.ts'
 
 export interface DefinedClasses {
   /** The catalog's own state object where nothing changes. */
@@ -32,6 +33,8 @@ export interface DefinedClasses {
   /** Of those that are made online. */
   readonly pairings: readonly Pairing[]
   readonly extents: ExtentChecks
+  /** New attributes that are unique. */
+  readonly newKeys: readonly UniqueKey[]
 }
 
 export interface DefineOptions {
@@ -87,7 +90,8 @@ export function* defineClassesInPieces(
   const classNumbers = targets.map(({ number }) => number)
   const additions = targets.flatMap((draft, i) => additionsTo(draft, staged[i] as StagedAttribute[]))
   const extents = { additions, abstractClasses: [] }
-  return { state, classNumbers, retypes, pairings: pairingsOf(builder, retypes), extents }
+  const newKeys = targets.flatMap((draft, i) => newKeysOf(draft, staged[i] as StagedAttribute[]))
+  return { state, classNumbers, retypes, pairings: pairingsOf(builder, retypes), extents, newKeys }
 }
 
 /** New classes, changed ones and the subclasses of those, by class number. */

@@ -13,6 +13,7 @@ import { hasConstraints, isSurelyLooser } from './properties/change-properties.t
 import type { PropertiesOfAttribute } from './properties/index.ts'
 import { isSameButForInverse, type RetypeWork, retypeWork } from './retype.ts'
 import { type ClassDraft, type DraftAttribute, referenceIn, type SchemaBuilder } from './schema-builder.ts'
+import { isUniqueIn } from './unique-indexes.ts'
 
 /** An attribute whose type changes, or whose constraints do. */
 export interface Retype {
@@ -29,6 +30,8 @@ export interface Retype {
   readonly properties: PropertiesOfAttribute | undefined
   /** Stored values are held against the constraints among them. */
   readonly isChecked: boolean
+  /** Which the present properties do not say. */
+  readonly becomesUnique: boolean
 }
 
 export interface RetypeContext {
@@ -80,7 +83,9 @@ export function retypeAttribute(
     place,
   })
   const isChecked = !isSafe && settled !== undefined && settled.isValidated !== false && hasConstraints(settled)
-  return { attribute: number, becomes, owner: draft.number, name, from, to, work, properties: settled, isChecked }
+  const becomesUnique = isUniqueIn(settled) && !isUniqueIn(attribute.properties)
+  const of = { attribute: number, becomes, owner: draft.number, name, from, to, work }
+  return { ...of, properties: settled, isChecked, becomesUnique }
 }
 
 /** Gives an attribute other properties under its type. Undefined where no stored value could violate their constraints. Throws AttributeInUse. */
@@ -99,9 +104,11 @@ export function constrainAttribute(
   const properties = isLooser ? given : settledProperties(given, context)
   context.batch.builder.replaceAttribute(draft, attribute, { ...attribute, properties, pendingType: undefined, place })
   draft.isRedefined = true
-  if (isLooser || context.isValidating === false) return undefined
+  const isChecked = !isLooser && context.isValidating !== false
+  const becomesUnique = isUniqueIn(properties) && !isUniqueIn(present)
+  if (!isChecked && !becomesUnique) return undefined
   const of = { attribute: number, becomes: number, owner: draft.number, name, from: spec, to: spec }
-  return { ...of, work: { kind: 'constrain' }, properties, isChecked: true }
+  return { ...of, work: { kind: 'constrain' }, properties, isChecked, becomesUnique }
 }
 
 /** Whatever was left out before, all constraints of the attribute are checked by this change, or none. */
@@ -200,7 +207,10 @@ function refuseUnlessKey(
   to: TypeSpec,
 ): void {
   if (!['list', 'set', 'map', 'object'].includes(to.logicalType)) return
-  const index = catalog.indexes.find(({ keyAttributes }) => keyAttributes.some(({ path }) => path.includes(number)))
+  const index = catalog.indexes.find(({ attribute, keyAttributes }) => {
+    // What keeps it unique goes.
+    return attribute !== number && keyAttributes.some(({ path }) => path.includes(number))
+  })
   if (index === undefined) return
   const message = `Attribute ${name} of class ${draft.name} is a key attribute of index '${index.name}', which a ${to.logicalType} cannot be.`
   throw commandError('AttributeInUse', message, place)

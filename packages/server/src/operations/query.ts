@@ -102,6 +102,7 @@ export const queryOperations: readonly FdOperation[] = [
       'ClassIsReferenceable',
       'IndexExists',
       'IndexNotFound',
+      'IndexInUse',
       'ObjectNotFound',
       'AttributeInUse',
       'ClassInUse',

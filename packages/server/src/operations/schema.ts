@@ -32,6 +32,8 @@ const definitionErrors = [
   'ClassIsEmbedded',
   'ClassIsReferenceable',
   'ClassIsAbstract',
+  'IndexExists',
+  'UniqueViolation',
   'LimitExceeded',
 ] as const
 
@@ -208,7 +210,6 @@ export const schemaOperations: readonly FdOperation[] = [
       'AttributeInUse',
       'ValuesWouldBeLost',
       'ObjectsViolateConstraint',
-      'UniqueViolation',
       'TransactionContention',
     ],
     async run(database, request) {

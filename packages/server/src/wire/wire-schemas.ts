@@ -110,6 +110,7 @@ const propertyFields = {
   minItems: Type.Optional(quotedInteger),
   maxItems: Type.Optional(quotedInteger),
   uniqueItems: Type.Optional(quotedBoolean),
+  isUnique: Type.Optional(Type.Described(quotedBoolean, 'No two objects have the value; a unique index keeps it.')),
   isReadOnly: Type.Optional(Type.Described(quotedBoolean, 'The value given at creation is never changed.')),
   title: Type.Optional(Type.String()),
   description: Type.Optional(Type.String()),

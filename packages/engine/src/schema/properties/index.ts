@@ -19,6 +19,7 @@ import { pattern } from './pattern.ts'
 import { isReadOnly } from './read-only.ts'
 import { isRequired } from './required.ts'
 import { annotations, description, title } from './texts.ts'
+import { isUnique } from './unique.ts'
 
 export type { AttributeProperty, Constraint, PropertyForm } from './attribute-property.ts'
 
@@ -37,6 +38,7 @@ export const attributeProperties: readonly AttributeProperty[] = [
   minItems,
   maxItems,
   uniqueItems,
+  isUnique,
   isReadOnly,
   title,
   description,
@@ -55,6 +57,7 @@ export type GivenProperties = Readonly<Record<string, unknown>>
 export interface AttributeProperties {
   readonly isRequired?: true
   readonly default?: unknown
+  readonly isUnique?: true
   readonly isReadOnly?: true
   readonly [field: string]: unknown
 }
@@ -152,7 +155,7 @@ function constraintsOf(properties: AttributeProperties, target: PropertyTarget):
 }
 
 /**
- * What a creation that leaves the attribute out gets, as JSON (contract 10.1): its default; else null for a scalar that is required, or
+ * What a creation that leaves the attribute out gets, as JSON (contract 10.1): its default; else null for a scalar that is required or unique, or
  * whose constraints refuse the default of its type; else undefined, for the default of the type.
  */
 export function creationDefault(spec: TypeSpec, properties: PropertiesOfAttribute | undefined): unknown {
@@ -160,7 +163,7 @@ export function creationDefault(spec: TypeSpec, properties: PropertiesOfAttribut
   const { own } = properties
   if (own.default !== undefined) return own.default
   if (!isScalar(spec)) return undefined
-  if (own.isRequired === true) return null
+  if (own.isRequired === true || own.isUnique === true) return null
   const target = targetOf(spec, false, false)
   const typeDefault = target.codec?.defaultValue
   if (typeDefault === null || typeDefault === undefined) return undefined
