@@ -129,7 +129,7 @@ export class AshlarClient {
    */
   defineClasses(
     descriptions: readonly ClassDescription[],
-    options: Omit<AlterationOptions, 'cascade'> = {},
+    options: Omit<AlterationOptions, 'cascade' | 'validate'> = {},
   ): Promise<ClassesDefined> {
     return this.request('PUT', '/v1/schema', alterationRequest(descriptions, options))
   }

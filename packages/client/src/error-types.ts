@@ -56,10 +56,14 @@ export const errorTypes = {
   ClassInUse: { status: 409, isRepeatable: false },
   /** Stored values do not fit the changed attribute. */
   ValuesWouldBeLost: { status: 409, isRepeatable: false },
+  /** Stored objects violate the constraint. */
+  ObjectsViolateConstraint: { status: 409, isRepeatable: false },
   /** The class is used as an embedded attribute type. */
   ClassIsEmbedded: { status: 409, isRepeatable: false },
   /** A referenceable class cannot become embeddable. */
   ClassIsReferenceable: { status: 409, isRepeatable: false },
+  /** The index keeps an attribute unique. */
+  IndexInUse: { status: 409, isRepeatable: false },
   /** The index already exists. */
   IndexExists: { status: 409, isRepeatable: false },
   /** The sequence already exists. */

@@ -108,6 +108,8 @@ export interface AlterationOptions extends CallOptions {
   readonly cascade?: boolean
   /** Replaces stored values that do not fit a changed type by the default. Without it, the change is refused if there are any. */
   readonly allowLoss?: boolean
+  /** false: objects that exist may violate constraints that are new; only what is written is held against them. */
+  readonly validate?: boolean
 }
 
 export interface QueryOptions extends TransactionOptions {

@@ -31,6 +31,60 @@ export interface AccessGrant {
   }
 }
 
+export interface AttributeConstraints {
+  readonly attributeName: string
+  readonly elementSpecification?: {
+    /** The value is never null. */
+    readonly isRequired?: boolean | null
+    /** What a creation that leaves the attribute out gets. */
+    readonly default?: unknown
+    /** The values that are allowed, or objects of `value` and `label`. */
+    readonly enumeration?: readonly unknown[] | null
+    readonly minimum?: unknown
+    readonly maximum?: unknown
+    readonly exclusiveMinimum?: unknown
+    readonly exclusiveMaximum?: unknown
+    readonly minLength?: number | string | null
+    readonly maxLength?: number | string | null
+    /** A regular expression (RE2) that is found in the value. */
+    readonly pattern?: string | null
+    readonly minItems?: number | string | null
+    readonly maxItems?: number | string | null
+    readonly uniqueItems?: boolean | null
+    /** No two objects have the value; a unique index keeps it. */
+    readonly isUnique?: boolean | null
+    /** The value given at creation is never changed. */
+    readonly isReadOnly?: boolean | null
+    readonly title?: string | null
+    readonly description?: string | null
+    readonly annotations?: Readonly<Record<string, string>> | null
+  }
+  /** The value is never null. */
+  readonly isRequired?: boolean | null
+  /** What a creation that leaves the attribute out gets. */
+  readonly default?: unknown
+  /** The values that are allowed, or objects of `value` and `label`. */
+  readonly enumeration?: readonly unknown[] | null
+  readonly minimum?: unknown
+  readonly maximum?: unknown
+  readonly exclusiveMinimum?: unknown
+  readonly exclusiveMaximum?: unknown
+  readonly minLength?: number | string | null
+  readonly maxLength?: number | string | null
+  /** A regular expression (RE2) that is found in the value. */
+  readonly pattern?: string | null
+  readonly minItems?: number | string | null
+  readonly maxItems?: number | string | null
+  readonly uniqueItems?: boolean | null
+  /** No two objects have the value; a unique index keeps it. */
+  readonly isUnique?: boolean | null
+  /** The value given at creation is never changed. */
+  readonly isReadOnly?: boolean | null
+  readonly title?: string | null
+  readonly description?: string | null
+  readonly annotations?: Readonly<Record<string, string>> | null
+}
+
 export interface AttributeDefinition {
   readonly attributeName: string
   /**
@@ -69,11 +123,15 @@ export interface AttributeDefinition {
   readonly minItems?: number | string
   readonly maxItems?: number | string
   readonly uniqueItems?: boolean
+  /** No two objects have the value; a unique index keeps it. */
+  readonly isUnique?: boolean
   /** The value given at creation is never changed. */
   readonly isReadOnly?: boolean
   readonly title?: string
   readonly description?: string
   readonly annotations?: Readonly<Record<string, string>>
+  /** false: objects from before the constraints may violate them. Ignored in requests. */
+  readonly isValidated?: boolean
 }
 
 export interface AttributeRename {
@@ -200,6 +258,16 @@ export interface ClassAlteration {
   readonly attributesToRename?: readonly AttributeRename[]
   readonly attributesToChange?: readonly AttributeDefinition[]
   readonly attributesToAdd?: readonly AttributeDefinition[]
+  readonly attributesToConstrain?: readonly AttributeConstraints[]
+  readonly classFields?: {
+    /** All objects are of subclasses. */
+    readonly isAbstract?: boolean | null
+    /** The attribute that shows an object to people. */
+    readonly displayAttribute?: string | null
+    readonly title?: string | null
+    readonly description?: string | null
+    readonly annotations?: Readonly<Record<string, string>> | null
+  }
 }
 
 export interface ClassDescription {
@@ -691,6 +759,8 @@ export interface TypeDefinition {
   readonly minItems?: number | string
   readonly maxItems?: number | string
   readonly uniqueItems?: boolean
+  /** No two objects have the value; a unique index keeps it. */
+  readonly isUnique?: boolean
   /** The value given at creation is never changed. */
   readonly isReadOnly?: boolean
   readonly title?: string

@@ -28,6 +28,7 @@ import { Heartbeat } from './ddl/heartbeat.ts'
 import { IndexBuilds } from './ddl/index-builds.ts'
 import { Recovery } from './ddl/recovery.ts'
 import { type UpgradeOptions, type UpgradeProgress, upgradeObjects } from './ddl/upgrade-objects.ts'
+import { type ValidatedConstraints, type ValidateOptions, validateConstraints } from './ddl/validate-constraints.ts'
 import { defaultEngineLimits, type EngineLimits } from './limits.ts'
 import { fetchFew, isKnownToBeLarge } from './objects/long-records.ts'
 import { type Dialect, dialectDefault } from './query/language/dialect.ts'
@@ -453,6 +454,14 @@ export class FederatedDatabase extends CallerOperations {
    */
   upgradeObjects(options: UpgradeOptions = {}): Promise<UpgradeProgress> {
     return upgradeObjects(this.database, options)
+  }
+
+  /**
+   * Holds stored objects against the constraints that are not validated yet, and settles those that all satisfy. Throws
+   * ObjectsViolateConstraint, and the signal's reason.
+   */
+  validateConstraints(options: ValidateOptions = {}): Promise<ValidatedConstraints> {
+    return validateConstraints(this.database, this.resources.writer, options)
   }
 
   /** Reads everything: objects and bytes by class, and the sizes of indexes. */

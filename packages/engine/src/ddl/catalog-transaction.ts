@@ -46,6 +46,7 @@ import type { OpenDatabase } from '../write/open-database.ts'
 import { type CatalogTransactOptions, transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
+import { checkExtents } from './check-extents.ts'
 import type { Numbering } from './numbering.ts'
 import { planAllowed } from './plan-allowed.ts'
 import { alterInTransaction } from './transactional-alter.ts'
@@ -206,8 +207,15 @@ export class CatalogTransaction {
 
   /** Carries out a plan of `planAlter`, before anything else changes the catalog. */
   async alter(plan: ImmediateAlter | TransactionalAlter): Promise<void> {
+    await checkExtents(this, plan.next, plan.extents)
+    const before = this.catalog
     if (plan.kind === 'immediate') await this.putAltered(plan.next)
     else await alterInTransaction(this, plan)
+    for (const number of plan.filledIndexes) {
+      const index = this.catalog.indexByNumber(number)
+      // A class that is new has no objects.
+      if (index !== undefined && before.classByNumber(index.indexedClass) !== undefined) await this.buildIndex(number)
+    }
   }
 
   /** Throws ClassNotFound, ClassIsInternal, ClassInUse. */
@@ -243,10 +251,11 @@ export class CatalogTransaction {
     await buildIndexInTransaction(this.transaction, this.catalog, index, this.containers.cached(), objectsMax)
   }
 
-  /** Throws IndexNotFound. */
+  /** Throws IndexNotFound, IndexInUse. */
   async deleteIndex({ name }: DeleteIndex): Promise<void> {
     const plan = async ({ state, indexByName }: Catalog): Promise<CatalogState> => {
       const index = indexByName(name)
+      if (index?.attribute !== undefined) throw indexInUse(index.name)
       if (index !== undefined) return withoutIndex(state, index.number)
       throw new AshlarError('IndexNotFound', `There is no index '${truncateForMessage(name)}'.`)
     }
@@ -325,4 +334,9 @@ export class CatalogTransaction {
     this.state = { ...this.state, counters }
     this.built = undefined
   }
+}
+
+function indexInUse(name: string): AshlarError {
+  const message = `Index '${name}' keeps the attribute of that name unique, and goes with its isUnique.`
+  return new AshlarError('IndexInUse', message)
 }

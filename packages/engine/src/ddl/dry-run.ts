@@ -11,6 +11,7 @@ import { changedClass } from '../schema/alter-class.ts'
 import {
   type AlterContext,
   type AlterPlan,
+  checkedAttributes,
   type OnlineAlter,
   planAlter,
   planDefinitions,
@@ -31,8 +32,10 @@ import { Transaction } from '../transaction/transaction.ts'
 import { linkStorageOf } from '../types/link-storage.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
+import { refuseByExtents } from './check-extents.ts'
 import { type AttributeLoss, countLosses, Losses } from './count-losses.ts'
 import { countUnpairable } from './count-unpairable.ts'
+import { countViolations } from './count-violations.ts'
 import { refuseEqualKeys } from './refuse-equal-keys.ts'
 import { classChanges, reshapedObjects, type SchemaReport } from './schema-report.ts'
 import { prepareTypeChanges } from './transactional-retype.ts'
@@ -68,11 +71,16 @@ async function reportPlan(context: DryRunContext, plan: AlterPlan): Promise<Sche
   const { catalog, containers } = context
   // Before anything is counted.
   catalog.checkChange?.(plan.next)
+  await refuseByExtents(context.snapshot, catalog, plan.next, plan.extents, containers.cached())
+  const next = buildCatalog(plan.next, catalog.version)
+  for (const index of plan.filledIndexes) await refuseEqualKeys(context.snapshot, next, index, containers.cached())
   if (plan.kind === 'immediate') return report(context, plan, [])
   const pending = buildCatalog(plan.pending, catalog.version)
   const { losses, snapshot } =
     plan.kind === 'online' ? await checkOnline(context, plan, pending) : await checkInTransaction(context, plan)
   if (!plan.isLossAllowed) losses.refuse()
+  const newContainers = containers.cached()
+  ;(await countViolations(snapshot, next, checkedAttributes(plan), { newContainers })).refuse()
   for (const index of plan.replacements) await refuseEqualKeys(snapshot, pending, index, containers.cached())
   return report(context, plan, losses.all())
 }

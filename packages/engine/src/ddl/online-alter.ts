@@ -1,12 +1,13 @@
 /**
- * The online change of a class. Its types are published as pending, so that writers validate against them; existing values are
+ * The online change of a class. Its types and constraints are published as pending, so that writers validate against them; existing values are
  * checked, the links of new inverses and the replacement indexes built; one commit then completes the change. Others go on working all the while.
  */
 import { AshlarError, isOutOfReach, withoutEffect } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
 import { readDuplicate } from '../indexes/duplicate-note.ts'
 import type { Receipt } from '../receipts/receipt.ts'
-import { completedState, concurrentAlter, type OnlineAlter } from '../schema/alter-plan.ts'
+import { checkedAttributes, completedState, concurrentAlter, type OnlineAlter } from '../schema/alter-plan.ts'
+import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexNumber } from '../schema/class-definition.ts'
 import { withoutPendingTypes } from '../schema/pending-types.ts'
@@ -18,13 +19,15 @@ import type { ClassNumber } from '../types/type-spec.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import { buildPairings } from './build-pairings.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
+import { checkExtents } from './check-extents.ts'
 import { countLosses, Losses } from './count-losses.ts'
 import { countUnpairable } from './count-unpairable.ts'
+import { countViolations, type Violations } from './count-violations.ts'
 import { buildContext } from './index-builds.ts'
 
 /**
  * Completes the change, after the commit with its pending types. If it fails, they are removed. Throws ValuesWouldBeLost,
- * UniqueViolation, AttributeInUse, OutcomeUnknown, and what `Receipt.check` throws.
+ * ObjectsViolateConstraint, UniqueViolation, AttributeInUse, OutcomeUnknown, and what `Receipt.check` throws.
  */
 export async function completeOnlineAlter(
   database: OpenDatabase,
@@ -34,9 +37,10 @@ export async function completeOnlineAlter(
 ): Promise<readonly ClassNumber[]> {
   try {
     if (!plan.isLossAllowed) await refuseLosses(database, plan)
+    await refuseViolations(database, plan)
     await buildPairings(database, plan.pairings)
     await buildReplacements(database, plan)
-    await complete(writer, plan, receipt)
+    await complete(database, writer, plan, receipt)
     return plan.classNumbers
   } catch (error) {
     throw await rolledBack(writer, plan, error)
@@ -62,6 +66,19 @@ async function refuseLosses({ store, catalogs }: OpenDatabase, { typeChanges, pa
   losses.refuse()
 }
 
+/** Of what was written before the constraints were published; what is written since satisfies them. Throws ObjectsViolateConstraint. */
+async function refuseViolations({ store, catalogs }: OpenDatabase, plan: OnlineAlter): Promise<void> {
+  const attributes = checkedAttributes(plan)
+  if (attributes.size === 0) return
+  await awaitCommitsUnderWay(store)
+  const count = async (snapshot: Snapshot): Promise<Violations> => {
+    const catalog = await catalogs.at(snapshot)
+    const next = buildCatalog(await inTurnsIfLong(completedState(plan, catalog)), catalog.version)
+    return countViolations(snapshot, next, attributes)
+  }
+  ;(await withSnapshot(store, count, longReading)).refuse()
+}
+
 /** A replacement index is missing only if this process was presumed dead and its change rolled back by another. */
 async function buildReplacements(database: OpenDatabase, { typeChanges, replacements }: OnlineAlter): Promise<void> {
   try {
@@ -73,12 +90,14 @@ async function buildReplacements(database: OpenDatabase, { typeChanges, replacem
 }
 
 async function complete(
+  database: OpenDatabase,
   writer: CatalogWriter,
   plan: OnlineAlter,
   receipt: Receipt<readonly ClassNumber[]> | undefined,
 ): Promise<void> {
   await writer.change(async (catalog, transaction) => {
     const state = await inTurnsIfLong(completedState(plan, catalog))
+    await checkExtents({ ...database, transaction, catalog }, state, plan.extents)
     await refuseDuplicates(transaction, catalog, plan.replacements)
     await receipt?.checkAndPut(transaction, plan.classNumbers)
     return { state, result: undefined }
@@ -107,7 +126,7 @@ async function rolledBack(writer: CatalogWriter, plan: OnlineAlter, error: unkno
     return (await rollback(writer, plan)) ? withoutEffect(error) : error
   } catch (rollbackError) {
     if (!isOutOfReach(rollbackError)) throw rollbackError
-    const message = 'It is not known whether the type change was made'
+    const message = 'It is not known whether the change was made'
     return new AshlarError('OutcomeUnknown', `${message}: ${(rollbackError as Error).message}`)
   }
 }

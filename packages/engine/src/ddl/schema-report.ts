@@ -1,9 +1,9 @@
 /** The reply of a dry run (contract 5.3.3): the classes, indexes, objects and values that a schema change would concern. */
+import { isDeepStrictEqual } from 'node:util'
 import type { RequestMemory } from '../budget/request-memory.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Attribute } from '../schema/class-definition.ts'
-import { describeContext } from '../schema/representation.ts'
-import { describeType } from '../types/index.ts'
+import { describeAttribute, describeContext } from '../schema/representation.ts'
 import type { Pieces } from '../types/logical-type.ts'
 import type { TypeDefinition } from '../types/type-definition.ts'
 import type { AttributeLoss } from './count-losses.ts'
@@ -68,7 +68,8 @@ function classChange(
   if (is === undefined) return { className: name, change: 'delete', ...differences }
   if (was.name !== is.name) return { className: name, change: 'rename', newName: is.name, ...differences }
   const isSame = Object.values(differences).every((list) => list.length === 0)
-  if (isSame && was.isReferenceable === is.isReferenceable) return undefined
+  const hasSameProperties = isDeepStrictEqual(was.definition.properties, is.definition.properties)
+  if (isSame && hasSameProperties && was.isReferenceable === is.isReferenceable) return undefined
   return { className: name, change: 'change', ...differences }
 }
 
@@ -103,9 +104,11 @@ function attributeChanges(
       .filter(({ attribute, next }) => attribute.name !== next.name)
       .map(({ attribute, next }) => ({ originalName: attribute.name, newName: next.name })),
     attributesChanged: pairs
-      .filter(({ attribute, next }) => JSON.stringify(attribute.spec) !== JSON.stringify(next.spec))
+      .filter(({ attribute, next }) => {
+        return !isDeepStrictEqual([attribute.spec, attribute.properties], [next.spec, next.properties])
+      })
       .map(({ attribute, next }) => {
-        const definitions = { from: describeType(attribute.spec, from), to: describeType(next.spec, to) }
+        const definitions = { from: describeAttribute(attribute, from), to: describeAttribute(next, to) }
         return { attributeName: next.name, ...definitions }
       }),
   }

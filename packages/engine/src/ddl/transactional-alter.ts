@@ -1,8 +1,9 @@
 /** The change of a class within one transaction: objects are checked and rewritten, and indexes filled, before its commit. */
-import type { TransactionalAlter } from '../schema/alter-plan.ts'
+import { checkedAttributes, type TransactionalAlter } from '../schema/alter-plan.ts'
 import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
 import { flushObjects } from '../write/flush.ts'
 import { pairObjects } from './build-pairings.ts'
+import { countViolations } from './count-violations.ts'
 import { prepareTypeChanges, type RetypeContext, writeRelocated } from './transactional-retype.ts'
 
 /** What a catalog transaction provides for the change. */
@@ -12,7 +13,7 @@ interface AlterTransaction extends RetypeContext {
   buildIndex(number: IndexNumber): Promise<void>
 }
 
-/** Throws ValuesWouldBeLost, UniqueViolation, and LimitExceeded if it concerns too many objects. */
+/** Throws ValuesWouldBeLost, UniqueViolation, ObjectsViolateConstraint, and LimitExceeded if it concerns too many objects. */
 export async function alterInTransaction(own: AlterTransaction, plan: TransactionalAlter): Promise<void> {
   const { losses, relocated, oids } = await prepareTypeChanges(own, plan, plan.isLossAllowed)
   if (!plan.isLossAllowed) losses.refuse()
@@ -24,4 +25,7 @@ export async function alterInTransaction(own: AlterTransaction, plan: Transactio
     await flushObjects(unit)
   }
   for (const number of plan.rebuilt) await own.buildIndex(number)
+  const newContainers = own.containers.cached()
+  const { transaction, catalog } = own
+  ;(await countViolations(transaction.overlay(), catalog, checkedAttributes(plan), { newContainers })).refuse()
 }

@@ -114,9 +114,10 @@ export class ClassFormat {
     })
     this.holdsJson = cls.attributes.some(({ spec }) => holdsJson(spec, formats))
     this.hasPendingType = this.changingAttributes.length > 0
-    this.hasProperties = this.attributes.some(({ attribute: { spec, properties } }) => {
+    this.hasProperties = this.attributes.some(({ attribute: { spec, properties, becoming } }) => {
       const embedded = embeddedClassOf(spec)
-      return properties !== undefined || (embedded !== undefined && formats.byNumber(embedded).hasProperties)
+      const isConstrained = properties !== undefined || becoming?.properties !== undefined
+      return isConstrained || (embedded !== undefined && formats.byNumber(embedded).hasProperties)
     })
     this.isChecked = this.hasPendingType || this.hasProperties
     this.hasPositions = this.attributes.some(({ attribute }) => hasPosition(attribute.spec))
@@ -325,7 +326,7 @@ export class ClassFormat {
     const [earliest] = types
     if (earliest === undefined) return codec.defaultValue
     const first = types.length === 1 ? codec : codecFor(earliest.spec, this.formats)
-    return convertAll(valueOfJson(first, earliest.initial), conversionsBetween(types))
+    return convertAll(valueOfJson(first, earliest.initial), conversionsBetween(types, this.formats))
   }
 
   /** Defaults as the class had them when another class got that shape, as they are now. */
@@ -361,16 +362,17 @@ function valueOfJson(codec: Codec, json: unknown): unknown {
 /** Undefined where the bytes are read as they are: one type, or one class of references after another. */
 function storedReader(types: readonly ShapeAttribute[], context: CodecContext): StoredReader | undefined {
   const [first] = types
-  const steps = conversionsBetween(types)
+  const steps = conversionsBetween(types, context)
   if (first === undefined || steps.length === 0) return undefined
   const { read } = codecFor(first.spec, context)
   return (bytes, start, end) => convertAll(read(bytes, start, end), steps)
 }
 
-/** From each type to the next; classes of references need none. */
-function conversionsBetween(types: readonly ShapeAttribute[]): Conversion[] {
-  return types.slice(1).flatMap(({ spec, conversion }, i) => {
-    return conversionFor((types[i] as ShapeAttribute).spec, spec, conversion ?? 'lenient') ?? []
+/** From each type to the next; classes of references need none. What does not fit becomes what the attribute had by default when it got the type. */
+function conversionsBetween(types: readonly ShapeAttribute[], context: CodecContext): Conversion[] {
+  return types.slice(1).flatMap(({ spec, conversion, initial }, i) => {
+    const lost = valueOfJson(codecFor(spec, context), initial)
+    return conversionFor((types[i] as ShapeAttribute).spec, spec, conversion ?? 'lenient', lost) ?? []
   })
 }
 
@@ -474,10 +476,15 @@ function pendingTypeFormat(
   formats: FormatSource,
 ): PendingTypeFormat | undefined {
   const { becoming, ...present } = attribute
-  const conversion = becoming === undefined ? undefined : conversionFor(attribute.spec, becoming.spec)
-  if (becoming === undefined || conversion === undefined) return undefined
+  if (becoming === undefined || becoming.keepsType === true) return undefined
+  const { spec, properties } = becoming
+  const { properties: _, ...unconstrained } = present
+  const future = properties === undefined ? { ...unconstrained, spec } : { ...unconstrained, spec, properties }
+  const format = formatAttribute(future, index, cls, formats)
+  const conversion = conversionFor(attribute.spec, spec, 'strict', creationValue(format))
+  if (conversion === undefined) return undefined
   return {
-    format: formatAttribute({ ...present, spec: becoming.spec }, index, cls, formats),
+    format,
     convert: conversion.convert,
     lossyValues: conversion.lossyValues,
     isLossAllowed: becoming.isLossAllowed,

@@ -1,6 +1,8 @@
 /** The constraints of a class, compiled: which values of an object violate them (contract 10.1). */
 import type { CommandPlace } from '../errors.ts'
-import { type Constraint, compileConstraints } from '../schema/properties/index.ts'
+import type { ClassAttribute } from '../schema/catalog.ts'
+import { type Constraint, compileConstraints, type PropertiesOfAttribute } from '../schema/properties/index.ts'
+import type { Codec } from '../types/logical-type.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import { type AttributeFormat, type ClassFormat, embeddedClassOf, type FormatSource } from './class-format.ts'
 import { isSameValue } from './same-value.ts'
@@ -25,6 +27,10 @@ interface AttributeChecks {
   readonly own: readonly Constraint[]
   readonly element: readonly Constraint[]
   readonly isReadOnly: boolean
+  /** While the type of the attribute changes: these are of the type that it is to have. */
+  readonly convert: ((value: unknown) => unknown) | undefined
+  /** Of the values that are checked. */
+  readonly codec: Codec
   /** Of embedded objects, alone or as elements. */
   readonly embedded: ObjectConstraints | undefined
 }
@@ -38,12 +44,13 @@ export class ObjectConstraints {
 
   /** Whether new values satisfy all constraints: without the cost of describing what violates them. */
   areSatisfiedBy(values: readonly unknown[]): boolean {
-    for (const { attribute, own, element, embedded } of this.checks) {
+    for (const checks of this.checks) {
+      const { attribute, own, element, embedded } = checks
       if (embedded !== undefined || element.length > 0) {
         if (this.violations(values, undefined, undefined).length > 0) return false
         continue
       }
-      const value = values[attribute.index]
+      const value = checkedValue(checks, values[attribute.index])
       for (const one of own) if ((value !== null || one.name === 'isRequired') && !one.isSatisfied(value)) return false
     }
     return true
@@ -79,29 +86,100 @@ const readOnly: Constraint = {
   isSatisfied: () => false,
 }
 
-const compiled = new WeakMap<ClassFormat, ObjectConstraints | null>()
+/** Constraints of an attribute; `pending`: those of the type that it is to have. */
+type Selection = 'present' | 'pending'
+type Select = (attribute: ClassAttribute, selection: Selection) => PropertiesOfAttribute | undefined
 
-/** Undefined where the class, and what it embeds, has no constraints. */
-export function constraintsOf(format: ClassFormat, formats: FormatSource): ObjectConstraints | undefined {
-  if (!format.hasProperties) return undefined
-  let constraints = compiled.get(format)
-  if (constraints === undefined) {
-    const checks = format.attributes.flatMap((attribute) => compileAttribute(attribute, formats) ?? [])
-    constraints = checks.length === 0 ? null : new ObjectConstraints(checks)
-    compiled.set(format, constraints)
+/** The constraints of classes that some of their properties state. */
+class ConstraintCompiler {
+  private readonly select: Select
+  private readonly compiled = new WeakMap<ClassFormat, ObjectConstraints | null>()
+
+  constructor(select: Select) {
+    this.select = select
   }
-  return constraints ?? undefined
+
+  /** Undefined where the class, and what it embeds, has none of them. */
+  of(format: ClassFormat, formats: FormatSource): ObjectConstraints | undefined {
+    if (!format.hasProperties) return undefined
+    let constraints = this.compiled.get(format)
+    if (constraints === undefined) {
+      const checks = format.attributes.flatMap((attribute) => this.compile(attribute, formats))
+      constraints = checks.length === 0 ? null : new ObjectConstraints(checks)
+      this.compiled.set(format, constraints)
+    }
+    return constraints ?? undefined
+  }
+
+  private compile(attribute: AttributeFormat, formats: FormatSource): AttributeChecks[] {
+    if (attribute.linkStorage !== undefined) return []
+    const { select } = this
+    const { spec } = attribute.attribute
+    const properties = select(attribute.attribute, 'present')
+    const { own, element } = properties === undefined ? noConstraints : compileConstraints(spec, properties)
+    const isReadOnly = properties?.own.isReadOnly === true
+    const embeddedNumber = embeddedClassOf(spec)
+    const embedded = embeddedNumber === undefined ? undefined : this.of(formats.byNumber(embeddedNumber), formats)
+    const isFree = own.length === 0 && element.length === 0 && !isReadOnly && embedded === undefined
+    const { codec } = attribute
+    const present: AttributeChecks = { attribute, own, element, isReadOnly, convert: undefined, codec, embedded }
+    const pending = select(attribute.attribute, 'pending')
+    return [...(isFree ? [] : [present]), ...(pending === undefined ? [] : pendingChecks(present, pending))]
+  }
 }
 
-function compileAttribute(attribute: AttributeFormat, formats: FormatSource): AttributeChecks | undefined {
-  const { spec, properties } = attribute.attribute
-  if (attribute.linkStorage !== undefined) return undefined
-  const { own, element } = properties === undefined ? noConstraints : compileConstraints(spec, properties)
-  const isReadOnly = properties?.own.isReadOnly === true
-  const embeddedNumber = embeddedClassOf(spec)
-  const embedded = embeddedNumber === undefined ? undefined : constraintsOf(formats.byNumber(embeddedNumber), formats)
-  const isFree = own.length === 0 && element.length === 0 && !isReadOnly && embedded === undefined
-  return isFree ? undefined : { attribute, own, element, isReadOnly, embedded }
+/** Those that are not asked of the value anyway. */
+function pendingChecks(
+  { attribute, own, element }: AttributeChecks,
+  pending: PropertiesOfAttribute,
+): AttributeChecks[] {
+  const { format, convert } = attribute.pendingType ?? { format: attribute, convert: undefined }
+  const compiled = compileConstraints(format.attribute.spec, pending)
+  const checks = {
+    attribute,
+    own: without(own, compiled.own),
+    element: without(element, compiled.element),
+    isReadOnly: false,
+    convert,
+    codec: format.codec,
+    embedded: undefined,
+  }
+  return checks.own.length === 0 && checks.element.length === 0 ? [] : [checks]
+}
+
+function without(known: readonly Constraint[], constraints: readonly Constraint[]): Constraint[] {
+  return constraints.filter(({ requirement }) => !known.some((one) => one.requirement === requirement))
+}
+
+const written = new ConstraintCompiler(({ properties, becoming }, selection) => {
+  return selection === 'present' ? properties : becoming?.properties
+})
+const validated = new ConstraintCompiler(({ properties }, selection) => {
+  return selection === 'present' && properties?.isValidated !== false ? properties : undefined
+})
+
+/** What is written is held against these. Undefined where the class, and what it embeds, has no constraints. */
+export function constraintsOf(format: ClassFormat, formats: FormatSource): ObjectConstraints | undefined {
+  return written.of(format, formats)
+}
+
+/** Those that all stored objects satisfy. */
+export function validatedConstraintsOf(format: ClassFormat, formats: FormatSource): ObjectConstraints | undefined {
+  return validated.of(format, formats)
+}
+
+/** Those of some attributes alone. */
+export function constraintsOfAttributes(
+  attributes: ReadonlySet<AttributeNumber>,
+): (format: ClassFormat, formats: FormatSource) => ObjectConstraints | undefined {
+  const compiler = new ConstraintCompiler(({ number, properties }, selection) => {
+    return selection === 'present' && attributes.has(number) ? properties : undefined
+  })
+  return (format, formats) => compiler.of(format, formats)
+}
+
+function checkedValue({ convert }: AttributeChecks, value: unknown): unknown {
+  return convert === undefined || value === null ? value : convert(value)
 }
 
 const noConstraints = { own: [], element: [] } as const
@@ -109,11 +187,12 @@ const noConstraints = { own: [], element: [] } as const
 /** `before`: undefined where all of the value is new. */
 function collect(
   checks: AttributeChecks,
-  value: unknown,
+  stored: unknown,
   before: unknown,
   path: CommandPlace,
   found: Violation[],
 ): void {
+  const value = checkedValue(checks, stored)
   for (const one of checks.own) {
     if ((value !== null || one.name === 'isRequired') && !one.isSatisfied(value))
       found.push(violationOf(checks, one, path, value))
@@ -169,8 +248,7 @@ function violationOf(
   path: CommandPlace,
   value: unknown,
 ): Violation {
-  const { attribute } = checks
-  const { codec } = attribute
+  const { attribute, codec } = checks
   const isElement = Array.isArray(value) && path.length > 1 && typeof path.at(-1) === 'number'
   const json = value === null ? null : codec.toJson(value)
   return {

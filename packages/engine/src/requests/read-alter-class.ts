@@ -1,22 +1,29 @@
-/** Reads the body that asks for the change of a class (contract 5.3.4 to 5.3.6) strictly: JSON types and fields only. */
+/** Reads the body that asks for the change of a class (contract 5.3.4 to 5.3.6, 10.5) strictly: JSON types and fields only. */
 import type { CommandPlace } from '../errors.ts'
 import { commandError } from '../schema/command-error.ts'
 import type { AlterClass, AlterSettings, AttributeDescription, AttributeRename } from '../schema/commands.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 import { objectOf, refuseUnknownFields } from './json-fields.ts'
-import { readAttribute } from './read-class-descriptions.ts'
+import { readAttribute, readClassFields, readConstraints } from './read-class-descriptions.ts'
 
-const attributeFields = ['attributesToDelete', 'attributesToRename', 'attributesToChange', 'attributesToAdd'] as const
+const listFields = [
+  'attributesToDelete',
+  'attributesToRename',
+  'attributesToChange',
+  'attributesToAdd',
+  'attributesToConstrain',
+] as const
+const changeFields = [...listFields, 'classFields'] as const
 
 /** Throws MalformedRequest, MalformedValue, UnknownField. */
 export function readAlterClass(
   className: string,
   body: unknown,
-  { isCascading = false, isLossAllowed = false }: Partial<AlterSettings> = {},
+  { isCascading = false, isLossAllowed = false, isValidating = true }: Partial<AlterSettings> = {},
 ): AlterClass {
   const request = objectOf(body, 'The body', [])
-  refuseUnknownFields(request, ['classRename', ...attributeFields], 'A change of a class', [])
-  const given = attributeFields.filter((field) => request[field] !== undefined)
+  refuseUnknownFields(request, ['classRename', ...changeFields], 'A change of a class', [])
+  const given = changeFields.filter((field) => request[field] !== undefined)
   if (request.classRename !== undefined) {
     if (given.length > 0) {
       throw commandError('MalformedRequest', `classRename stands alone, not together with ${given[0]}.`, [
@@ -27,11 +34,11 @@ export function readAlterClass(
     return { kind: 'renameClass', className, classRename }
   }
   if (given.length === 0) {
-    const known = ['classRename', ...attributeFields].join(', ')
+    const known = ['classRename', ...changeFields].join(', ')
     throw commandError('MalformedRequest', `A change of a class has at least one of ${known}.`, [])
   }
   const listOf = <T>(
-    field: (typeof attributeFields)[number],
+    field: (typeof listFields)[number],
     read: (item: unknown, place: CommandPlace) => T,
   ): readonly T[] => {
     const items = request[field]
@@ -49,8 +56,11 @@ export function readAlterClass(
     attributesToRename: listOf('attributesToRename', readRename),
     attributesToChange: listOf('attributesToChange', readDefinition),
     attributesToAdd: listOf('attributesToAdd', readDefinition),
+    attributesToConstrain: listOf('attributesToConstrain', readConstraints),
+    classFields: request.classFields === undefined ? undefined : readClassFields(request.classFields, ['classFields']),
     isCascading,
     isLossAllowed,
+    isValidating,
   }
 }
 

@@ -2,6 +2,7 @@
 import type { CommandPlace } from '../errors.ts'
 import { commandError, truncateForMessage } from '../schema/command-error.ts'
 import type {
+  AttributeConstraints,
   AttributeDescription,
   ClassDescription,
   DefineClasses,
@@ -23,7 +24,9 @@ const readFields = ['shapeNumber', 'isInternal', 'isDeleted']
 const propertyFields = attributeProperties.map(({ field }) => field)
 const typeFields = Object.keys(fieldForms)
 const elementFields = [...typeFields, ...propertyFields]
-const attributeFields = ['attributeName', ...elementFields]
+/** Informational in a request. */
+const shownFields = ['isValidated']
+const attributeFields = ['attributeName', ...elementFields, ...shownFields]
 const classProperties = classPropertyFields.map(({ field }) => field)
 
 /** Throws MalformedRequest, MalformedValue, UnknownField. */
@@ -98,6 +101,31 @@ export function readAttribute(given: unknown, place: CommandPlace, className: st
     ...(properties === undefined ? {} : { properties }),
     ...(elementProperties === undefined ? {} : { elementProperties }),
   }
+}
+
+/** What `attributesToConstrain` lists: the fields of properties without those of the type. */
+export function readConstraints(given: unknown, place: CommandPlace): AttributeConstraints {
+  const what = 'A change of constraints'
+  const definition = objectOf(given, what, place)
+  const known = ['attributeName', ...propertyFields, 'elementSpecification', ...shownFields]
+  refuseUnknownFields(definition, known, what, place)
+  const attributeName = optionalText(definition, 'attributeName', place)
+  if (attributeName === undefined) {
+    throw commandError('MalformedRequest', `${what} has an attributeName.`, [...place, 'attributeName'])
+  }
+  const { elementSpecification } = definition
+  const elementPlace = [...place, 'elementSpecification']
+  const element =
+    elementSpecification === undefined ? {} : objectOf(elementSpecification, 'The elementSpecification', elementPlace)
+  refuseUnknownFields(element, propertyFields, 'The elementSpecification', elementPlace)
+  return { attributeName, properties: fieldsAmong(definition, propertyFields), elementProperties: element }
+}
+
+/** Fields of a class in `classFields`. */
+export function readClassFields(given: unknown, place: CommandPlace): GivenProperties {
+  const fields = objectOf(given, 'classFields', place)
+  refuseUnknownFields(fields, classProperties, 'classFields', place)
+  return fields
 }
 
 /** The fields of these names that the object has; undefined where it has none. */

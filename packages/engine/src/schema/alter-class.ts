@@ -1,4 +1,4 @@
-/** Computes the change of a class: it is renamed, or its attributes are deleted, renamed, retyped and added (contract 5.3). */
+/** Computes the change of a class: it is renamed, or its attributes are deleted, renamed, retyped, added and constrained (contract 5.3, 10.5). */
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
@@ -10,13 +10,18 @@ import { ClassBatch } from './class-batch.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
 import { commandError, truncateForMessage } from './command-error.ts'
 import type { AlterAttributes, AlterClass, AttributeRename } from './commands.ts'
+import { constrainAttributes, leaveUnvalidated, withConstraints } from './constrain-attributes.ts'
 import { defineAttribute } from './define-attribute.ts'
-import { classesWithNewShape, nextState } from './define-classes.ts'
+import { classesWithNewShape, nextState, toDefinition } from './define-classes.ts'
+import { changeClassProperties, retypedProperties } from './define-properties.ts'
+import { additionsTo, type ExtentChecks, newKeysOf, noExtentChecks } from './extent-checks.ts'
 import { checkAttributeName, checkClassName, didYouMean } from './names.ts'
+import { ownAttribute } from './own-attribute.ts'
 import type { Pairing } from './pairing.ts'
 import { pairingsOf, type Retype, type RetypeContext, refusePairing, retypeAttribute } from './retype-attribute.ts'
 import { rootClassName, rootClassRefusal } from './root-class.ts'
 import { type ClassDraft, type DraftAttribute, referenceIn, type SchemaBuilder } from './schema-builder.ts'
+import { type UniqueKey, withSettledIndexes } from './unique-indexes.ts'
 
 export interface AlterOptions {
   readonly attributesMax: number
@@ -32,6 +37,9 @@ export interface Alteration {
   readonly retypes: readonly Retype[]
   /** Of those that are made online. */
   readonly pairings: readonly Pairing[]
+  readonly extents: ExtentChecks
+  /** New attributes that are unique. */
+  readonly newKeys: readonly UniqueKey[]
 }
 
 /**
@@ -40,18 +48,24 @@ export interface Alteration {
  */
 export function alterClass(catalog: Catalog, cls: SchemaClass, command: AlterClass, options: AlterOptions): Alteration {
   if (command.kind === 'renameClass') {
-    const state = renameClass(catalog, cls, command.classRename)
-    return { state, droppedIndexes: [], retypes: [], pairings: [] }
+    const state = withSettledIndexes(renameClass(catalog, cls, command.classRename))
+    return { state, droppedIndexes: [], retypes: [], pairings: [], extents: noExtentChecks, newKeys: [] }
   }
   const { attributesMax, isPrepared = false } = options
+  const { isValidating } = command
   const batch = new ClassBatch(catalog, isPrepared)
   const { builder } = batch
   const draft = builder.get(cls.number)
   const dropped = deleteAttributes(catalog, builder, draft, command)
   const isRenamed = renameAttributes(builder, draft, command.attributesToRename)
   const staged = batch.stageAttributes(draft, command.attributesToAdd, addition, attributesMax)
-  const retypes = retypeAttributes({ catalog, batch, isPrepared }, draft, command, dropped)
+  const context = { catalog, batch, isPrepared, isValidating }
+  const retypes = retypeAttributes(context, draft, command, dropped)
   batch.defineTypes(draft, staged)
+  if (!isValidating) leaveUnvalidated(staged)
+  const changes = withConstraints(retypes, constrainAttributes(context, draft, command.attributesToConstrain), builder)
+  const wasAbstract = draft.properties?.isAbstract === true
+  changeClassProperties(builder, draft, command.classFields)
   const reshaped = classesWithNewShape(builder)
   for (const one of reshaped) checkAttributeCount(one, attributesMax, addition)
   for (const one of builder.all()) {
@@ -61,14 +75,23 @@ export function alterClass(catalog: Catalog, cls: SchemaClass, command: AlterCla
   }
   checkEmbedding(builder)
   const shaped = nextState(catalog.state, batch, reshaped)
-  const state = isRenamed && !draft.needsNewShape ? withNames(shaped, draft) : shaped
+  const isRedefined = (isRenamed || draft.isRedefined) && !draft.needsNewShape
+  const state = isRedefined ? withDefinition(shaped, draft) : shaped
   const isDropped = ({ number, replaces }: IndexDefinition): boolean =>
     dropped.has(number) || dropped.has(replaces ?? number)
+  const kept = dropped.size === 0 ? state : { ...state, indexes: state.indexes.filter((index) => !isDropped(index)) }
+  const settled = withSettledIndexes(kept)
+  const left = new Set(settled.indexes.map(({ number }) => number))
   return {
-    state: dropped.size === 0 ? state : { ...state, indexes: state.indexes.filter((index) => !isDropped(index)) },
-    droppedIndexes: catalog.indexes.filter(({ number }) => dropped.has(number)),
-    retypes,
-    pairings: pairingsOf(builder, retypes),
+    state: settled,
+    droppedIndexes: catalog.indexes.filter(({ number }) => !left.has(number)),
+    retypes: changes,
+    pairings: pairingsOf(builder, changes),
+    extents: {
+      additions: isValidating ? additionsTo(draft, staged) : [],
+      abstractClasses: !wasAbstract && draft.properties?.isAbstract === true ? [draft.number] : [],
+    },
+    newKeys: newKeysOf(draft, staged),
   }
 }
 
@@ -121,7 +144,8 @@ function deleteAttributes(
   }
   refuseEdgeAttributes(builder, gone, deletions)
   const indexes = catalog.indexes.filter((index) => usedNumber(index, gone) !== undefined)
-  const [first] = indexes
+  // What keeps an attribute unique goes with it.
+  const first = indexes.find(({ attribute }) => attribute === undefined || !gone.has(attribute))
   if (first !== undefined && !isCascading) throw keyInUse(draft, first, gone, deletions)
   for (const { owner, attribute } of gone.values()) builder.removeAttribute(owner, attribute)
   return new Set(indexes.map(({ number }) => number))
@@ -203,13 +227,9 @@ function retypeAttributes(
     }
     changed.add(name)
     const inverse = referenceIn(attribute.spec)?.inverseAttribute
-    const retype = retypeAttribute(
-      context,
-      draft,
-      attribute,
-      defineAttribute(builder, draft, description, place),
-      place,
-    )
+    const to = defineAttribute(builder, draft, description, place)
+    const properties = retypedProperties(draft, attribute, to, description, place)
+    const retype = retypeAttribute(context, draft, attribute, to, properties, place)
     if (retype === undefined) return []
     if (inverse !== undefined && inverse !== null && referenceIn(retype.to)?.inverseAttribute === null) {
       for (const index of deleteInverse(catalog, builder, draft, name, inverse, isCascading, place)) {
@@ -243,27 +263,12 @@ function deleteInverse(
   return catalog.indexes.flatMap((index) => (usedNumber(index, gone) === undefined ? [] : [index.number]))
 }
 
-/** Own attributes only: an inherited one is changed in the class that declares it. */
-function ownAttribute(builder: SchemaBuilder, draft: ClassDraft, name: string, place: CommandPlace): DraftAttribute {
-  const own = draft.attributes.get(name)
-  if (own !== undefined) return own
-  const inherited = builder.findAttribute(draft, name)
-  const advice =
-    inherited === undefined
-      ? didYouMean(name, [...draft.attributes.keys()])
-      : ` It is declared by class ${builder.declared(inherited.number)?.owner.name}.`
-  const message = `Class ${draft.name} has no attribute '${truncateForMessage(name)}' of its own.${advice}`
-  throw commandError('UnknownAttribute', message, place)
-}
-
-function withNames(state: CatalogState, draft: ClassDraft): CatalogState {
-  const names = new Map([...draft.attributes.values()].map(({ number, name }) => [number, name]))
+/** Names and properties change in the definition alone: shapes name attributes by number. */
+function withDefinition(state: CatalogState, draft: ClassDraft): CatalogState {
   return {
     ...state,
     classes: state.classes.map((definition) => {
-      if (definition.number !== draft.number) return definition
-      const attributes = definition.attributes.map((one) => ({ ...one, name: names.get(one.number) ?? one.name }))
-      return { ...definition, attributes }
+      return definition.number === draft.number ? toDefinition(draft, definition.shapeNumber) : definition
     }),
   }
 }

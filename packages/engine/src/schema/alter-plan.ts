@@ -1,20 +1,23 @@
 /** Decides how a change of classes is put into effect (contract 5.1, 5.3): once, from the catalog and the command alone. */
 import { AshlarError } from '../errors.ts'
-import type { ClassNumber } from '../types/type-spec.ts'
+import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { type Alteration, alterClass, changedClass } from './alter-class.ts'
 import type { Catalog } from './catalog.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
 import type { AlterClass, DefineClasses } from './commands.ts'
 import { defineClassesInPieces } from './define-classes.ts'
+import type { ExtentChecks } from './extent-checks.ts'
 import type { Pairing } from './pairing.ts'
 import {
   indexesToRebuild,
   swapReplacementIndexes,
   typeChangesToPrepare,
+  uniqueKeys,
   withPendingTypes,
   withRebuiltIndexes,
 } from './pending-types.ts'
 import type { Retype } from './retype-attribute.ts'
+import { checkIndexNames, withIndexesFor } from './unique-indexes.ts'
 
 /** What a plan depends on besides catalog and command. */
 export interface AlterContext {
@@ -33,9 +36,13 @@ interface AlterEffect {
   readonly retypes: readonly Retype[]
   readonly droppedIndexes: readonly IndexDefinition[]
   readonly rebuiltIndexes: readonly IndexDefinition[]
+  /** To be made in the commit that publishes `next`. */
+  readonly extents: ExtentChecks
+  /** Indexes of new attributes: ready in `next`, and to be filled in its commit from the objects that there are. */
+  readonly filledIndexes: readonly IndexNumber[]
 }
 
-/** No stored value or index entry is affected: one commit of the catalog. */
+/** No stored value or index entry is affected, and none violates a constraint: one commit of the catalog. */
 export interface ImmediateAlter extends AlterEffect {
   readonly kind: 'immediate'
 }
@@ -49,6 +56,11 @@ interface PreparedAlter extends AlterEffect {
   readonly isLossAllowed: boolean
   /** References among `typeChanges` that gain inverses. */
   readonly pairings: readonly Pairing[]
+}
+
+/** The attributes, as they are in `next`, whose constraints stored values are held against. */
+export function checkedAttributes({ typeChanges }: PreparedAlter): Set<AttributeNumber> {
+  return new Set(typeChanges.flatMap(({ becomes, isChecked }) => (isChecked ? [becomes] : [])))
 }
 
 /** Publish `pending`, check the stored values, build links and replacements, then publish `next`; writers continue meanwhile. */
@@ -102,28 +114,48 @@ export function* planDefinitions(
 
 function planOf(
   catalog: Catalog,
-  { state, retypes, droppedIndexes, pairings }: Alteration,
+  { state, retypes, droppedIndexes, pairings, extents, newKeys }: Alteration,
   { classNumbers, isLossAllowed, complete }: Pick<OnlineAlter, 'classNumbers' | 'isLossAllowed' | 'complete'>,
   { sessionNumber, isStep }: AlterContext,
 ): AlterPlan {
   const typeChanges = typeChangesToPrepare(catalog, { retypes, droppedIndexes })
+  const { state: keyed, added: filled } = withIndexesFor(state, newKeys, undefined)
+  checkIndexNames(keyed, [])
+  const filledIndexes = filled.map(({ number }) => number)
   if (typeChanges.length === 0) {
-    return { kind: 'immediate', classNumbers, next: state, retypes, droppedIndexes, rebuiltIndexes: [] }
+    return {
+      kind: 'immediate',
+      classNumbers,
+      next: keyed,
+      retypes,
+      droppedIndexes,
+      rebuiltIndexes: [],
+      extents,
+      filledIndexes,
+    }
   }
   const changes = { retypes: typeChanges, droppedIndexes, pairings }
   const rebuiltIndexes = indexesToRebuild(catalog, changes)
   const { state: pending, replacements } = withPendingTypes(catalog, changes, isLossAllowed, sessionNumber)
-  const effect = { classNumbers, retypes, droppedIndexes, rebuiltIndexes }
+  const effect = { classNumbers, retypes, droppedIndexes, rebuiltIndexes, extents, filledIndexes }
   const prepared = { ...effect, typeChanges, pending, isLossAllowed, pairings }
   const added = replacements.map(({ number }) => number)
-  if (isStep || typeChanges.some(({ work }) => work.kind !== 'convert' && work.kind !== 'pair')) {
-    const { state: next, indexes: rebuilt } = withRebuiltIndexes(state, rebuiltIndexes, retypes)
+  checkIndexNames(pending, [])
+  if (isStep || filled.length > 0 || typeChanges.some(isTransactional)) {
+    const { state: rebuilding, indexes } = withRebuiltIndexes(keyed, rebuiltIndexes, retypes)
+    const { state: next, added: unique } = withIndexesFor(rebuilding, uniqueKeys(typeChanges), undefined)
+    const rebuilt = [...indexes, ...unique.map(({ number }) => number)]
     return { kind: 'transactional', ...prepared, next, rebuilt, replacements: added }
   }
   const { index } = pending.counters
   const built = { ...state, indexes: [...state.indexes, ...replacements], counters: { ...state.counters, index } }
   const next = swapReplacementIndexes(built, added)
   return { kind: 'online', ...prepared, next, replacements: added, complete }
+}
+
+/** A new index of values that are to be converted could not be told from one of values that are there. */
+function isTransactional({ work, becomesUnique }: Retype): boolean {
+  return work.kind === 'narrow' || work.kind === 'move' || (becomesUnique && work.kind === 'convert')
 }
 
 /**

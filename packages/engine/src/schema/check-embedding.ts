@@ -34,7 +34,7 @@ interface Embedding {
 
 /**
  * No class embeds itself, directly or through others, inherited attributes included; nor does one embed so many others
- * that a single object of it could not be held. Throws InvalidDefinition, LimitExceeded.
+ * that a single object of it could not be held, nor an abstract one. Throws InvalidDefinition, LimitExceeded, ClassIsAbstract.
  */
 export function checkEmbedding(builder: SchemaBuilder): void {
   const known = { embeddings: new Map<ClassDraft, Embedding>(), holders: new Map<ClassDraft, Holders>() }
@@ -86,6 +86,7 @@ function measure(builder: SchemaBuilder, draft: ClassDraft, path: readonly Step[
     const embedded = embeddedBy(attribute.spec)
     if (embedded === undefined) continue
     const steps = [...path, { owner: draft, attribute }]
+    refuseAbstract(builder.get(embedded.number), steps)
     if (steps.length > embeddingDepthMax) throw tooDeep(steps)
     const inner = measure(builder, builder.get(embedded.number), steps, known)
     depth = Math.max(depth, inner.depth + 1)
@@ -103,6 +104,13 @@ function measure(builder: SchemaBuilder, draft: ClassDraft, path: readonly Step[
   const embedding = { depth, attributes: holders.count + embeddedAttributes }
   known.embeddings.set(draft, embedding)
   return embedding
+}
+
+function refuseAbstract({ name, properties }: ClassDraft, steps: readonly Step[]): void {
+  if (properties?.isAbstract !== true) return
+  const { owner, attribute } = steps.at(-1) as Step
+  const message = `Class ${name} is abstract: attribute ${attribute.name} of class ${owner.name} cannot embed its objects.`
+  throw commandError('ClassIsAbstract', message, placeOf(steps))
 }
 
 function embedsItself(draft: ClassDraft, cycle: readonly Step[]): AshlarError {

@@ -175,6 +175,7 @@ export class ClassBatch {
       existing: undefined,
       properties: undefined,
       needsNewShape: true,
+      isRedefined: false,
       place: undefined,
     }
     this.builder.add(draft)

@@ -10,7 +10,7 @@ export interface Attribute {
   readonly spec: TypeSpec
   /** Constraints, default and texts; absent where there are none. */
   readonly properties?: PropertiesOfAttribute
-  /** While its type changes: what it is to be. Every writer sees to it that its values fit. */
+  /** While its type or its constraints change: what it is to be. Every writer sees to it that its values fit. */
   readonly becoming?: PendingType
   /** Of which its default draws numbers: they cannot be deleted. */
   readonly sequences?: readonly SequenceNumber[]
@@ -18,6 +18,10 @@ export interface Attribute {
 
 export interface PendingType {
   readonly spec: TypeSpec
+  /** Writers see to it that their values satisfy these, too; absent where there are none. */
+  readonly properties?: PropertiesOfAttribute
+  /** It has that type already: what is to be is the properties alone. */
+  readonly keepsType?: true
   readonly isLossAllowed: boolean
   /** The number of the store session of the process that makes the change. */
   readonly session: number
@@ -70,6 +74,8 @@ export interface IndexDefinition {
   readonly indexedClass: ClassNumber
   readonly isUnique: boolean
   readonly keyAttributes: readonly KeyAttribute[]
+  /** Whose `isUnique` it keeps; absent for an index that was made by itself. */
+  readonly attribute?: AttributeNumber
   /**
    * While `building`, every writer keeps the entries of what it writes, and no reader uses them. A `failed` one has no
    * entries, and is only there to tell why.

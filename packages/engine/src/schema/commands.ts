@@ -62,7 +62,13 @@ export interface AlterAttributes extends ClassCommand, AlterSettings {
   readonly attributesToRename: readonly AttributeRename[]
   readonly attributesToChange: readonly AttributeDescription[]
   readonly attributesToAdd: readonly AttributeDescription[]
+  readonly attributesToConstrain: readonly AttributeConstraints[]
+  /** Fields of class properties as given; null takes one away. */
+  readonly classFields: GivenProperties | undefined
 }
+
+/** What is given of the properties of an attribute, and of those of its `elementSpecification`; null takes one away. */
+export type AttributeConstraints = Omit<AttributeDescription, 'type'>
 
 export interface AttributeRename {
   readonly originalName: string
@@ -74,6 +80,8 @@ export interface AlterSettings {
   readonly isCascading: boolean
   /** Values that do not fit the new type become its default; else the command is refused. */
   readonly isLossAllowed: boolean
+  /** False: existing objects may violate constraints that are new, which only what is written is held against. */
+  readonly isValidating: boolean
 }
 
 export type AlterClass = RenameClass | AlterAttributes

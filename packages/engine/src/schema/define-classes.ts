@@ -10,6 +10,7 @@ import { ClassBatch, type StagedAttribute } from './class-batch.ts'
 import type { Attribute, CatalogState, ClassDefinition, Shape, ShapeAttribute } from './class-definition.ts'
 import type { ClassDescription, DefineClasses } from './commands.ts'
 import { setClassProperties } from './define-properties.ts'
+import { additionsTo, type ExtentChecks, newKeysOf } from './extent-checks.ts'
 import { type Pairing, storedSpec } from './pairing.ts'
 import { creationDefault } from './properties/index.ts'
 import { addInverses, pairingsOf, type Retype } from './retype-attribute.ts'
@@ -20,6 +21,7 @@ import {
   selfAndAncestors,
   storedAttributes,
 } from './schema-builder.ts'
+import type { UniqueKey } from './unique-indexes.ts'
 
 export interface DefinedClasses {
   /** The catalog's own state object where nothing changes. */
@@ -30,6 +32,9 @@ export interface DefinedClasses {
   readonly retypes: readonly Retype[]
   /** Of those that are made online. */
   readonly pairings: readonly Pairing[]
+  readonly extents: ExtentChecks
+  /** New attributes that are unique. */
+  readonly newKeys: readonly UniqueKey[]
 }
 
 export interface DefineOptions {
@@ -83,7 +88,10 @@ export function* defineClassesInPieces(
   checkEmbedding(builder)
   const state = yield* nextStateInPieces(catalog.state, batch, reshaped)
   const classNumbers = targets.map(({ number }) => number)
-  return { state, classNumbers, retypes, pairings: pairingsOf(builder, retypes) }
+  const additions = targets.flatMap((draft, i) => additionsTo(draft, staged[i] as StagedAttribute[]))
+  const extents = { additions, abstractClasses: [] }
+  const newKeys = targets.flatMap((draft, i) => newKeysOf(draft, staged[i] as StagedAttribute[]))
+  return { state, classNumbers, retypes, pairings: pairingsOf(builder, retypes), extents, newKeys }
 }
 
 /** New classes, changed ones and the subclasses of those, by class number. */
@@ -123,7 +131,8 @@ function* nextStateInPieces(
   }
 }
 
-function toDefinition(draft: ClassDraft, shapeNumber: ShapeNumber): ClassDefinition {
+/** The definition with another shape, or in its present one. */
+export function toDefinition(draft: ClassDraft, shapeNumber: ShapeNumber): ClassDefinition {
   return {
     number: draft.number,
     name: draft.name,

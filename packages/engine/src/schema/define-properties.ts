@@ -3,9 +3,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { AshlarError, type CommandPlace, type ErrorType } from '../errors.ts'
 import { formatForMessage, ValueError } from '../types/logical-type.ts'
 import type { TypeSpec } from '../types/type-spec.ts'
-import type { AttributeDescription, ClassDescription } from './commands.ts'
+import type { AttributeConstraints, AttributeDescription, ClassDescription } from './commands.ts'
 import { attributeOf, definitionError } from './define-attribute.ts'
-import { type ClassProperties, defineClassProperties } from './properties/class-properties.ts'
+import { changeProperties, convertProperties } from './properties/change-properties.ts'
+import { type ClassProperties, classPropertyFields, defineClassProperties } from './properties/class-properties.ts'
 import { defineProperties, type GivenProperties, type PropertiesOfAttribute } from './properties/index.ts'
 import type { ClassDraft, DraftAttribute, SchemaBuilder } from './schema-builder.ts'
 
@@ -21,6 +22,53 @@ export function definePropertiesOf(
   return placed(attributeOf(owner.name, attributeName), place, () =>
     defineProperties(spec, !owner.isReferenceable, properties, elementProperties),
   )
+}
+
+/** Of an attribute that exists, with what is given in the place of what it has. Throws InvalidDefinition. */
+export function changedPropertiesOf(
+  owner: ClassDraft,
+  { name, spec, properties: present }: DraftAttribute,
+  { properties = nothing, elementProperties = nothing }: AttributeConstraints,
+  place: CommandPlace,
+): PropertiesOfAttribute | undefined {
+  return placed(attributeOf(owner.name, name), place, () =>
+    changeProperties(spec as TypeSpec, !owner.isReferenceable, present, properties, elementProperties),
+  )
+}
+
+/** The same where its type changes: what is not given follows the type. Throws InvalidDefinition. */
+export function retypedProperties(
+  owner: ClassDraft,
+  attribute: DraftAttribute,
+  to: TypeSpec,
+  description: AttributeDescription,
+  place: CommandPlace,
+): PropertiesOfAttribute | undefined {
+  const { name, spec, properties: present } = attribute
+  const properties = placed(attributeOf(owner.name, name), place, () =>
+    convertProperties(spec as TypeSpec, to, present, description.properties ?? nothing),
+  )
+  return changedPropertiesOf(owner, { ...attribute, spec: to, properties }, description, place)
+}
+
+/** `classFields` of a change: null takes a field away. Throws InvalidDefinition. */
+export function changeClassProperties(
+  builder: SchemaBuilder,
+  draft: ClassDraft,
+  given: GivenProperties | undefined,
+): void {
+  if (given === undefined) return
+  const defined = placed(`Class ${draft.name}`, ['classFields'], () =>
+    defineClassProperties(given, (name) => builder.findAttribute(draft, name)?.number),
+  )
+  const properties: Record<string, unknown> = {}
+  for (const { field } of classPropertyFields) {
+    const value = (field in given ? defined : draft.properties)?.[field]
+    if (value !== undefined) properties[field] = value
+  }
+  if (isDeepStrictEqual(properties, draft.properties ?? {})) return
+  draft.properties = Object.keys(properties).length === 0 ? undefined : properties
+  draft.isRedefined = true
 }
 
 /** An attribute listed again agrees with what exists in each field that it gives. Throws AttributeExists. */

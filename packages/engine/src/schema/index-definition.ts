@@ -157,7 +157,7 @@ function resolveKey(catalog: Catalog, cls: SchemaClass, key: KeyDescription, pla
       place,
     )
   }
-  if (last.becoming !== undefined) {
+  if (last.becoming !== undefined && last.becoming.keepsType !== true) {
     const message = `Class ${cls.name}: the type of attribute ${key.attributeName} is being changed by another request.`
     throw commandError('AttributeInUse', message, place)
   }

@@ -14,9 +14,9 @@ export interface Pairing {
   readonly inverseOwner: ClassNumber
 }
 
-/** The values of other types that change online are not references. */
+/** The values of other types that change online are not references; the constraints of references may change. */
 export function isPairing(pending: PendingType | undefined): pending is PendingType & { readonly spec: ReferenceSpec } {
-  return pending?.spec.logicalType === 'reference'
+  return pending?.spec.logicalType === 'reference' && pending.keepsType !== true
 }
 
 /** The type by which records hold an attribute: beside a reference that is being paired, there is room for its place in a list. */

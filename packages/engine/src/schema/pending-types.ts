@@ -12,15 +12,18 @@ import type {
   IndexDefinition,
   IndexNumber,
   KeyAttribute,
+  PendingType,
 } from './class-definition.ts'
 import { isPairing, type Pairing } from './pairing.ts'
 import { withoutPairings, withPairings } from './pending-pairings.ts'
 import { keepsKeys } from './retype.ts'
 import type { Retype } from './retype-attribute.ts'
+import { type UniqueKey, withIndexesFor } from './unique-indexes.ts'
 
 /** The changes of types that concern stored values or index entries; the others are complete with the catalog. */
 export function typeChangesToPrepare(catalog: Catalog, alteration: TypeChanges): Retype[] {
   return alteration.retypes.filter((retype) => {
+    if (retype.isChecked || retype.becomesUnique) return true
     if (retype.work.kind !== 'convert') return retype.work.kind !== 'none'
     if (!retype.work.conversion.isLossless) return true
     return indexesToRebuild(catalog, { ...alteration, retypes: [retype] }).length > 0
@@ -33,7 +36,7 @@ export type TypeChanges = Pick<Alteration, 'retypes' | 'droppedIndexes'>
 /** The indexes whose entries become wrong with the new types, without those that the same request drops. */
 export function indexesToRebuild(catalog: Catalog, { retypes, droppedIndexes }: TypeChanges): IndexDefinition[] {
   const changed = retypes.filter(({ work, from, to }) => {
-    return work.kind === 'narrow' || work.kind === 'pair'
+    return ['narrow', 'pair', 'constrain', 'none'].includes(work.kind)
       ? false
       : work.kind !== 'convert' || !work.conversion.isLossless || !keepsKeys(from, to)
   })
@@ -49,7 +52,7 @@ function isKey({ keyAttributes }: IndexDefinition, attribute: AttributeNumber): 
 
 export interface PendingTypes {
   readonly state: CatalogState
-  /** The indexes to be built, each of which will replace another. */
+  /** The indexes to be built, each of which will replace another, or keep an attribute unique. */
   readonly replacements: readonly IndexDefinition[]
 }
 
@@ -70,22 +73,40 @@ export function withPendingTypes(
     const retype = byNumber.get(attribute.number)
     return retype === undefined
       ? attribute
-      : { ...attribute, becoming: { spec: retype.to, isLossAllowed, session: sessionNumber } }
+      : { ...attribute, becoming: pendingType(retype, isLossAllowed, sessionNumber) }
   })
   let next = state.counters.index
   const replacements = indexesToRebuild(catalog, changes).map((index): IndexDefinition => {
     const number = next++ as IndexNumber
     return { ...asReplaced(index, retypes), number, state: 'building', session: sessionNumber, replaces: index.number }
   })
-  const pending: CatalogState = {
+  const replacing: CatalogState = {
     ...state,
     classes,
     indexes: [...state.indexes, ...replacements],
     counters: { ...state.counters, index: next },
   }
+  const { state: pending, added } = withIndexesFor(replacing, uniqueKeys(retypes), { session: sessionNumber })
   return {
     state: pairings.length === 0 ? pending : withPairings(buildCatalog(pending, catalog.version), pairings),
-    replacements,
+    replacements: [...replacements, ...added],
+  }
+}
+
+/** Those of attributes that become unique. */
+export function uniqueKeys(retypes: readonly Retype[]): UniqueKey[] {
+  const unique = retypes.filter(({ becomesUnique }) => becomesUnique)
+  return unique.map(({ becomes, to, owner }) => ({ attribute: becomes, spec: to, owner }))
+}
+
+function pendingType({ from, to, work, properties }: Retype, isLossAllowed: boolean, session: number): PendingType {
+  const keepsType = work.kind === 'constrain' || work.kind === 'none'
+  return {
+    spec: keepsType ? from : to,
+    ...(properties === undefined ? {} : { properties }),
+    ...(keepsType ? { keepsType } : {}),
+    isLossAllowed,
+    session,
   }
 }
 
@@ -142,12 +163,13 @@ export function withoutPendingTypes(
   }
 }
 
-/** The built indexes replace the old ones; a replacement whose old index has been deleted meanwhile is dropped. */
+/** The built indexes are ready, and replace the old ones; a replacement whose old index has been deleted meanwhile is dropped. */
 export function swapReplacementIndexes(state: CatalogState, replacements: readonly IndexNumber[]): CatalogState {
   const isReplaced = new Set<IndexNumber>()
   const settled = state.indexes.flatMap((index): IndexDefinition[] => {
     const { replaces, session: _, ...rest } = index
-    if (replaces === undefined || !replacements.includes(index.number)) return [index]
+    if (!replacements.includes(index.number)) return [index]
+    if (replaces === undefined) return [{ ...rest, state: 'ready' }]
     if (!state.indexes.some(({ number }) => number === replaces)) return []
     isReplaced.add(replaces)
     return [{ ...rest, state: 'ready' }]
@@ -177,7 +199,8 @@ export function withoutPendingTypesOf(state: CatalogState, sessionNumbers: Reado
   )
 }
 
-function mapAttributes(
+/** Definitions of which no attribute changes stay the very objects. */
+export function mapAttributes(
   classes: readonly ClassDefinition[],
   map: (attribute: Attribute) => Attribute,
 ): readonly ClassDefinition[] {

@@ -3,13 +3,12 @@ import { AshlarError } from '../errors.ts'
 import { describeType } from '../types/index.ts'
 import type { DescribeContext } from '../types/logical-type.ts'
 import type { TypeDefinition } from '../types/type-definition.ts'
-import type { TypeSpec } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
-import type { ClassDefinition } from './class-definition.ts'
+import type { Attribute, ClassDefinition } from './class-definition.ts'
 import { truncateForMessage } from './command-error.ts'
 import { didYouMean } from './names.ts'
 import type { ClassProperties } from './properties/class-properties.ts'
-import type { GivenProperties, PropertiesOfAttribute } from './properties/index.ts'
+import type { GivenProperties } from './properties/index.ts'
 import { isRootClass, rootClassName } from './root-class.ts'
 
 export interface ClassRepresentation {
@@ -73,18 +72,17 @@ function representDefinition(definition: ClassDefinition, catalog: Catalog): Cla
     isInternal: isRootClass(definition),
     isDeleted: false,
     superClass: null,
-    attributes: definition.attributes.map(({ name, spec, properties }) => ({
-      attributeName: name,
-      ...describeAttribute(spec, properties, context),
+    attributes: definition.attributes.map((attribute) => ({
+      attributeName: attribute.name,
+      ...describeAttribute(attribute, context),
     })),
     ...describeClassProperties(definition.properties, catalog),
   }
 }
 
 /** The definition of a type and its properties as schema reads show them. */
-function describeAttribute(
-  spec: TypeSpec,
-  properties: PropertiesOfAttribute | undefined,
+export function describeAttribute(
+  { spec, properties }: Pick<Attribute, 'spec' | 'properties'>,
   context: DescribeContext,
 ): TypeDefinition & GivenProperties {
   const type = describeType(spec, context)
@@ -94,6 +92,7 @@ function describeAttribute(
     ...type,
     ...(Object.keys(properties.element).length === 0 ? {} : { elementSpecification: element }),
     ...properties.own,
+    ...(properties.isValidated === false ? { isValidated: false } : {}),
   }
 }
 

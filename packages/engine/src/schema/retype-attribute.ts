@@ -9,10 +9,13 @@ import type { Attribute } from './class-definition.ts'
 import { commandError } from './command-error.ts'
 import { defineAttribute, formatTypeForMessage } from './define-attribute.ts'
 import { isPairing, type Pairing } from './pairing.ts'
+import { hasConstraints, isSurelyLooser } from './properties/change-properties.ts'
+import type { PropertiesOfAttribute } from './properties/index.ts'
 import { isSameButForInverse, type RetypeWork, retypeWork } from './retype.ts'
 import { type ClassDraft, type DraftAttribute, referenceIn, type SchemaBuilder } from './schema-builder.ts'
+import { isUniqueIn } from './unique-indexes.ts'
 
-/** An attribute whose type changes. */
+/** An attribute whose type changes, or whose constraints do. */
 export interface Retype {
   readonly attribute: AttributeNumber
   /** Where what is stored is moved, a new one; else the same. */
@@ -23,6 +26,12 @@ export interface Retype {
   readonly from: TypeSpec
   readonly to: TypeSpec
   readonly work: RetypeWork
+  /** From then on. */
+  readonly properties: PropertiesOfAttribute | undefined
+  /** Stored values are held against the constraints among them. */
+  readonly isChecked: boolean
+  /** Which the present properties do not say. */
+  readonly becomesUnique: boolean
 }
 
 export interface RetypeContext {
@@ -30,21 +39,28 @@ export interface RetypeContext {
   readonly batch: ClassBatch
   /** The pending types are those of this change. */
   readonly isPrepared: boolean
+  /** See `AlterSettings`; absent: true. */
+  readonly isValidating?: boolean
 }
 
-/** Undefined if it has that type already. Throws InvalidDefinition, AttributeInUse. */
+/**
+ * `properties`: those that it has from then on. Undefined if it has that type already, and its constraints are not changed in a way that stored
+ * values could violate. Throws InvalidDefinition, AttributeInUse.
+ */
 export function retypeAttribute(
-  { catalog, batch, isPrepared }: RetypeContext,
+  context: RetypeContext,
   draft: ClassDraft,
   attribute: DraftAttribute,
   to: TypeSpec,
+  properties: PropertiesOfAttribute | undefined,
   place: CommandPlace,
 ): Retype | undefined {
+  const { catalog, batch } = context
   const { builder } = batch
   const { name, number } = attribute
-  if (attribute.pendingType !== undefined && !isPrepared) throw changingByAnother(draft, name, place)
+  if (attribute.pendingType !== undefined && !context.isPrepared) throw changingByAnother(draft, name, place)
   const from = attribute.spec as TypeSpec
-  if (isDeepStrictEqual(from, to)) return undefined
+  if (isDeepStrictEqual(from, to)) return constrainAttribute(context, draft, attribute, properties, place)
   const gained = inverseGained(from, to)
   if (gained !== null) refuseKnownInverse(batch, draft, name, gained, place)
   const work = retypeWork(from, to, (one, other) => catalog.classByNumber(one)?.isOrInherits(other) === true)
@@ -55,15 +71,54 @@ export function retypeAttribute(
   draft.needsNewShape = true
   const becomes = work.kind === 'move' ? (batch.nextAttribute++ as AttributeNumber) : number
   const conversion = work.kind !== 'move' && dependsOnRules(from, to) ? 'strict' : undefined
+  const isSafe = work.kind !== 'convert' || work.conversion.isLossless
+  const settled = isSafe ? properties : settledProperties(properties, context)
   builder.replaceAttribute(draft, attribute, {
     ...attribute,
     number: becomes,
     spec: to,
+    properties: settled,
     pendingType: undefined,
     conversion,
     place,
   })
-  return { attribute: number, becomes, owner: draft.number, name, from, to, work }
+  const isChecked = !isSafe && settled !== undefined && settled.isValidated !== false && hasConstraints(settled)
+  const becomesUnique = isUniqueIn(settled) && !isUniqueIn(attribute.properties)
+  const of = { attribute: number, becomes, owner: draft.number, name, from, to, work }
+  return { ...of, properties: settled, isChecked, becomesUnique }
+}
+
+/** Gives an attribute other properties under its type. Undefined where no stored value could violate their constraints. Throws AttributeInUse. */
+export function constrainAttribute(
+  context: RetypeContext,
+  draft: ClassDraft,
+  attribute: DraftAttribute,
+  given: PropertiesOfAttribute | undefined,
+  place: CommandPlace,
+): Retype | undefined {
+  const { name, number, properties: present } = attribute
+  if (isDeepStrictEqual(present, given) && attribute.pendingType === undefined) return undefined
+  if (attribute.pendingType !== undefined && !context.isPrepared) throw changingByAnother(draft, name, place)
+  const spec = attribute.spec as TypeSpec
+  const isLooser = isSurelyLooser(spec, present, given)
+  const properties = isLooser ? given : settledProperties(given, context)
+  context.batch.builder.replaceAttribute(draft, attribute, { ...attribute, properties, pendingType: undefined, place })
+  draft.isRedefined = true
+  const isChecked = !isLooser && context.isValidating !== false
+  const becomesUnique = isUniqueIn(properties) && !isUniqueIn(present)
+  if (!isChecked && !becomesUnique) return undefined
+  const of = { attribute: number, becomes: number, owner: draft.number, name, from: spec, to: spec }
+  return { ...of, work: { kind: 'constrain' }, properties, isChecked, becomesUnique }
+}
+
+/** Whatever was left out before, all constraints of the attribute are checked by this change, or none. */
+function settledProperties(
+  properties: PropertiesOfAttribute | undefined,
+  { isValidating = true }: RetypeContext,
+): PropertiesOfAttribute | undefined {
+  if (properties === undefined || !hasConstraints(properties)) return properties
+  const { isValidated: _, ...validated } = properties
+  return isValidating ? validated : { ...validated, isValidated: false }
 }
 
 /**
@@ -78,7 +133,8 @@ export function addInverses(context: RetypeContext, draft: ClassDraft, staged: r
     const isWanted = typeof inverse === 'string' && inverse !== ''
     if (isNew || !isWanted || referenceIn(attribute.spec)?.inverseAttribute !== null) return []
     const to = defineAttribute(builder, draft, description, place)
-    return isSameButForInverse(attribute.spec, to) ? (retypeAttribute(context, draft, attribute, to, place) ?? []) : []
+    if (!isSameButForInverse(attribute.spec, to)) return []
+    return retypeAttribute(context, draft, attribute, to, attribute.properties, place) ?? []
   })
 }
 
@@ -99,7 +155,7 @@ export function refusePairing(draft: ClassDraft, attribute: DraftAttribute, plac
 }
 
 function changingByAnother({ name }: ClassDraft, attribute: string, place: CommandPlace): AshlarError {
-  const message = `The type of attribute ${attribute} of class ${name} is being changed by another request.`
+  const message = `Attribute ${attribute} of class ${name} is being changed by another request.`
   return commandError('AttributeInUse', message, place)
 }
 
@@ -151,7 +207,10 @@ function refuseUnlessKey(
   to: TypeSpec,
 ): void {
   if (!['list', 'set', 'map', 'object', 'json'].includes(to.logicalType)) return
-  const index = catalog.indexes.find(({ keyAttributes }) => keyAttributes.some(({ path }) => path.includes(number)))
+  const index = catalog.indexes.find(({ attribute, keyAttributes }) => {
+    // What keeps it unique goes.
+    return attribute !== number && keyAttributes.some(({ path }) => path.includes(number))
+  })
   if (index === undefined) return
   const message = `Attribute ${name} of class ${draft.name} is a key attribute of index '${index.name}', which a ${to.logicalType} cannot be.`
   throw commandError('AttributeInUse', message, place)

@@ -15,6 +15,8 @@ export type RetypeWork =
   | { readonly kind: 'pair' }
   /** The elements are kept in another place, and so are moved; those of other classes than the one referenced do not fit. */
   | { readonly kind: 'move' }
+  /** The type stays, and constraints are added that stored values may violate. */
+  | { readonly kind: 'constrain' }
 
 /** `isSubclass`: the one is the other or inherits from it. Undefined where the change is not possible. */
 export function retypeWork(

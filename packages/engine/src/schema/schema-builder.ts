@@ -37,6 +37,8 @@ export interface ClassDraft {
   readonly existing: ClassDefinition | undefined
   /** True once attributes are added, deleted or retyped, or the kind changes: it and its subclasses need new shapes. */
   needsNewShape: boolean
+  /** Names or properties change, which are the same for all shapes. */
+  isRedefined: boolean
   /** Where the batch describes it; undefined for a class that is not part of the batch. */
   place: CommandPlace | undefined
 }
@@ -52,6 +54,7 @@ const rootDraft: ClassDraft = {
   arriving: [],
   existing: rootDefinition,
   needsNewShape: false,
+  isRedefined: false,
   place: undefined,
 }
 
@@ -72,6 +75,7 @@ export class SchemaBuilder {
         arriving: (definition.arriving ?? []).map((attribute) => ({ ...attribute, place: undefined })),
         existing: definition,
         needsNewShape: false,
+        isRedefined: false,
         place: undefined,
       }
       this.add(draft)

@@ -36,16 +36,21 @@ type Step = (value: unknown) => Converted | undefined
  */
 export type ConversionRules = 'strict' | 'lenient'
 
-/** For single values and lists of them; undefined where the one cannot become the other. */
-export function conversionFor(from: TypeSpec, to: TypeSpec, rules: ConversionRules = 'strict'): Conversion | undefined {
+/** For single values and lists of them; undefined where the one cannot become the other. `lost`: what a value becomes that does not fit; by default the default of the type. */
+export function conversionFor(
+  from: TypeSpec,
+  to: TypeSpec,
+  rules: ConversionRules = 'strict',
+  lost?: unknown,
+): Conversion | undefined {
   if (from.logicalType === 'list' && to.logicalType === 'list') return listConversion(from, to, rules)
   if (!isScalar(from) || !isScalar(to)) return undefined
   const step = stepFor(from, to, rules)
   if (step === undefined) return undefined
-  const { defaultValue } = codecFor(to, noContext)
+  const whereLost = lost === undefined ? codecFor(to, noContext).defaultValue : lost
   const isExact = (value: unknown): boolean => step(value)?.isExact === true
   return {
-    convert: (value) => step(value)?.value ?? defaultValue,
+    convert: (value) => step(value)?.value ?? whereLost,
     isExact,
     lossyValues: (value) => (isExact(value) ? [] : [value]),
     isLossless: isLossless(from, to),

@@ -1,8 +1,9 @@
-/** What an object's record asks: its container, its index entries, and the other side of its to-one links. */
+/** What an object's record asks: that it satisfies the constraints of its class, its container, its index entries, and the other side of its to-one links. */
 
 import { makeIndexKey } from '../indexes/index-key.ts'
 import { indexFormatsOf } from '../indexes/maintain.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { validatedConstraintsOf } from '../records/constraints.ts'
 import { positionKey, targetKey } from '../records/link-keys.ts'
 import { containerKey, objectKey, oidOfObjectKey } from '../records/object-key.ts'
 import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
@@ -34,6 +35,11 @@ export function probeObject(context: VerifyContext, key: Bytes, record: Bytes): 
     probes.push(
       mustHold(entryKey, oidBytes(oid), `object ${oid} has no entry of its own in index ${keyFormat.index.name}`),
     )
+  }
+  const constraints = validatedConstraintsOf(format, recordFormats(context.catalog))
+  for (const { attribute, constraint } of constraints?.violations(content.values, undefined, undefined) ?? []) {
+    const problem = `object ${oid} of class ${format.cls.name} violates ${constraint} of attribute ${attribute.attribute.name}`
+    probes.push({ key: objectKey(oid), evaluate: () => problem })
   }
   for (const attribute of format.attributes) {
     const probe = probeToOne(context, format, attribute, oid, content)

@@ -134,6 +134,23 @@ it('a living process keeps the change of a type that it prepares', async () => {
   )
 })
 
+it('constraints that a process which is gone was about to add are dropped, by whoever is there', async () => {
+  await withTwo(
+    async (fd, first) => {
+      first.held = 'nothing'
+      await fd.createIndex(index('byYear', 'Car', false, 'year'))
+      first.held = 'entries'
+      const shorter = { attributesToConstrain: [{ attributeName: 'license', maxLength: 9 }] }
+      return outcome(fd.alterClass('Car', { ...narrower, ...shorter }))
+    },
+    async ({ first, second }) => {
+      expect(await outcome(second.createObject('Car', { license: '0123456789' }))).toBe('ConstraintViolation')
+      first.held = 'everything'
+      await until(async () => (await outcome(second.createObject('Car', { license: '0123456789' }))) === 'ok')
+    },
+  )
+})
+
 it('what a process that is gone was building for a client is dropped, by whoever is there', async () => {
   await withTwo(
     (fd) => outcome(fd.createIndex(index('byYear', 'Car', true, 'year'))),

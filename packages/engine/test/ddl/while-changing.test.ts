@@ -146,3 +146,67 @@ it('what is unique under both types is taken, and found once the type has change
     expect(await outcome(fd.createObject('Note', { note: 10 }))).toBe('UniqueViolation')
   })
 })
+
+const longer = { attributesToConstrain: [{ attributeName: 'note', minLength: 2, maxLength: 9 }] }
+
+it('what is written is held against a constraint to come, and an object that violates it may stay', async () => {
+  const oids: string[] = []
+  await whileChanging(
+    async (fd) => void oids.push(await fd.createObject('Note', { note: 'longer', title: 'a' })),
+    longer,
+    async ({ fd, end }) => {
+      const [oid = ''] = oids
+      expect(await outcome(fd.updateObject(oid, { note: 'x' }))).toBe('ConstraintViolation')
+      expect(await outcome(fd.createObject('Note', { note: 'x' }))).toBe('ConstraintViolation')
+      expect(await outcome(fd.createObjects([{ class: 'Note', attributes: { note: 'x' } }]))).toBe(
+        'ConstraintViolation',
+      )
+      expect(await outcome(fd.createObject('Note', { note: 'xy' }))).toBe('ok')
+      expect(await outcome(fd.alterClass('Note', longer))).toBe('AttributeInUse')
+      expect(await outcome(fd.createIndex(index('byNote', 'Note', false, 'note')))).toBe('ok')
+      expect((await fd.readClass('Note')).attributes[0]).not.toHaveProperty('minLength')
+      expect(await end()).toBe('ok')
+      expect((await fd.readClass('Note')).attributes[0]).toMatchObject({ minLength: 2, maxLength: 9 })
+      // Under the constraint, what is left out is null.
+      expect(await read(fd, await fd.createObject('Note', {}))).toMatchObject({ note: null })
+    },
+  )
+})
+
+it('another change of the class comes in between of the look at its objects and the end', async () => {
+  await whileChanging(
+    async (fd) => void (await fd.createObject('Note', { note: 'longer' })),
+    longer,
+    async ({ fd, end }) => {
+      await fd.alterClass('Note', {
+        attributesToAdd: [{ attributeName: 'more', logicalType: 'string' }],
+        attributesToRename: [{ originalName: 'note', newName: 'text' }],
+      })
+      expect(await outcome(fd.createObject('Note', { text: 'x' }))).toBe('ConstraintViolation')
+      // The change names the attribute as it was.
+      expect(await end()).toBe('UnknownAttribute')
+      expect(await outcome(fd.createObject('Note', { text: 'x' }))).toBe('ok')
+    },
+  )
+})
+
+it('a type and constraints of values under it change together', async () => {
+  const both = {
+    attributesToChange: [{ attributeName: 'note', logicalType: 'integer', default: 5 }],
+    attributesToConstrain: [{ attributeName: 'note', minimum: 5 }],
+  }
+  const oids: string[] = []
+  await whileChanging(
+    async (fd) => void oids.push(await fd.createObject('Note', { note: '7' })),
+    both,
+    async ({ fd, end }) => {
+      expect(await outcome(fd.createObject('Note', { note: 'seven' }))).toBe('ValueNotAllowed')
+      expect(await outcome(fd.createObject('Note', { note: '4' }))).toBe('ConstraintViolation')
+      expect(await outcome(fd.createObject('Note', { note: '5' }))).toBe('ok')
+      expect(await end()).toBe('ok')
+      expect(await read(fd, oids[0] as string)).toMatchObject({ note: 7 })
+      expect(await outcome(fd.createObject('Note', { note: 4 }))).toBe('ConstraintViolation')
+      expect(await read(fd, await fd.createObject('Note', {}))).toMatchObject({ note: 5 })
+    },
+  )
+})

@@ -303,9 +303,10 @@ export function param(request: OperationRequest, name: string): string {
 }
 
 /** A parameter of the URL; true and false may be quoted. Throws MalformedValue. */
-export function booleanParam({ query }: OperationRequest, name: string): boolean {
+export function booleanParam({ query }: OperationRequest, name: string, isDefault = false): boolean {
   const value = query[name]
-  if (value === undefined || value === 'false' || value === '"false"') return false
+  if (value === undefined) return isDefault
+  if (value === 'false' || value === '"false"') return false
   if (value === 'true' || value === '"true"') return true
   throw new AshlarError('MalformedValue', `The parameter ${name} must be given once, as true or false.`)
 }

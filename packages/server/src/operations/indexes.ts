@@ -105,7 +105,7 @@ export const indexOperations: readonly FdOperation[] = [
     tag: 'Indexes',
     params: nameParam,
     status: 204,
-    errors: ['IndexNotFound'],
+    errors: ['IndexNotFound', 'IndexInUse'],
     async run(database, request) {
       await database.deleteIndex(param(request, 'name'))
       return {}

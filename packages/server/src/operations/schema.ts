@@ -31,6 +31,9 @@ const definitionErrors = [
   'SuperClassMismatch',
   'ClassIsEmbedded',
   'ClassIsReferenceable',
+  'ClassIsAbstract',
+  'IndexExists',
+  'UniqueViolation',
   'LimitExceeded',
 ] as const
 
@@ -115,7 +118,13 @@ export const schemaOperations: readonly FdOperation[] = [
       },
     },
     otherReplies: reported,
-    errors: [...definitionErrors, 'AttributeInUse', 'ValuesWouldBeLost', 'TransactionContention'],
+    errors: [
+      ...definitionErrors,
+      'AttributeInUse',
+      'ValuesWouldBeLost',
+      'ObjectsViolateConstraint',
+      'TransactionContention',
+    ],
     run: (database, request) => define(database, request, 'createOrExtend'),
   },
   {
@@ -167,7 +176,7 @@ export const schemaOperations: readonly FdOperation[] = [
     needs: 'define',
     summary: 'Change a class',
     description:
-      'Either `classRename`, or any of the others, in the order attributesToDelete, attributesToRename, attributesToChange, attributesToAdd. Stored objects are converted when they are read, so the cost of a change does not depend on their number, unless values must be checked or indexes rebuilt.',
+      'Either `classRename`, or any of the others, in the order attributesToDelete, attributesToRename, attributesToChange, attributesToAdd, attributesToConstrain, classFields. Stored objects are converted when they are read, so the cost of a change does not depend on their number, unless values must be checked or indexes rebuilt. Objects are held against new constraints while other requests go on.',
     tag: 'Schema',
     params: { class: 'Full name or class number.' },
     queryParameters: {
@@ -180,6 +189,11 @@ export const schemaOperations: readonly FdOperation[] = [
         description:
           'true: stored values that do not fit a changed type are replaced by the default, or by approximate values.',
         schema: Type.Boolean({ default: false }),
+      },
+      validate: {
+        description:
+          'false: existing objects may violate constraints that are new, until the tool ValidateConstraints has found none that does; the attribute shows isValidated false.',
+        schema: Type.Boolean({ default: true }),
       },
     },
     status: 201,
@@ -195,7 +209,7 @@ export const schemaOperations: readonly FdOperation[] = [
       'ClassExists',
       'AttributeInUse',
       'ValuesWouldBeLost',
-      'UniqueViolation',
+      'ObjectsViolateConstraint',
       'TransactionContention',
     ],
     async run(database, request) {
@@ -203,6 +217,7 @@ export const schemaOperations: readonly FdOperation[] = [
       const settings = {
         isCascading: booleanParam(request, 'cascade'),
         isLossAllowed: booleanParam(request, 'allowLoss'),
+        isValidating: booleanParam(request, 'validate', true),
       }
       const { body } = request
       if (booleanParam(request, 'dryRun')) {

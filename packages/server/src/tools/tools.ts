@@ -73,9 +73,19 @@ export const tools: readonly Tool[] = [
   {
     name: 'Verify',
     needs: ['operate'],
-    description: 'Checks that every index entry has its object, every link its inverse, and the reverse.',
+    description:
+      'Checks that every index entry has its object, every link its inverse, and the reverse, and that objects satisfy their constraints.',
     flags: {},
     run: verify,
+  },
+  {
+    name: 'ValidateConstraints',
+    needs: ['define', 'read'],
+    changes: true,
+    description:
+      'Holds existing objects against constraints that were added with validate=false; those that all objects satisfy are validated from then on.',
+    flags: {},
+    run: validate,
   },
   {
     name: 'Statistics',
@@ -119,6 +129,11 @@ async function verify(fd: FederatedDatabase, _flags: Flags, { signal, report }: 
   const seen = `${objects} objects, ${linkEntries} link entries, ${indexEntries} index entries`
   if (problems.length === 0) return { output: `${seen}: no problem.` }
   return { output: `${seen}: ${problems.length} problems.`, error: lines(problems) }
+}
+
+async function validate(fd: FederatedDatabase, _flags: Flags, { signal, report }: ToolRun): Promise<ToolResult> {
+  const { attributes, objects } = await fd.validateConstraints({ signal, onProgress: report })
+  return { output: `${objects} objects looked at, constraints of ${attributes} attributes validated.` }
 }
 
 async function statistics(fd: FederatedDatabase, _flags: Flags, { signal }: ToolRun): Promise<ToolResult> {

@@ -3,7 +3,7 @@
  * each export is a type of the client by the same name.
  */
 import { problemTypes } from '../errors/server-errors.ts'
-import { type Schema, Type } from './json-schema.ts'
+import { type OptionalSchema, type Schema, type Static, Type } from './json-schema.ts'
 
 // What only clients of the original send is `deprecated`: the types of the client leave it out.
 const quotedBoolean = Type.Union([
@@ -110,10 +110,25 @@ const propertyFields = {
   minItems: Type.Optional(quotedInteger),
   maxItems: Type.Optional(quotedInteger),
   uniqueItems: Type.Optional(quotedBoolean),
+  isUnique: Type.Optional(Type.Described(quotedBoolean, 'No two objects have the value; a unique index keeps it.')),
   isReadOnly: Type.Optional(Type.Described(quotedBoolean, 'The value given at creation is never changed.')),
   title: Type.Optional(Type.String()),
   description: Type.Optional(Type.String()),
   annotations: Type.Optional(Type.Record(Type.String())),
+}
+
+type Nullable<P extends Readonly<Record<string, Schema>>> = {
+  readonly [K in keyof P]: OptionalSchema<Static<P[K]> | null>
+}
+
+/** The fields of a change: null takes one away. */
+function nullable<P extends Readonly<Record<string, Schema>>>(fields: P): Nullable<P> {
+  const entries = Object.entries(fields).map(([name, { description, ...schema }]) => {
+    const isAny = Object.keys(schema).length === 0
+    const keywords = description === undefined ? {} : { description }
+    return [name, Type.Optional(isAny ? Type.Unknown(keywords) : Type.Union([schema, Type.Null()], keywords))]
+  })
+  return Object.fromEntries(entries) as Nullable<P>
 }
 
 const classPropertyFields = {
@@ -145,11 +160,15 @@ const definitionFields = {
   ...propertyFields,
 }
 
+const isValidated = Type.Optional(
+  Type.Boolean({ description: 'false: objects from before the constraints may violate them. Ignored in requests.' }),
+)
+
 export const TypeDefinition = Type.Object(definitionFields, {
   description: 'A type without an attribute name.',
 })
 
-export const AttributeDefinition = Type.Object({ attributeName: Type.String(), ...definitionFields })
+export const AttributeDefinition = Type.Object({ attributeName: Type.String(), ...definitionFields, isValidated })
 
 export const ClassDescription = Type.Object({
   className: Type.Optional(Type.String()),
@@ -179,6 +198,12 @@ export const ClassRepresentation = Type.Object({
 
 export const AttributeRename = Type.Object({ originalName: Type.String(), newName: Type.String() })
 
+export const AttributeConstraints = Type.Object({
+  attributeName: Type.String(),
+  elementSpecification: Type.Optional(Type.Object(nullable(propertyFields))),
+  ...nullable(propertyFields),
+})
+
 export const ClassAlteration = Type.Object(
   {
     classRename: Type.Optional(
@@ -190,6 +215,8 @@ export const ClassAlteration = Type.Object(
     attributesToRename: Type.Optional(Type.Array(AttributeRename)),
     attributesToChange: Type.Optional(Type.Array(AttributeDefinition)),
     attributesToAdd: Type.Optional(Type.Array(AttributeDefinition)),
+    attributesToConstrain: Type.Optional(Type.Array(AttributeConstraints)),
+    classFields: Type.Optional(Type.Object(nullable(classPropertyFields))),
   },
   { description: 'Either `classRename`, or any of the others, which are applied in this order.' },
 )

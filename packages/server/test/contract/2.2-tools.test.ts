@@ -37,6 +37,7 @@ rule(['2.2.1', '1.1.14'], 'the tools are listed with their flags, whatever the a
     'DropIndex',
     'UpgradeObjects',
     'Verify',
+    'ValidateConstraints',
     'Statistics',
     'Backup',
     'Restore',

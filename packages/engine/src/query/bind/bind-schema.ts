@@ -152,9 +152,36 @@ export function bindAlterClass(change: AlterClassChange, cls: SchemaClass, binde
     }),
     attributesToChange: [],
     attributesToAdd: addedAttributes(change).map((one) => describeAttribute(one, cls.name, classNamed, binder)),
+    attributesToConstrain: alterationsOf(change, 'alter').map(({ name, settings }) => {
+      const properties = bindConstraints(settings, binder)
+      const element = settings.find(isOfElement)?.value
+      const inner = typeof element === 'object' && 'settings' in element ? element.settings : []
+      return { attributeName: name.text, properties, elementProperties: bindConstraints(inner, binder) }
+    }),
+    classFields: bindClassProperties(
+      alterationsOf(change, 'set').flatMap(({ properties }) => properties),
+      binder,
+    ),
     isCascading: false,
     isLossAllowed: false,
+    isValidating: true,
   }
+}
+
+const isOfElement = ({ name }: TypeSetting): boolean => settingField(name) === 'elementSpecification'
+
+function bindConstraints(settings: readonly TypeSetting[], binder: Binder): GivenProperties {
+  const properties: Record<string, unknown> = {}
+  for (const setting of settings) {
+    const { name, value } = setting
+    if (isOfElement(setting)) continue
+    const property = attributePropertyNamed(name)
+    if (property === undefined || typeof value !== 'object' || !('json' in value)) {
+      throw binder.error(setting, `${truncateForMessage(name)} is no constraint, default or text of an attribute`)
+    }
+    addProperty(properties, property.field, value, setting, binder)
+  }
+  return properties
 }
 
 export function bindCreateIndex(statement: CreateIndexStatement, binder: Binder): CreateIndex {

@@ -1,6 +1,13 @@
 /** Maps positions in a schema command to the source text of its statement, for errors. */
 import type { CommandPlace } from '../../errors.ts'
-import type { AttributeDeclaration, CreateIndexStatement, SchemaChange, Span, TypeExpression } from '../language/ast.ts'
+import type {
+  AttributeDeclaration,
+  CreateIndexStatement,
+  SchemaChange,
+  Span,
+  TypeExpression,
+  TypeSetting,
+} from '../language/ast.ts'
 import { attributePropertyNamed } from '../parse/parse-property.ts'
 import {
   type AddingChange,
@@ -50,9 +57,20 @@ function spanInLists(
       })
     case 'attributesToAdd':
       return spanInList(addedAttributes(change), steps, spanInAttribute)
+    case 'attributesToConstrain':
+      return spanInList(alterationsOf(change, 'alter'), steps, (alteration, inner) => {
+        return inner[0] === 'attributeName' ? alteration.name : spanInSettings(alteration.settings, inner, alteration)
+      })
+    case 'classFields':
+      return spanOfClassField(change, steps)
     default:
       return undefined
   }
+}
+
+function spanOfClassField(change: AlterClassChange, [field]: CommandPlace): Span | undefined {
+  const settings = alterationsOf(change, 'set')
+  return settings.flatMap(({ properties }) => properties).find((one) => one.field === field) ?? settings[0]
 }
 
 function spanInAttribute(attribute: AttributeDeclaration, steps: CommandPlace): Span {
@@ -79,11 +97,15 @@ function spanInList<T>(
 }
 
 /** Falls back to the type for a missing setting; an error inside a setting points to all of it. */
-function spanInType(type: TypeExpression, [field, ...steps]: CommandPlace): Span {
-  const setting = type.settings.find(({ name }) => {
+function spanInType(type: TypeExpression, steps: CommandPlace): Span {
+  return spanInSettings(type.settings, steps, type)
+}
+
+function spanInSettings(settings: readonly TypeSetting[], [field, ...steps]: CommandPlace, whole: Span): Span {
+  const setting = settings.find(({ name }) => {
     return (settingField(name) ?? attributePropertyNamed(name)?.field) === field
   })
-  if (setting === undefined) return type
+  if (setting === undefined) return whole
   const { value } = setting
   return typeof value === 'number' || 'json' in value ? setting : spanInType(value, steps)
 }

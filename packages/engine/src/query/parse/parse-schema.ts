@@ -10,7 +10,7 @@ import type {
   SchemaStatement,
 } from '../language/ast.ts'
 import { parseClassProperties } from './parse-property.ts'
-import { parseType } from './parse-type.ts'
+import { parseConstraints, parseType } from './parse-type.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
 /** UPDATE SCHEMA is taken. */
@@ -84,7 +84,14 @@ function parseAlteration(cursor: TokenCursor): Alteration {
   if (cursor.takeWord('DROP')) {
     return { kind: 'drop', name: parsePlainName(cursor, 'an attribute'), ...cursor.spanFrom(start) }
   }
-  throw cursor.unexpected(['ADD', 'RENAME', 'DROP'])
+  if (cursor.takeWord('ALTER')) {
+    const name = parsePlainName(cursor, 'an attribute')
+    return { kind: 'alter', name, settings: parseConstraints(cursor), ...cursor.spanFrom(start) }
+  }
+  if (cursor.takeWord('SET')) {
+    return { kind: 'set', properties: parseClassProperties(cursor), ...cursor.spanFrom(start) }
+  }
+  throw cursor.unexpected(['ADD', 'RENAME', 'DROP', 'ALTER', 'SET'])
 }
 
 /** Without dots. */

@@ -11,6 +11,18 @@ export function parseType(cursor: TokenCursor): TypeExpression {
   })
 }
 
+/** Properties alone, also those of elements: `{Required, Pattern: NULL, Element: {MinLength: 2}}`. */
+export function parseConstraints(cursor: TokenCursor): TypeSetting[] {
+  return cursor.braces(() => {
+    const { text, start, end } = cursor.peek()
+    if (text.toLowerCase() !== 'element') return parseSetting(cursor, 'list')
+    cursor.next()
+    cursor.expectSymbol(':')
+    const value = { name: '', settings: parseConstraints(cursor), start, end }
+    return { name: text, value, ...cursor.spanFrom(start) }
+  })
+}
+
 function parseSetting(cursor: TokenCursor, typeName: string): TypeSetting {
   const name = cursor.expectName('a setting')
   const property = attributePropertyNamed(name.text)

@@ -38,6 +38,10 @@ export interface AttributeProperty {
   define(given: unknown, target: PropertyTarget): unknown
   /** `stored`: what `define` returned. */
   constraint?(stored: unknown, target: PropertyTarget): Constraint
+  /** Of different ones, as `define` returned them: whether what satisfies the first surely satisfies the second. Without it, nobody knows. */
+  isLooser?(before: unknown, after: unknown, target: PropertyTarget): boolean
+  /** The stored form with its values of the attribute replaced; without it there are none in it. */
+  mapValues?(stored: unknown, map: (value: unknown) => unknown): unknown
 }
 
 /** Throws ValueError: `words` say what the field has to be. */
@@ -64,6 +68,12 @@ export function defineCount(field: string, given: unknown): number {
 
 const countMax = 1_000_000_000
 
+export type CountRelation = 'at least' | 'at most'
+
+export function isLooserCount(relation: CountRelation, before: unknown, after: unknown): boolean {
+  return relation === 'at least' ? (after as number) <= (before as number) : (after as number) >= (before as number)
+}
+
 /** `1 element`, `2 elements` */
 export function counted(count: number, unit: string): string {
   return `${count} ${unit}${count === 1 ? '' : 's'}`
@@ -81,7 +91,7 @@ export function defineValue(field: string, given: unknown, { codec }: PropertyTa
 }
 
 /** Integers beyond 2^53 become strings, which codecs read too. */
-function plainJson(json: unknown): unknown {
+export function plainJson(json: unknown): unknown {
   if (typeof json === 'bigint') return Number.isSafeInteger(Number(json)) ? Number(json) : String(json)
   return Array.isArray(json) ? json.map(plainJson) : json
 }

@@ -27,6 +27,9 @@ function bound(field: string, word: string, relation: string, isWithin: (order: 
         isSatisfied: (value) => isWithin(compare(value)),
       }
     },
+    isLooser: (before, after, target) =>
+      isWithin(-comparison(target.codec?.parse(before), target)(target.codec?.parse(after))),
+    mapValues: (stored, map) => map(stored),
   }
 }
 

@@ -9,4 +9,5 @@ export const defaultValue: AttributeProperty = {
   appliesTo: ({ spec, isElement }) =>
     !isElement && (isScalar(spec) || (spec.logicalType === 'list' && isScalar(spec.element))),
   define: (given, target) => (given === null ? null : defineValue('default', given, target)),
+  mapValues: (stored, map) => (stored === null ? null : map(stored)),
 }

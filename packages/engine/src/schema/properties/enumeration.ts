@@ -38,6 +38,14 @@ export const enumeration: AttributeProperty = {
       isSatisfied: (value) => values.has(value),
     }
   },
+  isLooser(before, after) {
+    const kept = new Set((after as readonly Choice[]).map(choiceValue))
+    return (before as readonly Choice[]).every((choice) => kept.has(choiceValue(choice)))
+  },
+  mapValues: (stored, map) =>
+    (stored as readonly Choice[]).map((choice) => {
+      return typeof choice === 'object' ? { ...choice, value: map(choice.value) } : map(choice)
+    }),
 }
 
 function defineChoice(given: unknown, target: PropertyTarget): Choice {

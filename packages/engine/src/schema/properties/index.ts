@@ -19,6 +19,7 @@ import { pattern } from './pattern.ts'
 import { isReadOnly } from './read-only.ts'
 import { isRequired } from './required.ts'
 import { annotations, description, title } from './texts.ts'
+import { isUnique } from './unique.ts'
 
 export type { AttributeProperty, Constraint, PropertyForm } from './attribute-property.ts'
 export { type ClassPropertyField, classPropertyFields } from './class-properties.ts'
@@ -38,6 +39,7 @@ export const attributeProperties: readonly AttributeProperty[] = [
   minItems,
   maxItems,
   uniqueItems,
+  isUnique,
   isReadOnly,
   title,
   description,
@@ -56,6 +58,7 @@ export type GivenProperties = Readonly<Record<string, unknown>>
 export interface AttributeProperties {
   readonly isRequired?: true
   readonly default?: unknown
+  readonly isUnique?: true
   readonly isReadOnly?: true
   readonly [field: string]: unknown
 }
@@ -64,6 +67,8 @@ export interface PropertiesOfAttribute {
   readonly own: AttributeProperties
   /** Of the elements of a list, set or map. */
   readonly element: AttributeProperties
+  /** Objects from before the constraints may violate them: only what is written is held against them. */
+  readonly isValidated?: false
 }
 
 const none: AttributeProperties = {}
@@ -151,7 +156,7 @@ function constraintsOf(properties: AttributeProperties, target: PropertyTarget):
 }
 
 /**
- * What a creation that leaves the attribute out gets, as JSON (contract 10.1): its default; else null for a scalar that is required, or
+ * What a creation that leaves the attribute out gets, as JSON (contract 10.1): its default; else null for a scalar that is required or unique, or
  * whose constraints refuse the default of its type; else undefined, for the default of the type.
  */
 export function creationDefault(spec: TypeSpec, properties: PropertiesOfAttribute | undefined): unknown {
@@ -159,18 +164,18 @@ export function creationDefault(spec: TypeSpec, properties: PropertiesOfAttribut
   const { own } = properties
   if (own.default !== undefined) return own.default
   if (!isScalar(spec)) return undefined
-  if (own.isRequired === true) return null
+  if (own.isRequired === true || own.isUnique === true) return null
   const target = targetOf(spec, false, false)
   const typeDefault = target.codec?.defaultValue
   if (typeDefault === null || typeDefault === undefined) return undefined
   return constraintsOf(own, target).every((one) => one.isSatisfied(typeDefault)) ? undefined : null
 }
 
-function targetOf(spec: TypeSpec, isEmbeddable: boolean, isElement: boolean): PropertyTarget {
+export function targetOf(spec: TypeSpec, isEmbeddable: boolean, isElement: boolean): PropertyTarget {
   return { spec, codec: scalarCodec(spec), isElement, isEmbeddable }
 }
 
-function elementTarget(spec: TypeSpec, isEmbeddable: boolean): PropertyTarget | undefined {
+export function elementTarget(spec: TypeSpec, isEmbeddable: boolean): PropertyTarget | undefined {
   return 'element' in spec ? targetOf(spec.element, isEmbeddable, true) : undefined
 }
 

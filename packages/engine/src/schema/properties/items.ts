@@ -3,10 +3,12 @@ import { ByteWriter } from '../../bytes/byte-writer.ts'
 import type { Codec } from '../../types/logical-type.ts'
 import {
   type AttributeProperty,
+  type CountRelation,
   counted,
   defineCount,
   defineFlag,
   isCollection,
+  isLooserCount,
   isScalar,
 } from './attribute-property.ts'
 
@@ -31,7 +33,7 @@ export const uniqueItems: AttributeProperty = {
 function numberOfItems(
   field: string,
   word: string,
-  relation: string,
+  relation: CountRelation,
   isWithin: (length: number, count: number) => boolean,
 ): AttributeProperty {
   return {
@@ -46,6 +48,7 @@ function numberOfItems(
       requirement: `has to have ${relation} ${counted(stored as number, 'element')}`,
       isSatisfied: (value) => isWithin((value as readonly unknown[]).length, stored as number),
     }),
+    isLooser: (before, after) => isLooserCount(relation, before, after),
   }
 }
 

@@ -1,5 +1,11 @@
 /** `minLength` and `maxLength`: the length of strings in code points, of bytes in bytes. */
-import { type AttributeProperty, counted, defineCount } from './attribute-property.ts'
+import {
+  type AttributeProperty,
+  type CountRelation,
+  counted,
+  defineCount,
+  isLooserCount,
+} from './attribute-property.ts'
 
 export const minLength = length('minLength', 'MinLength', 'at least', (value, count) => !isShorterThan(value, count))
 export const maxLength = length('maxLength', 'MaxLength', 'at most', (value, count) => isShorterThan(value, count + 1))
@@ -7,7 +13,7 @@ export const maxLength = length('maxLength', 'MaxLength', 'at most', (value, cou
 function length(
   field: string,
   word: string,
-  relation: string,
+  relation: CountRelation,
   isWithin: (value: string | Uint8Array, count: number) => boolean,
 ): AttributeProperty {
   return {
@@ -26,6 +32,7 @@ function length(
         isSatisfied: (value) => isWithin(value as string | Uint8Array, count),
       }
     },
+    isLooser: (before, after) => isLooserCount(relation, before, after),
   }
 }
 

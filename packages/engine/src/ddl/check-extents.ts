@@ -1,0 +1,129 @@
+/** What a change of classes asks of all objects that there are: none may come in between of the look at them and the commit (contract 10.5). */
+import { catalogVersionKey } from '../bytes/key-space.ts'
+import type { EngineLimits } from '../limits.ts'
+import { constraintsOfAttributes } from '../records/constraints.ts'
+import { type Container, type Containers, listContainers } from '../records/container-registry.ts'
+import { containerExtent, oidOfObjectKey } from '../records/object-key.ts'
+import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
+import { hasObjects, readAndRequireObjects } from '../records/require-objects.ts'
+import { buildCatalog } from '../schema/build-catalog.ts'
+import type { Catalog, SchemaClass } from '../schema/catalog.ts'
+import type { CatalogState } from '../schema/class-definition.ts'
+import type { Addition, ExtentChecks } from '../schema/extent-checks.ts'
+import { classesHolding } from '../schema/retype.ts'
+import type { Snapshot } from '../store/store.ts'
+import type { Transaction } from '../transaction/transaction.ts'
+import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
+import { countViolations, Violations } from './count-violations.ts'
+
+export interface ExtentContext {
+  readonly transaction: Transaction
+  /** In force. */
+  readonly catalog: Catalog
+  readonly containers: Containers
+  readonly limits: Pick<EngineLimits, 'transactionIndexObjectsMax'>
+}
+
+/** `next`: what the transaction is about to put. Throws ObjectsViolateConstraint, LimitExceeded. */
+export async function checkExtents(context: ExtentContext, next: CatalogState, extents: ExtentChecks): Promise<void> {
+  const { transaction, catalog, containers, limits } = context
+  const uncommitted = containers.cached()
+  for (const number of extents.abstractClasses) {
+    if (!(await hasObjects(transaction, new Set([number]), uncommitted, catalogVersionKey))) continue
+    await refuseObjectsOf(transaction.overlay(), catalog.classByNumber(number) as SchemaClass, uncommitted)
+  }
+  const unmet = unmetAdditions(extents, buildCatalog(next, catalog.version))
+  if (unmet === undefined) return
+  const holding = holdingAny(catalog, unmet.additions)
+  if (!(await hasObjects(transaction, holding, uncommitted, catalogVersionKey))) return
+  await refuseUnmet(transaction.overlay(), unmet, uncommitted)
+  // They hold lists that embed no such object yet: it has to stay so until the commit.
+  const required = readAndRequireObjects(
+    transaction,
+    holding,
+    uncommitted,
+    catalogVersionKey,
+    limits.transactionIndexObjectsMax,
+    () => undefined,
+  )
+  for await (const _ of required);
+}
+
+/** The same on a snapshot, of which nothing comes. Throws ObjectsViolateConstraint. */
+export async function refuseByExtents(
+  snapshot: Snapshot,
+  catalog: Catalog,
+  next: CatalogState,
+  { additions, abstractClasses }: ExtentChecks,
+  newContainers: readonly Container[],
+): Promise<void> {
+  for (const number of abstractClasses) {
+    await refuseObjectsOf(snapshot, catalog.classByNumber(number) as SchemaClass, newContainers)
+  }
+  const unmet = unmetAdditions({ additions, abstractClasses }, buildCatalog(next, catalog.version))
+  if (unmet !== undefined) await refuseUnmet(snapshot, unmet, newContainers)
+}
+
+/** New attributes whose constraints what existing objects are given violates. */
+interface Unmet {
+  readonly additions: readonly Addition[]
+  /** Under the catalog that has them. */
+  readonly formats: RecordFormats
+}
+
+/** Undefined where there are none, as nearly always. */
+function unmetAdditions({ additions }: ExtentChecks, next: Catalog): Unmet | undefined {
+  if (additions.length === 0) return undefined
+  const formats = recordFormats(next)
+  const unmet = additions.filter(({ attribute, owner }) => {
+    const format = formats.byNumber(owner)
+    const constraints = constraintsOfAttributes(withEmbedded(attribute, formats))(format, formats)
+    const found = constraints?.violations(format.defaultValues().values, undefined, undefined) ?? []
+    return found.some(({ path }) => path[0] === format.attribute(attribute).attribute.outputName)
+  })
+  return unmet.length === 0 ? undefined : { additions: unmet, formats }
+}
+
+/** The attribute, and those of the objects that it embeds from the start. */
+function withEmbedded(attribute: AttributeNumber, formats: RecordFormats): Set<AttributeNumber> {
+  const numbers = new Set([attribute])
+  for (const number of numbers) {
+    const spec = formats.catalog.attribute(number)?.spec
+    if (spec?.logicalType !== 'object') continue
+    for (const inner of formats.byNumber(spec.class).attributes) numbers.add(inner.attribute.number)
+  }
+  return numbers
+}
+
+function holdingAny(catalog: Catalog, additions: readonly Addition[]): Set<ClassNumber> {
+  const holding = new Set<ClassNumber>()
+  for (const owner of new Set(additions.map((addition) => addition.owner))) {
+    for (const { number } of classesHolding(catalog.classByNumber(owner) as SchemaClass, catalog.classes))
+      holding.add(number)
+  }
+  return holding
+}
+
+async function refuseUnmet(
+  snapshot: Snapshot,
+  { additions, formats }: Unmet,
+  newContainers: readonly Container[],
+): Promise<void> {
+  const attributes = new Set(additions.flatMap(({ attribute }) => [...withEmbedded(attribute, formats)]))
+  ;(await countViolations(snapshot, formats.catalog, attributes, { newContainers })).refuse()
+}
+
+async function refuseObjectsOf(
+  snapshot: Snapshot,
+  { number, name }: SchemaClass,
+  newContainers: readonly Container[],
+): Promise<void> {
+  const violations = new Violations()
+  for (const { database, container } of await listContainers(snapshot, new Set([number]), newContainers)) {
+    const extent = containerExtent(database, container)
+    for await (const batch of snapshot.scan(extent, oidOfObjectKey, { keysOnly: true })) {
+      for (const oid of batch) violations.add(name, undefined, 'isAbstract', oid)
+    }
+  }
+  violations.refuse()
+}

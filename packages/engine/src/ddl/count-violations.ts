@@ -1,0 +1,125 @@
+/** Counts the stored objects that violate constraints (contract 10.5). */
+import { AshlarError } from '../errors.ts'
+import { constraintsOfAttributes, type Violation } from '../records/constraints.ts'
+import { type Container, listContainers } from '../records/container-registry.ts'
+import { containerExtent, oidOfObjectKey } from '../records/object-key.ts'
+import { recordHeaderBytes, shapeNumberOf } from '../records/record-format.ts'
+import { recordFormats } from '../records/record-formats.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import type { Attribute } from '../schema/class-definition.ts'
+import type { Bytes, Snapshot } from '../store/store.ts'
+import { openTimeSlice } from '../store/time-slice.ts'
+import type { Oid } from '../types/oid.ts'
+import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
+
+/** The objects that violate one constraint. */
+export interface ConstraintViolations {
+  readonly className: string
+  /** Absent for what is asked of a class. */
+  readonly attributeName?: string
+  /** The field of the definition that states it. */
+  readonly constraint: string
+  readonly objects: number
+  /** The first of them. */
+  readonly oids: readonly Oid[]
+}
+
+const oidsMax = 10
+
+type ViolatedAttribute = Pick<Attribute, 'number' | 'name'>
+
+/** Counts by constraint. */
+export class Violations {
+  private readonly found = new Map<
+    string,
+    { -readonly [field in keyof ConstraintViolations]: ConstraintViolations[field] }
+  >()
+
+  private readonly attributes = new Set<AttributeNumber>()
+
+  isViolated(attribute: AttributeNumber): boolean {
+    return this.attributes.has(attribute)
+  }
+
+  /** Once for each object and constraint. */
+  add(className: string, attribute: ViolatedAttribute | undefined, constraint: string, oid: Oid): void {
+    const attributeName = attribute?.name
+    if (attribute !== undefined) this.attributes.add(attribute.number)
+    const key = `${className}::${attributeName ?? ''}::${constraint}`
+    const before = this.found.get(key)
+    if (before === undefined) {
+      const of = attributeName === undefined ? { className } : { className, attributeName }
+      this.found.set(key, { ...of, constraint, objects: 1, oids: [oid] })
+      return
+    }
+    before.objects++
+    if (before.oids.length < oidsMax) before.oids = [...before.oids, oid]
+  }
+
+  /** Throws ObjectsViolateConstraint where there are any. */
+  refuse(): void {
+    if (this.found.size === 0) return
+    const violations = [...this.found.values()]
+    const shown = violations.map(({ className, attributeName, constraint, objects }) => {
+      const of = attributeName === undefined ? '' : ` of attribute ${attributeName}`
+      return `${objects} ${objects === 1 ? 'object violates' : 'objects violate'} ${constraint}${of} of class ${className}`
+    })
+    const message = `${shown.join(', ')}: nothing was changed.`
+    throw new AshlarError('ObjectsViolateConstraint', message, [], { violations })
+  }
+}
+
+export interface CountOptions {
+  readonly newContainers?: readonly Container[]
+  /** Told after each part how many objects have been looked at; may throw, to end the count. */
+  readonly onProgress?: (objects: number) => void
+}
+
+/**
+ * `catalog`: under which the constraints hold, such as one that is still to come; what is stored in earlier shapes is read by it.
+ * `attributes`: those whose constraints are counted, declared by classes of objects or by classes that these embed.
+ */
+export async function countViolations(
+  snapshot: Snapshot,
+  catalog: Catalog,
+  attributes: ReadonlySet<AttributeNumber>,
+  { newContainers = [], onProgress }: CountOptions = {},
+): Promise<Violations> {
+  const violations = new Violations()
+  if (attributes.size === 0) return violations
+  const formats = recordFormats(catalog)
+  const constraintsOf = constraintsOfAttributes(attributes)
+  const classes = catalog.classes.filter((cls) => {
+    return cls.isReferenceable && constraintsOf(formats.of(cls), formats) !== undefined
+  })
+  const count = (key: Bytes, record: Bytes): void => {
+    const shape = shapeNumberOf(record)
+    const format = formats.ofShape(shape)
+    const { values } = format.readValues(record, recordHeaderBytes, record.length, shape)
+    const found = constraintsOf(format, formats)?.violations(values, undefined, undefined) ?? []
+    if (found.length > 0) addAll(violations, found, oidOfObjectKey(key))
+  }
+  const slice = openTimeSlice()
+  let objects = 0
+  const numbers = new Set<ClassNumber>(classes.map(({ number }) => number))
+  for (const { database, container } of await listContainers(snapshot, numbers, newContainers)) {
+    for await (const batch of snapshot.scan(containerExtent(database, container), count)) {
+      objects += batch.length
+      onProgress?.(objects)
+      const pause = slice.yieldIfDue()
+      if (pause !== undefined) await pause
+    }
+  }
+  return violations
+}
+
+function addAll(violations: Violations, found: readonly Violation[], oid: Oid): void {
+  const seen = new Set<string>()
+  for (const { attribute, constraint } of found) {
+    const { declaringClass, number } = attribute.attribute
+    const key = `${number} ${constraint}`
+    if (seen.has(key)) continue
+    seen.add(key)
+    violations.add(declaringClass.name, attribute.attribute, constraint, oid)
+  }
+}

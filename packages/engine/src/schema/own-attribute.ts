@@ -1,0 +1,23 @@
+/** The attribute that a command changes: one that the class itself declares. */
+import type { CommandPlace } from '../errors.ts'
+import { commandError, truncateForMessage } from './command-error.ts'
+import { didYouMean } from './names.ts'
+import type { ClassDraft, DraftAttribute, SchemaBuilder } from './schema-builder.ts'
+
+/** Own attributes only: an inherited one is changed in the class that declares it. */
+export function ownAttribute(
+  builder: SchemaBuilder,
+  draft: ClassDraft,
+  name: string,
+  place: CommandPlace,
+): DraftAttribute {
+  const own = draft.attributes.get(name)
+  if (own !== undefined) return own
+  const inherited = builder.findAttribute(draft, name)
+  const advice =
+    inherited === undefined
+      ? didYouMean(name, [...draft.attributes.keys()])
+      : ` It is declared by class ${builder.declared(inherited.number)?.owner.name}.`
+  const message = `Class ${draft.name} has no attribute '${truncateForMessage(name)}' of its own.${advice}`
+  throw commandError('UnknownAttribute', message, place)
+}

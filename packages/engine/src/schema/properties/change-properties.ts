@@ -1,0 +1,102 @@
+/** Properties of an attribute that exists, as they change: by what is given anew, and with its type (contract 10.5). */
+import { isDeepStrictEqual } from 'node:util'
+import { conversionFor } from '../../types/conversion.ts'
+import { codecFor } from '../../types/index.ts'
+import { formatForMessage } from '../../types/logical-type.ts'
+import type { TypeSpec } from '../../types/type-spec.ts'
+import { invalidProperty, plainJson } from './attribute-property.ts'
+import {
+  type AttributeProperties,
+  attributeProperties,
+  defineProperties,
+  elementTarget,
+  type GivenProperties,
+  type PropertiesOfAttribute,
+  targetOf,
+} from './index.ts'
+
+/**
+ * The present properties with the given ones in their place; null takes one away, but for `default`. `spec`: the type by then.
+ * Undefined where nothing is left. Throws ValueError.
+ */
+export function changeProperties(
+  spec: TypeSpec,
+  isEmbeddable: boolean,
+  present: PropertiesOfAttribute | undefined,
+  given: GivenProperties,
+  element: GivenProperties,
+): PropertiesOfAttribute | undefined {
+  const changed = defineProperties(
+    spec,
+    isEmbeddable,
+    { ...present?.own, ...given },
+    { ...present?.element, ...element },
+  )
+  if (changed === undefined || present?.isValidated !== false || !hasConstraints(changed)) return changed
+  return { ...changed, isValidated: false }
+}
+
+/** The properties under another type: values follow as stored ones do. What is given anew does not. Throws ValueError for a value that does not fit. */
+export function convertProperties(
+  from: TypeSpec,
+  to: TypeSpec,
+  properties: PropertiesOfAttribute | undefined,
+  given: GivenProperties,
+): PropertiesOfAttribute | undefined {
+  if (properties === undefined || isDeepStrictEqual(from, to)) return properties
+  const { own, element } = properties
+  const elements = 'element' in from && 'element' in to ? convertAll(from.element, to.element, element, {}) : element
+  return { ...properties, own: convertAll(from, to, own, given), element: elements }
+}
+
+function convertAll(
+  from: TypeSpec,
+  to: TypeSpec,
+  properties: AttributeProperties,
+  given: GivenProperties,
+): AttributeProperties {
+  const converted: Record<string, unknown> = { ...properties }
+  for (const { field, mapValues } of attributeProperties) {
+    if (properties[field] === undefined || given[field] !== undefined || mapValues === undefined) continue
+    converted[field] = mapValues(properties[field], (value) => convertValue(field, value, from, to))
+  }
+  return converted
+}
+
+/** Of JSON to JSON. */
+function convertValue(field: string, json: unknown, from: TypeSpec, to: TypeSpec): unknown {
+  const conversion = conversionFor(from, to)
+  if (conversion !== undefined) {
+    const context = { embedded: () => invalid(field, json) }
+    const value = codecFor(from, context).parse(json)
+    if (conversion.isExact(value)) return plainJson(codecFor(to, context).toJson(conversion.convert(value)))
+  }
+  return invalid(field, json)
+}
+
+function invalid(field: string, json: unknown): never {
+  throw invalidProperty(field, `of ${formatForMessage(json)} does not fit the new type; null takes it away`)
+}
+
+/** Whether all values that satisfy the constraints of `before` surely satisfy those of `after`, under the same type. */
+export function isSurelyLooser(
+  spec: TypeSpec,
+  before: PropertiesOfAttribute | undefined,
+  after: PropertiesOfAttribute | undefined,
+): boolean {
+  return attributeProperties.every(({ field, constraint, isLooser }) => {
+    if (constraint === undefined) return true
+    return (['own', 'element'] as const).every((part) => {
+      const [one, other] = [before?.[part][field], after?.[part][field]]
+      if (other === undefined || isDeepStrictEqual(one, other)) return true
+      const target = part === 'own' ? targetOf(spec, false, false) : elementTarget(spec, false)
+      return one !== undefined && target !== undefined && isLooser?.(one, other, target) === true
+    })
+  })
+}
+
+export function hasConstraints({ own, element }: PropertiesOfAttribute): boolean {
+  return attributeProperties.some(({ field, constraint }) => {
+    return constraint !== undefined && (own[field] !== undefined || element[field] !== undefined)
+  })
+}

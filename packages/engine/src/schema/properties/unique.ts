@@ -1,0 +1,13 @@
+/** `isUnique`: no two objects of the class have the value; a unique index of the attribute's own keeps it. */
+import { type AttributeProperty, defineFlag, isCollection } from './attribute-property.ts'
+
+export const isUnique: AttributeProperty = {
+  field: 'isUnique',
+  word: 'Unique',
+  form: 'flag',
+  types: 'attributes of referenceable classes that a key can be',
+  appliesTo: ({ spec, isElement, isEmbeddable }) => {
+    return !isElement && !isEmbeddable && !isCollection(spec) && !['object', 'json'].includes(spec.logicalType)
+  },
+  define: (given) => defineFlag('isUnique', given),
+}
