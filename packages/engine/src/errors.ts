@@ -56,6 +56,7 @@ export const errorCatalogue = {
   ClassIsEmbedded: { kind: 'conflict', title: 'The class is used as an embedded attribute type' },
   ClassIsReferenceable: { kind: 'conflict', title: 'A referenceable class cannot become embeddable' },
   IndexExists: { kind: 'conflict', title: 'The index already exists' },
+  DeleteRestricted: { kind: 'conflict', title: 'Objects that remain refer to what would be deleted' },
 
   // The request was sent before, with the same Idempotency-Key.
   RequestInProgress: { kind: 'conflict', title: 'The same request is still in progress', isRepeatable: true },

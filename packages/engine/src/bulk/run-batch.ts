@@ -2,7 +2,7 @@
 import { AshlarError, assert } from '../errors.ts'
 import { applyChanges } from '../objects/apply-changes.ts'
 import { beginObject } from '../objects/create.ts'
-import { deleteObject } from '../objects/delete.ts'
+import { carryOutDeletions, deleteObject } from '../objects/delete.ts'
 import { updateObject } from '../objects/update.ts'
 import { type Attributes, readCreateObject, readUpdateObject } from '../requests/read-object-command.ts'
 import { inSlices } from '../store/time-slice.ts'
@@ -236,6 +236,7 @@ class Batch {
   private async delete({ target }: BulkDelete, position: number): Promise<BulkDone> {
     const oid = this.targetOf(target, position)
     await deleteObject(this.unit, { oid })
+    await carryOutDeletions(this.unit)
     return { oid, change: 'deleted' }
   }
 

@@ -1,9 +1,10 @@
 /** Entries of collections that are kept as links: written and recorded, and the positions of new elements of lists. */
+import { referrerOfLink } from '../indexes/referrer-entries.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
-import { linkKind, linkRange, positionKey, positionOfKey, targetKey } from '../records/link-keys.ts'
+import { linkKind, linkRange, positionKey, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
 import type { Bytes, Entry } from '../store/store.ts'
 import { inParts } from '../store/time-slice.ts'
-import { type Oid, oidBytes } from '../types/oid.ts'
+import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 
 /** For the change log: the element is removed, and its object is not. */
@@ -19,35 +20,56 @@ export interface RelationshipEnd {
 export function addEntry(unit: UnitOfWork, owner: RelationshipEnd, target: Oid, position?: Bytes): void {
   const { oid } = owner
   const { number } = owner.attribute.attribute
-  if (position === undefined) unit.transaction.put(targetKey(oid, number, target), Buffer.alloc(0))
-  else unit.transaction.put(positionKey(oid, number, position), oidBytes(target))
+  const isSet = position === undefined
+  const key = isSet ? targetKey(oid, number, target) : positionKey(oid, number, position)
+  unit.transaction.put(key, isSet ? Buffer.alloc(0) : oidBytes(target))
+  putReferrer(unit, owner, target, key)
   unit.recorder?.link(oid)
 }
 
 export function removeEntry(unit: UnitOfWork, owner: RelationshipEnd, target: Oid, position?: Bytes): void {
   const { oid } = owner
   const { number } = owner.attribute.attribute
-  if (position === undefined) unit.transaction.delete(targetKey(oid, number, target), nothing)
-  else unit.transaction.delete(positionKey(oid, number, position), oidBytes(target))
+  const isSet = position === undefined
+  const key = isSet ? targetKey(oid, number, target) : positionKey(oid, number, position)
+  unit.transaction.delete(key, isSet ? nothing : oidBytes(target))
+  deleteReferrer(unit, owner, target, key)
   unit.recorder?.link(oid)
 }
 
 /** An element of a list or set, as its entry was read. */
-export function removeStoredEntry(unit: UnitOfWork, { oid }: RelationshipEnd, { key, value }: Entry): void {
+export function removeStoredEntry(unit: UnitOfWork, owner: RelationshipEnd, { key, value }: Entry): void {
   unit.transaction.delete(key, value)
-  unit.recorder?.link(oid)
+  const isSet = owner.attribute.linkStorage === 'set'
+  deleteReferrer(unit, owner, isSet ? targetOfKey(key) : oidFromBytes(value, 0), key)
+  unit.recorder?.link(owner.oid)
 }
 
 /** Of a map; `entry`: its key and value as they are stored. `before`: the value that it has instead of. */
 export function putMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entry: Entry, before: Bytes | undefined): void {
   unit.transaction.put(entry.key, entry.value, before)
+  if (before !== undefined) deleteReferrer(unit, owner, oidFromBytes(before, 0), entry.key)
+  putReferrer(unit, owner, oidFromBytes(entry.value, 0), entry.key)
   unit.recorder?.link(owner.oid)
 }
 
 /** Of a map; `entry`: as it was read. */
 export function removeMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entry: Entry): void {
   unit.transaction.delete(entry.key, entry.value)
+  deleteReferrer(unit, owner, oidFromBytes(entry.value, 0), entry.key)
   unit.recorder?.link(owner.oid)
+}
+
+/** `key`: of the link entry. */
+function putReferrer(unit: UnitOfWork, { oid, attribute }: RelationshipEnd, target: Oid, key: Bytes): void {
+  const referrer = referrerOfLink(attribute, oid, target, { key })
+  if (referrer !== undefined) unit.transaction.put(referrer.key, referrer.value)
+}
+
+/** Also where the link entry goes with its object, of which nothing is recorded. */
+export function deleteReferrer(unit: UnitOfWork, { oid, attribute }: RelationshipEnd, target: Oid, key: Bytes): void {
+  const referrer = referrerOfLink(attribute, oid, target, { key })
+  if (referrer !== undefined) unit.transaction.delete(referrer.key)
 }
 
 /** Lists whose ends are read in one trip. */

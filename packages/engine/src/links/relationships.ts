@@ -13,7 +13,7 @@ import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber, ReferenceSpec } from '../types/type-spec.ts'
 import type { ReferenceLocation } from '../write/reference-error.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
-import { type ObjectState, setPosition, setValue } from '../write/working-set.ts'
+import { excuse, type ObjectState, setPosition, setValue } from '../write/working-set.ts'
 import { addEntry, nextPosition, type RelationshipEnd, readListEnds, removeEntry } from './link-entries.ts'
 
 export function referenceSpecOf(attribute: AttributeFormat): ReferenceSpec {
@@ -94,6 +94,7 @@ async function clearReferenceTo(unit: UnitOfWork, oid: Oid, attribute: Attribute
   if (state.values[format.index] !== target) return unit.requireUnchanged(state)
   setValue(state, format, noOid)
   setPosition(state, format, undefined)
+  if (unit.isDeleting) excuse(state, format)
 }
 
 /** The same for the to-one sides of several objects, read in one trip. */

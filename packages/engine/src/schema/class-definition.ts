@@ -10,6 +10,8 @@ export interface Attribute {
   readonly spec: TypeSpec
   /** Constraints, default and texts; absent where there are none. */
   readonly properties?: PropertiesOfAttribute
+  /** The number of the index that tells who refers by it (`referrer-indexes.ts`); absent where nothing asks. */
+  readonly referrers?: IndexNumber
   /** While its type changes: what it is to be. Every writer sees to it that its values fit. */
   readonly becoming?: PendingType
 }

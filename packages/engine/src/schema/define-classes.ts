@@ -12,6 +12,7 @@ import type { ClassDescription, DefineClasses } from './commands.ts'
 import { setClassProperties } from './define-properties.ts'
 import { type Pairing, storedSpec } from './pairing.ts'
 import { creationDefault } from './properties/index.ts'
+import { withReferrerIndexes } from './referrer-indexes.ts'
 import { addInverses, pairingsOf, type Retype } from './retype-attribute.ts'
 import {
   type ClassDraft,
@@ -115,12 +116,12 @@ function* nextStateInPieces(
   }
   const kept = state.classes.map((cls) => definitions.get(cls.number) ?? cls)
   const added = reshaped.filter(({ existing }) => existing === undefined)
-  return {
+  return withReferrerIndexes(state, {
     counters: { ...state.counters, classOrShape: batch.nextNumber, attribute: batch.nextAttribute },
     classes: [...kept, ...added.map(({ number }) => definitions.get(number) as ClassDefinition)],
     shapes: [...state.shapes, ...shapes],
     indexes: state.indexes,
-  }
+  })
 }
 
 function toDefinition(draft: ClassDraft, shapeNumber: ShapeNumber): ClassDefinition {
@@ -137,12 +138,13 @@ function toDefinition(draft: ClassDraft, shapeNumber: ShapeNumber): ClassDefinit
   }
 }
 
-function toAttribute({ number, name, spec, properties, pendingType }: DraftAttribute): Attribute {
+function toAttribute({ number, name, spec, properties, referrers, pendingType }: DraftAttribute): Attribute {
   return {
     number,
     name,
     spec: spec as TypeSpec,
     ...(properties === undefined ? {} : { properties }),
+    ...(referrers === undefined ? {} : { referrers }),
     ...(pendingType === undefined ? {} : { becoming: pendingType }),
   }
 }

@@ -59,6 +59,8 @@ export function retypeAttribute(
     ...attribute,
     number: becomes,
     spec: to,
+    // Of one that is moved, the entries are those of what it moves to.
+    referrers: becomes === number ? attribute.referrers : undefined,
     pendingType: undefined,
     conversion,
     place,

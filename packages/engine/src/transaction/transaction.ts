@@ -131,11 +131,12 @@ export class Transaction {
   }
 
   /**
-   * A transaction on the same snapshot that is never committed, and so reads what it would only have required. What it
+   * A transaction on what this one sees that is never committed, and so reads what it would only have required. What it
    * allocates is taken over by this one, step by step.
    */
   rehearsal(): Transaction {
-    const { snapshot, allocations, size, memory, signal, reads } = this
+    const { allocations, size, memory, signal, reads } = this
+    const snapshot = this.hasChanges ? this.overlay() : this.snapshot
     return new Transaction(snapshot, true, allocations, size, memory, signal, reads)
   }
 

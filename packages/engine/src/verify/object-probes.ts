@@ -2,6 +2,7 @@
 
 import { makeIndexKey } from '../indexes/index-key.ts'
 import { indexFormatsOf } from '../indexes/maintain.ts'
+import { referrersOfList } from '../indexes/referrer-entries.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { positionKey, targetKey } from '../records/link-keys.ts'
 import { containerKey, objectKey, oidOfObjectKey } from '../records/object-key.ts'
@@ -34,6 +35,13 @@ export function probeObject(context: VerifyContext, key: Bytes, record: Bytes): 
     probes.push(
       mustHold(entryKey, oidBytes(oid), `object ${oid} has no entry of its own in index ${keyFormat.index.name}`),
     )
+  }
+  for (const { attribute, index } of indexFormatsOf(format).lists) {
+    const referrers = referrersOfList(index, content.values[attribute.index] as readonly Oid[], oid)
+    for (const [target, entryKey] of referrers) {
+      const problem = `object ${oid} is not among those that refer to ${target} by ${attribute.attribute.name}`
+      probes.push(mustHold(entryKey, oidBytes(oid), problem))
+    }
   }
   for (const attribute of format.attributes) {
     const probe = probeToOne(context, format, attribute, oid, content)

@@ -11,9 +11,9 @@ const valueCharactersMax = 200
 export function checkConstraints(state: ObjectState, formats: RecordFormats): void {
   const constraints = constraintsOf(state.format, formats)
   if (constraints === undefined) return
-  const { before, values, changed } = state
+  const { before, values, changed, excused } = state
   if (before === undefined && constraints.areSatisfiedBy(values)) return
-  const violations = constraints.violations(values, before, changed)
+  const violations = constraints.violations(values, before, changed, excused)
   if (violations.length > 0) throw violationError(state, violations)
 }
 

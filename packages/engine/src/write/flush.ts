@@ -11,8 +11,12 @@ import { checkConstraints } from './constraint-error.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
 
-/** Throws ConstraintViolation, UniqueViolation, Forbidden. */
+/** Throws DeleteRestricted, ConstraintViolation, UniqueViolation, Forbidden. */
 export function flushObjects(unit: UnitOfWork): Promise<void> {
+  return unit.deletions === undefined ? flush(unit) : unit.deletions.carryOut().then(() => flush(unit))
+}
+
+function flush(unit: UnitOfWork): Promise<void> {
   const only = unit.guard === undefined ? unit.objects.only : undefined
   return only === undefined ? flushAll(unit) : flushOne(unit, only)
 }

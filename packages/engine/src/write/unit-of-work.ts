@@ -1,5 +1,6 @@
 /** One step of a change: the objects it has read and changed, what its commit requires, and what is allocated for it. */
 import { type AshlarError, assert } from '../errors.ts'
+import { defaultEngineLimits, type EngineLimits } from '../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import type { Containers } from '../records/container-registry.ts'
 import { objectKey } from '../records/object-key.ts'
@@ -17,6 +18,15 @@ import type { ChangeGuard, Restriction } from './change-guard.ts'
 import type { ChangeRecorder } from './change-set.ts'
 import { noSuchTarget, type ReferenceLocation, targetOfOtherClass } from './reference-error.ts'
 import { type ObjectState, objectsAtOnce, WorkingSet } from './working-set.ts'
+
+export type DeletionLimits = Pick<EngineLimits, 'deletedObjectsMax' | 'changedObjectsMax'>
+
+/** Objects that a statement or an operation deletes, where more may follow from that (contract 10.4). */
+export interface PendingDeletions {
+  add(state: ObjectState): void
+  /** Throws DeleteRestricted, LimitExceeded. */
+  carryOut(): Promise<void>
+}
 
 export class UnitOfWork {
   readonly transaction: Transaction
@@ -36,6 +46,11 @@ export class UnitOfWork {
   readonly recorder: ChangeRecorder | undefined
   /** Undefined where the caller may change everything. */
   readonly guard: ChangeGuard | undefined
+  readonly limits: DeletionLimits
+  /** Objects to be deleted with what follows from that; made where something may. */
+  deletions: PendingDeletions | undefined
+  /** While objects are taken out of their links since they are deleted: also what is read-only elsewhere loses them. */
+  isDeleting = false
 
   constructor(
     transaction: Transaction,
@@ -44,7 +59,9 @@ export class UnitOfWork {
     session: StoreSession,
     recorder: ChangeRecorder | undefined,
     restriction?: Restriction,
+    limits: DeletionLimits = defaultEngineLimits,
   ) {
+    this.limits = limits
     this.transaction = transaction
     this.catalog = catalog.writers === undefined ? catalog : catalog.writers()
     this.shownCatalog = catalog
@@ -58,8 +75,8 @@ export class UnitOfWork {
 
   /** Another step of the same change, or one that only tries what `transaction`, a rehearsal, would do. */
   another(transaction = this.transaction): UnitOfWork {
-    const { shownCatalog, containers, session, recorder, restriction } = this
-    return new UnitOfWork(transaction, shownCatalog, containers, session, recorder, restriction)
+    const { shownCatalog, containers, session, recorder, restriction, limits } = this
+    return new UnitOfWork(transaction, shownCatalog, containers, session, recorder, restriction, limits)
   }
 
   /** The catalog that commands are in terms of. */

@@ -36,6 +36,8 @@ export interface ObjectState extends RecordValues {
    * was. Not kept of a new object, of which all are.
    */
   changed: Set<number> | undefined
+  /** Attributes that deletions of other objects have changed, by their index: also read-only ones may be. */
+  excused: Set<number> | undefined
   isDeleted: boolean
   /** Of the command among several that creates it, or changed it last: errors that are found when it is written tell it. */
   position: number | undefined
@@ -61,6 +63,12 @@ export function setPosition(
 ): void {
   state.positions[index] = position
   markChanged(state, index)
+}
+
+/** The attribute loses what is deleted. */
+export function excuse(state: ObjectState, { index }: Pick<AttributeFormat, 'index'>): void {
+  state.excused ??= new Set()
+  state.excused.add(index)
 }
 
 /** The record is written anew, under a new revision, though none of its attributes has changed. */
@@ -139,6 +147,7 @@ export class WorkingSet {
       values,
       positions,
       changed: undefined,
+      excused: undefined,
       isDeleted: false,
       position,
       entryValue: undefined,
@@ -196,6 +205,7 @@ class LoadedObject implements ObjectState {
   readonly format: ClassFormat
   readonly stored: Bytes
   changed: Set<number> | undefined = undefined
+  excused: Set<number> | undefined = undefined
   isDeleted = false
   position: number | undefined = undefined
   entryValue: Bytes | undefined = undefined

@@ -111,6 +111,16 @@ const propertyFields = {
   maxItems: Type.Optional(quotedInteger),
   uniqueItems: Type.Optional(quotedBoolean),
   isReadOnly: Type.Optional(Type.Described(quotedBoolean, 'The value given at creation is never changed.')),
+  onTargetDelete: Type.Optional(
+    Type.String({
+      description: 'When the object that is referred to is deleted: `keep`, `clear`, `restrict` or `delete`.',
+    }),
+  ),
+  onSourceDelete: Type.Optional(
+    Type.String({
+      description: 'When this object is deleted, those it refers to: `keep`, `delete` or `deleteUnreferenced`.',
+    }),
+  ),
   title: Type.Optional(Type.String()),
   description: Type.Optional(Type.String()),
   annotations: Type.Optional(Type.Record(Type.String())),
