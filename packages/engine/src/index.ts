@@ -46,6 +46,7 @@ export {
 export type { ChangeLogSetting } from './changes/switch-change-log.ts'
 export type { Database, TransactionStep } from './database-operations.ts'
 export type { DetailedStatistics } from './ddl/detailed-statistics.ts'
+export type { DeletionReport } from './objects/deletion-report.ts'
 export type { SchemaReport } from './ddl/schema-report.ts'
 export type { UpgradeProgress } from './ddl/upgrade-objects.ts'
 export { AshlarError, type ErrorDetail, type ErrorKind, type ErrorType, errorCatalogue } from './errors.ts'

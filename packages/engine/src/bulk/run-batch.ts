@@ -55,6 +55,7 @@ class Batch {
 
   constructor(unit: UnitOfWork, commands: readonly BulkCommand[], settings: BatchSettings) {
     this.unit = unit
+    unit.isOfLines = true
     this.commands = commands
     this.settings = settings
     this.oidOf = (id) => {
@@ -88,6 +89,7 @@ class Batch {
     for (let position = 0; position < commands.length; position++) {
       const pause = position % 4 === 0 ? settings.between() : undefined
       if (pause !== undefined) await pause
+      this.unit.position = position
       try {
         done.push(await this.carryOut(position))
       } catch (error) {

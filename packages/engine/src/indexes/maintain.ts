@@ -118,13 +118,15 @@ export function maintainIndexesOf(transaction: Transaction, change: IndexedChang
 /** Puts the entries of a new object in the indexes that are not unique: their keys have its OID, and need no look at what else there is. */
 export function putNewEntries(transaction: Transaction, change: IndexedChange): void {
   const { oid, format, values } = change
-  const { others, lists } = indexFormatsOf(format)
+  const { others, referrers, lists } = indexFormatsOf(format)
   for (let i = 0; i < others.length; i++) {
     transaction.putOwn(makeIndexKey(others[i] as IndexKeyFormat, values, oid).key, entryValueOf(change))
   }
+  // Who refers may have been noted before (`noteReferences`).
+  for (const one of referrers) transaction.put(makeIndexKey(one, values, oid).key, entryValueOf(change))
   for (const { attribute, index } of lists) {
-    const referrers = referrersOfList(index, values[attribute.index] as readonly Oid[], oid)
-    for (const key of referrers.values()) transaction.putOwn(key, entryValueOf(change))
+    const keys = referrersOfList(index, values[attribute.index] as readonly Oid[], oid)
+    for (const key of keys.values()) transaction.put(key, entryValueOf(change))
   }
 }
 
@@ -324,6 +326,8 @@ interface IndexFormats {
   readonly all: readonly IndexKeyFormat[]
   readonly unique: readonly IndexKeyFormat[]
   readonly others: readonly IndexKeyFormat[]
+  /** Who refers by single references. */
+  readonly referrers: readonly IndexKeyFormat[]
   /** Who refers by lists that are kept in the record: several entries an object. */
   readonly lists: readonly ListReferrers[]
   readonly isAnyBuilding: boolean
@@ -335,12 +339,15 @@ export function indexFormatsOf(format: ClassFormat): IndexFormats {
   let formats = formatsOfClasses.get(format)
   if (formats === undefined) {
     const ofReferences = format.attributes.flatMap((attribute) => referrerDefinition(attribute) ?? [])
-    const all = [...format.cls.indexes, ...ofReferences].map((index) => indexKeyFormat(index, format))
+    const shown = format.cls.indexes.map((index) => indexKeyFormat(index, format))
+    const referrers = ofReferences.map((index) => indexKeyFormat(index, format))
+    const all = [...shown, ...referrers]
     formats = {
       all,
+      referrers,
       lists: listReferrersOf(format.attributes),
       unique: all.filter(({ index }) => index.isUnique),
-      others: all.filter(({ index }) => !index.isUnique),
+      others: shown.filter(({ index }) => !index.isUnique),
       isAnyBuilding: all.some(({ index }) => index.state === 'building'),
     }
     formatsOfClasses.set(format, formats)

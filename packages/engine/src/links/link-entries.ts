@@ -1,11 +1,13 @@
 /** Entries of collections that are kept as links: written and recorded, and the positions of new elements of lists. */
-import { referrerOfLink } from '../indexes/referrer-entries.ts'
+import { referrerOfLink, referrersOfList } from '../indexes/referrer-entries.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { linkKind, linkRange, positionKey, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
+import type { AttributeProperties } from '../schema/properties/index.ts'
 import type { Bytes, Entry } from '../store/store.ts'
 import { inParts } from '../store/time-slice.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
+import type { ObjectState } from '../write/working-set.ts'
 
 /** For the change log: the element is removed, and its object is not. */
 const nothing = Buffer.alloc(0)
@@ -24,7 +26,7 @@ export function addEntry(unit: UnitOfWork, owner: RelationshipEnd, target: Oid, 
   const key = isSet ? targetKey(oid, number, target) : positionKey(oid, number, position)
   unit.transaction.put(key, isSet ? Buffer.alloc(0) : oidBytes(target))
   putReferrer(unit, owner, target, key)
-  unit.recorder?.link(oid)
+  noteChange(unit, owner)
 }
 
 export function removeEntry(unit: UnitOfWork, owner: RelationshipEnd, target: Oid, position?: Bytes): void {
@@ -34,7 +36,7 @@ export function removeEntry(unit: UnitOfWork, owner: RelationshipEnd, target: Oi
   const key = isSet ? targetKey(oid, number, target) : positionKey(oid, number, position)
   unit.transaction.delete(key, isSet ? nothing : oidBytes(target))
   deleteReferrer(unit, owner, target, key)
-  unit.recorder?.link(oid)
+  noteChange(unit, owner)
 }
 
 /** An element of a list or set, as its entry was read. */
@@ -42,7 +44,7 @@ export function removeStoredEntry(unit: UnitOfWork, owner: RelationshipEnd, { ke
   unit.transaction.delete(key, value)
   const isSet = owner.attribute.linkStorage === 'set'
   deleteReferrer(unit, owner, isSet ? targetOfKey(key) : oidFromBytes(value, 0), key)
-  unit.recorder?.link(owner.oid)
+  noteChange(unit, owner)
 }
 
 /** Of a map; `entry`: its key and value as they are stored. `before`: the value that it has instead of. */
@@ -50,14 +52,51 @@ export function putMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entry: Ent
   unit.transaction.put(entry.key, entry.value, before)
   if (before !== undefined) deleteReferrer(unit, owner, oidFromBytes(before, 0), entry.key)
   putReferrer(unit, owner, oidFromBytes(entry.value, 0), entry.key)
-  unit.recorder?.link(owner.oid)
+  noteChange(unit, owner)
 }
 
 /** Of a map; `entry`: as it was read. */
 export function removeMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entry: Entry): void {
   unit.transaction.delete(entry.key, entry.value)
   deleteReferrer(unit, owner, oidFromBytes(entry.value, 0), entry.key)
-  unit.recorder?.link(owner.oid)
+  noteChange(unit, owner)
+}
+
+/**
+ * Of references that are kept in the record. Their entries are written with it; for a deletion in the same unit they are there before. What objects are
+ * left with is written again then.
+ */
+export function noteReferences(
+  { transaction }: UnitOfWork,
+  { oid }: Pick<ObjectState, 'oid'>,
+  { attribute: { referrers } }: AttributeFormat,
+  before: readonly Oid[],
+  after: readonly Oid[],
+): void {
+  if (referrers === undefined) return
+  const [held, wanted] = [referrersOfList(referrers, before, oid), referrersOfList(referrers, after, oid)]
+  for (const [target, key] of held) if (!wanted.has(target)) transaction.delete(key)
+  for (const [target, key] of wanted) if (!held.has(target)) transaction.put(key, oidBytes(oid))
+}
+
+/** For those who follow changes, and for the constraints of the collection, which are checked once all of it is changed. */
+function noteChange(unit: UnitOfWork, { oid, attribute }: RelationshipEnd): void {
+  unit.recorder?.link(oid)
+  const { properties, number } = attribute.attribute
+  if (properties === undefined || !hasLinkConstraints(properties.own)) return
+  unit.changedLinks ??= new Map()
+  const { changedLinks, isDeleting, position } = unit
+  const name = `${oid} ${number}`
+  const known = changedLinks.get(name)
+  if (known === undefined) changedLinks.set(name, { oid, attribute, isAltered: !isDeleting, position })
+  else {
+    known.isAltered ||= !isDeleting
+    known.position = position
+  }
+}
+
+function hasLinkConstraints({ isReadOnly, minItems, maxItems, uniqueItems }: AttributeProperties): boolean {
+  return isReadOnly !== undefined || minItems !== undefined || maxItems !== undefined || uniqueItems !== undefined
 }
 
 /** `key`: of the link entry. */

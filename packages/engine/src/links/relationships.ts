@@ -95,6 +95,7 @@ async function clearReferenceTo(unit: UnitOfWork, oid: Oid, attribute: Attribute
   setValue(state, format, noOid)
   setPosition(state, format, undefined)
   if (unit.isDeleting) excuse(state, format)
+  unit.blame(state)
 }
 
 /** The same for the to-one sides of several objects, read in one trip. */
@@ -125,6 +126,7 @@ async function stealPartner(
     await clearReferenceTo(unit, taken, attribute.attribute.number, partner.oid)
   }
   setValue(partner, inverseEnd.attribute, state.oid)
+  unit.blame(partner)
 }
 
 /** Adds the targets, in order, to a to-many side; those that are in it already stay where they are. */
@@ -165,6 +167,7 @@ async function addToOneToMany(
     await clearReference(unit, state, target.attribute)
     setValue(state, target.attribute, owner.oid)
     setPosition(state, target.attribute, await putEntry(unit, owner, target.oid))
+    unit.blame(state)
   })
 }
 

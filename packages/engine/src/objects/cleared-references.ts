@@ -21,8 +21,8 @@ interface Loss {
 }
 
 export class ClearedReferences {
-  /** References, by attribute. */
-  readonly counts = new Map<DeletionRule, number>()
+  /** Whose references they are, by attribute; an object is there as often as it has such references. */
+  readonly sources = new Map<DeletionRule, Oid[]>()
   private readonly unit: UnitOfWork
   private losses = new Map<DeletionRule, Map<Oid, Loss>>()
   private objects = 0
@@ -31,13 +31,16 @@ export class ClearedReferences {
     this.unit = unit
   }
 
-  count(rule: DeletionRule): void {
-    this.counts.set(rule, (this.counts.get(rule) ?? 0) + 1)
+  /** One that is cleared with the links of its target. */
+  note(rule: DeletionRule, source: Oid): void {
+    const known = this.sources.get(rule)
+    if (known === undefined) this.sources.set(rule, [source])
+    else known.push(source)
   }
 
   /** Throws LimitExceeded. */
   add(rule: DeletionRule, target: Oid, { source, element }: Referrer): void {
-    this.count(rule)
+    this.note(rule, source)
     let ofRule = this.losses.get(rule)
     if (ofRule === undefined) {
       ofRule = new Map()
@@ -72,6 +75,7 @@ export class ClearedReferences {
       const state = objects.known(loss.source)
       if (state === undefined) continue
       const attribute = state.format.attribute(loss.rule.attribute.number)
+      this.unit.blame(state)
       if (attribute.linkStorage === undefined) clearValue(state, attribute, loss.targets)
       else await this.clearElements(state, attribute, loss)
     }

@@ -1,8 +1,10 @@
 /** Deletes an object for good and takes it out of its links (contract 4.1.9, 4.4.6, 10.4). */
 import { deleteObjectLinks } from '../links/delete-object-links.ts'
+import { flushObjects } from '../write/flush.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { DeleteObject } from './commands.ts'
 import { deletionRulesOf } from './deletion-rules.ts'
+import type { DeletionReport } from './deletion-report.ts'
 import { Deletions } from './deletions.ts'
 import { loadExisting } from './update.ts'
 
@@ -19,6 +21,16 @@ export async function deleteObject(unit: UnitOfWork, { oid }: DeleteObject): Pro
   }
   await deleteObjectLinks(unit, state)
   state.isDeleted = true
+}
+
+/** What `deleteObject` would do, which may be refused as that is; the unit is not committed. */
+export async function tryDeletion(unit: UnitOfWork, { oid }: DeleteObject): Promise<DeletionReport> {
+  const state = await loadExisting(unit, oid, 'delete')
+  const deletions = new Deletions(unit)
+  deletions.add(state)
+  await deletions.carryOut()
+  await flushObjects(unit)
+  return deletions.report()
 }
 
 /** Ends the deletions of one of several operations. Throws DeleteRestricted, LimitExceeded. */

@@ -9,6 +9,7 @@ import type { Oid } from '../types/oid.ts'
 import type { PendingDeletions, UnitOfWork } from '../write/unit-of-work.ts'
 import { type ObjectState, objectsAtOnce } from '../write/working-set.ts'
 import { ClearedReferences } from './cleared-references.ts'
+import { type DeletionReport, reportDeletions } from './deletion-report.ts'
 import { deleteRestricted, type Restricting, restrictingToldMax } from './delete-restricted.ts'
 import { type DeletionRule, deletionRulesOf, tellingInverse } from './deletion-rules.ts'
 import { type Referrer, referrersOf, requireReferrer, targetsOf } from './referrers.ts'
@@ -59,13 +60,18 @@ export class Deletions implements PendingDeletions {
     await this.cleared.carryOut()
   }
 
-  /** Of what has been deleted so far: how many objects by which attribute, and how many references were cleared. */
+  report(): Promise<DeletionReport> {
+    return reportDeletions(this, this.unit.guard)
+  }
+
+  /** Those that were deleted so far, with the attribute by which they followed. */
   *deleted(): Generator<{ readonly state: ObjectState; readonly rule: DeletionRule | undefined }> {
     for (const { state, rule } of this.going.values()) if (state !== undefined) yield { state, rule }
   }
 
-  get clearedCounts(): ReadonlyMap<DeletionRule, number> {
-    return this.cleared.counts
+  /** Whose references were cleared, by attribute. */
+  get clearedSources(): ReadonlyMap<DeletionRule, readonly Oid[]> {
+    return this.cleared.sources
   }
 
   private async findAll(): Promise<readonly ObjectState[]> {
@@ -223,7 +229,7 @@ export class Deletions implements PendingDeletions {
         for await (const part of referrersOf(this.unit, state, rule)) {
           for (const referrer of part) {
             if (this.isGone(referrer.source)) continue
-            if (isByInverse) this.cleared.count(rule)
+            if (isByInverse) this.cleared.note(rule, referrer.source)
             else this.cleared.add(rule, state.oid, referrer)
           }
           await this.slice.yieldIfDue()

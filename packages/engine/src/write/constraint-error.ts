@@ -17,7 +17,7 @@ export function checkConstraints(state: ObjectState, formats: RecordFormats): vo
   if (violations.length > 0) throw violationError(state, violations)
 }
 
-function violationError(state: ObjectState, violations: readonly Violation[]): AshlarError {
+export function violationError(state: ObjectState, violations: readonly Violation[]): AshlarError {
   const { name } = state.format.cls
   const [first] = violations as readonly [Violation, ...Violation[]]
   const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : ''

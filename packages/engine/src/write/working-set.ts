@@ -89,6 +89,8 @@ export class WorkingSet {
   /** Made for more than a few. */
   private byOid: Map<Oid, ObjectState> | undefined
   private sizes: PartSizes | undefined
+  /** Those that are created and have to have links. */
+  readonly lacking: ObjectState[] = []
 
   constructor(transaction: Transaction, catalog: Catalog) {
     this.transaction = transaction
@@ -154,6 +156,7 @@ export class WorkingSet {
     }
     this.transaction.memory?.chargeLoaded(stateBytes)
     this.keep(state)
+    if (format.neededLinks.length > 0) this.lacking.push(state)
     return state
   }
 

@@ -208,6 +208,22 @@ export const ValuesLost = Type.Object({
   values: Type.Integer(),
 })
 
+const deletionCounts = Type.Array(
+  Type.Object({
+    className: Type.Union([Type.String(), Type.Null()]),
+    attributeName: Type.Union([Type.String(), Type.Null()]),
+    count: Type.Optional(Type.Integer()),
+  }),
+)
+
+export const DeletionReport = Type.Object(
+  {
+    deleted: Type.Described(deletionCounts, 'Objects, by the attribute by which they follow; null: the object itself.'),
+    cleared: Type.Described(deletionCounts, 'References of objects that remain.'),
+  },
+  { description: 'Class and attribute of what the caller does not see are null, and it is not counted.' },
+)
+
 export const SchemaReport = Type.Object(
   {
     classes: Type.Array(

@@ -15,6 +15,8 @@ export interface ExplainNode {
   examined: number
   returned: number
   readonly inputs: readonly ExplainNode[]
+  /** Of a DELETE that was carried out: what was deleted and cleared with what it names. */
+  follows?: object
   /** What it has written to disk because memory did not hold it. */
   spilled?: Spilled
   /** It only takes rows from others, and looks at nothing itself. */
@@ -116,6 +118,7 @@ export function describePlan(plan: ExplainNode, isAnalyzed: boolean): Record<str
     ...(candidates === undefined || candidates.length === 0 ? {} : { candidates: candidates.map(describeCandidate) }),
     ...(hint !== undefined && isBorneOut(hint, plan, isAnalyzed) ? { hint: hint.statement } : {}),
     ...(isAnalyzed ? countsOf(plan) : {}),
+    ...plan.follows,
     ...(inputs.length === 0
       ? {}
       : { inputs: inputs.slice(0, planInputsMax).map((one) => describePlan(one, isAnalyzed)) }),
