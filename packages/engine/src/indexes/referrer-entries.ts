@@ -1,5 +1,5 @@
 /**
- * The entries of an index that tells who refers to an object by an attribute (decision 0047). One for each object that refers to it; of
+ * The entries of an index that tells who refers to an object by an attribute (decision 0048). One for each object that refers to it; of
  * collections kept as links, one for each element. Part of the storage format.
  */
 import { createHash } from 'node:crypto'

@@ -21,6 +21,7 @@ export async function applyChanges(
   state: ObjectState,
   changes: readonly AttributeChange[],
 ): Promise<void> {
+  state.isAddressed = true
   for (const { attribute, name, change } of changes) {
     try {
       const applied = applyTo(unit, state, attribute, change)

@@ -1,6 +1,6 @@
 /**
  * Entries that tell which objects refer to one by an attribute: kept where a deletion asks for them (contract 10.4) and no inverse tells.
- * They are entries of an index that only its attribute knows (decision 0047).
+ * They are entries of an index that only its attribute knows (decision 0048).
  */
 import { AshlarError } from '../errors.ts'
 import type { AttributeNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'

@@ -2,7 +2,7 @@
 import type { AshlarError } from '../errors.ts'
 import type { Violation } from '../records/constraints.ts'
 import { linkKind, linkRange, targetOfKey } from '../records/link-keys.ts'
-import { type AttributeProperties, compileConstraints, type Constraint } from '../schema/properties/index.ts'
+import { type AttributeProperties, type Constraint, compileConstraints } from '../schema/properties/index.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import { oidFromBytes } from '../types/oid.ts'
 import { violationError } from './constraint-error.ts'

@@ -21,12 +21,14 @@ export function violationError(state: ObjectState, violations: readonly Violatio
   const { name } = state.format.cls
   const [first] = violations as readonly [Violation, ...Violation[]]
   const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : ''
-  const message = `Class ${name}: ${sentence(first)}${more}.`
+  // An object that the request does not name is named by what refuses it.
+  const which = state.isAddressed ? '' : `, object ${state.oid}`
+  const message = `Class ${name}${which}: ${sentence(first)}${more}.`
   const details = violations.map((violation): ErrorDetail => {
     const { attribute, constraint, path, value } = violation
     const { declaringClass } = attribute.attribute
     return {
-      place: ['attributes', ...path],
+      place: state.isAddressed ? ['attributes', ...path] : [],
       message: sentence(violation),
       fault: {
         className: declaringClass.isReferenceable ? name : declaringClass.name,

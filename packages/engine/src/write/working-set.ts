@@ -39,6 +39,8 @@ export interface ObjectState extends RecordValues {
   /** Attributes that deletions of other objects have changed, by their index: also read-only ones may be. */
   excused: Set<number> | undefined
   isDeleted: boolean
+  /** A command creates it or gives it values; else it is changed since others are. */
+  isAddressed: boolean
   /** Of the command among several that creates it, or changed it last: errors that are found when it is written tell it. */
   position: number | undefined
   /** Of its index entries: made when they are written. */
@@ -151,6 +153,7 @@ export class WorkingSet {
       changed: undefined,
       excused: undefined,
       isDeleted: false,
+      isAddressed: true,
       position,
       entryValue: undefined,
     }
@@ -210,6 +213,7 @@ class LoadedObject implements ObjectState {
   changed: Set<number> | undefined = undefined
   excused: Set<number> | undefined = undefined
   isDeleted = false
+  isAddressed = false
   position: number | undefined = undefined
   entryValue: Bytes | undefined = undefined
   private content: RecordValues | undefined

@@ -4,7 +4,13 @@ import { conditionOf, isMatch, matchOf, tagNotModified } from '../dispatch/entit
 import { booleanParam, type FdOperation, type FdRequest, type OperationReply, param } from '../dispatch/operation.ts'
 import { BodyLines } from '../json/body-lines.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
-import { CreateObjectBody, DeletionReport, ObjectCreated, ObjectRepresentation, UpdateObjectBody } from '../wire/wire-schemas.ts'
+import {
+  CreateObjectBody,
+  DeletionReport,
+  ObjectCreated,
+  ObjectRepresentation,
+  UpdateObjectBody,
+} from '../wire/wire-schemas.ts'
 import { bulkParametersOf, bulkQueryParameters, refuseBulkParameters } from './bulk/bulk-parameters.ts'
 import { runBulk } from './bulk/run-bulk.ts'
 
