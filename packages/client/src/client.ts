@@ -29,6 +29,7 @@ import type {
   ClassesDefined,
   ClassRepresentation,
   CreateObjectBody,
+  DeletionReport,
   FederatedDatabaseRecord,
   IndexCreated,
   IndexRecord,
@@ -230,6 +231,11 @@ export class AshlarClient {
   /** Deletes an object. With `ifMatch`, fails with PreconditionFailed if the object has changed since it was read. */
   deleteObject(oid: Oid, options: MatchOptions = {}): Promise<void> {
     return this.request('DELETE', objectPath(oid), matchRequest(options))
+  }
+
+  /** What `deleteObject` would delete and clear, since others follow or refer to the object; nothing is changed. */
+  previewObjectDeletion(oid: Oid, options: MatchOptions = {}): Promise<DeletionReport> {
+    return this.request('DELETE', objectPath(oid), { ...matchRequest(options), parameters: { dryRun: true } })
   }
 
   /** Runs all operations in one commit, or none of them. */

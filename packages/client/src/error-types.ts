@@ -72,6 +72,8 @@ export const errorTypes = {
   SequenceInUse: { status: 409, isRepeatable: false },
   /** The sequence has no more numbers. */
   SequenceExhausted: { status: 409, isRepeatable: false },
+  /** Objects that remain refer to what would be deleted. */
+  DeleteRestricted: { status: 409, isRepeatable: false },
   /** The same request is still in progress. */
   RequestInProgress: { status: 409, isRepeatable: true },
   /** The request was already executed, and its reply was not kept. */

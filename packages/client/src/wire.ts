@@ -127,6 +127,10 @@ export interface AttributeDefinition {
   readonly isUnique?: boolean
   /** The value given at creation is never changed. */
   readonly isReadOnly?: boolean
+  /** When the object that is referred to is deleted: `keep`, `clear`, `restrict` or `delete`. */
+  readonly onTargetDelete?: string
+  /** When this object is deleted, those it refers to: `keep`, `delete` or `deleteUnreferenced`. */
+  readonly onSourceDelete?: string
   readonly title?: string
   readonly description?: string
   readonly annotations?: Readonly<Record<string, string>>
@@ -344,6 +348,22 @@ export interface CreateUserBody {
   readonly password?: string
   /** Roles: `reader`, or `writer@orders,shop` for some federated databases only. */
   readonly roles?: readonly string[]
+}
+
+/** Class and attribute of what the caller does not see are null, and it is not counted. */
+export interface DeletionReport {
+  /** Objects, by the attribute by which they follow; null: the object itself. */
+  readonly deleted: readonly {
+    readonly className: string | null
+    readonly attributeName: string | null
+    readonly count?: number
+  }[]
+  /** References of objects that remain. */
+  readonly cleared: readonly {
+    readonly className: string | null
+    readonly attributeName: string | null
+    readonly count?: number
+  }[]
 }
 
 /**
@@ -763,6 +783,10 @@ export interface TypeDefinition {
   readonly isUnique?: boolean
   /** The value given at creation is never changed. */
   readonly isReadOnly?: boolean
+  /** When the object that is referred to is deleted: `keep`, `clear`, `restrict` or `delete`. */
+  readonly onTargetDelete?: string
+  /** When this object is deleted, those it refers to: `keep`, `delete` or `deleteUnreferenced`. */
+  readonly onSourceDelete?: string
   readonly title?: string
   readonly description?: string
   readonly annotations?: Readonly<Record<string, string>>

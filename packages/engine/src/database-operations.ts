@@ -17,7 +17,8 @@ import { AshlarError } from './errors.ts'
 import { type IndexRecord, listIndexRecords, readIndexRecord } from './indexes/index-record.ts'
 import { type Condition, checkCondition } from './objects/condition.ts'
 import { createObject } from './objects/create.ts'
-import { deleteObject } from './objects/delete.ts'
+import { deleteObject, tryDeletion } from './objects/delete.ts'
+import type { DeletionReport } from './objects/deletion-report.ts'
 import { readObject } from './objects/read.ts'
 import { updateObject } from './objects/update.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
@@ -301,6 +302,18 @@ export class DatabaseOperations {
         : (unit) => checkCondition(unit, parsed, condition, 'delete').then(() => remove(unit)),
       this.optionsFor(client, parsed),
     )
+  }
+
+  /** What `deleteObject` would delete and clear, or its refusal; nothing is changed. */
+  previewObjectDeletion(oid: string, condition?: Condition, client?: TransactionClient): Promise<DeletionReport> {
+    const parsed = parseOid(oid)
+    if (parsed === undefined) return Promise.reject(malformedOid(oid))
+    const tried = async (unit: UnitOfWork): Promise<DeletionReport> => {
+      const rehearsal = unit.rehearsal()
+      if (condition !== undefined) await checkCondition(rehearsal, parsed, condition, 'delete')
+      return tryDeletion(rehearsal, { oid: parsed })
+    }
+    return this.scope.change(tried, { ...this.optionsFor(client, parsed), objects: 0 })
   }
 
   /** By name. */

@@ -62,6 +62,7 @@ export const errorCatalogue = {
   SequenceExists: { kind: 'conflict', title: 'The sequence already exists' },
   SequenceInUse: { kind: 'conflict', title: 'The sequence is named by a definition' },
   SequenceExhausted: { kind: 'conflict', title: 'The sequence has no more numbers' },
+  DeleteRestricted: { kind: 'conflict', title: 'Objects that remain refer to what would be deleted' },
 
   // The request was sent before, with the same Idempotency-Key.
   RequestInProgress: { kind: 'conflict', title: 'The same request is still in progress', isRepeatable: true },

@@ -54,6 +54,7 @@ export { type Counts, FederatedDatabase, type OpenOptions, type Statistics } fro
 export type { IndexRecord } from './indexes/index-record.ts'
 export { accessGrantsMax, defaultEngineLimits, type EngineLimits, lineIdCharactersMax } from './limits.ts'
 export { type Condition, entityTagOf } from './objects/condition.ts'
+export type { DeletionReport } from './objects/deletion-report.ts'
 export type { Dialect } from './query/language/dialect.ts'
 export { withoutLiterals } from './query/parse/without-literals.ts'
 export { planWithoutValues } from './query/plan-without-values.ts'

@@ -47,6 +47,8 @@ export const defaultEngineLimits = {
   changeReplyBytesMax: 64 * 2 ** 20,
   /** Objects that one transaction (of a query, a batch, or an array of objects to create) creates, changes or deletes. */
   changedObjectsMax: 200_000,
+  /** Objects that follow, by `onTargetDelete` and `onSourceDelete`, from those that a statement or an operation deletes. */
+  deletedObjectsMax: 100_000,
   /** Store entries (objects, index entries, links) written by one transaction; other writers wait while it commits. */
   commitEntriesMax: 1_200_000,
   /** Bytes (keys and values) written by one transaction, including values that it overwrites itself. */

@@ -6,20 +6,22 @@ import { catalogPartRange } from '../catalog/catalog-keys.ts'
 import { assert } from '../errors.ts'
 import { makeIndexKeyOfRecord } from '../indexes/index-key.ts'
 import { indexFormatsOf } from '../indexes/maintain.ts'
+import { referrersOfList } from '../indexes/referrer-entries.ts'
 import { restoreSortBytesMax } from '../limits.ts'
 import { containersWith, type UsedPage } from '../records/container-registry.ts'
 import { attributeOfKey } from '../records/link-keys.ts'
 import { oidOfObjectKey } from '../records/object-key.ts'
-import { shapeNumberOf } from '../records/record-format.ts'
+import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { sortInPieces } from '../store/sort-in-pieces.ts'
 import type { Bytes, KeyRange, Put, Snapshot, SnapshotOptions, Store } from '../store/store.ts'
 import { inTurns, openTimeSlice } from '../store/time-slice.ts'
 import { onSnapshot } from '../store/with-snapshot.ts'
-import { oidBytes } from '../types/oid.ts'
+import { type Oid, oidBytes } from '../types/oid.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
 import { checkFormat } from '../verify/check-store.ts'
+import { deriveReferrers } from './derived-referrers.ts'
 import type { TargetWriter } from './target-writer.ts'
 
 /** What an entry takes in memory beside the bytes of its key. */
@@ -71,6 +73,7 @@ export class DerivedEntries {
     )
     await writer.flush()
     await this.index(catalog, writer, options)
+    await deriveReferrers(this.store, catalog, writer, long, options.signal)
   }
 
   private *usedPages(catalog: Catalog): Generator<UsedPage, undefined, undefined> {
@@ -149,6 +152,12 @@ async function indexEntries(
     const puts = ready.map((index): Put => {
       return { kind: 'put', key: makeIndexKeyOfRecord(index, format, record, oid).key, value }
     })
+    const { lists } = indexFormatsOf(format)
+    const values = lists.length === 0 ? [] : decodeRecord(format, record).values
+    for (const { attribute, index } of lists) {
+      const referrers = referrersOfList(index, values[attribute.index] as readonly Oid[], oid)
+      for (const referrer of referrers.values()) puts.push({ kind: 'put', key: referrer, value })
+    }
     return { last: Buffer.from(key), puts }
   }
   const entries: Put[] = []

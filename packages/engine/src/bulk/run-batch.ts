@@ -2,7 +2,7 @@
 import { AshlarError, assert } from '../errors.ts'
 import { applyChanges } from '../objects/apply-changes.ts'
 import { beginObject } from '../objects/create.ts'
-import { deleteObject } from '../objects/delete.ts'
+import { carryOutDeletions, deleteObject } from '../objects/delete.ts'
 import { updateObject } from '../objects/update.ts'
 import { type Attributes, readCreateObject, readUpdateObject } from '../requests/read-object-command.ts'
 import { inSlices } from '../store/time-slice.ts'
@@ -55,6 +55,7 @@ class Batch {
 
   constructor(unit: UnitOfWork, commands: readonly BulkCommand[], settings: BatchSettings) {
     this.unit = unit
+    unit.isOfLines = true
     this.commands = commands
     this.settings = settings
     this.oidOf = (id) => {
@@ -88,6 +89,7 @@ class Batch {
     for (let position = 0; position < commands.length; position++) {
       const pause = position % 4 === 0 ? settings.between() : undefined
       if (pause !== undefined) await pause
+      this.unit.position = position
       try {
         done.push(await this.carryOut(position))
       } catch (error) {
@@ -236,6 +238,7 @@ class Batch {
   private async delete({ target }: BulkDelete, position: number): Promise<BulkDone> {
     const oid = this.targetOf(target, position)
     await deleteObject(this.unit, { oid })
+    await carryOutDeletions(this.unit)
     return { oid, change: 'deleted' }
   }
 

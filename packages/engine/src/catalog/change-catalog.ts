@@ -13,6 +13,7 @@ import {
   encodeShape,
 } from '../schema/catalog-codec.ts'
 import type { CatalogState } from '../schema/class-definition.ts'
+import { referrerIndexesDropped } from '../schema/referrer-indexes.ts'
 import type { Store } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
@@ -48,8 +49,8 @@ export async function changeCatalog(
     await slice.yieldIfDue()
   }
   for (const index of changed.indexes) transaction.put(catalogKey('index', index.number), encodeIndex(index))
-  for (const number of changed.removedIndexes) {
-    transaction.delete(catalogKey('index', number))
+  for (const number of changed.removedIndexes) transaction.delete(catalogKey('index', number))
+  for (const number of [...changed.removedIndexes, ...referrerIndexesDropped(before.state, after)]) {
     // Its entries are cleared afterwards, in batches; until then the catalog lists the index as dropped.
     transaction.put(catalogKey('droppedIndexes', number), Buffer.alloc(0))
   }

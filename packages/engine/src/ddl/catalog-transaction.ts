@@ -159,8 +159,8 @@ export class CatalogTransaction {
 
   /** The unit of work of one step, which reads through what the steps before it have written. */
   beginUnit(): UnitOfWork {
-    const { transaction, catalog, containers, session, recorder, restriction } = this
-    return new UnitOfWork(transaction, catalog, containers, session, recorder, restriction)
+    const { transaction, catalog, containers, session, recorder, restriction, limits } = this
+    return new UnitOfWork(transaction, catalog, containers, session, recorder, restriction, limits)
   }
 
   /** Counts the objects that the transaction changes. Throws LimitExceeded. */

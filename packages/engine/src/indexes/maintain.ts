@@ -17,6 +17,7 @@ import {
   makeIndexKey,
   makeIndexKeyOfRecord,
 } from './index-key.ts'
+import { type ListReferrers, listReferrersOf, referrerDefinition, referrersOfList } from './referrer-entries.ts'
 
 /** An object that is created, changed or deleted. */
 export interface IndexedChange {
@@ -52,9 +53,10 @@ interface EntryChange {
 
 /** Whether `maintainIndexes` is to be asked: the other entries of a new object are `putNewEntries`. */
 export function hasEntriesToCheck(change: IndexedChange): boolean {
-  const { all, unique } = indexFormatsOf(change.format)
+  const { all, unique, lists } = indexFormatsOf(change.format)
   if (change.stored === undefined) return unique.length > 0
-  return change.isDeleted ? all.length > 0 : all.some((format) => concerns(format, change))
+  if (change.isDeleted) return all.length > 0 || lists.length > 0
+  return all.some((format) => concerns(format, change)) || lists.some((list) => concernsList(list, change))
 }
 
 /**
@@ -71,8 +73,9 @@ export async function maintainIndexes(
   const slice = openTimeSlice()
   let seen = 0
   for (const change of changes) {
-    const { all, unique } = indexFormatsOf(change.format)
+    const { all, unique, lists } = indexFormatsOf(change.format)
     for (const format of change.stored === undefined ? unique : all) collect(change, format, removals, additions)
+    if (lists.length > 0 && change.stored !== undefined) maintainLists(transaction, change, lists)
     // A key of large values is digested from all of them.
     const pause = ++seen === 1 ? undefined : slice.yieldIfDue()
     if (pause !== undefined) await pause
@@ -98,8 +101,9 @@ export async function maintainIndexes(
 
 /** `maintainIndexes` of one object: at once, unless something has to be read for it. */
 export function maintainIndexesOf(transaction: Transaction, change: IndexedChange): Promise<void> | undefined {
-  const { all, unique, isAnyBuilding } = indexFormatsOf(change.format)
+  const { all, unique, lists, isAnyBuilding } = indexFormatsOf(change.format)
   if (isAnyBuilding || transaction.isRetry) return maintainIndexes(transaction, [change])
+  if (lists.length > 0 && change.stored !== undefined) maintainLists(transaction, change, lists)
   for (const format of change.stored === undefined ? unique : all) {
     const { old, entry } = entriesOf(change, format)
     // Of one object, no key moves from one entry to another.
@@ -114,10 +118,33 @@ export function maintainIndexesOf(transaction: Transaction, change: IndexedChang
 /** Puts the entries of a new object in the indexes that are not unique: their keys have its OID, and need no look at what else there is. */
 export function putNewEntries(transaction: Transaction, change: IndexedChange): void {
   const { oid, format, values } = change
-  const { others } = indexFormatsOf(format)
+  const { others, referrers, lists } = indexFormatsOf(format)
   for (let i = 0; i < others.length; i++) {
     transaction.putOwn(makeIndexKey(others[i] as IndexKeyFormat, values, oid).key, entryValueOf(change))
   }
+  // Who refers may have been noted before (`noteReferences`).
+  for (const one of referrers) transaction.put(makeIndexKey(one, values, oid).key, entryValueOf(change))
+  for (const { attribute, index } of lists) {
+    const keys = referrersOfList(index, values[attribute.index] as readonly Oid[], oid)
+    for (const key of keys.values()) transaction.put(key, entryValueOf(change))
+  }
+}
+
+/** Who refers to what lists name that are kept in the record. */
+function maintainLists(transaction: Transaction, change: IndexedChange, lists: readonly ListReferrers[]): void {
+  const { oid, before, values, isDeleted } = change
+  for (const list of lists) {
+    const { attribute, index } = list
+    if (!isDeleted && !concernsList(list, change)) continue
+    const held = referrersOfList(index, before?.[attribute.index] as readonly Oid[], oid)
+    const wanted = referrersOfList(index, isDeleted ? [] : (values[attribute.index] as readonly Oid[]), oid)
+    for (const [target, key] of held) if (!wanted.has(target)) transaction.delete(key)
+    for (const [target, key] of wanted) if (!held.has(target)) transaction.put(key, entryValueOf(change))
+  }
+}
+
+function concernsList({ attribute }: ListReferrers, { changed }: IndexedChange): boolean {
+  return changed?.has(attribute.index) === true
 }
 
 function entryValueOf(change: IndexedChange): Bytes {
@@ -299,6 +326,10 @@ interface IndexFormats {
   readonly all: readonly IndexKeyFormat[]
   readonly unique: readonly IndexKeyFormat[]
   readonly others: readonly IndexKeyFormat[]
+  /** Who refers by single references. */
+  readonly referrers: readonly IndexKeyFormat[]
+  /** Who refers by lists that are kept in the record: several entries an object. */
+  readonly lists: readonly ListReferrers[]
   readonly isAnyBuilding: boolean
 }
 
@@ -307,11 +338,16 @@ const formatsOfClasses = new WeakMap<ClassFormat, IndexFormats>()
 export function indexFormatsOf(format: ClassFormat): IndexFormats {
   let formats = formatsOfClasses.get(format)
   if (formats === undefined) {
-    const all = format.cls.indexes.map((index) => indexKeyFormat(index, format))
+    const ofReferences = format.attributes.flatMap((attribute) => referrerDefinition(attribute) ?? [])
+    const shown = format.cls.indexes.map((index) => indexKeyFormat(index, format))
+    const referrers = ofReferences.map((index) => indexKeyFormat(index, format))
+    const all = [...shown, ...referrers]
     formats = {
       all,
+      referrers,
+      lists: listReferrersOf(format.attributes),
       unique: all.filter(({ index }) => index.isUnique),
-      others: all.filter(({ index }) => !index.isUnique),
+      others: shown.filter(({ index }) => !index.isUnique),
       isAnyBuilding: all.some(({ index }) => index.state === 'building'),
     }
     formatsOfClasses.set(format, formats)

@@ -7,6 +7,7 @@ import { type Oid, oidFromBytes } from '../types/oid.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { ObjectState } from '../write/working-set.ts'
+import { deleteReferrer } from './link-entries.ts'
 import {
   clearReference,
   clearReferencesTo,
@@ -23,15 +24,37 @@ import {
  * deletion run again.
  */
 export async function deleteObjectLinks(unit: UnitOfWork, state: ObjectState): Promise<void> {
+  unit.isDeleting = true
+  await leaveLinks(unit, state)
+  unit.isDeleting = false
+}
+
+async function leaveLinks(unit: UnitOfWork, state: ObjectState): Promise<void> {
   for (const attribute of state.format.linkedReferences) await clearReference(unit, state, attribute)
   if (state.format.linkAttributes.length === 0) return
   const entries = await unit.transaction.readAndRequireRange(objectLinksRange(state.oid), state.key)
   for (const attribute of state.format.linkAttributes) {
+    if (attribute.attribute.referrers !== undefined) await leaveTargets(unit, state, entries, attribute)
     if (attribute.linkStorage === 'map') continue
     const inverse = inverseOf(attribute)
     if (inverse !== null) await leavePartners(unit, state, await targetsOf(entries, attribute), inverse)
   }
   await inSlices(entries, ({ key }) => unit.transaction.delete(key))
+}
+
+/** It is no longer among those who refer to what it refers to. */
+async function leaveTargets(
+  unit: UnitOfWork,
+  { oid }: ObjectState,
+  entries: readonly Entry[],
+  attribute: AttributeFormat,
+): Promise<void> {
+  const owner = { oid, attribute }
+  await inSlices(entries, ({ key, value }) => {
+    if (attributeOfKey(key) !== attribute.attribute.number) return
+    if (attribute.linkStorage === 'set') deleteReferrer(unit, owner, targetOfKey(key), key)
+    else if (kindOfKey(key) !== linkKind.target) deleteReferrer(unit, owner, oidFromBytes(value, 0), key)
+  })
 }
 
 async function targetsOf(entries: readonly Entry[], attribute: AttributeFormat): Promise<Oid[]> {

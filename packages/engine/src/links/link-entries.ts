@@ -1,10 +1,13 @@
 /** Entries of collections that are kept as links: written and recorded, and the positions of new elements of lists. */
+import { referrerOfLink, referrersOfList } from '../indexes/referrer-entries.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
-import { linkKind, linkRange, positionKey, positionOfKey, targetKey } from '../records/link-keys.ts'
+import { linkKind, linkRange, positionKey, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
+import type { AttributeProperties } from '../schema/properties/index.ts'
 import type { Bytes, Entry } from '../store/store.ts'
 import { inParts } from '../store/time-slice.ts'
-import { type Oid, oidBytes } from '../types/oid.ts'
+import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
+import type { ObjectState } from '../write/working-set.ts'
 
 /** For the change log: the element is removed, and its object is not. */
 const nothing = Buffer.alloc(0)
@@ -19,35 +22,93 @@ export interface RelationshipEnd {
 export function addEntry(unit: UnitOfWork, owner: RelationshipEnd, target: Oid, position?: Bytes): void {
   const { oid } = owner
   const { number } = owner.attribute.attribute
-  if (position === undefined) unit.transaction.put(targetKey(oid, number, target), Buffer.alloc(0))
-  else unit.transaction.put(positionKey(oid, number, position), oidBytes(target))
-  unit.recorder?.link(oid)
+  const isSet = position === undefined
+  const key = isSet ? targetKey(oid, number, target) : positionKey(oid, number, position)
+  unit.transaction.put(key, isSet ? Buffer.alloc(0) : oidBytes(target))
+  putReferrer(unit, owner, target, key)
+  noteChange(unit, owner)
 }
 
 export function removeEntry(unit: UnitOfWork, owner: RelationshipEnd, target: Oid, position?: Bytes): void {
   const { oid } = owner
   const { number } = owner.attribute.attribute
-  if (position === undefined) unit.transaction.delete(targetKey(oid, number, target), nothing)
-  else unit.transaction.delete(positionKey(oid, number, position), oidBytes(target))
-  unit.recorder?.link(oid)
+  const isSet = position === undefined
+  const key = isSet ? targetKey(oid, number, target) : positionKey(oid, number, position)
+  unit.transaction.delete(key, isSet ? nothing : oidBytes(target))
+  deleteReferrer(unit, owner, target, key)
+  noteChange(unit, owner)
 }
 
 /** An element of a list or set, as its entry was read. */
-export function removeStoredEntry(unit: UnitOfWork, { oid }: RelationshipEnd, { key, value }: Entry): void {
+export function removeStoredEntry(unit: UnitOfWork, owner: RelationshipEnd, { key, value }: Entry): void {
   unit.transaction.delete(key, value)
-  unit.recorder?.link(oid)
+  const isSet = owner.attribute.linkStorage === 'set'
+  deleteReferrer(unit, owner, isSet ? targetOfKey(key) : oidFromBytes(value, 0), key)
+  noteChange(unit, owner)
 }
 
 /** Of a map; `entry`: its key and value as they are stored. `before`: the value that it has instead of. */
 export function putMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entry: Entry, before: Bytes | undefined): void {
   unit.transaction.put(entry.key, entry.value, before)
-  unit.recorder?.link(owner.oid)
+  if (before !== undefined) deleteReferrer(unit, owner, oidFromBytes(before, 0), entry.key)
+  putReferrer(unit, owner, oidFromBytes(entry.value, 0), entry.key)
+  noteChange(unit, owner)
 }
 
 /** Of a map; `entry`: as it was read. */
 export function removeMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entry: Entry): void {
   unit.transaction.delete(entry.key, entry.value)
-  unit.recorder?.link(owner.oid)
+  deleteReferrer(unit, owner, oidFromBytes(entry.value, 0), entry.key)
+  noteChange(unit, owner)
+}
+
+/**
+ * Of references that are kept in the record. Their entries are written with it; for a deletion in the same unit they are there before. What objects are
+ * left with is written again then.
+ */
+export function noteReferences(
+  { transaction }: UnitOfWork,
+  { oid }: Pick<ObjectState, 'oid'>,
+  { attribute: { referrers } }: AttributeFormat,
+  before: readonly Oid[],
+  after: readonly Oid[],
+): void {
+  if (referrers === undefined) return
+  const [held, wanted] = [referrersOfList(referrers, before, oid), referrersOfList(referrers, after, oid)]
+  for (const [target, key] of held) if (!wanted.has(target)) transaction.delete(key)
+  for (const [target, key] of wanted) if (!held.has(target)) transaction.put(key, oidBytes(oid))
+}
+
+/** For those who follow changes, and for the constraints of the collection, which are checked once all of it is changed. */
+function noteChange(unit: UnitOfWork, { oid, attribute }: RelationshipEnd): void {
+  unit.recorder?.link(oid)
+  const { properties, number } = attribute.attribute
+  if (properties === undefined || !hasLinkConstraints(properties.own)) return
+  unit.changedLinks ??= new Map()
+  const { changedLinks, isDeleting, position } = unit
+  const name = `${oid} ${number}`
+  const known = changedLinks.get(name)
+  if (known === undefined) changedLinks.set(name, { oid, attribute, isAltered: !isDeleting, position })
+  else {
+    known.isAltered ||= !isDeleting
+    known.position = position
+  }
+}
+
+function hasLinkConstraints({ isReadOnly, minItems, maxItems, uniqueItems }: AttributeProperties): boolean {
+  return isReadOnly !== undefined || minItems !== undefined || maxItems !== undefined || uniqueItems !== undefined
+}
+
+/** `key`: of the link entry. */
+function putReferrer(unit: UnitOfWork, { oid, attribute }: RelationshipEnd, target: Oid, key: Bytes): void {
+  const referrer = referrerOfLink(attribute, oid, target, { key })
+  if (referrer !== undefined) unit.transaction.put(referrer.key, referrer.value)
+}
+
+/** Also where the link entry goes with its object, of which nothing is recorded. */
+export function deleteReferrer(unit: UnitOfWork, { oid, attribute }: RelationshipEnd, target: Oid, key: Bytes): void {
+  const referrer = referrerOfLink(attribute, oid, target, { key })
+  if (referrer !== undefined) unit.transaction.delete(referrer.key)
 }
 
 /** Lists whose ends are read in one trip. */

@@ -13,7 +13,7 @@ import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber, ReferenceSpec } from '../types/type-spec.ts'
 import type { ReferenceLocation } from '../write/reference-error.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
-import { type ObjectState, setPosition, setValue } from '../write/working-set.ts'
+import { excuse, type ObjectState, setPosition, setValue } from '../write/working-set.ts'
 import { addEntry, nextPosition, type RelationshipEnd, readListEnds, removeEntry } from './link-entries.ts'
 
 export function referenceSpecOf(attribute: AttributeFormat): ReferenceSpec {
@@ -94,6 +94,8 @@ async function clearReferenceTo(unit: UnitOfWork, oid: Oid, attribute: Attribute
   if (state.values[format.index] !== target) return unit.requireUnchanged(state)
   setValue(state, format, noOid)
   setPosition(state, format, undefined)
+  if (unit.isDeleting) excuse(state, format)
+  unit.blame(state)
 }
 
 /** The same for the to-one sides of several objects, read in one trip. */
@@ -124,6 +126,7 @@ async function stealPartner(
     await clearReferenceTo(unit, taken, attribute.attribute.number, partner.oid)
   }
   setValue(partner, inverseEnd.attribute, state.oid)
+  unit.blame(partner)
 }
 
 /** Adds the targets, in order, to a to-many side; those that are in it already stay where they are. */
@@ -164,6 +167,7 @@ async function addToOneToMany(
     await clearReference(unit, state, target.attribute)
     setValue(state, target.attribute, owner.oid)
     setPosition(state, target.attribute, await putEntry(unit, owner, target.oid))
+    unit.blame(state)
   })
 }
 

@@ -1,6 +1,7 @@
 /** Carries out what a command does to the attributes of one object (contract 4.1.6, 4.1.8, 4.3, 4.4). */
 import { unreachable } from '../errors.ts'
 import { changeElements, putMapEntries, removeKeys } from '../links/collections.ts'
+import { noteReferences } from '../links/link-entries.ts'
 import { setReference } from '../links/relationships.ts'
 import { applyChange } from '../records/apply-change.ts'
 import type { AttributeChange, ValueChange } from '../records/attribute-change.ts'
@@ -20,6 +21,7 @@ export async function applyChanges(
   state: ObjectState,
   changes: readonly AttributeChange[],
 ): Promise<void> {
+  state.isAddressed = true
   for (const { attribute, name, change } of changes) {
     try {
       const applied = applyTo(unit, state, attribute, change)
@@ -96,6 +98,7 @@ async function setTarget(
     const place = { className: state.format.cls.name, attributeName: name }
     await unit.checkReference(after, spec.referencedClass, place)
   }
+  if (unit.isOfLines) noteReferences(unit, state, attribute, [before], [after])
   setValue(state, attribute, after)
 }
 
@@ -136,5 +139,6 @@ async function setChecked(
     if (reference === undefined) return undefined
     return unit.checkReference(reference.target, reference.referencedClass, place)
   })
+  if (unit.isOfLines && Array.isArray(after)) noteReferences(unit, state, attribute, before as readonly Oid[], after)
   setValue(state, attribute, after)
 }

@@ -1,12 +1,39 @@
-/** Deletes an object for good and takes it out of its links (contract 4.1.9, 4.4.6). */
+/** Deletes an object for good and takes it out of its links (contract 4.1.9, 4.4.6, 10.4). */
 import { deleteObjectLinks } from '../links/delete-object-links.ts'
+import { flushObjects } from '../write/flush.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { DeleteObject } from './commands.ts'
+import type { DeletionReport } from './deletion-report.ts'
+import { deletionRulesOf } from './deletion-rules.ts'
+import { Deletions } from './deletions.ts'
 import { loadExisting } from './update.ts'
 
-/** Throws ObjectNotFound, Forbidden. */
+/**
+ * Where more may follow, the object is deleted with what does once all that a statement deletes is known: by `carryOutDeletions`, or when the
+ * unit is flushed. Throws ObjectNotFound, Forbidden.
+ */
 export async function deleteObject(unit: UnitOfWork, { oid }: DeleteObject): Promise<void> {
   const state = await loadExisting(unit, oid, 'delete')
+  if (deletionRulesOf(state.format, unit.catalog) !== undefined) {
+    unit.deletions ??= new Deletions(unit)
+    unit.deletions.add(state)
+    return
+  }
   await deleteObjectLinks(unit, state)
   state.isDeleted = true
+}
+
+/** What `deleteObject` would do, which may be refused as that is; the unit is not committed. */
+export async function tryDeletion(unit: UnitOfWork, { oid }: DeleteObject): Promise<DeletionReport> {
+  const state = await loadExisting(unit, oid, 'delete')
+  const deletions = new Deletions(unit)
+  deletions.add(state)
+  await deletions.carryOut()
+  await flushObjects(unit)
+  return deletions.report()
+}
+
+/** Ends the deletions of one of several operations. Throws DeleteRestricted, LimitExceeded. */
+export async function carryOutDeletions(unit: UnitOfWork): Promise<void> {
+  await unit.deletions?.carryOut()
 }

@@ -84,6 +84,8 @@ export class ClassFormat {
   readonly hasPendingType: boolean
   /** Attributes of the class, or of those that it embeds, have properties, which may be constraints. */
   readonly hasProperties: boolean
+  /** Collections kept as links that have to have elements, which a new object may lack. */
+  readonly neededLinks: readonly AttributeFormat[]
   /** What is written is checked before it is. */
   readonly isChecked: boolean
   /** Values of an attribute, or within one, are of type json. */
@@ -119,6 +121,7 @@ export class ClassFormat {
       const isConstrained = properties !== undefined || becoming?.properties !== undefined
       return isConstrained || (embedded !== undefined && formats.byNumber(embedded).hasProperties)
     })
+    this.neededLinks = this.linkAttributes.filter(({ attribute }) => attribute.properties?.own.minItems !== undefined)
     this.isChecked = this.hasPendingType || this.hasProperties
     this.hasPositions = this.attributes.some(({ attribute }) => hasPosition(attribute.spec))
     const view = this.makeView(cls.shape)

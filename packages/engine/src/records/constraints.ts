@@ -58,12 +58,13 @@ export class ObjectConstraints {
 
   /**
    * `before`: the values of a stored object as they were read, from which only those that differ are checked; undefined for a new one.
-   * `changed`: the indexes of the attributes that a change has set; undefined if any may differ.
+   * `changed`: the indexes of the attributes that a change has set; undefined if any may differ. `excused`: of those that deletions of other objects have changed.
    */
   violations(
     values: readonly unknown[],
     before: readonly unknown[] | undefined,
     changed: ReadonlySet<number> | undefined,
+    excused?: ReadonlySet<number>,
   ): Violation[] {
     const found: Violation[] = []
     for (const checks of this.checks) {
@@ -74,7 +75,8 @@ export class ObjectConstraints {
       collect(checks, values[index], before?.[index], [attribute.attribute.outputName], found)
       if (before === undefined || (found.length === first && !isReadOnly)) continue
       if (isSameValue(attribute.codec, values[index], before[index])) found.length = first
-      else if (isReadOnly) found.push(violationOf(checks, readOnly, [attribute.attribute.outputName], values[index]))
+      else if (isReadOnly && excused?.has(index) !== true)
+        found.push(violationOf(checks, readOnly, [attribute.attribute.outputName], values[index]))
     }
     return found
   }

@@ -10,6 +10,8 @@ export interface Attribute {
   readonly spec: TypeSpec
   /** Constraints, default and texts; absent where there are none. */
   readonly properties?: PropertiesOfAttribute
+  /** The number of the index that tells who refers by it (`referrer-indexes.ts`); absent where nothing asks. */
+  readonly referrers?: IndexNumber
   /** While its type or its constraints change: what it is to be. Every writer sees to it that its values fit. */
   readonly becoming?: PendingType
   /** Of which its default draws numbers: they cannot be deleted. */

@@ -13,6 +13,7 @@ import { setClassProperties } from './define-properties.ts'
 import { additionsTo, type ExtentChecks, newKeysOf } from './extent-checks.ts'
 import { type Pairing, storedSpec } from './pairing.ts'
 import { creationDefault } from './properties/index.ts'
+import { withReferrerIndexes } from './referrer-indexes.ts'
 import { addInverses, pairingsOf, type Retype } from './retype-attribute.ts'
 import {
   type ClassDraft,
@@ -123,12 +124,12 @@ function* nextStateInPieces(
   }
   const kept = state.classes.map((cls) => definitions.get(cls.number) ?? cls)
   const added = reshaped.filter(({ existing }) => existing === undefined)
-  return {
+  return withReferrerIndexes(state, {
     ...state,
     counters: { ...state.counters, classOrShape: batch.nextNumber, attribute: batch.nextAttribute },
     classes: [...kept, ...added.map(({ number }) => definitions.get(number) as ClassDefinition)],
     shapes: [...state.shapes, ...shapes],
-  }
+  })
 }
 
 /** The definition with another shape, or in its present one. */
@@ -146,12 +147,13 @@ export function toDefinition(draft: ClassDraft, shapeNumber: ShapeNumber): Class
   }
 }
 
-function toAttribute({ number, name, spec, properties, pendingType }: DraftAttribute): Attribute {
+function toAttribute({ number, name, spec, properties, referrers, pendingType }: DraftAttribute): Attribute {
   return {
     number,
     name,
     spec: spec as TypeSpec,
     ...(properties === undefined ? {} : { properties }),
+    ...(referrers === undefined ? {} : { referrers }),
     ...(pendingType === undefined ? {} : { becoming: pendingType }),
   }
 }

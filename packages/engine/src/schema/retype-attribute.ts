@@ -78,6 +78,8 @@ export function retypeAttribute(
     number: becomes,
     spec: to,
     properties: settled,
+    // Of one that is moved, the entries are those of what it moves to.
+    referrers: becomes === number ? attribute.referrers : undefined,
     pendingType: undefined,
     conversion,
     place,

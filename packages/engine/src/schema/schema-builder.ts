@@ -2,7 +2,7 @@
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
-import type { ClassDefinition, PendingType } from './class-definition.ts'
+import type { ClassDefinition, IndexNumber, PendingType } from './class-definition.ts'
 import { truncateForMessage } from './command-error.ts'
 import { didYouMean, simpleNameOf } from './names.ts'
 import type { ClassProperties } from './properties/class-properties.ts'
@@ -15,6 +15,8 @@ export interface DraftAttribute {
   /** Undefined until the types of the batch are defined. */
   spec: TypeSpec | undefined
   properties?: PropertiesOfAttribute | undefined
+  /** See `Attribute`. */
+  readonly referrers?: IndexNumber | undefined
   /** Where the batch defines it; undefined for an attribute that it does not list. */
   place: CommandPlace | undefined
   /** A change of its type that is under way. */
@@ -79,8 +81,8 @@ export class SchemaBuilder {
         place: undefined,
       }
       this.add(draft)
-      for (const { number, name, spec, properties, becoming: pendingType } of definition.attributes) {
-        this.addAttribute(draft, { number, name, spec, properties, place: undefined, pendingType })
+      for (const { becoming: pendingType, ...attribute } of definition.attributes) {
+        this.addAttribute(draft, { ...attribute, place: undefined, pendingType })
       }
     }
     for (const { definition } of catalog.classes) {

@@ -133,11 +133,12 @@ export class Transaction {
   }
 
   /**
-   * A transaction on the same snapshot that is never committed, and therefore reads what it would only have required. This one reuses its
+   * A transaction on what this one sees that is never committed, and therefore reads what it would only have required. This one reuses its
    * allocations, step by step.
    */
   rehearsal(): Transaction {
-    const { snapshot, allocations, size, memory, signal, reads } = this
+    const { allocations, size, memory, signal, reads } = this
+    const snapshot = this.hasChanges ? this.overlay() : this.snapshot
     return new Transaction(snapshot, true, allocations, size, memory, signal, reads)
   }
 

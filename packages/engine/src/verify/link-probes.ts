@@ -1,4 +1,5 @@
 /** What a link entry asks: its owner, and for bidirectional links the other side. */
+import { referrerOfLink } from '../indexes/referrer-entries.ts'
 import { inverseOf } from '../links/relationships.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import {
@@ -42,6 +43,12 @@ export function probeLinkEntry(context: VerifyContext, key: Bytes, value: Bytes)
   const probes = [
     mustExist(objectKey(owner), `a link entry of ${name} belongs to object ${owner}, which does not exist`),
   ]
+  const isOfElement = kind !== linkKind.target || attribute.linkStorage === 'set'
+  const referrer = isOfElement ? referrerOfLink(attribute, owner, target, { key }) : undefined
+  if (referrer !== undefined) {
+    const problem = `object ${owner} is not among those that refer to ${target} by ${name}`
+    probes.push(mustHold(Buffer.from(referrer.key), referrer.value, problem))
+  }
   const inverse = attribute.linkStorage === 'map' ? null : inverseOf(attribute)
   if (inverse === null) return probes
   const far = findAttribute(context, inverse)

@@ -2,6 +2,7 @@
 
 import { makeIndexKey } from '../indexes/index-key.ts'
 import { indexFormatsOf } from '../indexes/maintain.ts'
+import { referrersOfList } from '../indexes/referrer-entries.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { validatedConstraintsOf } from '../records/constraints.ts'
 import { positionKey, targetKey } from '../records/link-keys.ts'
@@ -40,6 +41,13 @@ export function probeObject(context: VerifyContext, key: Bytes, record: Bytes): 
   for (const { attribute, constraint } of constraints?.violations(content.values, undefined, undefined) ?? []) {
     const problem = `object ${oid} of class ${format.cls.name} violates ${constraint} of attribute ${attribute.attribute.name}`
     probes.push({ key: objectKey(oid), evaluate: () => problem })
+  }
+  for (const { attribute, index } of indexFormatsOf(format).lists) {
+    const referrers = referrersOfList(index, content.values[attribute.index] as readonly Oid[], oid)
+    for (const [target, entryKey] of referrers) {
+      const problem = `object ${oid} is not among those that refer to ${target} by ${attribute.attribute.name}`
+      probes.push(mustHold(entryKey, oidBytes(oid), problem))
+    }
   }
   for (const attribute of format.attributes) {
     const probe = probeToOne(context, format, attribute, oid, content)

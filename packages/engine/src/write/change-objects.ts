@@ -40,7 +40,7 @@ export function changeObjects<T>(
       if (size === undefined) checkChangedObjects(objects, limits)
       transaction.requireRevision(catalogVersionKey, catalog.version)
       const { containers, session, restriction } = database
-      const unit = new UnitOfWork(transaction, catalog, containers, session, recorder, restriction)
+      const unit = new UnitOfWork(transaction, catalog, containers, session, recorder, restriction, limits)
       const result = await body(unit)
       await flushObjects(unit)
       return result

@@ -16,14 +16,14 @@ const valueCharactersMax = 200
 export function checkConstraints(state: ObjectState, formats: RecordFormats, guard: ChangeGuard | undefined): void {
   const constraints = constraintsOf(state.format, formats)
   if (constraints === undefined) return
-  const { before, values, changed } = state
+  const { before, values, changed, excused } = state
   if (before === undefined && constraints.areSatisfiedBy(values)) return
-  const violations = constraints.violations(values, before, changed)
+  const violations = constraints.violations(values, before, changed, excused)
   if (violations.length > 0) throw violationError(state, violations, guard?.catalog)
 }
 
 /** `visible`: the schema as a restricted caller knows it. */
-function violationError(
+export function violationError(
   state: ObjectState,
   violations: readonly Violation[],
   visible: Catalog | undefined,
@@ -39,12 +39,14 @@ function violationError(
     return new AshlarError('ConstraintViolation', message)
   }
   const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : ''
-  const message = `Class ${name}: ${sentence(first)}${more}.`
+  // An object that the request does not name is named by what refuses it.
+  const which = state.isAddressed ? '' : `, object ${state.oid}`
+  const message = `Class ${name}${which}: ${sentence(first)}${more}.`
   const details = shown.map((violation): ErrorDetail => {
     const { attribute, constraint, path, value } = violation
     const { declaringClass } = attribute.attribute
     return {
-      place: ['attributes', ...path],
+      place: state.isAddressed ? ['attributes', ...path] : [],
       message: sentence(violation),
       fault: {
         className: declaringClass.isReferenceable ? name : declaringClass.name,

@@ -6,12 +6,26 @@ import { encodeRecord, revisionPrefixOf } from '../records/record-format.ts'
 import type { Bytes } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import type { ChangeGuard } from './change-guard.ts'
+import { checkLinks } from './check-links.ts'
 import { checkConstraints } from './constraint-error.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
 
-/** Throws ConstraintViolation, UniqueViolation, Forbidden. */
+/** Throws DeleteRestricted, ConstraintViolation, UniqueViolation, Forbidden. */
 export function flushObjects(unit: UnitOfWork): Promise<void> {
+  const { deletions, objects, changedLinks } = unit
+  if (deletions !== undefined || changedLinks !== undefined || objects.lacking.length > 0) return flushLinked(unit)
+  return flush(unit)
+}
+
+/** Deletions come first, since more may follow from them; then what they and others have left of links. */
+async function flushLinked(unit: UnitOfWork): Promise<void> {
+  await unit.deletions?.carryOut()
+  await checkLinks(unit)
+  await flush(unit)
+}
+
+function flush(unit: UnitOfWork): Promise<void> {
   const only = unit.guard === undefined ? unit.objects.only : undefined
   return only === undefined ? flushAll(unit) : flushOne(unit, only)
 }

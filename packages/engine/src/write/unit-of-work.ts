@@ -1,5 +1,6 @@
 /** One step of a change: the objects it has read and changed, what its commit requires, and what is allocated for it. */
 import { type AshlarError, assert } from '../errors.ts'
+import { defaultEngineLimits, type EngineLimits } from '../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import type { Containers } from '../records/container-registry.ts'
 import { objectKey } from '../records/object-key.ts'
@@ -17,6 +18,27 @@ import type { ChangeGuard, Restriction } from './change-guard.ts'
 import type { ChangeRecorder } from './change-set.ts'
 import { noSuchTarget, type ReferenceLocation, targetOfOtherClass } from './reference-error.ts'
 import { type ObjectState, objectsAtOnce, WorkingSet } from './working-set.ts'
+
+/** A collection of an object whose links change. */
+export interface ChangedLinks {
+  readonly oid: Oid
+  readonly attribute: AttributeFormat
+  /** Not only by deletions of others. */
+  isAltered: boolean
+  /** See `UnitOfWork`. */
+  position: number | undefined
+}
+
+export type DeletionLimits = Pick<EngineLimits, 'deletedObjectsMax' | 'changedObjectsMax'>
+
+/** Objects that a statement or an operation deletes, where more may follow from that (contract 10.4). */
+export interface PendingDeletions {
+  add(state: ObjectState): void
+  /** Throws DeleteRestricted, LimitExceeded. */
+  carryOut(): Promise<void>
+  /** What was deleted and cleared so far, as a dry run shows it. */
+  report(): Promise<object>
+}
 
 export class UnitOfWork {
   readonly transaction: Transaction
@@ -36,6 +58,17 @@ export class UnitOfWork {
   readonly recorder: ChangeRecorder | undefined
   /** Undefined where the caller may change everything. */
   readonly guard: ChangeGuard | undefined
+  readonly limits: DeletionLimits
+  /** Objects to be deleted with what follows from that; made where something may. */
+  deletions: PendingDeletions | undefined
+  /** Of several commands, each of which sees what those before it did, that are written together. */
+  isOfLines = false
+  /** Of the command under way among several. */
+  position: number | undefined
+  /** Collections kept as links whose elements change, by object and attribute; of attributes with constraints. */
+  changedLinks: Map<string, ChangedLinks> | undefined
+  /** While objects are taken out of their links since they are deleted: also what is read-only elsewhere loses them. */
+  isDeleting = false
 
   constructor(
     transaction: Transaction,
@@ -44,7 +77,9 @@ export class UnitOfWork {
     session: StoreSession,
     recorder: ChangeRecorder | undefined,
     restriction?: Restriction,
+    limits: DeletionLimits = defaultEngineLimits,
   ) {
+    this.limits = limits
     this.transaction = transaction
     this.catalog = catalog.writers === undefined ? catalog : catalog.writers()
     this.shownCatalog = catalog
@@ -58,8 +93,15 @@ export class UnitOfWork {
 
   /** Another step of the same change, or one that only tries what `transaction`, a rehearsal, would do. */
   another(transaction = this.transaction): UnitOfWork {
-    const { shownCatalog, containers, session, recorder, restriction } = this
-    return new UnitOfWork(transaction, shownCatalog, containers, session, recorder, restriction)
+    const { shownCatalog, containers, session, recorder, restriction, limits } = this
+    return new UnitOfWork(transaction, shownCatalog, containers, session, recorder, restriction, limits)
+  }
+
+  /** One that does what this one would, of which nothing is committed or told. */
+  rehearsal(): UnitOfWork {
+    const { transaction, shownCatalog, containers, session, restriction, limits } = this
+    const tried = transaction.rehearsal()
+    return new UnitOfWork(tried, shownCatalog, containers, session, undefined, restriction, limits)
   }
 
   /** The catalog that commands are in terms of. */
@@ -126,6 +168,11 @@ export class UnitOfWork {
    */
   requireNoObject(oid: Oid): void {
     if (!this.objects.isDeleted(oid)) this.transaction.requireAbsent(objectKey(oid))
+  }
+
+  /** An object is changed by a command that is about another: errors that are found when it is written tell of the command. */
+  blame(state: ObjectState): void {
+    if (this.position !== undefined) state.position = this.position
   }
 
   /** Requires an object to be as it was read when the operation commits, also where the operation does not change it. */

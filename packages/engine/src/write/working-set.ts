@@ -36,7 +36,11 @@ export interface ObjectState extends RecordValues {
    * was. Not kept of a new object, of which all are.
    */
   changed: Set<number> | undefined
+  /** Attributes that deletions of other objects have changed, by their index: also read-only ones may be. */
+  excused: Set<number> | undefined
   isDeleted: boolean
+  /** A command creates it or gives it values; else it is changed since others are. */
+  isAddressed: boolean
   /** Of the command among several that creates it, or changed it last: errors that are found when it is written tell it. */
   position: number | undefined
   /** Of its index entries: made when they are written. */
@@ -63,6 +67,12 @@ export function setPosition(
   markChanged(state, index)
 }
 
+/** The attribute loses what is deleted. */
+export function excuse(state: ObjectState, { index }: Pick<AttributeFormat, 'index'>): void {
+  state.excused ??= new Set()
+  state.excused.add(index)
+}
+
 /** The record is written anew, under a new revision, though none of its attributes has changed. */
 export function touch(state: ObjectState): void {
   state.changed ??= new Set()
@@ -81,6 +91,8 @@ export class WorkingSet {
   /** Made for more than a few. */
   private byOid: Map<Oid, ObjectState> | undefined
   private sizes: PartSizes | undefined
+  /** Those that are created and have to have links. */
+  readonly lacking: ObjectState[] = []
 
   constructor(transaction: Transaction, catalog: Catalog) {
     this.transaction = transaction
@@ -139,12 +151,15 @@ export class WorkingSet {
       values,
       positions,
       changed: undefined,
+      excused: undefined,
       isDeleted: false,
+      isAddressed: true,
       position,
       entryValue: undefined,
     }
     this.transaction.memory?.chargeLoaded(stateBytes)
     this.keep(state)
+    if (format.neededLinks.length > 0) this.lacking.push(state)
     return state
   }
 
@@ -196,7 +211,9 @@ class LoadedObject implements ObjectState {
   readonly format: ClassFormat
   readonly stored: Bytes
   changed: Set<number> | undefined = undefined
+  excused: Set<number> | undefined = undefined
   isDeleted = false
+  isAddressed = false
   position: number | undefined = undefined
   entryValue: Bytes | undefined = undefined
   private content: RecordValues | undefined

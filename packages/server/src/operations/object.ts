@@ -1,10 +1,16 @@
 /** The operations on objects (contract 4). */
 import { AshlarError, entityTagOf, type Oid } from '@ashlar/engine'
 import { conditionOf, isMatch, matchOf, tagNotModified } from '../dispatch/entity-tags.ts'
-import { type FdOperation, type FdRequest, type OperationReply, param } from '../dispatch/operation.ts'
+import { booleanParam, type FdOperation, type FdRequest, type OperationReply, param } from '../dispatch/operation.ts'
 import { BodyLines } from '../json/body-lines.ts'
-import type { Static } from '../wire/json-schema.ts'
-import { CreateObjectBody, ObjectCreated, ObjectRepresentation, UpdateObjectBody } from '../wire/wire-schemas.ts'
+import { type Static, Type } from '../wire/json-schema.ts'
+import {
+  CreateObjectBody,
+  DeletionReport,
+  ObjectCreated,
+  ObjectRepresentation,
+  UpdateObjectBody,
+} from '../wire/wire-schemas.ts'
 import { bulkParametersOf, bulkQueryParameters, refuseBulkParameters } from './bulk/bulk-parameters.ts'
 import { runBulk } from './bulk/run-bulk.ts'
 
@@ -158,9 +164,31 @@ export const objectOperations: readonly FdOperation[] = [
     tag: 'Objects',
     params: oidParam,
     status: 204,
-    description: 'With If-Match: 412 if the object has changed.',
-    errors: ['MalformedOid', 'ObjectNotFound', 'PreconditionFailed', 'LimitExceeded', 'TransactionContention'],
+    description:
+      'Others may follow by `onTargetDelete` and `onSourceDelete` of attributes. With If-Match: 412 if the object has changed.',
+    queryParameters: {
+      dryRun: {
+        description:
+          'true: nothing changes; 200 with what would be deleted and cleared, or the error that the deletion would have.',
+        schema: Type.Boolean({ default: false }),
+      },
+    },
+    otherReplies: { 200: { description: 'With dryRun=true', reply: DeletionReport } },
+    errors: [
+      'MalformedOid',
+      'ObjectNotFound',
+      'PreconditionFailed',
+      'DeleteRestricted',
+      'ConstraintViolation',
+      'LimitExceeded',
+      'TransactionContention',
+    ],
     run(database, request) {
+      if (booleanParam(request, 'dryRun')) {
+        const oid = param(request, 'oid')
+        const previewed = database.previewObjectDeletion(oid, conditionOf(request.headers), request)
+        return previewed.then((body) => ({ status: 200, body }))
+      }
       return database.deleteObject(param(request, 'oid'), conditionOf(request.headers), request).then(emptyReply)
     },
   },

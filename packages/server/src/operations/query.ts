@@ -92,6 +92,7 @@ export const queryOperations: readonly FdOperation[] = [
       'AttributeNotIndexable',
       'ValueNotAllowed',
       'ConstraintViolation',
+      'DeleteRestricted',
       'ClassIsAbstract',
       'InvalidReference',
       'UniqueViolation',

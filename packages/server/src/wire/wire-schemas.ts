@@ -112,6 +112,16 @@ const propertyFields = {
   uniqueItems: Type.Optional(quotedBoolean),
   isUnique: Type.Optional(Type.Described(quotedBoolean, 'No two objects have the value; a unique index keeps it.')),
   isReadOnly: Type.Optional(Type.Described(quotedBoolean, 'The value given at creation is never changed.')),
+  onTargetDelete: Type.Optional(
+    Type.String({
+      description: 'When the object that is referred to is deleted: `keep`, `clear`, `restrict` or `delete`.',
+    }),
+  ),
+  onSourceDelete: Type.Optional(
+    Type.String({
+      description: 'When this object is deleted, those it refers to: `keep`, `delete` or `deleteUnreferenced`.',
+    }),
+  ),
   title: Type.Optional(Type.String()),
   description: Type.Optional(Type.String()),
   annotations: Type.Optional(Type.Record(Type.String())),
@@ -226,6 +236,22 @@ export const ValuesLost = Type.Object({
   attributeName: Type.String(),
   values: Type.Integer(),
 })
+
+const deletionCounts = Type.Array(
+  Type.Object({
+    className: Type.Union([Type.String(), Type.Null()]),
+    attributeName: Type.Union([Type.String(), Type.Null()]),
+    count: Type.Optional(Type.Integer()),
+  }),
+)
+
+export const DeletionReport = Type.Object(
+  {
+    deleted: Type.Described(deletionCounts, 'Objects, by the attribute by which they follow; null: the object itself.'),
+    cleared: Type.Described(deletionCounts, 'References of objects that remain.'),
+  },
+  { description: 'Class and attribute of what the caller does not see are null, and it is not counted.' },
+)
 
 export const SchemaReport = Type.Object(
   {

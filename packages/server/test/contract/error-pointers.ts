@@ -28,8 +28,9 @@ function bodyOf(headers: Record<string, string>, sent: string | Buffer | undefin
 }
 
 function leadsSomewhere(body: unknown, pointer: string): boolean {
-  if (body === nothing) return false
+  // The request as a whole, as where it would break another object.
   if (pointer === '') return true
+  if (body === nothing) return false
   if (!pointer.startsWith('/')) return false
   let at = body
   const names = pointer

@@ -15,6 +15,8 @@ export interface ExplainNode {
   examined: number
   returned: number
   readonly inputs: readonly ExplainNode[]
+  /** For a DELETE that was executed: what was deleted and cleared beside the objects that it names. */
+  follows?: object
   /** Data written to disk because memory was short. */
   spilled?: Spilled
   /** The operator only consumes rows of its inputs. */
@@ -114,6 +116,7 @@ export function describePlan(plan: ExplainNode, isAnalyzed: boolean): Record<str
     ...(candidates === undefined || candidates.length === 0 ? {} : { candidates: candidates.map(describeCandidate) }),
     ...(hint !== undefined && isConfirmed(hint, plan, isAnalyzed) ? { hint: hint.statement } : {}),
     ...(isAnalyzed ? countsOf(plan) : {}),
+    ...plan.follows,
     ...(inputs.length === 0
       ? {}
       : { inputs: inputs.slice(0, planInputsMax).map((one) => describePlan(one, isAnalyzed)) }),

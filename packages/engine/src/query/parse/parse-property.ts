@@ -54,7 +54,7 @@ function parseJson(cursor: TokenCursor, form: PropertyForm, isList: boolean): un
   if (cursor.takeWord('NULL')) return null
   switch (form) {
     case 'word':
-      return cursor.expectName('a name').text
+      return cursor.isName() ? cursor.next().text : cursor.expectString('a name')
     case 'texts':
       return Object.fromEntries(parseValues(cursor).map(([name, text]) => [name, text]))
     case 'choices':

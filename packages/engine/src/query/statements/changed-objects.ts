@@ -112,6 +112,8 @@ export async function changeQualifying(
     if (pause !== undefined) await pause
   }
   await flushObjects(changes.unit)
+  const { deletions } = changes.unit
+  if (before.probe?.root !== undefined && deletions !== undefined) before.probe.root.follows = await deletions.report()
   return { plan, inputs, before, oids }
 }
 

@@ -12,6 +12,7 @@ import {
 } from './attribute-property.ts'
 import { exclusiveMaximum, exclusiveMinimum, maximum, minimum } from './bounds.ts'
 import { defaultValue } from './default.ts'
+import { onSourceDelete, onTargetDelete } from './deletions.ts'
 import { enumeration } from './enumeration.ts'
 import { maxItems, minItems, uniqueItems } from './items.ts'
 import { maxLength, minLength } from './lengths.ts'
@@ -41,6 +42,8 @@ export const attributeProperties: readonly AttributeProperty[] = [
   uniqueItems,
   isUnique,
   isReadOnly,
+  onTargetDelete,
+  onSourceDelete,
   title,
   description,
   annotations,

@@ -1,0 +1,122 @@
+/**
+ * The entries of an index that tells who refers to an object by an attribute (decision 0048). One for each object that refers to it; of
+ * collections kept as links, one for each element. Part of the storage format.
+ */
+import { createHash } from 'node:crypto'
+import { keySpace, prefixEnd } from '../bytes/key-space.ts'
+import { keyDigestBytes } from '../limits.ts'
+import type { AttributeFormat } from '../records/class-format.ts'
+import { linkHeaderBytes } from '../records/link-keys.ts'
+import type { ClassAttribute } from '../schema/catalog.ts'
+import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
+import type { Bytes, Entry, KeyRange } from '../store/store.ts'
+import { noOid, type Oid, oidBytes, oidFromBytes, writeOidBytes } from '../types/oid.ts'
+import { indexKeyHeaderBytes } from './index-key.ts'
+
+const oidLength = 8
+/** Before the value of a key part, as in every index. */
+const valueMarker = 0x01
+const targetAt = indexKeyHeaderBytes + 1
+const sourceAt = targetAt + oidLength
+const elementAt = sourceAt + oidLength
+
+/** `element`: what tells elements of one collection apart; empty where an object refers to another at most once. */
+export function referrerKey(index: IndexNumber, target: Oid, source: Oid, element: Bytes = nothing): Buffer {
+  const key = Buffer.allocUnsafe(elementAt + element.length)
+  key[0] = keySpace.index
+  key.writeUInt32BE(index, 1)
+  key[indexKeyHeaderBytes] = valueMarker
+  writeOidBytes(target, key, targetAt)
+  writeOidBytes(source, key, sourceAt)
+  key.set(element, elementAt)
+  return key
+}
+
+const nothing = Buffer.alloc(0)
+
+/** Of all who refer to the object. */
+export function referrersRange(index: IndexNumber, target: Oid): Required<KeyRange> {
+  const from = referrerKey(index, target, noOid).subarray(0, sourceAt)
+  return { from, to: prefixEnd(from) }
+}
+
+export function targetOfReferrerKey(key: Bytes): Oid {
+  return oidFromBytes(key, targetAt)
+}
+
+export function sourceOfReferrerKey(key: Bytes): Oid {
+  return oidFromBytes(key, sourceAt)
+}
+
+/** The key of the link entry that an entry belongs to, without its header. */
+export function elementOfReferrer(value: Bytes): Bytes {
+  return value.subarray(oidLength)
+}
+
+/**
+ * The entry beside a link entry of a collection; undefined where the attribute has none, or the link leads nowhere. A set has each target once; elements of lists are told
+ * apart by their position, pairs of maps by a digest of their key.
+ */
+export function referrerOfLink(
+  { attribute, linkStorage }: AttributeFormat,
+  owner: Oid,
+  target: Oid,
+  { key }: Pick<Entry, 'key'>,
+): Entry | undefined {
+  if (attribute.referrers === undefined || target === noOid) return undefined
+  const name = key.subarray(linkHeaderBytes)
+  const element = linkStorage === 'set' ? nothing : linkStorage === 'list' ? name : digestOf(name)
+  return {
+    key: referrerKey(attribute.referrers, target, owner, element),
+    value: linkStorage === 'set' ? oidBytes(owner) : Buffer.concat([oidBytes(owner), name]),
+  }
+}
+
+function digestOf(name: Bytes): Buffer {
+  return createHash('sha256').update(name).digest().subarray(0, keyDigestBytes)
+}
+
+/** The keys of a list that is kept in the record, of which several elements may be one object. */
+export function referrersOfList(index: IndexNumber, targets: readonly Oid[], source: Oid): Map<Oid, Buffer> {
+  const keys = new Map<Oid, Buffer>()
+  for (const target of targets) {
+    if (target !== noOid && !keys.has(target)) keys.set(target, referrerKey(index, target, source))
+  }
+  return keys
+}
+
+/** The index of a single reference as an index on it, by which its entries are maintained, built and verified like those of others. */
+export function referrerDefinition({ attribute }: AttributeFormat): IndexDefinition | undefined {
+  const { referrers, spec, name, number, declaringClass } = attribute
+  if (referrers === undefined || spec.logicalType !== 'reference') return undefined
+  // Classes that inherit the attribute share it.
+  let definition = definitions.get(attribute)
+  if (definition === undefined) {
+    definition = {
+      number: referrers,
+      name: `${declaringClass.name}.${name} (referrers)`,
+      indexedClass: declaringClass.number,
+      isUnique: false,
+      keyAttributes: [{ path: [number] }],
+      state: 'ready',
+    }
+    definitions.set(attribute, definition)
+  }
+  return definition
+}
+
+const definitions = new WeakMap<ClassAttribute, IndexDefinition>()
+
+/** Of a list of references that is kept in the record. */
+export interface ListReferrers {
+  readonly attribute: AttributeFormat
+  readonly index: IndexNumber
+}
+
+export function listReferrersOf(attributes: readonly AttributeFormat[]): ListReferrers[] {
+  return attributes.flatMap((attribute) => {
+    const { referrers: index, spec } = attribute.attribute
+    const isList = spec.logicalType === 'list' && attribute.linkStorage === undefined
+    return index !== undefined && isList ? [{ attribute, index }] : []
+  })
+}

@@ -1,0 +1,118 @@
+/** References of objects that remain to objects that are deleted: set to null, or taken out of collections (contract 10.4). */
+import { AshlarError } from '../errors.ts'
+import { removeMapEntry, removeStoredEntry } from '../links/link-entries.ts'
+import type { AttributeFormat } from '../records/class-format.ts'
+import { nameKey, positionKey, targetKey } from '../records/link-keys.ts'
+import type { Bytes } from '../store/store.ts'
+import { inParts } from '../store/time-slice.ts'
+import { noOid, type Oid } from '../types/oid.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
+import { excuse, type ObjectState, objectsAtOnce, setValue } from '../write/working-set.ts'
+import type { DeletionRule } from './deletion-rules.ts'
+import type { Referrer } from './referrers.ts'
+
+/** What one object loses of one attribute. */
+interface Loss {
+  readonly rule: DeletionRule
+  readonly source: Oid
+  readonly targets: Set<Oid>
+  /** Of a collection kept as links: of each entry, its target and what its key is made of. */
+  readonly elements: (readonly [Oid, Bytes])[]
+}
+
+export class ClearedReferences {
+  /** Whose references they are, by attribute; an object is there as often as it has such references. */
+  readonly sources = new Map<DeletionRule, Oid[]>()
+  private readonly unit: UnitOfWork
+  private losses = new Map<DeletionRule, Map<Oid, Loss>>()
+  private objects = 0
+
+  constructor(unit: UnitOfWork) {
+    this.unit = unit
+  }
+
+  /** One that is cleared with the links of its target. */
+  note(rule: DeletionRule, source: Oid): void {
+    const known = this.sources.get(rule)
+    if (known === undefined) this.sources.set(rule, [source])
+    else known.push(source)
+  }
+
+  /** Throws LimitExceeded. */
+  add(rule: DeletionRule, target: Oid, { source, element }: Referrer): void {
+    this.note(rule, source)
+    let ofRule = this.losses.get(rule)
+    if (ofRule === undefined) {
+      ofRule = new Map()
+      this.losses.set(rule, ofRule)
+    }
+    let loss = ofRule.get(source)
+    if (loss === undefined) {
+      const { changedObjectsMax } = this.unit.limits
+      if (++this.objects > changedObjectsMax) {
+        const message = `More than ${changedObjectsMax} objects would be changed at once (changedObjectsMax): so many refer to what would be deleted.`
+        throw new AshlarError('LimitExceeded', message)
+      }
+      loss = { rule, source, targets: new Set(), elements: [] }
+      ofRule.set(source, loss)
+    }
+    loss.targets.add(target)
+    loss.elements.push([target, element])
+  }
+
+  async carryOut(): Promise<void> {
+    const { losses } = this
+    this.losses = new Map()
+    for (const ofRule of losses.values()) {
+      await inParts([...ofRule.values()], objectsAtOnce, (part) => this.clear(part))
+    }
+  }
+
+  private async clear(losses: readonly Loss[]): Promise<void> {
+    const { objects } = this.unit
+    await objects.loadAll(losses.map(({ source }) => source))
+    for (const loss of losses) {
+      const state = objects.known(loss.source)
+      if (state === undefined) continue
+      const attribute = state.format.attribute(loss.rule.attribute.number)
+      this.unit.blame(state)
+      if (attribute.linkStorage === undefined) clearValue(state, attribute, loss.targets)
+      else await this.clearElements(state, attribute, loss)
+    }
+  }
+
+  private async clearElements(state: ObjectState, attribute: AttributeFormat, { elements }: Loss): Promise<void> {
+    const { unit } = this
+    const owner = { oid: state.oid, attribute }
+    const keys = elements.map(([target, element]) => entryKey(state.oid, attribute, target, element))
+    const values = await unit.transaction.readAndRequire(keys)
+    unit.requireObject(state.oid)
+    unit.isDeleting = true
+    for (const [i, key] of keys.entries()) {
+      const value = values[i]
+      if (value === undefined) continue
+      if (attribute.linkStorage === 'map') removeMapEntry(unit, owner, { key, value })
+      else removeStoredEntry(unit, owner, { key, value })
+    }
+    unit.isDeleting = false
+  }
+}
+
+function clearValue(state: ObjectState, attribute: AttributeFormat, targets: ReadonlySet<Oid>): void {
+  const value = state.values[attribute.index]
+  if (Array.isArray(value))
+    setValue(
+      state,
+      attribute,
+      (value as readonly Oid[]).filter((one) => !targets.has(one)),
+    )
+  else if (targets.has(value as Oid)) setValue(state, attribute, noOid)
+  excuse(state, attribute)
+}
+
+function entryKey(owner: Oid, { attribute, linkStorage }: AttributeFormat, target: Oid, element: Bytes): Buffer {
+  if (linkStorage === 'set') return targetKey(owner, attribute.number, target)
+  return linkStorage === 'list'
+    ? positionKey(owner, attribute.number, element)
+    : nameKey(owner, attribute.number, element)
+}

@@ -1,0 +1,59 @@
+/** DeleteRestricted: objects that remain refer to what would be deleted, by attributes that restrict that (contract 10.4). */
+import { AshlarError } from '../errors.ts'
+import type { Oid } from '../types/oid.ts'
+import type { ChangeGuard } from '../write/change-guard.ts'
+import type { DeletionRule } from './deletion-rules.ts'
+
+/** OIDs that are told of one attribute. */
+export const restrictingToldMax = 10
+
+/** The objects that refer by one attribute. */
+export interface Restricting {
+  readonly rule: DeletionRule
+  count: number
+  /** The first of them. */
+  readonly oids: Oid[]
+}
+
+/** Of what the caller does not see, it says only that it is there. */
+export async function deleteRestricted(
+  all: readonly Restricting[],
+  guard: ChangeGuard | undefined,
+): Promise<AshlarError> {
+  const references: Record<string, unknown>[] = []
+  const sentences: string[] = []
+  for (const restricting of all) {
+    const { rule, count, oids } = restricting
+    const { className, attributeName } = nameOf(rule, guard)
+    const told = guard === undefined ? oids : await seenAmong(oids, guard)
+    if (className === undefined || (guard !== undefined && told.length < oids.length)) {
+      references.push(className === undefined ? {} : { className, attributeName, oids: told })
+      sentences.push(
+        className === undefined ? 'other objects' : `objects by attribute ${attributeName} of ${className}`,
+      )
+      continue
+    }
+    references.push({ className, attributeName, count, oids: told })
+    const objects =
+      count === 1 ? `object ${told[0]}` : `${count} objects (${told.join(', ')}${count > told.length ? ', …' : ''})`
+    sentences.push(`${objects} by attribute ${attributeName} of class ${className}`)
+  }
+  const message = `The deletion is restricted: what would be deleted is referred to by ${sentences.join('; ')}.`
+  return new AshlarError('DeleteRestricted', message, [], { references })
+}
+
+async function seenAmong(oids: readonly Oid[], guard: ChangeGuard): Promise<Oid[]> {
+  const hidden = await guard.hiddenAmong(oids)
+  return oids.filter((oid) => !hidden.has(oid))
+}
+
+/** Nothing of an attribute that the caller does not know. */
+export function nameOf(
+  { attribute, cls }: Pick<DeletionRule, 'attribute' | 'cls'>,
+  guard: ChangeGuard | undefined,
+): { readonly className?: string; readonly attributeName?: string } {
+  const named = { className: cls.name, attributeName: attribute.name }
+  if (guard === undefined) return named
+  const known = guard.catalog.classByNumber(cls.number)?.attributes
+  return known?.some(({ number }) => number === attribute.number) === true ? named : {}
+}

@@ -1,0 +1,74 @@
+/** What a deletion deletes and clears, by attribute: the reply of a dry run (contract 10.4). */
+import { inParts } from '../store/time-slice.ts'
+import type { Oid } from '../types/oid.ts'
+import type { ChangeGuard } from '../write/change-guard.ts'
+import { type ObjectState, objectsAtOnce } from '../write/working-set.ts'
+import { nameOf } from './delete-restricted.ts'
+import type { DeletionRule } from './deletion-rules.ts'
+
+export interface DeletionCount {
+  /** The class that declares the attribute; of an object that was asked for, its class. Null of what the caller does not see. */
+  readonly className: string | null
+  /** The attribute by which objects follow, or that is cleared; null for what was asked for. */
+  readonly attributeName: string | null
+  /** Left out of what the caller does not see. */
+  readonly count?: number
+}
+
+export interface DeletionReport {
+  readonly deleted: readonly DeletionCount[]
+  readonly cleared: readonly DeletionCount[]
+}
+
+/** What was done. */
+export interface ReportedDeletions {
+  deleted(): Iterable<{ readonly state: ObjectState; readonly rule: DeletionRule | undefined }>
+  readonly clearedSources: ReadonlyMap<DeletionRule, readonly Oid[]>
+}
+
+interface Counted {
+  readonly className: string
+  readonly rule: DeletionRule | undefined
+  readonly oids: readonly Oid[]
+}
+
+/** Of what is hidden from the caller, it says only that it is there. */
+export async function reportDeletions(
+  deletions: ReportedDeletions,
+  guard: ChangeGuard | undefined,
+): Promise<DeletionReport> {
+  const deleted = new Map<unknown, Counted & { readonly oids: Oid[] }>()
+  for (const { state, rule } of deletions.deleted()) {
+    const key = rule ?? state.format
+    const known = deleted.get(key)
+    if (known !== undefined) known.oids.push(state.oid)
+    else deleted.set(key, { className: (rule?.cls ?? state.format.cls).name, rule, oids: [state.oid] })
+  }
+  const cleared = [...deletions.clearedSources].map(([rule, oids]): Counted => {
+    return { className: rule.cls.name, rule, oids }
+  })
+  return { deleted: await countsOf([...deleted.values()], guard), cleared: await countsOf(cleared, guard) }
+}
+
+async function countsOf(all: readonly Counted[], guard: ChangeGuard | undefined): Promise<DeletionCount[]> {
+  const counts: DeletionCount[] = []
+  let isAnyHidden = false
+  for (const { className, rule, oids } of all) {
+    const attributeName = rule?.attribute.name ?? null
+    const isKnown = rule === undefined || nameOf(rule, guard).className !== undefined
+    const count = isKnown ? await seenAmong(oids, guard) : 0
+    if (count < oids.length) isAnyHidden = true
+    if (count > 0) counts.push({ className, attributeName, count })
+  }
+  return isAnyHidden ? [...counts, { className: null, attributeName: null }] : counts
+}
+
+async function seenAmong(oids: readonly Oid[], guard: ChangeGuard | undefined): Promise<number> {
+  if (guard === undefined) return oids.length
+  let hidden = 0
+  await inParts(oids, objectsAtOnce, async (part) => {
+    const unseen = await guard.hiddenAmong(part)
+    for (const oid of part) if (unseen.has(oid)) hidden++
+  })
+  return oids.length - hidden
+}

@@ -1,0 +1,31 @@
+/** `onTargetDelete` and `onSourceDelete`: what follows when an object is deleted that a reference leads to, or comes from (contract 10.4). */
+import { formatForMessage } from '../../types/logical-type.ts'
+import { type AttributeProperty, invalidProperty } from './attribute-property.ts'
+
+/** What becomes of the object that refers to a deleted one. `keep`, the default, is not stored. */
+export type OnTargetDelete = 'clear' | 'restrict' | 'delete'
+/** What becomes of the object that a deleted one refers to. `keep`, the default, is not stored. */
+export type OnSourceDelete = 'delete' | 'deleteUnreferenced'
+
+export const onTargetDelete = deletionRule('onTargetDelete', 'OnTargetDelete', ['clear', 'restrict', 'delete'])
+export const onSourceDelete = deletionRule('onSourceDelete', 'OnSourceDelete', ['delete', 'deleteUnreferenced'])
+
+function deletionRule(
+  field: string,
+  word: string,
+  rules: readonly (OnTargetDelete | OnSourceDelete)[],
+): AttributeProperty {
+  const words = new Map(['keep', ...rules].map((rule) => [rule.toLowerCase(), rule]))
+  return {
+    field,
+    word,
+    form: 'word',
+    types: 'references, alone or as elements, of referenceable classes',
+    appliesTo: ({ spec, isEmbeddable }) => spec.logicalType === 'reference' && !isEmbeddable,
+    define(given) {
+      const rule = typeof given === 'string' ? words.get(given.toLowerCase()) : undefined
+      if (rule !== undefined) return rule === 'keep' ? undefined : rule
+      throw invalidProperty(field, `is one of ${[...words.values()].join(', ')}, not ${formatForMessage(given)}`)
+    },
+  }
+}

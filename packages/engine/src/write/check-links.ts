@@ -1,0 +1,85 @@
+/** The constraints of collections that are kept as links, whichever side of a link changes them (contract 10.4.8). */
+import type { AshlarError } from '../errors.ts'
+import type { Violation } from '../records/constraints.ts'
+import { linkKind, linkRange, targetOfKey } from '../records/link-keys.ts'
+import { type AttributeProperties, type Constraint, compileConstraints } from '../schema/properties/index.ts'
+import { openTimeSlice } from '../store/time-slice.ts'
+import { oidFromBytes } from '../types/oid.ts'
+import { violationError } from './constraint-error.ts'
+import type { ChangedLinks, UnitOfWork } from './unit-of-work.ts'
+import { type ObjectState, touch } from './working-set.ts'
+
+/**
+ * Of collections that were changed, and of new objects. Where elements are counted, changes of one collection meet at its owner, which gets
+ * another revision. Throws ConstraintViolation.
+ */
+export async function checkLinks(unit: UnitOfWork): Promise<void> {
+  const { objects } = unit
+  const changed = new Map(unit.changedLinks ?? [])
+  unit.changedLinks = undefined
+  for (const { oid, format, position } of objects.lacking.splice(0)) {
+    for (const attribute of format.neededLinks) {
+      const name = `${oid} ${attribute.attribute.number}`
+      if (!changed.has(name)) changed.set(name, { oid, attribute, isAltered: true, position })
+    }
+  }
+  const slice = openTimeSlice()
+  await objects.loadAll([...changed.values()].map(({ oid }) => oid))
+  for (const links of changed.values()) {
+    const state = objects.known(links.oid)
+    if (state === undefined) continue
+    const violations = await violationsOf(unit, state, links)
+    if (violations.length > 0) throw placed(violationError(state, violations, unit.guard?.catalog), links.position)
+    await slice.yieldIfDue()
+  }
+}
+
+function placed(error: AshlarError, position: number | undefined): AshlarError {
+  return position === undefined ? error : error.within(position)
+}
+
+async function violationsOf(
+  unit: UnitOfWork,
+  state: ObjectState,
+  { attribute, isAltered }: ChangedLinks,
+): Promise<Violation[]> {
+  const { spec, properties, outputName } = attribute.attribute
+  if (properties === undefined) return []
+  const common = { root: attribute.attribute.number, attribute, path: [outputName] }
+  const violations: Violation[] = []
+  if (properties.own.isReadOnly === true && isAltered && state.stored !== undefined) {
+    const requirement = 'is read-only and cannot be changed'
+    violations.push({ ...common, constraint: 'isReadOnly', requirement, value: null })
+  }
+  const { own } = compileConstraints(spec, properties)
+  if (own.length === 0) return violations
+  if (state.stored !== undefined) touch(state)
+  const elements = await elementsOf(unit, state, attribute, own, properties.own)
+  for (const { name: constraint, requirement, isSatisfied } of own) {
+    if (!isSatisfied(elements)) violations.push({ ...common, constraint, requirement, value: elements.length })
+  }
+  return violations
+}
+
+/** As many as have to be looked at. */
+async function elementsOf(
+  { transaction }: UnitOfWork,
+  { oid }: ObjectState,
+  { attribute: { number }, linkStorage }: ChangedLinks['attribute'],
+  constraints: readonly Constraint[],
+  { minItems = 0, maxItems = 0 }: AttributeProperties,
+): Promise<readonly unknown[]> {
+  const kind = { list: linkKind.position, set: linkKind.target, map: linkKind.name }[linkStorage ?? 'list']
+  const isWhole = constraints.some(({ name }) => name === 'uniqueItems')
+  const limit = isWhole ? undefined : Math.max(minItems as number, (maxItems as number) + 1)
+  const elements: unknown[] = []
+  await transaction.sortWrites()
+  const use = (key: Uint8Array, value: Uint8Array): unknown => {
+    return linkStorage === 'set' ? targetOfKey(key) : oidFromBytes(value, 0)
+  }
+  const range = linkRange(oid, number, kind)
+  for await (const batch of transaction.overlay().scan(range, use, limit === undefined ? {} : { limit })) {
+    for (const element of batch) elements.push(element)
+  }
+  return elements
+}

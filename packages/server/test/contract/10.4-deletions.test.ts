@@ -1,0 +1,219 @@
+/** Deletions that follow from others, and constraints of links, over HTTP. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { classOf, FdUnderTest, list, reference, set } from './class-of.ts'
+import { expectProblem } from './expectations.ts'
+import { rule } from './rule.ts'
+import { type Loose, type Reply, type ServerUnderTest, startServer, temporaryDirectory } from './server-under-test.ts'
+
+let server: ServerUnderTest
+let fd: FdUnderTest
+
+beforeAll(async () => {
+  server = await startServer({ words: ['--fd', 'deletions', '--fd', 'words'] })
+  fd = new FdUnderTest(server, 'deletions')
+  await fd.define(
+    classOf('Country', { name: 'string' }),
+    classOf('City', { name: 'string', country: { ...reference('Country'), onTargetDelete: 'restrict' } }),
+    classOf('House', {
+      city: { ...reference('City'), onTargetDelete: 'delete' },
+      plans: set({ ...reference('Plan'), onSourceDelete: 'deleteUnreferenced' }),
+      owner: { ...reference('Person'), onTargetDelete: 'clear', isReadOnly: true },
+    }),
+    classOf('Plan', { name: 'string' }),
+    classOf('Person', { name: 'string', friends: list({ ...reference('Person'), onTargetDelete: 'clear' }) }),
+    classOf('Team', { members: { ...list(reference('Member', 'team')), minItems: 1, maxItems: 2 } }),
+    classOf('Member', { team: reference('Team', 'members') }),
+    classOf('Ship', { crew: { ...list(reference('Sailor', 'ship')), isReadOnly: true } }),
+    classOf('Sailor', { ship: { ...reference('Ship', 'crew'), isRequired: true } }),
+  )
+})
+afterAll(() => server.remove())
+
+function remove(oid: string, more = ''): Promise<Reply> {
+  return server.delete(`${fd.at(`/v1/object/${oid}`)}${more}`)
+}
+
+async function query(text: string, alias = fd): Promise<Reply> {
+  return server.post(alias.at('/v1/query'), { query: text })
+}
+
+function violation(reply: Reply): Loose {
+  expect([reply.status, reply.json.type], reply.text).toEqual([422, 'ConstraintViolation'])
+  return reply.json.errors[0]
+}
+
+const deletionOf = (oid: string) => ({ method: 'delete', uri: `/v1/object/${oid}` })
+
+async function isThere(oid: string): Promise<boolean> {
+  return (await server.get(fd.at(`/v1/object/${oid}`))).status === 200
+}
+
+async function lines(...commands: unknown[]): Promise<Loose[]> {
+  const raw = commands.map((command) => JSON.stringify(command)).join('\n')
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const reply = await server.send('POST', `${fd.at('/v1/object')}&onError=skip`, { raw, headers })
+  return reply.text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+describe('definitions', () => {
+  rule('10.4.1', 'have the two fields where references are, and show them where they say more than keep', async () => {
+    const shown = await server.get(fd.at('/v1/schema/House'))
+    const [city, plans] = shown.json.attributes
+    expect(city).toEqual({ attributeName: 'city', ...reference('City'), onTargetDelete: 'delete' })
+    expect(plans.elementSpecification).toEqual({ ...reference('Plan'), onSourceDelete: 'deleteUnreferenced' })
+    const alias = new FdUnderTest(server, 'words')
+    const made = await query(
+      'UPDATE SCHEMA {CREATE CLASS Part {whole: Reference{Referenced: Part, OnTargetDelete: Delete, OnSourceDelete: keep}, others: Map{Element: Reference{Referenced: Part, OnTargetDelete: clear}}}}',
+      alias,
+    )
+    expect(made.status, made.text).toBe(200)
+    const part = (await server.get(alias.at('/v1/schema/Part'))).json.attributes
+    expect(part[0]).toEqual({ attributeName: 'whole', ...reference('Part'), onTargetDelete: 'delete' })
+    expect(part[1].elementSpecification).toEqual({ ...reference('Part'), onTargetDelete: 'clear' })
+    for (const bad of [
+      { a: { logicalType: 'string', onTargetDelete: 'clear' } },
+      { a: { ...reference('Bad'), onTargetDelete: 'deleteUnreferenced' } },
+      { a: { ...list(reference('Bad')), onTargetDelete: 'clear' } },
+    ]) {
+      expectProblem(await alias.putSchema(classOf('Bad', bad)), 422, 'InvalidDefinition')
+    }
+    const within = classOf(
+      'Within',
+      { a: { ...reference('Part'), onTargetDelete: 'clear' } },
+      { isReferenceable: false },
+    )
+    expectProblem(await alias.putSchema(within), 422, 'InvalidDefinition')
+  })
+})
+
+describe('a deletion', () => {
+  rule(
+    '10.4.2',
+    'is refused with the number of those who refer and the first ten of them, unless they go too',
+    async () => {
+      const country = await fd.create('Country', { name: 'Italy' })
+      const cities: string[] = []
+      for (let i = 0; i < 12; i++) cities.push(await fd.create('City', { country }))
+      const refused = await remove(country)
+      expectProblem(refused, 409, 'DeleteRestricted')
+      expect(refused.json.references).toEqual([
+        { className: 'City', attributeName: 'country', count: 12, oids: cities.slice(0, 10) },
+      ])
+      expect(refused.json.message).toContain('12 objects')
+      const asStatement = await query(`DELETE Country WHERE name = 'Italy'`)
+      expectProblem(asStatement, 409, 'DeleteRestricted')
+      const asLine = await lines(deletionOf(country))
+      expect(asLine[0]).toMatchObject({ error: { type: 'DeleteRestricted' } })
+      expect((await query('DELETE City; DELETE Country')).status).toBe(200)
+    },
+  )
+
+  rule('10.4.3', 'takes with it who refers to the object and what nobody else refers to, in one commit', async () => {
+    const [one, other] = [await fd.create('Plan', { name: 'one' }), await fd.create('Plan', { name: 'other' })]
+    const city = await fd.create('City', { name: 'Rome' })
+    const house = await fd.create('House', { city, plans: [one, other] })
+    const stays = await fd.create('House', { plans: [other] })
+    await fd.remove(city)
+    expect(await Promise.all([city, house, stays, one, other].map(isThere))).toEqual([false, false, true, false, true])
+    await fd.remove(stays)
+    expect(await isThere(other)).toBe(false)
+  })
+
+  rule('10.4.4', 'clears references and takes elements out of collections, also of read-only attributes', async () => {
+    const [ann, bob] = [await fd.create('Person', { name: 'Ann' }), await fd.create('Person', { name: 'Bob' })]
+    await fd.update(bob, { friends: [ann, bob, ann] })
+    const house = await fd.create('House', { owner: ann })
+    expect(violation(await fd.putObject(house, { owner: bob }))).toMatchObject({ constraint: 'isReadOnly' })
+    await fd.remove(ann)
+    expect(await fd.read(bob)).toMatchObject({ friends: [bob] })
+    expect(await fd.read(house)).toMatchObject({ owner: '0-0-0-0' })
+  })
+
+  rule('10.4.5', 'is judged by line of a load, each of which sees those before it', async () => {
+    const country = await fd.create('Country', {})
+    const done = await lines(
+      { class: 'City', id: 'c', attributes: { name: 'Late', country } },
+      deletionOf(country),
+      deletionOf('${c}'),
+      deletionOf(country),
+    )
+    expect(done.slice(0, 4).map(({ error }) => error?.type)).toEqual([
+      undefined,
+      'DeleteRestricted',
+      undefined,
+      undefined,
+    ])
+    expect(await isThere(country)).toBe(false)
+  })
+
+  rule('10.4.6', 'has a dry run, and an analyzed statement tells the same', async () => {
+    const city = await fd.create('City', { name: 'Dry' })
+    await fd.create('House', { city })
+    await fd.create('House', { city })
+    const deleted = [
+      { className: 'City', attributeName: null, count: 1 },
+      { className: 'House', attributeName: 'city', count: 2 },
+    ]
+    const previewed = await remove(city, '&dryRun=true')
+    expect([previewed.status, previewed.json]).toEqual([200, { deleted, cleared: [] }])
+    expect(await isThere(city)).toBe(true)
+    const analyzed = await query(`EXPLAIN ANALYZE DELETE City WHERE name = 'Dry'`)
+    expect(analyzed.json[0].inputs[0]).toMatchObject({ operator: 'delete', deleted, cleared: [] })
+    const country = await fd.create('Country', {})
+    await fd.create('City', { country })
+    expectProblem(await remove(country, '&dryRun=true'), 409, 'DeleteRestricted')
+    const plain = await fd.create('Plan', {})
+    const alone = { deleted: [{ className: 'Plan', attributeName: null, count: 1 }], cleared: [] }
+    expect((await remove(plain, '&dryRun=true')).json).toEqual(alone)
+  })
+
+  rule('10.4.7', 'takes at most deletedObjectsMax others with it', async () => {
+    const data = temporaryDirectory()
+    const config = join(data, 'ashlar.json')
+    writeFileSync(config, JSON.stringify({ limits: { deletedObjectsMax: 3 } }))
+    const limited = await startServer({ words: ['--fd', 'limited', '--config', config], data })
+    try {
+      const small = new FdUnderTest(limited, 'limited')
+      await small.define(classOf('Node', { next: { ...reference('Node'), onTargetDelete: 'delete' } }))
+      let last = await small.create('Node')
+      const first = last
+      for (let i = 0; i < 4; i++) last = await small.create('Node', { next: last })
+      expectProblem(await limited.delete(small.at(`/v1/object/${first}`)), 422, 'LimitExceeded')
+      await small.remove(last)
+      await small.remove(first)
+    } finally {
+      await limited.remove()
+    }
+  })
+})
+
+describe('constraints of links', () => {
+  rule('10.4.8', 'hold whichever side changes them', async () => {
+    const member = await fd.create('Member')
+    expect(violation(await fd.postObject('Team', {}))).toMatchObject({ constraint: 'minItems', value: 0 })
+    const team = await fd.create('Team', { members: [member] })
+    const second = await fd.create('Member', { team })
+    expect(violation(await fd.postObject('Member', { team }))).toMatchObject({ constraint: 'maxItems', oid: team })
+    await fd.remove(second)
+    expect(violation(await remove(member))).toMatchObject({ constraint: 'minItems', oid: team, className: 'Team' })
+    const ship = await fd.create('Ship')
+    expect(violation(await fd.postObject('Sailor', { ship }))).toMatchObject({ constraint: 'isReadOnly', oid: ship })
+  })
+
+  rule('10.4.9', 'let deletions of others change what is read-only, and not clear what is required', async () => {
+    const made = await lines(
+      { class: 'Ship', id: 's', attributes: {} },
+      { class: 'Sailor', attributes: { ship: '${s}' } },
+    )
+    const [ship, sailor] = made.map(({ __identifier__: oid }) => oid)
+    expect(sailor, JSON.stringify(made)).toBeDefined()
+    expect(violation(await remove(ship))).toMatchObject({ constraint: 'isRequired', oid: sailor, className: 'Sailor' })
+    await fd.remove(sailor)
+    expect((await fd.read(ship)).crew).toEqual([])
+  })
+})
