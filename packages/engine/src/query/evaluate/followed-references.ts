@@ -43,7 +43,7 @@ export interface Following {
   readonly references: readonly FollowedReference[]
 }
 
-/** Requests what the object refers to, and appends to `deferred` the requests to repeat after the fetch. False where nothing is missing. */
+/** Requests the objects that it refers to, and appends to `deferred` the requests to repeat after the fetch. False where nothing is missing. */
 export function requestFollowed(
   { view, references }: Following,
   reader: Pick<ObjectReader, 'request'>,

@@ -1,4 +1,4 @@
-/** Elements that satisfy a predicate on collection elements and are known in advance: their inverse attribute tells which collections contain them. */
+/** Elements that satisfy a predicate on collection elements, found in advance: their inverse attribute identifies the collections they are in. */
 
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { Oid } from '../../types/oid.ts'

@@ -6,7 +6,7 @@ import { referenceKey } from '../../types/reference.ts'
 import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
 import { isScalar, type ScalarType, type ValueType } from '../values/value-type.ts'
 
-/** Appends a value of one type to a key; null and NaN sort after all other values. */
+/** Appends a value of one type to a key; null and NaN share a key that sorts after all other values. */
 export type WriteKey = (value: unknown, writer: KeyWriter) => void
 
 let writer = new KeyWriter()

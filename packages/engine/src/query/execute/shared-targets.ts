@@ -1,4 +1,4 @@
-/** Cache of referenced objects, shared by all statements whose snapshots show the same data, as those of requests that arrive together. */
+/** Cache of referenced objects, shared by all statements whose snapshots show the same data, as for requests that arrive together. */
 import type { RecordFormats } from '../../records/record-formats.ts'
 import type { Snapshot } from '../../store/store.ts'
 import { TargetObjects } from './target-objects.ts'

@@ -133,7 +133,7 @@ export class SortedRows<R> {
     this.buffered.push(keyed)
   }
 
-  /** `order` must be greater than those of earlier rows with the same key. `length`: of a key in a buffer that is reused. */
+  /** `order` must be greater than the order of earlier rows with the same key. `length`: of a key in a buffer that is reused. */
   add(key: Buffer, order: number, row: OutputRow<R>, length?: number): void {
     if (this.arena !== undefined && this.writeToArena(key, length ?? key.length, order, row)) return
     this.push(this.keyed(length === undefined ? key : copyOf(key, 0, length), row), order)
