@@ -123,7 +123,7 @@ export async function migrateStore(store: Store, format: StorageFormat, nextComm
   while ((await migrateFurther(store, format, nextCommitId)) !== 'done');
 }
 
-/** Reads a plain snapshot, so that a server starts while a node is down: the entries are adjacent, and the first commit of a migration changes nothing else. */
+/** Uses a plain snapshot, so that a server starts while a node is down: the first commit of a migration changes only these entries. */
 async function isMigrated(store: Store, { version }: StorageFormat): Promise<boolean> {
   const { values } = await onSnapshot(store, (snapshot) => snapshot.read([formatVersionKey, migrationKey]))
   const [stored, migration] = values

@@ -47,9 +47,9 @@ export interface LocalReads {
   /** Number of entries, if the store counts them and the snapshot was opened with `isCounted`. */
   readonly entryCount?: number
   /**
-   * Passes the borrowed entries of the range to `use` in order, or in reverse, until it returns false; `use` must not read. Returns a copy of the key of
-   * the last entry passed; undefined at the end of the range. `max`: the most entries that `use` accepts, so that few entries are read by the method
-   * that is best for few.
+   * Passes borrowed entries of the range to `use` in order, or in reverse, until it returns false; `use` must not read. Returns a copy of the last
+   * key passed; undefined at the end of the range. `max`: the most entries that `use` accepts, so that few entries are read by the method that is
+   * best for few.
    */
   visit?(
     range: KeyRange,

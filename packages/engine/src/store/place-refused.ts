@@ -16,7 +16,7 @@ export class PlaceRefused extends Error {
   }
 }
 
-/** The cause of an error of `openStore`, `copyStore`, `backUpStore`, `restoreBackup` and the like; undefined for other errors, such as a full disk. */
+/** The cause of an error of `openStore`, `copyStore`, `backUpStore`, `restoreBackup` etc.; undefined for other errors, such as a full disk. */
 export function refusalCause(error: unknown): RefusalCause | undefined {
   if (error instanceof PlaceRefused) return error.refusal
   return error instanceof Error ? refusalCause(error.cause) : undefined

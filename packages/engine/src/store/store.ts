@@ -143,7 +143,7 @@ export interface StoreCapabilities {
   readonly location: string
   readonly isDurable: boolean
   readonly hasSynchronousReads: boolean
-  /** A snapshot shows one point in time of all keys; otherwise, unless it is locking, only of keys in one placement. Commits are exact in any case. */
+  /** A snapshot shows one point in time of all keys; otherwise, unless it is locking, only of keys in one placement. Commits are always exact. */
   readonly hasConsistentSnapshots: boolean
   /** Keys lie on several nodes: concurrent writes and scans in different placements use them all. */
   readonly isDistributed: boolean

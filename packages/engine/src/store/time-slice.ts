@@ -221,10 +221,10 @@ function* partsOf<T>(all: Sequence<T>, partSize: number): Generator<readonly T[]
 }
 
 /*
- * One waiting piece of work resumes per event loop turn, so that arriving requests wait for one slice, however much work is active. New work alternates
- * with started work, so that neither starves the other. The second slice, which all work may have, counts as new: if it counted as started, any amount of
- * new work would starve older work. Within both kinds, slices alternate between owners: otherwise the only statement of one owner would get a hundredth of
- * the process besides a hundred statements of another.
+ * One waiting piece of work resumes per event loop turn, so that arriving requests wait for one slice, however much work is active. New work
+ * alternates with started work, so that neither starves the other. The second slice, which all work may have, counts as new: if it counted as
+ * started, new work could starve older work. Within both kinds, slices alternate between owners: otherwise the only statement of one owner would get
+ * a hundredth of the process if another owner has a hundred statements.
  */
 const started = new FairQueues<() => void>()
 const second = new FairQueues<() => void>()

@@ -224,7 +224,7 @@ export async function preconditionsHold(store: Store, expected: Sequence<Precond
   return (await store.commit({ changes: [], preconditions: expected })).isCommitted
 }
 
-/** Resolves once all commits in progress are entirely visible to later snapshots. For work that must see all writes from before a change of the catalog. */
+/** Resolves once commits in progress are visible to later snapshots: for work that must see all writes from before a catalog change. */
 export async function awaitCommitsUnderWay(store: Store): Promise<void> {
   if (store.capabilities.hasConsistentSnapshots) return
   // Only the first read waits, whichever key it reads.

@@ -156,7 +156,7 @@ export class ThreadRun {
     }
   }
 
-  /** Adds the reason, which only the main thread knows, to the thread's error for a cancelled statement, which may contain the number of lasting commits. */
+  /** Adds the reason, known only to the main thread, to the error of a cancelled statement, which may contain the number of commits. */
   private receivedFailure(sent: SentError): unknown {
     if (!this.isCancelled || !sent.message.startsWith(cancelledMessage)) return receivedError(sent)
     const reason: unknown = this.work.signal?.reason

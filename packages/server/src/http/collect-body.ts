@@ -21,7 +21,7 @@ function mismatch(): AshlarError {
 
 type Done = (error: Error | null, body?: Buffer) => void
 
-/** A larger body is queued and joined in slices: joining 60 MiB at once, or a hundred bodies of 1 MiB that end together, blocks the event loop for 50 to 100 ms. */
+/** Larger bodies are queued and joined in slices: joining 60 MiB at once, or 100 bodies of 1 MiB, blocks the event loop for 50 to 100 ms. */
 const syncJoinedBytesMax = 65_536
 
 /** Calls `done` once: with the body, or with the error if it is larger than `bytesMax`, aborted, or shorter or longer than its header says. */

@@ -80,7 +80,7 @@ function clientEnd({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }
 
-/** Counts a request through a trusted proxy as a connection of its client until its response has closed. Returns undefined if there is room for it. */
+/** Counts a request through a trusted proxy as a connection of its client until its response has closed. Returns undefined if there is room. */
 export function countNamedRequest(
   { raw: request, response }: HttpRequest,
   { connectionsPerAddressMax: max }: ConnectionLimits,

@@ -149,7 +149,7 @@ export class Http2Response extends ResponseOfNode {
     this.errored ??= error ?? null
     const { stream } = this
     if (stream.destroyed) return
-    // The error tells the client that the reply is incomplete, and nothing else. With a bare error code, Node would first end the stream as if it were complete.
+    // Signals an incomplete reply. With a bare error code, Node would first end the stream as if the reply were complete.
     stream.on('error', () => undefined).destroy(new Error('The reply was broken off.'))
   }
 }

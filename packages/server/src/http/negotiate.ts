@@ -60,7 +60,7 @@ interface MediaRange {
   readonly quality: number
 }
 
-/** Returns the preferred type in `accept` among those of the operation: by quality, then named types before wildcards, then the first. Throws NotAcceptable. */
+/** Selects a type of the operation by `accept`: by quality, then named types before wildcards, then the first. Throws NotAcceptable. */
 export function negotiate(accept: string | undefined, writable: readonly [ReplyType, ...ReplyType[]]): ReplyType {
   const [usual] = writable
   if (accept === undefined || accept === '*/*' || accept.trim() === '') return usual

@@ -48,7 +48,7 @@ export class PasswordChecks {
     }
   }
 
-  /** Counts a change of a user's own password, before it is made. `max`: changes per hour. Returns a function that undoes the count. Throws TooManyRequests. */
+  /** Counts a change of a user's own password in advance. `max`: per hour. Returns a function that undoes the count. Throws TooManyRequests. */
   beginChange(name: string, max: number): () => void {
     return this.throttle.beginChange(name, max)
   }
