@@ -28,6 +28,7 @@ import { Heartbeat } from './ddl/heartbeat.ts'
 import { IndexBuilds } from './ddl/index-builds.ts'
 import { Recovery } from './ddl/recovery.ts'
 import { type UpgradeOptions, type UpgradeProgress, upgradeObjects } from './ddl/upgrade-objects.ts'
+import { CompiledExpressions } from './expressions/object-expressions.ts'
 import { defaultEngineLimits, type EngineLimits } from './limits.ts'
 import { fetchFew, isKnownToBeLarge } from './objects/long-records.ts'
 import { type Dialect, dialectDefault } from './query/language/dialect.ts'
@@ -231,6 +232,7 @@ export class FederatedDatabase extends CallerOperations {
     const onChanges = listenerOf(options)
     const onCommitted = (): void => this.waiters.wake()
     const database = {
+      expressions: new CompiledExpressions(memory, limits),
       store,
       session,
       limits,
@@ -399,10 +401,15 @@ export class FederatedDatabase extends CallerOperations {
   private databaseFor(policy: AccessPolicy): CallerDatabase {
     const user = userValue(policy.user)
     const resources = { ...this.resources, user, threads: this.threads?.as(policy) }
-    if (isUnrestricted(policy)) return new CallerOperations(resources, requestScope)
+    if (isUnrestricted(policy)) {
+      return new CallerOperations(resourcesOn({ ...this.database, user }, resources), requestScope)
+    }
     const { restriction, catalogs, scopeOf } = this.callers.caller(policy, user)
     // What a role says of classes says nothing of the files of the server.
-    const own = resourcesOn({ ...this.database, catalogs, restriction }, { ...resources, importDirectory: undefined })
+    const own = resourcesOn(
+      { ...this.database, catalogs, restriction, user },
+      { ...resources, importDirectory: undefined },
+    )
     return new CallerOperations(own, scopeOf)
   }
 

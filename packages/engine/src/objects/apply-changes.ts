@@ -20,6 +20,7 @@ export async function applyChanges(
   state: ObjectState,
   changes: readonly AttributeChange[],
 ): Promise<void> {
+  if (changes.length > 0) state.isUpdated = true
   for (const { attribute, name, change } of changes) {
     try {
       const applied = applyTo(unit, state, attribute, change)

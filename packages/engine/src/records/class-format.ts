@@ -5,6 +5,7 @@ import { PreparedText } from '../bytes/prepared-text.ts'
 import { assert, unreachable } from '../errors.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import type { Shape, ShapeAttribute } from '../schema/class-definition.ts'
+import { isExpression } from '../schema/expression.ts'
 import { creationDefault } from '../schema/properties/index.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import type { Bytes } from '../store/store.ts'
@@ -82,7 +83,7 @@ export class ClassFormat {
   /** Those that are changing their type, or that embed objects of which an attribute is. */
   readonly changingAttributes: readonly AttributeFormat[]
   readonly hasPendingType: boolean
-  /** Attributes of the class, or of those that it embeds, have properties, which may be constraints. */
+  /** The class has checks; or attributes of it, or of those that it embeds, have properties, which may be constraints. */
   readonly hasProperties: boolean
   /** What is written is checked before it is. */
   readonly isChecked: boolean
@@ -111,10 +112,13 @@ export class ClassFormat {
       return pendingType !== undefined || (embedded !== undefined && formats.byNumber(embedded).hasPendingType)
     })
     this.hasPendingType = this.changingAttributes.length > 0
-    this.hasProperties = this.attributes.some(({ attribute: { spec, properties } }) => {
-      const embedded = embeddedClassOf(spec)
-      return properties !== undefined || (embedded !== undefined && formats.byNumber(embedded).hasProperties)
-    })
+    const isWithChecks = hasChecks(cls)
+    this.hasProperties =
+      isWithChecks ||
+      this.attributes.some(({ attribute: { spec, properties } }) => {
+        const embedded = embeddedClassOf(spec)
+        return properties !== undefined || (embedded !== undefined && formats.byNumber(embedded).hasProperties)
+      })
     this.isChecked = this.hasPendingType || this.hasProperties
     this.hasPositions = this.attributes.some(({ attribute }) => hasPosition(attribute.spec))
     const view = this.makeView(cls.shape)
@@ -334,8 +338,12 @@ export class ClassFormat {
   }
 }
 
+/** In place of a value that an expression gives when the object is written (contract 10.6): a creation has left it out. */
+export const toBeWorkedOut: unique symbol = Symbol('a default by expression')
+
 /** What a creation that leaves the attribute out gets. */
 export function creationValue({ attribute: { spec, properties }, codec }: AttributeFormat): unknown {
+  if (isExpression(properties?.own.default)) return toBeWorkedOut
   return valueOfJson(codec, creationDefault(spec, properties))
 }
 
@@ -389,6 +397,11 @@ function placesIn(shape: Shape): ReadonlyMap<AttributeNumber, number> {
 }
 
 const nothing = Buffer.alloc(0)
+
+/** Its own, or inherited ones. */
+function hasChecks({ definition, superClass }: SchemaClass): boolean {
+  return definition.properties?.checks !== undefined || (superClass !== null && hasChecks(superClass))
+}
 
 /** Enough to know where a value lies that nobody reads any more. */
 function layoutCodec(spec: TypeSpec, context: CodecContext): Codec {

@@ -4,7 +4,35 @@ import { type Constraint, compileConstraints } from '../schema/properties/index.
 import { type AttributeFormat, type ClassFormat, embeddedClassOf, type FormatSource } from './class-format.ts'
 import { isSameValue } from './same-value.ts'
 
-export interface Violation {
+/** A check of a class, compiled. */
+export interface ObjectCheck {
+  readonly name: string
+  /** What an object has to be, as a sentence without a full stop. */
+  readonly message: string
+  /** The indexes of the attributes that it names. */
+  readonly indexes: ReadonlySet<number>
+  /** `values`: of the object, by index. */
+  isBrokenBy(values: readonly unknown[]): boolean
+}
+
+/** Where the checks of a class come from: their expressions are compiled above this module. */
+export interface CheckSource {
+  /** With those that the class inherits. */
+  checksOf(format: ClassFormat, formats: FormatSource): readonly ObjectCheck[]
+}
+
+export type Violation = ValueViolation | CheckViolation
+
+/** A check is false for an object, or for one that is embedded in it. */
+export interface CheckViolation {
+  readonly check: ObjectCheck
+  readonly className: string
+  /** From the attribute of the object to the embedded one; empty for the object itself. */
+  readonly path: CommandPlace
+}
+
+export interface ValueViolation {
+  readonly check?: undefined
   readonly attribute: AttributeFormat
   /** The field of the definition that states the constraint. */
   readonly constraint: string
@@ -27,10 +55,14 @@ interface AttributeChecks {
 }
 
 export class ObjectConstraints {
+  private readonly className: string
   private readonly checks: readonly AttributeChecks[]
+  private readonly objectChecks: readonly ObjectCheck[]
 
-  constructor(checks: readonly AttributeChecks[]) {
+  constructor(className: string, checks: readonly AttributeChecks[], objectChecks: readonly ObjectCheck[]) {
+    this.className = className
     this.checks = checks
+    this.objectChecks = objectChecks
   }
 
   /** Whether new values satisfy all constraints: without the cost of describing what violates them. */
@@ -43,7 +75,7 @@ export class ObjectConstraints {
       const value = values[attribute.index]
       for (const one of own) if ((value !== null || one.name === 'isRequired') && !one.isSatisfied(value)) return false
     }
-    return true
+    return !this.objectChecks.some((one) => one.isBrokenBy(values))
   }
 
   /**
@@ -66,6 +98,10 @@ export class ObjectConstraints {
       if (isSameValue(attribute.codec, values[index], before[index])) found.length = first
       else if (isReadOnly) found.push(violationOf(checks, readOnly, [attribute.attribute.outputName], values[index]))
     }
+    for (const check of this.objectChecks) {
+      const isConcerned = changed === undefined || [...check.indexes].some((index) => changed.has(index))
+      if (isConcerned && check.isBrokenBy(values)) found.push({ check, className: this.className, path: [] })
+    }
     return found
   }
 }
@@ -79,24 +115,35 @@ const readOnly: Constraint = {
 const compiled = new WeakMap<ClassFormat, ObjectConstraints | null>()
 
 /** Undefined where the class, and what it embeds, has no constraints. */
-export function constraintsOf(format: ClassFormat, formats: FormatSource): ObjectConstraints | undefined {
+export function constraintsOf(
+  format: ClassFormat,
+  formats: FormatSource,
+  source: CheckSource,
+): ObjectConstraints | undefined {
   if (!format.hasProperties) return undefined
   let constraints = compiled.get(format)
   if (constraints === undefined) {
-    const checks = format.attributes.flatMap((attribute) => compileAttribute(attribute, formats) ?? [])
-    constraints = checks.length === 0 ? null : new ObjectConstraints(checks)
+    const checks = format.attributes.flatMap((attribute) => compileAttribute(attribute, formats, source) ?? [])
+    const objectChecks = source.checksOf(format, formats)
+    const isFree = checks.length === 0 && objectChecks.length === 0
+    constraints = isFree ? null : new ObjectConstraints(format.cls.name, checks, objectChecks)
     compiled.set(format, constraints)
   }
   return constraints ?? undefined
 }
 
-function compileAttribute(attribute: AttributeFormat, formats: FormatSource): AttributeChecks | undefined {
+function compileAttribute(
+  attribute: AttributeFormat,
+  formats: FormatSource,
+  source: CheckSource,
+): AttributeChecks | undefined {
   const { spec, properties } = attribute.attribute
   if (attribute.linkStorage !== undefined) return undefined
   const { own, element } = properties === undefined ? noConstraints : compileConstraints(spec, properties)
   const isReadOnly = properties?.own.isReadOnly === true
   const embeddedNumber = embeddedClassOf(spec)
-  const embedded = embeddedNumber === undefined ? undefined : constraintsOf(formats.byNumber(embeddedNumber), formats)
+  const embedded =
+    embeddedNumber === undefined ? undefined : constraintsOf(formats.byNumber(embeddedNumber), formats, source)
   const isFree = own.length === 0 && element.length === 0 && !isReadOnly && embedded === undefined
   return isFree ? undefined : { attribute, own, element, isReadOnly, embedded }
 }
@@ -163,7 +210,7 @@ function violationOf(
   { name, requirement }: Constraint,
   path: CommandPlace,
   value: unknown,
-): Violation {
+): ValueViolation {
   const { attribute } = checks
   const { codec } = attribute
   const isElement = Array.isArray(value) && path.length > 1 && typeof path.at(-1) === 'number'

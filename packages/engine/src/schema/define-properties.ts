@@ -5,7 +5,8 @@ import { formatForMessage, ValueError } from '../types/logical-type.ts'
 import type { TypeSpec } from '../types/type-spec.ts'
 import type { AttributeDescription, ClassDescription } from './commands.ts'
 import { attributeOf, definitionError } from './define-attribute.ts'
-import { type ClassProperties, defineClassProperties } from './properties/class-properties.ts'
+import { type ExpressionNames, withPlaces, withTexts } from './expression.ts'
+import { defineClassProperties } from './properties/class-properties.ts'
 import { defineProperties, type GivenProperties, type PropertiesOfAttribute } from './properties/index.ts'
 import type { ClassDraft, DraftAttribute, SchemaBuilder } from './schema-builder.ts'
 
@@ -18,13 +19,15 @@ export function definePropertiesOf(
   { attributeName, properties = nothing, elementProperties = nothing }: AttributeDescription,
   place: CommandPlace,
 ): PropertiesOfAttribute | undefined {
-  return placed(attributeOf(owner.name, attributeName), place, () =>
+  const defined = placed(attributeOf(owner.name, attributeName), place, () =>
     defineProperties(spec, !owner.isReferenceable, properties, elementProperties),
   )
+  return defined && { ...defined, own: withPlaces(defined.own, place) }
 }
 
 /** An attribute listed again agrees with what exists in each field that it gives. Throws AttributeExists. */
 export function checkSameProperties(
+  builder: SchemaBuilder,
   owner: ClassDraft,
   attribute: DraftAttribute,
   description: AttributeDescription,
@@ -33,7 +36,9 @@ export function checkSameProperties(
   const defined = definePropertiesOf(owner, attribute.spec as TypeSpec, description, place)
   const what = `Class ${owner.name}: attribute ${attribute.name} exists`
   const { properties = nothing, elementProperties = nothing } = description
-  checkAgreement('AttributeExists', what, properties, defined?.own, attribute.properties?.own, place)
+  const names = namesOf(builder)
+  const [own, present] = [withTexts(defined?.own, names), withTexts(attribute.properties?.own, names)]
+  checkAgreement('AttributeExists', what, properties, own, present, place)
   const inner = [...place, 'elementSpecification']
   checkAgreement('AttributeExists', what, elementProperties, defined?.element, attribute.properties?.element, inner)
 }
@@ -49,21 +54,32 @@ export function setClassProperties(
   const defined = placed(`Class ${draft.name}`, place, () =>
     defineClassProperties(properties, (name) => builder.findAttribute(draft, name)?.number),
   )
-  if (draft.existing === undefined) draft.properties = defined
-  else checkAgreement('ClassExists', `Class ${draft.name} exists`, properties, defined, draft.properties, place)
+  if (draft.existing === undefined) {
+    draft.properties = defined && withPlaces(defined, place)
+    return
+  }
+  const names = namesOf(builder)
+  const [wanted, present] = [withTexts(defined, names), withTexts(draft.properties, names)]
+  checkAgreement('ClassExists', `Class ${draft.name} exists`, properties, wanted, present, place)
+}
+
+function namesOf(builder: SchemaBuilder): ExpressionNames {
+  return {
+    attribute: (number) => builder.declared(number)?.attribute.name,
+    className: (number) => builder.get(number).name,
+  }
 }
 
 function checkAgreement(
   type: ErrorType,
   what: string,
   given: GivenProperties,
-  defined: GivenProperties | ClassProperties | undefined,
-  present: GivenProperties | ClassProperties | undefined,
+  defined: GivenProperties | undefined,
+  present: GivenProperties | undefined,
   place: CommandPlace,
 ): void {
   for (const field of Object.keys(given)) {
-    const one = (present as GivenProperties | undefined)?.[field]
-    const other = (defined as GivenProperties | undefined)?.[field]
+    const [one, other] = [present?.[field], defined?.[field]]
     if (given[field] === null || isDeepStrictEqual(one, other)) continue
     const words = one === undefined ? `without ${field}` : `with ${field} ${formatForMessage(one)}`
     const message = `${what} ${words}, not ${formatForMessage(other ?? given[field])}.`

@@ -3,12 +3,12 @@ import { AshlarError } from '../errors.ts'
 import { hasEntriesToCheck, maintainIndexes, maintainIndexesOf, putNewEntries } from '../indexes/maintain.ts'
 import { checkPendingTypes } from '../records/check-pending-types.ts'
 import { encodeRecord, revisionPrefixOf } from '../records/record-format.ts'
-import type { RecordFormats } from '../records/record-formats.ts'
 import type { Bytes } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import { checkConstraints } from './constraint-error.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
+import { workOutValues } from './work-out-values.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
 
 /** Throws ConstraintViolation, UniqueViolation, Forbidden. */
@@ -19,10 +19,10 @@ export function flushObjects(unit: UnitOfWork): Promise<void> {
 
 /** What `flushAll` does, without its passes over all objects: most requests change one. */
 async function flushOne(unit: UnitOfWork, state: ObjectState): Promise<void> {
-  const { transaction, objects } = unit
+  const { transaction } = unit
   const { key, format, stored, isDeleted } = state
   if (!isChanged(state) && !isDeleted) return
-  if (format.isChecked && !isDeleted) check(state, objects.formats)
+  if (format.isChecked && !isDeleted) check(unit, state)
   if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
   const maintained = maintainIndexesOf(transaction, state)
   if (maintained !== undefined) await maintained
@@ -46,7 +46,7 @@ async function flushAll(unit: UnitOfWork): Promise<void> {
   for (const state of objects.all()) {
     const { key, format, stored, isDeleted } = state
     if (!isChanged(state) && !isDeleted) continue
-    if (format.isChecked && !isDeleted) check(state, objects.formats)
+    if (format.isChecked && !isDeleted) check(unit, state)
     if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
     if (hasEntriesToCheck(state)) indexed.push(state)
     const pause = ++seen % stepsBetweenLooks === 0 || format.isChecked ? slice.yieldIfDue() : undefined
@@ -91,10 +91,12 @@ function put({ transaction }: UnitOfWork, state: ObjectState, record: Buffer): v
 }
 
 /** Throws ValueNotAllowed, ConstraintViolation. */
-function check(state: ObjectState, formats: RecordFormats): void {
+function check(unit: UnitOfWork, state: ObjectState): void {
   try {
+    const { formats } = unit.objects
+    if (state.format.hasProperties) workOutValues(state, unit)
     if (state.format.hasPendingType) checkPendingTypes(state.format, state.before, state.values, formats)
-    checkConstraints(state, formats)
+    checkConstraints(state, unit)
   } catch (error) {
     throw ofState(state, error)
   }

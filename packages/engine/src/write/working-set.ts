@@ -37,6 +37,8 @@ export interface ObjectState extends RecordValues {
    */
   changed: Set<number> | undefined
   isDeleted: boolean
+  /** A command has set attributes of it, and not only what links to it. */
+  isUpdated: boolean
   /** Of the command among several that creates it, or changed it last: errors that are found when it is written tell it. */
   position: number | undefined
   /** Of its index entries: made when they are written. */
@@ -140,6 +142,7 @@ export class WorkingSet {
       positions,
       changed: undefined,
       isDeleted: false,
+      isUpdated: false,
       position,
       entryValue: undefined,
     }
@@ -197,6 +200,7 @@ class LoadedObject implements ObjectState {
   readonly stored: Bytes
   changed: Set<number> | undefined = undefined
   isDeleted = false
+  isUpdated = false
   position: number | undefined = undefined
   entryValue: Bytes | undefined = undefined
   private content: RecordValues | undefined

@@ -1,6 +1,6 @@
 /** Functions, aggregates, and operations on collections (docs/query-language.md, Operators). */
 import { assert } from '../../errors.ts'
-import { ticksPerSecond } from '../../types/calendar.ts'
+import { ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
 import type { OffsetDateTime } from '../../types/datetime.ts'
 import { castFor } from '../functions/cast.ts'
 import { truncateDay, truncateMoment, truncationUnits } from '../functions/date-functions.ts'
@@ -67,6 +67,7 @@ const ownNames = [
   'IS_EMPTY',
   'EXISTS',
   'OBJECT',
+  'TODAY',
   'COALESCE',
   'OF',
   'SOME',
@@ -95,6 +96,9 @@ export function bindCall(expression: CallExpression, scope: Scope, binder: Binde
     case 'NOW':
       if (operands.length > 0) throw binder.error(expression, `NOW takes 0 operands, not ${operands.length}`)
       return { kind: 'now', type: { kind: 'datetime' }, start: expression.start, end: expression.end }
+    case 'TODAY':
+      if (operands.length > 0) throw binder.error(expression, `TODAY takes 0 operands, not ${operands.length}`)
+      return bindToday(expression)
     case 'OF':
     case 'SOME':
     case 'OF_EQUAL':
@@ -116,6 +120,13 @@ export function bindCall(expression: CallExpression, scope: Scope, binder: Binde
     throw binder.error(expression, `there is no function ${truncateForMessage(name)}${advice}`)
   }
   return bindFunction(definition, expression, scope, binder)
+}
+
+/** The day in UTC. */
+function bindToday({ start, end }: Span): Bound {
+  const operand: Bound = { kind: 'now', type: { kind: 'datetime' }, start, end }
+  const convert = (ticks: unknown): number => Math.floor((ticks as number) / ticksPerDay)
+  return { kind: 'convert', operand, convert, type: { kind: 'date' }, start, end }
 }
 
 function bindFunction(definition: FunctionDefinition, expression: CallExpression, scope: Scope, binder: Binder): Bound {

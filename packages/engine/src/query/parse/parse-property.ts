@@ -11,7 +11,8 @@ interface NamedProperty {
 }
 
 const propertiesByWord = byWord(attributeProperties)
-const classPropertiesByWord = byWord(classPropertyFields)
+const bracedProperties = classPropertyFields.filter(({ form }) => form !== 'checks')
+const classPropertiesByWord = byWord(bracedProperties)
 
 function byWord(
   properties: readonly (NamedProperty & { readonly word: string })[],
@@ -31,7 +32,7 @@ export function parseClassProperties(cursor: TokenCursor): PropertySetting[] {
     const property = classPropertiesByWord.get(name.text.toLowerCase())
     if (property === undefined) {
       throw cursor.mistaken(
-        `a class has no property '${name.text}'; there are ${classPropertyFields.map(({ word }) => word).join(', ')}`,
+        `a class has no property '${name.text}'; there are ${bracedProperties.map(({ word }) => word).join(', ')}`,
       )
     }
     return {
@@ -53,15 +54,31 @@ export function parsePropertyValue(cursor: TokenCursor, form: PropertyForm, isLi
 function parseJson(cursor: TokenCursor, form: PropertyForm, isList: boolean): unknown {
   if (cursor.takeWord('NULL')) return null
   switch (form) {
+    case 'expression':
+      return parseInParentheses(cursor)
     case 'word':
       return cursor.expectName('a name').text
     case 'texts':
       return Object.fromEntries(parseValues(cursor).map(([name, text]) => [name, text]))
     case 'choices':
       return parseValues(cursor).map(([value, label]) => (label === undefined ? value : { value, label }))
+    case 'value':
+      if (!cursor.isSymbol('(')) return parseLiteral(cursor)
+      return isList ? parseValues(cursor).map(([value]) => value) : parseInParentheses(cursor)
     default:
-      return isList && cursor.isSymbol('(') ? parseValues(cursor).map(([value]) => value) : parseLiteral(cursor)
+      return parseLiteral(cursor)
   }
+}
+
+/** `(e)`: an expression of the schema, which is parsed when it is bound with its class. */
+function parseInParentheses(cursor: TokenCursor): unknown {
+  if (!cursor.isSymbol('(')) throw cursor.unexpected(["'('"])
+  const length = cursor.closing(0)
+  const { end: from } = cursor.peek()
+  const { start: to } = cursor.peek(length)
+  for (let i = 0; i < length; i++) cursor.next()
+  cursor.expectSymbol(')')
+  return { expression: cursor.text.slice(from, to).trim() }
 }
 
 /** `(value, value AS 'text', …)` */

@@ -2,6 +2,7 @@
 import type {
   Alteration,
   AttributeDeclaration,
+  CheckDeclaration,
   CreateIndexStatement,
   DropIndexStatement,
   PropertySetting,
@@ -9,6 +10,7 @@ import type {
   SchemaChange,
   SchemaStatement,
 } from '../language/ast.ts'
+import { parseExpression } from './parse-expression.ts'
 import { parseClassProperties } from './parse-property.ts'
 import { parseType } from './parse-type.ts'
 import type { TokenCursor } from './token-cursor.ts'
@@ -58,8 +60,30 @@ function parseClass(cursor: TokenCursor, start: number): SchemaChange {
     else break
   }
   if (!cursor.isSymbol('{')) throw cursor.unexpected(["'{'", 'SUPERCLASS', 'EMBEDDABLE', 'ABSTRACT', 'WITH'])
-  const attributes = cursor.braces(() => parseAttribute(cursor))
-  return { kind: 'createClass', className, superClass, isEmbeddable, properties, attributes, ...cursor.spanFrom(start) }
+  const checks: CheckDeclaration[] = []
+  const attributes: AttributeDeclaration[] = []
+  cursor.braces(() => {
+    if (isCheckAhead(cursor)) checks.push(parseCheck(cursor))
+    else attributes.push(parseAttribute(cursor))
+  })
+  const members = { superClass, isEmbeddable, properties, checks, attributes }
+  return { kind: 'createClass', className, ...members, ...cursor.spanFrom(start) }
+}
+
+/** An attribute may be called CHECK, too. */
+function isCheckAhead(cursor: TokenCursor): boolean {
+  return cursor.isWord('CHECK') && cursor.isName(1)
+}
+
+function parseCheck(cursor: TokenCursor): CheckDeclaration {
+  const { start } = cursor.next()
+  const name = cursor.expectName('the name of a check').text
+  cursor.expectSymbol(':')
+  const { start: from } = cursor.peek()
+  parseExpression(cursor)
+  const expression = cursor.text.slice(from, cursor.lastEnd)
+  const message = cursor.takeWord('MESSAGE') ? cursor.expectString('a text') : undefined
+  return { name, expression, message, ...cursor.spanFrom(start) }
 }
 
 function parseAbstract(cursor: TokenCursor): PropertySetting {

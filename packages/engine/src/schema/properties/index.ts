@@ -3,6 +3,7 @@ import { assert, unreachable } from '../../errors.ts'
 import { codecFor } from '../../types/index.ts'
 import { type Codec, formatForMessage, ValueError } from '../../types/logical-type.ts'
 import type { TypeSpec } from '../../types/type-spec.ts'
+import { isExpression } from '../expression.ts'
 import {
   type AttributeProperty,
   type Constraint,
@@ -15,6 +16,7 @@ import { defaultValue } from './default.ts'
 import { enumeration } from './enumeration.ts'
 import { maxItems, minItems, uniqueItems } from './items.ts'
 import { maxLength, minLength } from './lengths.ts'
+import { onUpdate } from './on-update.ts'
 import { pattern } from './pattern.ts'
 import { isReadOnly } from './read-only.ts'
 import { isRequired } from './required.ts'
@@ -27,6 +29,7 @@ export { type ClassPropertyField, classPropertyFields } from './class-properties
 export const attributeProperties: readonly AttributeProperty[] = [
   isRequired,
   defaultValue,
+  onUpdate,
   enumeration,
   minimum,
   maximum,
@@ -120,7 +123,7 @@ function checkDefault(
   inner: PropertyTarget | undefined,
 ): void {
   const { default: stored } = own
-  if (stored === undefined || stored === null || target.codec === undefined) return
+  if (stored === undefined || stored === null || isExpression(stored) || target.codec === undefined) return
   const value = target.codec.parse(stored)
   const broken =
     constraintsOf(own, target).find((one) => !one.isSatisfied(value)) ??
@@ -151,13 +154,13 @@ function constraintsOf(properties: AttributeProperties, target: PropertyTarget):
 }
 
 /**
- * What a creation that leaves the attribute out gets, as JSON (contract 10.1): its default; else null for a scalar that is required, or
+ * What a creation that leaves the attribute out gets, as JSON (contract 10.1): its default, unless that is an expression; else null for a scalar that is required, or
  * whose constraints refuse the default of its type; else undefined, for the default of the type.
  */
 export function creationDefault(spec: TypeSpec, properties: PropertiesOfAttribute | undefined): unknown {
   if (properties === undefined) return undefined
   const { own } = properties
-  if (own.default !== undefined) return own.default
+  if (own.default !== undefined && !isExpression(own.default)) return own.default
   if (!isScalar(spec)) return undefined
   if (own.isRequired === true) return null
   const target = targetOf(spec, false, false)
