@@ -51,8 +51,12 @@ export interface AttributeDefinition {
   readonly keySpecification?: TypeDefinition
   /** The value is never null. */
   readonly isRequired?: boolean
-  /** What a creation that leaves the attribute out gets. */
+  /** What a creation that leaves the attribute out gets: a value, or an object with an `expression`. */
   readonly default?: unknown
+  /** What the attribute gets with each change of its object that leaves it as it is. */
+  readonly onUpdate?: {
+    readonly expression: string
+  }
   /** The values that are allowed, or objects of `value` and `label`. */
   readonly enumeration?: readonly unknown[]
   readonly minimum?: unknown
@@ -212,6 +216,12 @@ export interface ClassDescription {
   readonly attributes: readonly AttributeDefinition[]
   /** All objects are of subclasses. */
   readonly isAbstract?: boolean
+  /** Expressions of DO over the objects of the class, of which none may be false. */
+  readonly checks?: readonly {
+    readonly name: string
+    readonly expression: string
+    readonly message?: string
+  }[]
   /** The attribute that shows an object to people. */
   readonly displayAttribute?: string
   readonly title?: string
@@ -230,6 +240,12 @@ export interface ClassRepresentation {
   readonly attributes: readonly AttributeDefinition[]
   /** All objects are of subclasses. */
   readonly isAbstract?: boolean
+  /** Expressions of DO over the objects of the class, of which none may be false. */
+  readonly checks?: readonly {
+    readonly name: string
+    readonly expression: string
+    readonly message?: string
+  }[]
   /** The attribute that shows an object to people. */
   readonly displayAttribute?: string
   readonly title?: string
@@ -670,8 +686,12 @@ export interface TypeDefinition {
   readonly keySpecification?: TypeDefinition
   /** The value is never null. */
   readonly isRequired?: boolean
-  /** What a creation that leaves the attribute out gets. */
+  /** What a creation that leaves the attribute out gets: a value, or an object with an `expression`. */
   readonly default?: unknown
+  /** What the attribute gets with each change of its object that leaves it as it is. */
+  readonly onUpdate?: {
+    readonly expression: string
+  }
   /** The values that are allowed, or objects of `value` and `label`. */
   readonly enumeration?: readonly unknown[]
   readonly minimum?: unknown

@@ -99,10 +99,16 @@ function restrictedClass(cls: SchemaClass, known: ReadonlySet<ClassNumber>, acce
   for (const attribute of shownAttributes(cls, access).toReversed()) {
     if (inherited?.has(attribute.number) === true || names.has(attribute.name)) continue
     names.add(attribute.name)
-    own.push({ number: attribute.number, name: attribute.name, spec: restrictedSpec(attribute.spec, access) })
+    own.push(restrictedAttribute(attribute, access))
   }
   const { arriving: _, ...definition } = cls.definition
   return { ...definition, superClass: superClass?.number ?? null, attributes: own.reverse() }
+}
+
+function restrictedAttribute({ number, name, spec, properties }: ClassAttribute, access: ClassAccess): Attribute {
+  const computed = properties?.own.computed
+  const known = computed === undefined ? {} : { properties: { own: { computed }, element: {} } }
+  return { number, name, spec: restrictedSpec(spec, access), ...known }
 }
 
 /** The same type, as far as its classes and attributes are known. */

@@ -283,7 +283,7 @@ class PackedCreations {
     const format = unit.objects.formats.of(cls)
     if (!isPlainClass(format)) return undefined
     const defaults = format.defaultValues().values
-    if (defaults.includes(toBeWorkedOut)) return undefined
+    if (defaults.includes(toBeWorkedOut) || format.computedAttributes.length > 0) return undefined
     const indexes = indexFormatsOf(format).all.map((one) => ({ format: one, ...this.rowsOfIndex(one) }))
     const rows: ClassRows = {
       format,

@@ -1,8 +1,8 @@
 /** The expressions of classes, compiled once for each catalog, and evaluated on the values of objects that are written. */
-import type { MemoryPool } from '../budget/memory-pool.ts'
+import { MemoryPool } from '../budget/memory-pool.ts'
 import { ownBytes, RequestMemory } from '../budget/request-memory.ts'
 import { AshlarError, unreachable } from '../errors.ts'
-import type { EngineLimits } from '../limits.ts'
+import { defaultEngineLimits, type EngineLimits } from '../limits.ts'
 import { acceptedValue } from '../query/change/change-values.ts'
 import { Compiler } from '../query/evaluate/compile-expression.ts'
 import type { Evaluate, EvaluationContext } from '../query/evaluate/evaluation-context.ts'
@@ -13,11 +13,23 @@ import { Work } from '../query/functions/work.ts'
 import { ticksNow } from '../query/prepare-text.ts'
 import type { UserValue } from '../query/values/user.ts'
 import type { ValueType } from '../query/values/value-type.ts'
-import type { ClassFormat, FormatSource } from '../records/class-format.ts'
+import {
+  type AttributeFormat,
+  type ClassFormat,
+  type ComputedValue,
+  type FormatSource,
+  provideComputedValues,
+} from '../records/class-format.ts'
 import type { ObjectCheck } from '../records/constraints.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import { describeSite, type ExpressionSite, namesIn } from '../schema/class-expressions.ts'
-import { attributesNamed, type BoundExpression, expressionText, isExpression } from '../schema/expression.ts'
+import {
+  attributesNamed,
+  type BoundExpression,
+  expressionText,
+  isExpression,
+  type SchemaExpression,
+} from '../schema/expression.ts'
 import { ValueError } from '../types/logical-type.ts'
 import type { ObjectExpressions, ValueExpression } from '../write/object-expressions.ts'
 import { expressionParts, type NamedPlace } from './expression-parts.ts'
@@ -91,14 +103,13 @@ export class CompiledExpressions implements ObjectExpressions {
     return (cls.definition.properties?.checks ?? []).map(({ name, expression, message }) => {
       const site: ExpressionSite = { kind: 'checks', name, attribute: undefined }
       const compiled = this.compile(expression as BoundExpression, site, cls, catalog)
-      const numbers = attributesNamed(expression)
       return {
         name,
         message: message ?? `${compiled.text} has to hold`,
-        indexes: new Set(numbers.flatMap((number) => format.find(number)?.index ?? [])),
+        indexes: namedIndexes(expression, format),
         isBrokenBy: (values) => {
-          const isKept = this.valueOf(compiled, cls, values, null, describeSite(cls.name, site), (value) => value)
-          return isKept === false
+          const what = describeSite(cls.name, site)
+          return this.valueOf(compiled, objectOf(format, values), null, what, (value) => value) === false
         },
       }
     })
@@ -115,7 +126,7 @@ export class CompiledExpressions implements ObjectExpressions {
         const what = describeSite(cls.name, site)
         const compiled = this.compile(expression as BoundExpression, site, cls, catalog)
         const valueFor: ValueExpression['valueFor'] = (values, user) => {
-          return this.valueOf(compiled, cls, values, user as UserValue, what, (value) =>
+          return this.valueOf(compiled, objectOf(format, values), user as UserValue, what, (value) =>
             acceptedValue(codec, compiled.type, value, catalog),
           )
         }
@@ -126,17 +137,38 @@ export class CompiledExpressions implements ObjectExpressions {
     return found
   }
 
+  /** Of a class of the catalog. */
+  computedValue({ attribute, codec }: AttributeFormat, catalog: Catalog): ComputedValue {
+    const expression = attribute.properties?.own.computed as BoundExpression
+    const site: ExpressionSite = { kind: 'computed', name: attribute.name, attribute }
+    const cls = attribute.declaringClass
+    const compiled = this.compile(expression, site, cls, catalog)
+    const what = describeSite(cls.name, site)
+    const accept = (value: unknown): unknown => acceptedValue(codec, compiled.type, value, catalog)
+    return {
+      isStored: expression.isStored === true,
+      valueOf: (read) => {
+        try {
+          return this.valueOf(compiled, new ReadView(read), null, what, accept)
+        } catch (error) {
+          // Whoever reads an object is not to blame for what cannot be worked out of it.
+          if (error instanceof AshlarError && error.kind !== 'fault') return accept(null)
+          throw error
+        }
+      },
+    }
+  }
+
   private valueOf(
     compiled: Compiled,
-    cls: SchemaClass,
-    values: readonly unknown[],
+    object: unknown,
     user: UserValue,
     what: string,
     accept: (value: unknown) => unknown,
   ): unknown {
     const memory = new RequestMemory(this.pool, this.limits)
     try {
-      return inWords(what, () => accept(evaluated(compiled, this.evaluationOf(compiled, user, memory), cls, values)))
+      return inWords(what, () => accept(evaluated(compiled, this.evaluationOf(compiled, user, memory), object)))
     } finally {
       memory.release()
     }
@@ -171,13 +203,41 @@ function lineageOf(cls: SchemaClass): SchemaClass[] {
   return cls.superClass === null ? [cls] : [...lineageOf(cls.superClass), cls]
 }
 
-function evaluated(
-  { evaluate, slot }: Compiled,
-  evaluation: EvaluationContext,
-  cls: SchemaClass,
-  values: readonly unknown[],
-): unknown {
-  evaluation.slots[slot] = cls.isReferenceable ? new ValuesView(values) : values
+/** An object of which only values are known; those that are computed are worked out of the others. */
+class ReadView extends ValuesView {
+  private readonly read: (index: number) => unknown
+
+  constructor(read: (index: number) => unknown) {
+    super([])
+    this.read = read
+  }
+
+  override value(index: number): unknown {
+    return this.read(index)
+  }
+}
+
+/** Attributes that the expression names, and those that computed ones among them are made of. */
+function namedIndexes(expression: SchemaExpression, format: ClassFormat): ReadonlySet<number> {
+  const indexes = new Set<number>()
+  const open = [...attributesNamed(expression)]
+  for (let number = open.pop(); number !== undefined; number = open.pop()) {
+    const named = format.find(number)
+    if (named === undefined || indexes.has(named.index)) continue
+    indexes.add(named.index)
+    const computed = named.attribute.properties?.own.computed
+    if (isExpression(computed)) open.push(...attributesNamed(computed))
+  }
+  return indexes
+}
+
+/** As expressions of the class see it. */
+function objectOf(format: ClassFormat, values: readonly unknown[]): unknown {
+  return format.cls.isReferenceable ? new ReadView((index) => format.valueIn(values, index)) : values
+}
+
+function evaluated({ evaluate, slot }: Compiled, evaluation: EvaluationContext, object: unknown): unknown {
+  evaluation.slots[slot] = object
   return evaluate(evaluation) ?? null
 }
 
@@ -191,3 +251,8 @@ function inWords<T>(what: string, evaluate: () => T): T {
     throw new AshlarError(error.type, `${what}: ${error.message}`)
   }
 }
+
+/** Records are read without a database at hand: what computed attributes take beside its pool is a few rows' worth. */
+const ofRecords = new CompiledExpressions(new MemoryPool(), defaultEngineLimits)
+
+provideComputedValues((attribute, catalog) => ofRecords.computedValue(attribute, catalog))

@@ -41,7 +41,7 @@ export function bindOwnExpression(
   const bound = bindAs(site, expression, contextScope(slot, type, undefined), binder)
   if (binder.nested.length + binder.inner.length > 0) throw binder.error(expression, onlyOwn('a statement'))
   refuseOthers(bound, site, binder)
-  if (site.kind !== 'checks') refuseEachOther(bound, site, cls, binder)
+  if (!isOfObject(site.kind)) refuseEachOther(bound, site, cls, binder)
   return { bound, binder, slot }
 }
 
@@ -64,11 +64,17 @@ function refuseOthers(bound: Bound, site: ExpressionSite, binder: Binder): void 
   if (partsOf(bound).every(isOfRecord) && !isOfRecord(bound)) throw binder.error(bound, onlyOwn(aPath))
 }
 
+/** Whether it says nothing but what the object holds. */
+function isOfObject(kind: ExpressionSite['kind']): boolean {
+  return kind === 'checks' || kind === 'computed'
+}
+
 /** Functions that give another value each time, where that is asked for. */
 const newValues: Readonly<Record<ExpressionSite['kind'], readonly string[]>> = {
   checks: [],
   default: ['GUID'],
   onUpdate: ['GUID'],
+  computed: [],
 }
 
 const aPath = 'a path over a reference'
@@ -86,7 +92,7 @@ function otherThanOwn(bound: Bound, { kind }: ExpressionSite): string | undefine
     case 'variable':
       return 'a parameter'
     case 'user':
-      return kind === 'checks' ? 'the user' : undefined
+      return isOfObject(kind) ? 'the user' : undefined
     case 'nested':
     case 'inner':
     case 'union':
@@ -95,7 +101,7 @@ function otherThanOwn(bound: Bound, { kind }: ExpressionSite): string | undefine
       return 'a statement'
     default:
       if (!isTimeOrChance(bound)) return undefined
-      if (bound.kind === 'now') return kind === 'checks' ? 'the time' : undefined
+      if (bound.kind === 'now') return isOfObject(kind) ? 'the time' : undefined
       return bound.kind === 'call' && newValues[kind].includes(bound.name) ? undefined : 'chance'
   }
 }

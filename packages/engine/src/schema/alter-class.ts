@@ -215,6 +215,10 @@ function retypeAttributes(
     const place = ['attributesToChange', i]
     const { attributeName: name } = description
     const attribute = ownAttribute(builder, draft, name, [...place, 'attributeName'])
+    if (attribute.properties?.own.computed !== undefined) {
+      const message = `Class ${draft.name}: attribute ${name} is computed, and its type cannot be changed.`
+      throw commandError('InvalidDefinition', message, place)
+    }
     if (batch.isAdded(attribute.number)) {
       const message = `Class ${draft.name} has no attribute ${name} that could be changed: it is added after that, in its new form.`
       throw commandError('UnknownAttribute', message, [...place, 'attributeName'])

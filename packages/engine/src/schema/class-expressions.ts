@@ -122,8 +122,44 @@ export function* withBoundExpressions(
     yield
     classes.push(mapExpressions(definition, (expression, site) => bound(expression, site, cls, catalog, names, binder)))
   }
+  refuseCircles(classes)
   return { ...kept, classes }
 }
+
+/** Throws InvalidDefinition for computed attributes that come to themselves. */
+function refuseCircles(classes: readonly ClassDefinition[]): void {
+  const named = new Map<AttributeNumber, { readonly what: string; readonly numbers: readonly AttributeNumber[] }>()
+  for (const definition of classes) {
+    if (definition.isDeleted) continue
+    for (const { expression, site } of expressionsOf(definition)) {
+      if (site.kind !== 'computed' || site.attribute === undefined) continue
+      const what = describeSite(definition.name, site)
+      named.set(site.attribute.number, { what, numbers: attributesNamed(expression) })
+    }
+  }
+  const done = new Set<AttributeNumber>()
+  const open = new Set<AttributeNumber>()
+  const follow = (number: AttributeNumber): void => {
+    const found = named.get(number)
+    if (found === undefined || done.has(number)) return
+    if (open.has(number)) throw commandError('InvalidDefinition', `${found.what}: it is computed from itself.`, [])
+    if (open.size >= computedDepthMax) {
+      throw commandError(
+        'InvalidDefinition',
+        `${found.what}: it is computed by more than ${computedDepthMax} steps.`,
+        [],
+      )
+    }
+    open.add(number)
+    for (const next of found.numbers) follow(next)
+    open.delete(number)
+    done.add(number)
+  }
+  for (const number of named.keys()) follow(number)
+}
+
+/** Computed attributes that are made of each other. */
+const computedDepthMax = 50
 
 function bound(
   expression: SchemaExpression,
@@ -148,7 +184,7 @@ function bound(
     const words = isNew ? error.message : `the expression would not fit any more: ${error.message}`
     throw commandError('InvalidDefinition', `${what}: ${words}`, place)
   }
-  if (isNew) return result
+  if (isNew) return expression.isStored === true ? { ...result, isStored: true } : result
   if (!isDeepStrictEqual(namedIn(result), namedIn(expression))) {
     throw commandError('InvalidDefinition', `${what}: names in the expression would mean something else.`, place)
   }
@@ -199,10 +235,11 @@ function withoutUses(
     return mapExpressions(definition, (expression, site) => {
       const gone = isGone(expression)
       if (gone === undefined) return expression
-      if (isCascading) return undefined
+      if (isCascading && site.kind !== 'computed') return undefined
+      const advice = site.kind === 'computed' ? 'that is deleted first' : 'with the option cascade it goes too'
       const name = before.attribute(gone as AttributeNumber)?.name ?? 'a class'
       const what = describeSite(definition.name, site)
-      const message = `${what}: the expression names ${name}; with the option cascade it goes too.`
+      const message = `${what}: the expression names ${name}; ${advice}.`
       throw commandError('AttributeInUse', message, placeOf(name))
     })
   })

@@ -12,12 +12,15 @@ export type ExpressionPart =
 /** As the catalog keeps it. */
 export interface BoundExpression {
   readonly parts: readonly ExpressionPart[]
+  /** Of a computed attribute: its values are kept with the objects. */
+  readonly isStored?: true
 }
 
 /** As it was given, before the classes around it are complete: `place` is that in the command. */
 export interface GivenExpression {
   readonly text: string
   readonly place: CommandPlace
+  readonly isStored?: true
 }
 
 export type SchemaExpression = BoundExpression | GivenExpression
@@ -85,7 +88,7 @@ export function classesNamed(expression: SchemaExpression): readonly ClassNumber
 }
 
 /** Fields of attributes whose value is an expression, or may be one. */
-export const expressionFields = ['default', 'onUpdate'] as const
+export const expressionFields = ['default', 'onUpdate', 'computed'] as const
 
 /** Properties whose expressions know their places in the command, whose properties have the given one. */
 export function withPlaces<P extends object>(properties: P, place: CommandPlace): P {
@@ -98,7 +101,8 @@ export function withPlaces<P extends object>(properties: P, place: CommandPlace)
 export function withTexts(properties: object | undefined, names: ExpressionNames): Readonly<Record<string, unknown>> {
   const shown = withExpressions({ ...properties } as Readonly<Record<string, unknown>>, (expression, path) => {
     const text = expressionText(expression, names)
-    return path[0] === 'checks' ? text : { expression: text }
+    if (path[0] === 'checks') return text
+    return { expression: text, ...(expression.isStored === true ? { isStored: true } : {}) }
   })
   return shown
 }

@@ -1,6 +1,8 @@
 /** Values that expressions give: defaults of what a creation leaves out, and what a change leaves as it is (contract 10.6). */
-import { toBeWorkedOut } from '../records/class-format.ts'
+import { AshlarError } from '../errors.ts'
+import { type AttributeFormat, toBeWorkedOut } from '../records/class-format.ts'
 import { isSameValue } from '../records/same-value.ts'
+import { formatForMessage } from '../types/logical-type.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { type ObjectState, setValue } from './working-set.ts'
 
@@ -13,10 +15,29 @@ export function workOutValues(
   for (const { index, valueFor } of all.defaultsOf(format, formats)) {
     if (values[index] === toBeWorkedOut) setValue(state, { index }, valueFor(values, user))
   }
-  if (!state.isUpdated || state.stored === undefined) return
-  for (const { index, valueFor } of all.updatesOf(format, formats)) {
-    if (isLeft(state, index)) setValue(state, { index }, valueFor(values, user))
+  if (state.isUpdated && state.stored !== undefined) {
+    for (const { index, valueFor } of all.updatesOf(format, formats)) {
+      if (isLeft(state, index)) setValue(state, { index }, valueFor(values, user))
+    }
   }
+  for (const attribute of format.computedAttributes) workOut(state, attribute)
+}
+
+/** Throws ValueNotAllowed where another value was given. */
+function workOut(state: ObjectState, { index, codec, attribute }: AttributeFormat): void {
+  const { format, values, claims } = state
+  const value = format.valueIn(values, index)
+  if (claims?.has(index) === true && !isSameValue(codec, claims.get(index), value)) {
+    const { outputName } = attribute
+    const shown = formatForMessage(value === null ? null : codec.toJson(value))
+    const words = `is computed and has the value ${shown} here`
+    throw new AshlarError('ValueNotAllowed', `Class ${format.cls.name}: attribute ${outputName} ${words}.`, [
+      { place: ['attributes', outputName], message: words },
+    ])
+  }
+  // What is worked out whenever it is read takes no place in the record.
+  if (format.computedAt(index)?.isStored !== true) values[index] = codec.isNullable ? null : codec.defaultValue
+  else if (!isSameValue(codec, values[index], value)) setValue(state, { index }, value)
 }
 
 function isLeft({ format, before, values, changed }: ObjectState, index: number): boolean {

@@ -39,6 +39,8 @@ export interface ObjectState extends RecordValues {
   isDeleted: boolean
   /** A command has set attributes of it, and not only what links to it. */
   isUpdated: boolean
+  /** Values that commands give for computed attributes, by index: taken without effect where they are right. */
+  claims: Map<number, unknown> | undefined
   /** Of the command among several that creates it, or changed it last: errors that are found when it is written tell it. */
   position: number | undefined
   /** Of its index entries: made when they are written. */
@@ -143,6 +145,7 @@ export class WorkingSet {
       changed: undefined,
       isDeleted: false,
       isUpdated: false,
+      claims: undefined,
       position,
       entryValue: undefined,
     }
@@ -201,6 +204,7 @@ class LoadedObject implements ObjectState {
   changed: Set<number> | undefined = undefined
   isDeleted = false
   isUpdated = false
+  claims: Map<number, unknown> | undefined = undefined
   position: number | undefined = undefined
   entryValue: Bytes | undefined = undefined
   private content: RecordValues | undefined

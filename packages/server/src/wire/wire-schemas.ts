@@ -121,6 +121,12 @@ const propertyFields = {
   maxItems: Type.Optional(quotedInteger),
   uniqueItems: Type.Optional(quotedBoolean),
   isReadOnly: Type.Optional(Type.Described(quotedBoolean, 'The value given at creation is never changed.')),
+  computed: Type.Optional(
+    Type.Object(
+      { expression: Type.String(), isStored: Type.Optional(quotedBoolean) },
+      { description: 'What the attribute stands for.' },
+    ),
+  ),
   title: Type.Optional(Type.String()),
   description: Type.Optional(Type.String()),
   annotations: Type.Optional(Type.Record(Type.String())),

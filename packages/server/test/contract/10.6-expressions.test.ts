@@ -314,3 +314,125 @@ describe('onUpdate', () => {
     expect(await fd.read(oid)).toMatchObject({ version: 9, a: 4 })
   })
 })
+
+describe('computed attributes', () => {
+  const computed = (logicalType: string, expression: string, isStored = false) => ({
+    logicalType,
+    computed: { expression, ...(isStored ? { isStored } : {}) },
+  })
+  const item = classOf('Item', {
+    name: 'string',
+    price: 'real',
+    count: 'integer',
+    total: computed('real', 'price * count'),
+    gross: computed('real', 'total * 1.5', true),
+    label: computed('string', "name + '!'", true),
+  })
+
+  rule('10.6.11', 'stand for their expressions wherever objects are read', async () => {
+    await fd.define(item)
+    expect((await classNamed('Item')).attributes.slice(3)).toMatchObject((item.attributes as object[]).slice(3))
+    const oid = await fd.create('Item', { name: 'pen', price: 2, count: 3 })
+    expect(await fd.read(oid)).toMatchObject({ total: 6, gross: 9, label: 'pen!' })
+    await fd.update(oid, { count: 4 })
+    expect(await fd.read(oid)).toMatchObject({ total: 8, gross: 12 })
+    const many = await server.post(fd.at('/v1/object'), [
+      { class: 'Item', attributes: { name: 'ink', price: 1, count: 1 } },
+    ])
+    expect(many.status, many.text).toBe(201)
+    const rows = async (text: string) => (await query(text)).json
+    expect(await rows('FROM Item WHERE total > 2 RETURN name, total, gross')).toEqual([
+      { name: 'pen', total: 8, gross: 12 },
+    ])
+    expect(await rows('FROM Item ORDER BY total RETURN total AS t')).toEqual([{ t: 1 }, { t: 8 }])
+    expect(await rows('FROM Item RETURN SUM(total) AS t')).toEqual([{ t: 9 }])
+    expect(await rows('FROM Item WHERE count = 1 RETURN *')).toMatchObject([{ total: 1, gross: 1.5, label: 'ink!' }])
+    expect((await query('UPDATE Item WHERE total = 8 SET price TO 3.0')).status).toBe(200)
+    expect(await fd.read(oid)).toMatchObject({ total: 12, gross: 18 })
+  })
+
+  rule('10.6.11', 'can be keys where they are stored', async () => {
+    await fd.define(item)
+    const oid = await fd.create('Item', { name: 'pen', price: 2, count: 3 })
+    await fd.index('byLabel', 'Item', true, 'label')
+    await fd.index('byGross', 'Item', false, 'gross')
+    expectProblem(await fd.postIndex('byTotal', 'Item', false, 'total'), 422, 'AttributeNotIndexable')
+    expectProblem(await fd.postObject('Item', { name: 'pen' }), 409, 'UniqueViolation')
+    await fd.update(oid, { name: 'ink', count: 10 })
+    const rows = await query("FROM Item WHERE label = 'ink!' AND gross = 30.0 RETURN gross")
+    expect(rows.json).toEqual([{ gross: 30 }])
+    const verified = await server.get(fd.at(`/v1/object/${oid}`))
+    expect(verified.json).toMatchObject({ label: 'ink!' })
+  })
+
+  rule('10.6.12', 'are the same for objects that exist when they are added', async () => {
+    await fd.define(classOf('A', { a: 'integer' }))
+    const oid = await fd.create('A', { a: 4 })
+    await fd.define(classOf('A', { b: computed('integer', 'a + 1'), c: computed('integer', 'b + 1', true) }))
+    expect(await fd.read(oid)).toMatchObject({ a: 4, b: 5, c: 6 })
+    await fd.index('byC', 'A', false, 'c')
+    expect((await query('FROM A WHERE c = 6 RETURN a')).json).toEqual([{ a: 4 }])
+    await fd.update(oid, { a: 5 })
+    expect((await query('FROM A WHERE c = 7 RETURN a')).json).toEqual([{ a: 5 }])
+    expect((await query('FROM A WHERE c = 6 RETURN a')).json).toEqual([])
+  })
+
+  rule('10.6.13', 'are taken without effect where their value is right', async () => {
+    await fd.define(item)
+    const oid = await fd.create('Item', { name: 'pen', price: 2, count: 3, total: 6, label: 'pen!' })
+    const shown = await fd.read(oid)
+    const { __class__, __identifier__, ...attributes } = shown
+    await fd.update(oid, attributes)
+    await fd.update(oid, { ...attributes, count: 5 })
+    await fd.update(oid, { count: 6, total: 12, gross: 18 })
+    for (const wrong of [{ total: 7 }, { label: null }, { count: 7, gross: 1 }]) {
+      const reply = await fd.putObject(oid, wrong)
+      expect(expectProblem(reply, 422, 'ValueNotAllowed')).toMatch(
+        /Class Item: attribute (total|label|gross) is computed/,
+      )
+    }
+    expectProblem(await fd.postObject('Item', { total: 1 }), 422, 'ValueNotAllowed')
+    expectProblem(await query('UPDATE Item SET total TO 1.0'), 422, 'ValueNotAllowed')
+    expect(await fd.read(oid)).toMatchObject({ count: 6, total: 12, gross: 18 })
+  })
+
+  rule(['10.6.11', '10.6.14'], 'are part of checks, of defaults and of each other, without circles', async () => {
+    const attributes = {
+      a: 'integer',
+      b: computed('integer', 'a * 2'),
+      c: { logicalType: 'integer', default: { expression: 'b + 1' } },
+    }
+    await fd.define(classOf('A', attributes, { checks: [check('small', 'b < 10')] }))
+    const oid = await fd.create('A', { a: 2 })
+    expect(await fd.read(oid)).toMatchObject({ b: 4, c: 5 })
+    expect(broken(await fd.putObject(oid, { a: 5 }))).toEqual(['checks small'])
+    for (const [x, y] of [
+      ['y', 'x'],
+      ['x', '1'],
+      ['NOW()', '1'],
+      ['a.b', '1'],
+    ] as const) {
+      const reply = await fd.putSchema(
+        classOf('B', { x: computed('integer', x), y: computed('integer', y), a: 'integer' }),
+      )
+      expectProblem(reply, 422, 'InvalidDefinition')
+    }
+    for (const more of [{ isRequired: true }, { default: 1 }, { minimum: 1 }]) {
+      const reply = await fd.putSchema(classOf('B', { x: { ...computed('integer', '1'), ...more } }))
+      expectProblem(reply, 422, 'InvalidDefinition')
+    }
+    const gone = await server.put(`${fd.at('/v1/schema/A')}&cascade=true`, { attributesToDelete: ['a'] })
+    expectProblem(gone, 409, 'AttributeInUse')
+  })
+
+  rule('10.6.11', 'in DO stand behind an equals sign', async () => {
+    const text = 'UPDATE SCHEMA { CREATE CLASS A { a: Integer, b: Integer = (a + 1), c: Integer{Stored} = (b * (2)) } }'
+    const reply = await query(text)
+    expect(reply.status, reply.text).toBe(200)
+    expect((await classNamed('A')).attributes.slice(1)).toMatchObject([
+      { computed: { expression: 'a + 1' } },
+      { computed: { expression: 'b * (2)', isStored: true } },
+    ])
+    expect((await query('CREATE A {a: 1}; FROM A RETURN b, c')).json).toEqual([{ b: 2, c: 4 }])
+  })
+})

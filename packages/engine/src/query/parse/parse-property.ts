@@ -20,6 +20,9 @@ function byWord(
   return new Map(properties.map((property) => [property.word.toLowerCase(), property]))
 }
 
+/** In the braces of a computed attribute: its values are kept with the objects. */
+export const storedWord = 'STORED'
+
 /** The property that a setting of a type states; undefined for a setting of the type itself. */
 export function attributePropertyNamed(word: string): NamedProperty | undefined {
   return propertiesByWord.get(word.toLowerCase())
@@ -55,6 +58,7 @@ function parseJson(cursor: TokenCursor, form: PropertyForm, isList: boolean): un
   if (cursor.takeWord('NULL')) return null
   switch (form) {
     case 'expression':
+    case 'computed':
       return parseInParentheses(cursor)
     case 'word':
       return cursor.expectName('a name').text
@@ -71,7 +75,7 @@ function parseJson(cursor: TokenCursor, form: PropertyForm, isList: boolean): un
 }
 
 /** `(e)`: an expression of the schema, which is parsed when it is bound with its class. */
-function parseInParentheses(cursor: TokenCursor): unknown {
+export function parseInParentheses(cursor: TokenCursor): { readonly expression: string } {
   if (!cursor.isSymbol('(')) throw cursor.unexpected(["'('"])
   const length = cursor.closing(0)
   const { end: from } = cursor.peek()

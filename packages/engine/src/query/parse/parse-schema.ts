@@ -9,9 +9,10 @@ import type {
   QualifiedName,
   SchemaChange,
   SchemaStatement,
+  TypeExpression,
 } from '../language/ast.ts'
 import { parseExpression } from './parse-expression.ts'
-import { parseClassProperties } from './parse-property.ts'
+import { parseClassProperties, parseInParentheses, storedWord } from './parse-property.ts'
 import { parseType } from './parse-type.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
@@ -94,7 +95,20 @@ function parseAbstract(cursor: TokenCursor): PropertySetting {
 function parseAttribute(cursor: TokenCursor): AttributeDeclaration {
   const name = cursor.expectName('an attribute')
   cursor.expectSymbol(':')
-  return { name: name.text, type: parseType(cursor), ...cursor.spanFrom(name.start) }
+  const given = parseType(cursor)
+  const type = cursor.isSymbol('=') ? parseComputed(cursor, given) : given
+  return { name: name.text, type, ...cursor.spanFrom(name.start) }
+}
+
+/** `= (e)` behind the type, in whose braces STORED may stand. */
+function parseComputed(cursor: TokenCursor, type: TypeExpression): TypeExpression {
+  const { start } = cursor.next()
+  const settings = type.settings.filter(({ name }) => name.toUpperCase() !== storedWord)
+  const isStored = settings.length < type.settings.length
+  const expression = parseInParentheses(cursor)
+  const span = cursor.spanFrom(start)
+  const value = { json: { ...expression, ...(isStored ? { isStored: true } : {}) }, ...span }
+  return { ...type, settings: [...settings, { name: 'Computed', value, ...span }] }
 }
 
 function parseAlteration(cursor: TokenCursor): Alteration {

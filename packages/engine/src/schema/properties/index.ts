@@ -12,6 +12,7 @@ import {
   type PropertyTarget,
 } from './attribute-property.ts'
 import { exclusiveMaximum, exclusiveMinimum, maximum, minimum } from './bounds.ts'
+import { besideComputed, computed } from './computed.ts'
 import { defaultValue } from './default.ts'
 import { enumeration } from './enumeration.ts'
 import { maxItems, minItems, uniqueItems } from './items.ts'
@@ -42,6 +43,7 @@ export const attributeProperties: readonly AttributeProperty[] = [
   maxItems,
   uniqueItems,
   isReadOnly,
+  computed,
   title,
   description,
   annotations,
@@ -110,6 +112,10 @@ function defineAll(given: GivenProperties, target: PropertyTarget): AttributePro
     if (value === undefined || (value === null && field !== 'default')) continue
     const stored = define(value, target)
     if (stored !== undefined) defined[field] = stored
+  }
+  const other = Object.keys(defined).find((field) => !besideComputed.includes(field))
+  if (defined.computed !== undefined && other !== undefined) {
+    throw invalidProperty(other, 'does not stand beside computed')
   }
   if (defined.default === null && defined.isRequired === true) delete defined.default
   return defined

@@ -5,6 +5,7 @@ import {
   definitionOf,
   namespaceOf,
   type Properties,
+  propertiesOf,
   type SchemaClass,
   type SchemaIndex,
   type SchemaState,
@@ -62,7 +63,9 @@ function checkTexts({ checks = [] }: Properties): string[] {
 }
 
 export function attributeText(attribute: AttributeDefinition, quoting: Quoting): string {
-  return `${nameText(attribute.attributeName, quoting)}: ${typeText(definitionOf(attribute), quoting)}`
+  const { computed } = propertiesOf(attribute).own
+  const text = `${nameText(attribute.attributeName, quoting)}: ${typeText(definitionOf(attribute), quoting)}`
+  return computed === undefined ? text : `${text} = (${(computed as { expression: string }).expression})`
 }
 
 export function indexText({ name, indexedClass, isUnique, keys }: SchemaIndex, quoting: Quoting): string {
@@ -160,6 +163,8 @@ export function propertyTexts(known: readonly NamedProperty[], given: Properties
     const value = given[field]
     if (value === undefined) return []
     if (form === 'flag' && value === true) return [word]
+    // It stands behind the braces.
+    if (form === 'computed') return (value as { isStored?: boolean }).isStored === true ? ['Stored'] : []
     if (form === 'checks') return checkTexts({ checks: value ?? [] })
     return [`${word}: ${propertyText(form, value, quoting)}`]
   })
