@@ -48,6 +48,8 @@ const engineLayers: Layers = {
   ddl: 9,
   bulk: 10,
   query: 10,
+  // Above the query engine, which it has compile the expressions of the schema for those who write.
+  expressions: 10.5,
   // Its objects come as the rows of queries do.
   export: 10.5,
   'database-operations.ts': 12,

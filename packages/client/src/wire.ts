@@ -36,8 +36,12 @@ export interface AttributeConstraints {
   readonly elementSpecification?: {
     /** The value is never null. */
     readonly isRequired?: boolean | null
-    /** What a creation that leaves the attribute out gets. */
+    /** What a creation that leaves the attribute out gets: a value, or an object with an `expression`. */
     readonly default?: unknown
+    /** What the attribute gets with each change of its object that leaves it as it is. */
+    readonly onUpdate?: {
+      readonly expression: string
+    } | null
     /** The values that are allowed, or objects of `value` and `label`. */
     readonly enumeration?: readonly unknown[] | null
     readonly minimum?: unknown
@@ -55,14 +59,27 @@ export interface AttributeConstraints {
     readonly isUnique?: boolean | null
     /** The value given at creation is never changed. */
     readonly isReadOnly?: boolean | null
+    /** When the object that is referred to is deleted: `keep`, `clear`, `restrict` or `delete`. */
+    readonly onTargetDelete?: string | null
+    /** When this object is deleted, those it refers to: `keep`, `delete` or `deleteUnreferenced`. */
+    readonly onSourceDelete?: string | null
+    /** What the attribute stands for. */
+    readonly computed?: {
+      readonly expression: string
+      readonly isStored?: boolean
+    } | null
     readonly title?: string | null
     readonly description?: string | null
     readonly annotations?: Readonly<Record<string, string>> | null
   }
   /** The value is never null. */
   readonly isRequired?: boolean | null
-  /** What a creation that leaves the attribute out gets. */
+  /** What a creation that leaves the attribute out gets: a value, or an object with an `expression`. */
   readonly default?: unknown
+  /** What the attribute gets with each change of its object that leaves it as it is. */
+  readonly onUpdate?: {
+    readonly expression: string
+  } | null
   /** The values that are allowed, or objects of `value` and `label`. */
   readonly enumeration?: readonly unknown[] | null
   readonly minimum?: unknown
@@ -80,6 +97,15 @@ export interface AttributeConstraints {
   readonly isUnique?: boolean | null
   /** The value given at creation is never changed. */
   readonly isReadOnly?: boolean | null
+  /** When the object that is referred to is deleted: `keep`, `clear`, `restrict` or `delete`. */
+  readonly onTargetDelete?: string | null
+  /** When this object is deleted, those it refers to: `keep`, `delete` or `deleteUnreferenced`. */
+  readonly onSourceDelete?: string | null
+  /** What the attribute stands for. */
+  readonly computed?: {
+    readonly expression: string
+    readonly isStored?: boolean
+  } | null
   readonly title?: string | null
   readonly description?: string | null
   readonly annotations?: Readonly<Record<string, string>> | null
@@ -108,8 +134,12 @@ export interface AttributeDefinition {
   readonly keySpecification?: TypeDefinition
   /** The value is never null. */
   readonly isRequired?: boolean
-  /** What a creation that leaves the attribute out gets. */
+  /** What a creation that leaves the attribute out gets: a value, or an object with an `expression`. */
   readonly default?: unknown
+  /** What the attribute gets with each change of its object that leaves it as it is. */
+  readonly onUpdate?: {
+    readonly expression: string
+  }
   /** The values that are allowed, or objects of `value` and `label`. */
   readonly enumeration?: readonly unknown[]
   readonly minimum?: unknown
@@ -131,6 +161,11 @@ export interface AttributeDefinition {
   readonly onTargetDelete?: string
   /** When this object is deleted, those it refers to: `keep`, `delete` or `deleteUnreferenced`. */
   readonly onSourceDelete?: string
+  /** What the attribute stands for. */
+  readonly computed?: {
+    readonly expression: string
+    readonly isStored?: boolean
+  }
   readonly title?: string
   readonly description?: string
   readonly annotations?: Readonly<Record<string, string>>
@@ -266,6 +301,14 @@ export interface ClassAlteration {
   readonly classFields?: {
     /** All objects are of subclasses. */
     readonly isAbstract?: boolean | null
+    /** Expressions of DO over the objects of the class, of which none may be false. */
+    readonly checks?:
+      | readonly {
+          readonly name: string
+          readonly expression: string
+          readonly message?: string
+        }[]
+      | null
     /** The attribute that shows an object to people. */
     readonly displayAttribute?: string | null
     readonly title?: string | null
@@ -287,6 +330,12 @@ export interface ClassDescription {
   readonly attributes: readonly AttributeDefinition[]
   /** All objects are of subclasses. */
   readonly isAbstract?: boolean
+  /** Expressions of DO over the objects of the class, of which none may be false. */
+  readonly checks?: readonly {
+    readonly name: string
+    readonly expression: string
+    readonly message?: string
+  }[]
   /** The attribute that shows an object to people. */
   readonly displayAttribute?: string
   readonly title?: string
@@ -305,6 +354,12 @@ export interface ClassRepresentation {
   readonly attributes: readonly AttributeDefinition[]
   /** All objects are of subclasses. */
   readonly isAbstract?: boolean
+  /** Expressions of DO over the objects of the class, of which none may be false. */
+  readonly checks?: readonly {
+    readonly name: string
+    readonly expression: string
+    readonly message?: string
+  }[]
   /** The attribute that shows an object to people. */
   readonly displayAttribute?: string
   readonly title?: string
@@ -764,8 +819,12 @@ export interface TypeDefinition {
   readonly keySpecification?: TypeDefinition
   /** The value is never null. */
   readonly isRequired?: boolean
-  /** What a creation that leaves the attribute out gets. */
+  /** What a creation that leaves the attribute out gets: a value, or an object with an `expression`. */
   readonly default?: unknown
+  /** What the attribute gets with each change of its object that leaves it as it is. */
+  readonly onUpdate?: {
+    readonly expression: string
+  }
   /** The values that are allowed, or objects of `value` and `label`. */
   readonly enumeration?: readonly unknown[]
   readonly minimum?: unknown
@@ -787,6 +846,11 @@ export interface TypeDefinition {
   readonly onTargetDelete?: string
   /** When this object is deleted, those it refers to: `keep`, `delete` or `deleteUnreferenced`. */
   readonly onSourceDelete?: string
+  /** What the attribute stands for. */
+  readonly computed?: {
+    readonly expression: string
+    readonly isStored?: boolean
+  }
   readonly title?: string
   readonly description?: string
   readonly annotations?: Readonly<Record<string, string>>

@@ -343,9 +343,9 @@ export class DatabaseOperations {
 
   private dryRun(report: (context: DryRunContext) => Promise<SchemaReport>): Promise<SchemaReport> {
     const { scope, isStep } = this
-    const { limits, containers, session } = scope.database
+    const { limits, containers, session, expressions } = scope.database
     return scope.withMemory(async (memory) => {
-      const context = { limits, containers, session, memory, isStep }
+      const context = { limits, containers, session, expressions, memory, isStep }
       return scope.readAt((snapshot, catalog) => report({ ...context, snapshot, catalog }))
     })
   }

@@ -29,6 +29,7 @@ import { IndexBuilds } from './ddl/index-builds.ts'
 import { Recovery } from './ddl/recovery.ts'
 import { type UpgradeOptions, type UpgradeProgress, upgradeObjects } from './ddl/upgrade-objects.ts'
 import { type ValidatedConstraints, type ValidateOptions, validateConstraints } from './ddl/validate-constraints.ts'
+import { CompiledExpressions } from './expressions/object-expressions.ts'
 import { defaultEngineLimits, type EngineLimits } from './limits.ts'
 import { fetchFew, isKnownToBeLarge } from './objects/long-records.ts'
 import { type Dialect, dialectDefault } from './query/language/dialect.ts'
@@ -233,6 +234,7 @@ export class FederatedDatabase extends CallerOperations {
     const receipts = new Receipts(limits, thread?.replies)
     const onCommitted = (): void => this.waiters.wake()
     const database = {
+      expressions: new CompiledExpressions(memory, limits),
       store,
       session,
       limits,
@@ -402,10 +404,15 @@ export class FederatedDatabase extends CallerOperations {
   private databaseFor(policy: AccessPolicy): CallerDatabase {
     const user = userValue(policy.user)
     const resources = { ...this.resources, user, threads: this.threads?.as(policy) }
-    if (isUnrestricted(policy)) return new CallerOperations(resources, requestScope)
+    if (isUnrestricted(policy)) {
+      return new CallerOperations(resourcesOn({ ...this.database, user }, resources), requestScope)
+    }
     const { restriction, catalogs, scopeOf } = this.callers.caller(policy, user)
     // What a role says of classes says nothing of the files of the server.
-    const own = resourcesOn({ ...this.database, catalogs, restriction }, { ...resources, importDirectory: undefined })
+    const own = resourcesOn(
+      { ...this.database, catalogs, restriction, user },
+      { ...resources, importDirectory: undefined },
+    )
     return new CallerOperations(own, scopeOf)
   }
 
@@ -427,7 +434,10 @@ export class FederatedDatabase extends CallerOperations {
   /** Checks that every index entry has its object, every link its mirror, and the reverse. */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     await this.resources.writer.drain()
-    return verifyContent(this.store, async (snapshot) => await this.database.catalogs.at(snapshot), options)
+    return verifyContent(this.store, async (snapshot) => await this.database.catalogs.at(snapshot), {
+      checks: this.database.expressions,
+      ...options,
+    })
   }
 
   /** Of one snapshot, or of what was changed since another backup, while others go on working. Throws as `backUpStore`. */

@@ -1,6 +1,7 @@
 /** Evaluates a caller's grants for the classes of one catalog: which classes, attributes and objects exist for the caller. */
 import type { Catalog, ClassAttribute, SchemaClass, WholeAction } from '../schema/catalog.ts'
 import type { Attribute } from '../schema/class-definition.ts'
+import { attributesNamed, isExpression } from '../schema/expression.ts'
 import { namespaceOf } from '../schema/names.ts'
 import { isRootClass } from '../schema/root-class.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
@@ -145,8 +146,19 @@ export class ClassAccess {
   private isVisible(cls: SchemaClass, attribute: ClassAttribute): boolean {
     return (
       this.isExposed(cls, attribute.name) &&
-      referencesOf(attribute.spec).every((spec) => this.isReferenceExposed(attribute, spec))
+      referencesOf(attribute.spec).every((spec) => this.isReferenceExposed(attribute, spec)) &&
+      this.isComputedOfVisible(cls, attribute)
     )
+  }
+
+  /** The values of a computed attribute would reveal the attributes that its expression names. */
+  private isComputedOfVisible(cls: SchemaClass, { properties }: ClassAttribute): boolean {
+    const computed = properties?.own.computed
+    if (!isExpression(computed)) return true
+    return attributesNamed(computed).every((number) => {
+      const own = cls.attributes.find((one) => one.number === number)
+      return own === undefined ? this.isDeclared(number) : this.isVisible(cls, own)
+    })
   }
 
   /** Whether a dropped attribute would be visible by its last name. False for link attributes, since the name of the inverse is unknown. */

@@ -99,10 +99,16 @@ function restrictedClass(cls: SchemaClass, exposed: ReadonlySet<ClassNumber>, ac
   for (const attribute of exposedAttributes(cls, access).toReversed()) {
     if (inherited?.has(attribute.number) === true || names.has(attribute.name)) continue
     names.add(attribute.name)
-    declared.push({ number: attribute.number, name: attribute.name, spec: restrictedSpec(attribute.spec, access) })
+    declared.push(restrictedAttribute(attribute, access))
   }
   const { arriving: _, ...definition } = cls.definition
   return { ...definition, superClass: superClass?.number ?? null, attributes: declared.reverse() }
+}
+
+function restrictedAttribute({ number, name, spec, properties }: ClassAttribute, access: ClassAccess): Attribute {
+  const computed = properties?.own.computed
+  const known = computed === undefined ? {} : { properties: { own: { computed }, element: {} } }
+  return { number, name, spec: restrictedSpec(spec, access), ...known }
 }
 
 /** The type, without classes and attributes that are hidden. */

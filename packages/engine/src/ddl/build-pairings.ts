@@ -24,6 +24,7 @@ import { linkStorageOf } from '../types/link-storage.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import { flushObjects } from '../write/flush.ts'
+import { unitExpressions } from '../write/object-expressions.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import { transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
@@ -77,7 +78,7 @@ function pairBatch(database: OpenDatabase, pairing: Pairing, oids: readonly Oid[
       const { name, becoming } = catalog.attribute(pairing.attribute) ?? {}
       if (becoming === undefined) throw concurrentAlter(name)
       transaction.requireRevision(catalogVersionKey, catalog.version)
-      const unit = new UnitOfWork(transaction, catalog, containers, session, recorder)
+      const unit = new UnitOfWork(transaction, catalog, containers, session, recorder, unitExpressions(database))
       await pairObjects(unit, pairing, oids)
       await flushObjects(unit)
     },

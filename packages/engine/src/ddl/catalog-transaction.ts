@@ -42,6 +42,7 @@ import type { ClassNumber } from '../types/type-spec.ts'
 import type { Restriction } from '../write/change-guard.ts'
 import { checkChangedObjects } from '../write/change-objects.ts'
 import type { ChangeRecorder } from '../write/change-set.ts'
+import type { ObjectExpressions, UserOfExpressions } from '../write/object-expressions.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import { type CatalogTransactOptions, transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
@@ -97,7 +98,10 @@ export class CatalogTransaction {
   readonly transaction: Transaction
   readonly containers: Containers
   readonly limits: EngineLimits
+  /** What the expressions of the schema see as `$$USER`. */
+  user: UserOfExpressions
   private readonly session: StoreSession
+  private readonly expressions: ObjectExpressions
   private readonly numbering: Numbering | undefined
   private readonly recorder: ChangeRecorder | undefined
   private readonly restriction: Restriction | undefined
@@ -117,7 +121,7 @@ export class CatalogTransaction {
   constructor(
     transaction: Transaction,
     catalog: Catalog,
-    { containers, limits, session, restriction, sequences }: OpenDatabase,
+    { containers, expressions, limits, session, restriction, sequences, user = null }: OpenDatabase,
     { numbering, recorder }: CatalogTransactionOptions = {},
   ) {
     transaction.requireRevision(catalogVersionKey, catalog.version)
@@ -129,6 +133,8 @@ export class CatalogTransaction {
     this.session = session
     this.limits = limits
     this.containers = containers
+    this.expressions = expressions
+    this.user = user
     this.numbering = numbering
     this.recorder = recorder
     this.restriction = restriction
@@ -159,8 +165,8 @@ export class CatalogTransaction {
 
   /** The unit of work of one step, which reads through what the steps before it have written. */
   beginUnit(): UnitOfWork {
-    const { transaction, catalog, containers, session, recorder, restriction, limits } = this
-    return new UnitOfWork(transaction, catalog, containers, session, recorder, restriction, limits)
+    const { transaction, catalog, containers, session, recorder, expressions: all, user, restriction, limits } = this
+    return new UnitOfWork(transaction, catalog, containers, session, recorder, { all, user }, restriction, limits)
   }
 
   /** Counts the objects that the transaction changes. Throws LimitExceeded. */
@@ -202,7 +208,8 @@ export class CatalogTransaction {
   }
 
   private alterContext(isStep: boolean): AlterContext {
-    return { attributesMax: this.limits.classAttributesMax, sessionNumber: this.session.number, isStep }
+    const { limits, session, expressions } = this
+    return { attributesMax: limits.classAttributesMax, sessionNumber: session.number, isStep, expressions }
   }
 
   /** Carries out a plan of `planAlter`, before anything else changes the catalog. */
@@ -223,13 +230,14 @@ export class CatalogTransaction {
     this.continueNumbers()
     if (this.restriction !== undefined) {
       // Whether there are objects is not looked at before.
-      const plan = async (given: Catalog) => deleteClass(given, changedClass(given, className), false).state
+      const plan = async (given: Catalog) =>
+        deleteClass(given, changedClass(given, className), false, this.expressions).state
       await this.planAllowed(plan, (state) => state)
     }
     const cls = changedClass(this.catalog, className)
     const uncommitted = this.containers.cached()
     const isUsed = await hasObjects(this.transaction, new Set([cls.number]), uncommitted, catalogVersionKey)
-    await this.putAltered(deleteClass(this.catalog, cls, isUsed).state)
+    await this.putAltered(deleteClass(this.catalog, cls, isUsed, this.expressions).state)
   }
 
   /** Throws what `defineIndex` throws, UniqueViolation, and LimitExceeded if there are too many objects. */

@@ -115,7 +115,9 @@ export async function countViolations(
 
 function addAll(violations: Violations, found: readonly Violation[], oid: Oid): void {
   const seen = new Set<string>()
-  for (const { attribute, constraint } of found) {
+  for (const violation of found) {
+    if (violation.check !== undefined) continue
+    const { attribute, constraint } = violation
     const { declaringClass, number } = attribute.attribute
     const key = `${number} ${constraint}`
     if (seen.has(key)) continue

@@ -31,6 +31,7 @@ import type { StoreSession } from '../transaction/store-session.ts'
 import { Transaction } from '../transaction/transaction.ts'
 import { linkStorageOf } from '../types/link-storage.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
+import type { ObjectExpressions } from '../write/object-expressions.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
 import { refuseByExtents } from './check-extents.ts'
 import { type AttributeLoss, countLosses, Losses } from './count-losses.ts'
@@ -46,6 +47,7 @@ export interface DryRunContext {
   readonly limits: EngineLimits
   readonly containers: Containers
   readonly session: StoreSession
+  readonly expressions: ObjectExpressions
   /** Of the request: charged with the report. */
   readonly memory: RequestMemory
   /** The change would be a step of a larger transaction. */
@@ -63,8 +65,8 @@ export async function reportAlteration(context: DryRunContext, command: AlterCla
   return reportPlan(context, planAlter(context.catalog, command, alterContext(context)))
 }
 
-function alterContext({ limits, session, isStep }: DryRunContext): AlterContext {
-  return { attributesMax: limits.classAttributesMax, sessionNumber: session.number, isStep }
+function alterContext({ limits, session, isStep, expressions }: DryRunContext): AlterContext {
+  return { attributesMax: limits.classAttributesMax, sessionNumber: session.number, isStep, expressions }
 }
 
 async function reportPlan(context: DryRunContext, plan: AlterPlan): Promise<SchemaReport> {
@@ -105,22 +107,24 @@ async function checkOnline(
 
 /** Prepares the change in a transaction that is never committed. Throws LimitExceeded. */
 async function checkInTransaction(
-  { snapshot, catalog, limits, containers, session }: DryRunContext,
+  { snapshot, catalog, limits, containers, session, expressions: all }: DryRunContext,
   plan: TransactionalAlter,
 ): Promise<Checked> {
   const transaction = new Transaction(snapshot, true, new AllocationLog())
-  const beginUnit = (): UnitOfWork => new UnitOfWork(transaction, catalog, containers, session, undefined)
+  const beginUnit = (): UnitOfWork => {
+    return new UnitOfWork(transaction, catalog, containers, session, undefined, { all, user: null })
+  }
   const context = { transaction, catalog, containers, limits, beginUnit }
   const { losses } = await prepareTypeChanges(context, plan, plan.isLossAllowed)
   return { losses, snapshot: transaction.overlay() }
 }
 
 export async function reportDeletion(context: DryRunContext, { className }: DeleteClass): Promise<SchemaReport> {
-  const { snapshot, catalog, containers } = context
+  const { snapshot, catalog, containers, expressions } = context
   const cls = changedClass(catalog, className)
-  catalog.checkChange?.(deleteClass(catalog, cls, false).state)
+  catalog.checkChange?.(deleteClass(catalog, cls, false, expressions).state)
   const objects = await countObjects(snapshot, new Set([cls.number]), containers.cached())
-  const { state, droppedIndexes } = deleteClass(catalog, cls, objects > 0)
+  const { state, droppedIndexes } = deleteClass(catalog, cls, objects > 0, expressions)
   return report(context, { ...nothingPlanned, next: state, droppedIndexes }, [])
 }
 

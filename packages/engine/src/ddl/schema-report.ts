@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { RequestMemory } from '../budget/request-memory.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Attribute } from '../schema/class-definition.ts'
+import { namesIn } from '../schema/class-expressions.ts'
 import { describeAttribute, describeContext } from '../schema/representation.ts'
 import type { Pieces } from '../types/logical-type.ts'
 import type { TypeDefinition } from '../types/type-definition.ts'
@@ -108,7 +109,10 @@ function attributeChanges(
         return !isDeepStrictEqual([attribute.spec, attribute.properties], [next.spec, next.properties])
       })
       .map(({ attribute, next }) => {
-        const definitions = { from: describeAttribute(attribute, from), to: describeAttribute(next, to) }
+        const definitions = {
+          from: describeAttribute(attribute, from, namesIn(before)),
+          to: describeAttribute(next, to, namesIn(after)),
+        }
         return { attributeName: next.name, ...definitions }
       }),
   }

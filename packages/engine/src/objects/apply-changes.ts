@@ -7,12 +7,13 @@ import { applyChange } from '../records/apply-change.ts'
 import type { AttributeChange, ValueChange } from '../records/attribute-change.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { mayHoldReferences, newReferences } from '../records/references-in.ts'
+import { isSameValue } from '../records/same-value.ts'
 import { inSlices } from '../store/time-slice.ts'
 import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { ChangeGuard } from '../write/change-guard.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
-import { type ObjectState, setValue } from '../write/working-set.ts'
+import { type ObjectState, setValue, touch } from '../write/working-set.ts'
 import { attributeError } from './attribute-error.ts'
 
 /** In their order; attributes without a change stay as they are. Throws InvalidReference, ValueNotAllowed, Forbidden. */
@@ -22,6 +23,7 @@ export async function applyChanges(
   changes: readonly AttributeChange[],
 ): Promise<void> {
   state.isAddressed = true
+  if (changes.length > 0) state.isUpdated = true
   for (const { attribute, name, change } of changes) {
     try {
       const applied = applyTo(unit, state, attribute, change)
@@ -71,7 +73,8 @@ function applyWhole(
   attribute: AttributeFormat,
   change: ValueChange,
 ): Promise<void> | undefined {
-  const { spec } = attribute.attribute
+  const { spec, properties } = attribute.attribute
+  if (properties?.own.computed !== undefined) return claim(state, attribute, change)
   if (attribute.linkStorage !== undefined) return applyLinks(unit, state, attribute, change)
   if (spec.logicalType === 'reference' && spec.inverseAttribute !== null) {
     if (change.kind !== 'set') return unreachable('a reference is set as a whole')
@@ -83,6 +86,16 @@ function applyWhole(
   if (mayHoldReferences(spec)) return setChecked(unit, state, attribute, before, after)
   setValue(state, attribute, after)
   return undefined
+}
+
+/** A computed attribute keeps its value; whether the given one is right is known when the object is written. */
+function claim(state: ObjectState, attribute: AttributeFormat, change: ValueChange): undefined {
+  const { index, codec } = attribute
+  const given = applyChange(attribute, state.values[index], change)
+  if (state.before !== undefined && isSameValue(codec, given, state.before[index])) return
+  state.claims ??= new Map()
+  state.claims.set(index, given)
+  touch(state)
 }
 
 /** Of a reference without an inverse. */

@@ -255,6 +255,7 @@ async function explained(
     const undone = transaction.rehearsal()
     // Not one of `runInCatalogTransaction`: it is never committed, and so leaves nothing to be done afterwards.
     const scope = new CatalogTransaction(undone, catalog, database)
+    scope.user = texts.user
     const own = copyOfState(state)
     return rowsOfRun(new ScriptExecutor(onTrial, { ...texts, isUndone: true }, undone.snapshot, catalog, own, scope))
   }
@@ -541,7 +542,9 @@ async function inTransaction<T>(
   const attempt = async (open: OpenCatalogTransaction, transaction: Transaction, catalog: Catalog) => {
     await hooks.before?.(transaction)
     const own = copyOfState(state)
-    const executor = new ScriptExecutor(resources, texts, transaction.snapshot, catalog, own, open(transaction))
+    const scope = open(transaction)
+    scope.user = texts.user
+    const executor = new ScriptExecutor(resources, texts, transaction.snapshot, catalog, own, scope)
     const result = await body(executor)
     await hooks.after?.(transaction, result)
     return { result, state: own }

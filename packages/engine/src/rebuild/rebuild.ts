@@ -22,6 +22,7 @@ import { withSnapshot } from '../store/with-snapshot.ts'
 import { checkedOid, compareOids, containerNumberOf, type Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import { flushObjects } from '../write/flush.ts'
+import { unitExpressions } from '../write/object-expressions.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import { transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { makeSequences } from './make-sequences.ts'
@@ -77,7 +78,7 @@ async function makeClasses(database: OpenDatabase, writer: CatalogWriter, classe
     }
     const { classAttributesMax } = database.limits
     const { state } = await inTurnsIfLong(
-      defineClassesInPieces(catalog, command, { attributesMax: classAttributesMax }),
+      defineClassesInPieces(catalog, command, { attributesMax: classAttributesMax, expressions: database.expressions }),
     )
     return { state, result: undefined }
   })
@@ -188,13 +189,14 @@ class Rebuild {
   private async change(body: (unit: RebuildingUnit) => Promise<void>): Promise<void> {
     const { database } = this
     const { containers, session } = database
+    const expressions = unitExpressions(database)
     const memory = new RequestMemory(database.memory, database.limits)
     try {
       await transactWithCatalog(
         database,
         async (transaction, catalog, recorder) => {
           transaction.requireRevision(catalogVersionKey, catalog.version)
-          const unit = new RebuildingUnit(transaction, catalog, containers, session, recorder)
+          const unit = new RebuildingUnit(transaction, catalog, containers, session, recorder, expressions)
           await body(unit)
           await flushObjects(unit)
         },

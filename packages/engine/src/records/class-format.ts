@@ -5,6 +5,7 @@ import { PreparedText } from '../bytes/prepared-text.ts'
 import { assert, unreachable } from '../errors.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import type { Shape, ShapeAttribute } from '../schema/class-definition.ts'
+import { isExpression } from '../schema/expression.ts'
 import { creationDefault } from '../schema/properties/index.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import type { Bytes } from '../store/store.ts'
@@ -21,6 +22,23 @@ import { encodeValue } from './same-value.ts'
 export interface FormatSource extends CodecContext {
   readonly catalog: Catalog
   byNumber(classNumber: ClassNumber): ClassFormat
+}
+
+/** The value of a computed attribute, from those that it is made of. */
+export interface ComputedValue {
+  /** What is not kept with the object is worked out whenever it is read. */
+  readonly isStored: boolean
+  /** In memory; null for what cannot be worked out. `read`: the value of the attribute at an index. */
+  valueOf(read: (index: number) => unknown): unknown
+}
+
+let compileComputed: (attribute: AttributeFormat, catalog: Catalog) => ComputedValue = () => {
+  return unreachable('whoever opens a database provides what computed attributes are compiled with')
+}
+
+/** Expressions are compiled above this module. */
+export function provideComputedValues(compile: typeof compileComputed): void {
+  compileComputed = compile
 }
 
 export interface AttributeFormat {
@@ -82,10 +100,13 @@ export class ClassFormat {
   /** Those that are changing their type, or that embed objects of which an attribute is. */
   readonly changingAttributes: readonly AttributeFormat[]
   readonly hasPendingType: boolean
-  /** Attributes of the class, or of those that it embeds, have properties, which may be constraints. */
+  /** The class has checks; or attributes of it, or of those that it embeds, have properties, which may be constraints. */
   readonly hasProperties: boolean
   /** Collections kept as links that have to have elements, which a new object may lack. */
   readonly neededLinks: readonly AttributeFormat[]
+  readonly computedAttributes: readonly AttributeFormat[]
+  /** By index, where attributes are computed; undefined where none is. */
+  private readonly computed: (ComputedValue | null)[] | undefined
   /** What is written is checked before it is. */
   readonly isChecked: boolean
   /** Values of an attribute, or within one, are of type json. */
@@ -116,11 +137,16 @@ export class ClassFormat {
     })
     this.holdsJson = cls.attributes.some(({ spec }) => holdsJson(spec, formats))
     this.hasPendingType = this.changingAttributes.length > 0
-    this.hasProperties = this.attributes.some(({ attribute: { spec, properties, becoming } }) => {
-      const embedded = embeddedClassOf(spec)
-      const isConstrained = properties !== undefined || becoming?.properties !== undefined
-      return isConstrained || (embedded !== undefined && formats.byNumber(embedded).hasProperties)
-    })
+    this.computedAttributes = this.attributes.filter(isComputed)
+    if (this.computedAttributes.length > 0) this.computed = new Array(this.attributes.length)
+    const isWithChecks = hasChecks(cls)
+    this.hasProperties =
+      isWithChecks ||
+      this.attributes.some(({ attribute: { spec, properties, becoming } }) => {
+        const embedded = embeddedClassOf(spec)
+        const isConstrained = properties !== undefined || becoming?.properties !== undefined
+        return isConstrained || (embedded !== undefined && formats.byNumber(embedded).hasProperties)
+      })
     this.neededLinks = this.linkAttributes.filter(({ attribute }) => attribute.properties?.own.minItems !== undefined)
     this.isChecked = this.hasPendingType || this.hasProperties
     this.hasPositions = this.attributes.some(({ attribute }) => hasPosition(attribute.spec))
@@ -193,7 +219,7 @@ export class ClassFormat {
       const { codec, linkStorage } = this.attributes[i] as AttributeFormat
       if (linkStorage !== undefined) continue
       if (source < 0) {
-        result.values[i] = view.absent[i]?.value
+        result.values[i] = this.unstored(view, i, bytes, start)
         continue
       }
       view.layout.locate(bytes, start, source, slice)
@@ -210,7 +236,7 @@ export class ClassFormat {
     const view = this.view(shapeNumber)
     const source = view.sources[index] as number
     const { codec } = this.attributes[index] as AttributeFormat
-    if (source < 0) return view.absent[index]?.value
+    if (source < 0) return this.unstored(view, index, bytes, start)
     view.layout.locate(bytes, start, source, slice)
     return slice.start < 0 ? null : (view.readers[index] ?? codec.read)(bytes, slice.start, slice.end)
   }
@@ -261,7 +287,11 @@ export class ClassFormat {
   private writeValueAt(view: ShapeDecoder, index: number, bytes: Bytes, start: number, json: JsonWriter): void {
     const source = view.sources[index] as number
     if (source < 0) {
-      json.raw((view.absent[index] as AbsentValue).json)
+      if (this.computedAt(index) === undefined) json.raw((view.absent[index] as AbsentValue).json)
+      else {
+        const { codec } = this.attributes[index] as AttributeFormat
+        writeValueJson(codec, this.unstored(view, index, bytes, start), json)
+      }
       return
     }
     view.layout.locate(bytes, start, source, slice)
@@ -270,6 +300,33 @@ export class ClassFormat {
     if (slice.start < 0) json.ascii('null')
     else if (reader === undefined) codec.writeJson(bytes, slice.start, slice.end, json)
     else writeValueJson(codec, reader(bytes, slice.start, slice.end), json)
+  }
+
+  /** How the value of the attribute is worked out; undefined for one that is not computed. */
+  computedAt(index: number): ComputedValue | undefined {
+    if (this.computed === undefined) return undefined
+    let value = this.computed[index]
+    if (value === undefined) {
+      const attribute = this.attributes[index] as AttributeFormat
+      value = isComputed(attribute) ? compileComputed(attribute, this.formats.catalog) : null
+      this.computed[index] = value
+    }
+    return value ?? undefined
+  }
+
+  /** The value at an index of the class, worked out of the others where it is computed. */
+  valueIn(values: readonly unknown[], index: number): unknown {
+    const computed = this.computedAt(index)
+    if (computed !== undefined) return computed.valueOf((other) => this.valueIn(values, other))
+    const value = values[index]
+    return value === toBeWorkedOut ? null : value
+  }
+
+  /** Of an attribute that the record does not have: its default, or what it is computed of. */
+  private unstored(view: ShapeDecoder, index: number, bytes: Bytes, start: number): unknown {
+    const computed = this.computedAt(index)
+    if (computed === undefined) return view.absent[index]?.value
+    return computed.valueOf((other) => this.readValue(bytes, start, view.shapeNumber, other))
   }
 
   private view(shapeNumber: ShapeNumber): ShapeDecoder {
@@ -291,7 +348,9 @@ export class ClassFormat {
 
   private makeView(shape: Shape): ShapeDecoder {
     const places = placesIn(shape)
-    const sources = this.attributes.map(({ attribute }) => places.get(attribute.number) ?? -1)
+    const sources = this.attributes.map(({ attribute }) => {
+      return isUnstored(attribute) ? -1 : (places.get(attribute.number) ?? -1)
+    })
     const positionSources = this.attributes.map(({ attribute }, i) => {
       const stored = shape.attributes[sources[i] as number]?.spec
       return inverseIn(stored) === inverseIn(attribute.spec) ? (sources[i] as number) : -1
@@ -351,8 +410,12 @@ export class ClassFormat {
   }
 }
 
+/** In place of a value that an expression gives when the object is written (contract 10.6): a creation has left it out. */
+export const toBeWorkedOut: unique symbol = Symbol('a default by expression')
+
 /** What a creation that leaves the attribute out gets. */
 export function creationValue({ attribute: { spec, properties }, codec }: AttributeFormat): unknown {
+  if (isExpression(properties?.own.default)) return toBeWorkedOut
   return valueOfJson(codec, creationDefault(spec, properties))
 }
 
@@ -407,6 +470,20 @@ function placesIn(shape: Shape): ReadonlyMap<AttributeNumber, number> {
 }
 
 const nothing = Buffer.alloc(0)
+
+function isComputed({ attribute: { properties } }: AttributeFormat): boolean {
+  return properties?.own.computed !== undefined
+}
+
+function isUnstored({ properties }: ClassAttribute): boolean {
+  const computed = properties?.own.computed
+  return isExpression(computed) && computed.isStored !== true
+}
+
+/** Its own, or inherited ones. */
+function hasChecks({ definition, superClass }: SchemaClass): boolean {
+  return definition.properties?.checks !== undefined || (superClass !== null && hasChecks(superClass))
+}
 
 /** Enough to know where a value lies that nobody reads any more. */
 function layoutCodec(spec: TypeSpec, context: CodecContext): Codec {

@@ -7,7 +7,37 @@ import type { AttributeNumber } from '../types/type-spec.ts'
 import { type AttributeFormat, type ClassFormat, embeddedClassOf, type FormatSource } from './class-format.ts'
 import { isSameValue } from './same-value.ts'
 
-export interface Violation {
+/** A check of a class, compiled. */
+export interface ObjectCheck {
+  readonly name: string
+  /** What an object has to be, as a sentence without a full stop. */
+  readonly message: string
+  /** The indexes of the attributes that it names. */
+  readonly indexes: ReadonlySet<number>
+  /** `values`: of the object, by index. */
+  isBrokenBy(values: readonly unknown[]): boolean
+}
+
+/** Where the checks of a class come from: their expressions are compiled above this module. */
+export interface CheckSource {
+  /** With those that the class inherits. */
+  checksOf(format: ClassFormat, formats: FormatSource): readonly ObjectCheck[]
+}
+
+export type Violation = ValueViolation | CheckViolation
+
+/** A check is false for an object, or for one that is embedded in it. */
+export interface CheckViolation {
+  readonly check: ObjectCheck
+  /** The attribute of the object, within which an embedded one is at fault; undefined for the object itself. */
+  readonly root: AttributeNumber | undefined
+  readonly className: string
+  /** From the attribute of the object to the embedded one; empty for the object itself. */
+  readonly path: CommandPlace
+}
+
+export interface ValueViolation {
+  readonly check?: undefined
   /** The attribute of the object, within which the value at fault may be. */
   readonly root: AttributeNumber
   readonly attribute: AttributeFormat
@@ -36,10 +66,14 @@ interface AttributeChecks {
 }
 
 export class ObjectConstraints {
+  private readonly className: string
   private readonly checks: readonly AttributeChecks[]
+  private readonly objectChecks: readonly ObjectCheck[]
 
-  constructor(checks: readonly AttributeChecks[]) {
+  constructor(className: string, checks: readonly AttributeChecks[], objectChecks: readonly ObjectCheck[]) {
+    this.className = className
     this.checks = checks
+    this.objectChecks = objectChecks
   }
 
   /** Whether new values satisfy all constraints: without the cost of describing what violates them. */
@@ -53,7 +87,7 @@ export class ObjectConstraints {
       const value = checkedValue(checks, values[attribute.index])
       for (const one of own) if ((value !== null || one.name === 'isRequired') && !one.isSatisfied(value)) return false
     }
-    return true
+    return !this.objectChecks.some((one) => one.isBrokenBy(values))
   }
 
   /**
@@ -77,6 +111,11 @@ export class ObjectConstraints {
       if (isSameValue(attribute.codec, values[index], before[index])) found.length = first
       else if (isReadOnly && excused?.has(index) !== true)
         found.push(violationOf(checks, readOnly, [attribute.attribute.outputName], values[index]))
+    }
+    for (const check of this.objectChecks) {
+      const isConcerned = changed === undefined || [...check.indexes].some((index) => changed.has(index))
+      if (isConcerned && check.isBrokenBy(values))
+        found.push({ check, root: undefined, className: this.className, path: [] })
     }
     return found
   }
@@ -102,18 +141,20 @@ class ConstraintCompiler {
   }
 
   /** Undefined where the class, and what it embeds, has none of them. */
-  of(format: ClassFormat, formats: FormatSource): ObjectConstraints | undefined {
+  of(format: ClassFormat, formats: FormatSource, source: CheckSource): ObjectConstraints | undefined {
     if (!format.hasProperties) return undefined
     let constraints = this.compiled.get(format)
     if (constraints === undefined) {
-      const checks = format.attributes.flatMap((attribute) => this.compile(attribute, formats))
-      constraints = checks.length === 0 ? null : new ObjectConstraints(checks)
+      const checks = format.attributes.flatMap((attribute) => this.compile(attribute, formats, source))
+      const objectChecks = source.checksOf(format, formats)
+      const isFree = checks.length === 0 && objectChecks.length === 0
+      constraints = isFree ? null : new ObjectConstraints(format.cls.name, checks, objectChecks)
       this.compiled.set(format, constraints)
     }
     return constraints ?? undefined
   }
 
-  private compile(attribute: AttributeFormat, formats: FormatSource): AttributeChecks[] {
+  private compile(attribute: AttributeFormat, formats: FormatSource, source: CheckSource): AttributeChecks[] {
     if (attribute.linkStorage !== undefined) return []
     const { select } = this
     const { spec } = attribute.attribute
@@ -121,7 +162,8 @@ class ConstraintCompiler {
     const { own, element } = properties === undefined ? noConstraints : compileConstraints(spec, properties)
     const isReadOnly = properties?.own.isReadOnly === true
     const embeddedNumber = embeddedClassOf(spec)
-    const embedded = embeddedNumber === undefined ? undefined : this.of(formats.byNumber(embeddedNumber), formats)
+    const embedded =
+      embeddedNumber === undefined ? undefined : this.of(formats.byNumber(embeddedNumber), formats, source)
     const isFree = own.length === 0 && element.length === 0 && !isReadOnly && embedded === undefined
     const { codec } = attribute
     const present: AttributeChecks = { attribute, own, element, isReadOnly, convert: undefined, codec, embedded }
@@ -161,23 +203,34 @@ const validated = new ConstraintCompiler(({ properties }, selection) => {
 })
 
 /** What is written is held against these. Undefined where the class, and what it embeds, has no constraints. */
-export function constraintsOf(format: ClassFormat, formats: FormatSource): ObjectConstraints | undefined {
-  return written.of(format, formats)
+export function constraintsOf(
+  format: ClassFormat,
+  formats: FormatSource,
+  source: CheckSource,
+): ObjectConstraints | undefined {
+  return written.of(format, formats, source)
 }
 
 /** Those that all stored objects satisfy. */
-export function validatedConstraintsOf(format: ClassFormat, formats: FormatSource): ObjectConstraints | undefined {
-  return validated.of(format, formats)
+export function validatedConstraintsOf(
+  format: ClassFormat,
+  formats: FormatSource,
+  source: CheckSource,
+): ObjectConstraints | undefined {
+  return validated.of(format, formats, source)
 }
 
-/** Those of some attributes alone. */
+/** For those that look at attributes alone. */
+export const noChecks: CheckSource = { checksOf: () => [] }
+
+/** Those of some attributes alone, without checks. */
 export function constraintsOfAttributes(
   attributes: ReadonlySet<AttributeNumber>,
 ): (format: ClassFormat, formats: FormatSource) => ObjectConstraints | undefined {
   const compiler = new ConstraintCompiler(({ number, properties }, selection) => {
     return selection === 'present' && attributes.has(number) ? properties : undefined
   })
-  return (format, formats) => compiler.of(format, formats)
+  return (format, formats) => compiler.of(format, formats, noChecks)
 }
 
 function checkedValue({ convert }: AttributeChecks, value: unknown): unknown {
@@ -249,7 +302,7 @@ function violationOf(
   { name, requirement }: Constraint,
   path: CommandPlace,
   value: unknown,
-): Violation {
+): ValueViolation {
   const { attribute, codec } = checks
   const isElement = Array.isArray(value) && path.length > 1 && typeof path.at(-1) === 'number'
   const json = value === null ? null : codec.toJson(value)

@@ -1,5 +1,6 @@
 /** Computes the change of a class: it is renamed, or its attributes are deleted, renamed, retyped, added and constrained (contract 5.3, 10.5). */
 import { AshlarError, type CommandPlace } from '../errors.ts'
+import { atOnce } from '../store/time-slice.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import { checkAttributeCount } from './check-drafts.ts'
@@ -8,6 +9,7 @@ import { checkEmbedding } from './check-embedding.ts'
 import { checkInverses } from './check-inverses.ts'
 import { ClassBatch } from './class-batch.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
+import { type ExpressionBinder, type ExpressionChange, withBoundExpressions } from './class-expressions.ts'
 import { commandError, truncateForMessage } from './command-error.ts'
 import type { AlterAttributes, AlterClass, AttributeRename } from './commands.ts'
 import { constrainAttributes, leaveUnvalidated, withConstraints } from './constrain-attributes.ts'
@@ -27,6 +29,8 @@ export interface AlterOptions {
   readonly attributesMax: number
   /** The types are pending (`withPendingTypes`), and the preparation is done. */
   readonly isPrepared?: boolean
+  /** Without one, there are no expressions. */
+  readonly expressions?: ExpressionBinder | undefined
 }
 
 export interface Alteration {
@@ -47,6 +51,23 @@ export interface Alteration {
  * throw. Does not check whether stored values fit the new types.
  */
 export function alterClass(catalog: Catalog, cls: SchemaClass, command: AlterClass, options: AlterOptions): Alteration {
+  const altered = alterWithoutExpressions(catalog, cls, command, options)
+  const state = atOnce(withBoundExpressions(catalog, altered.state, expressionChange(command, options)))
+  return state === altered.state ? altered : { ...altered, state }
+}
+
+function expressionChange(command: AlterClass, { expressions: binder }: AlterOptions): ExpressionChange {
+  if (command.kind === 'renameClass') return { binder, isCascading: false }
+  const placeOf = (name: string): CommandPlace => deletionOf(name, command.attributesToDelete)
+  return { binder, isCascading: command.isCascading, placeOf }
+}
+
+function alterWithoutExpressions(
+  catalog: Catalog,
+  cls: SchemaClass,
+  command: AlterClass,
+  options: AlterOptions,
+): Alteration {
   if (command.kind === 'renameClass') {
     const state = withSettledIndexes(renameClass(catalog, cls, command.classRename))
     return { state, droppedIndexes: [], retypes: [], pairings: [], extents: noExtentChecks, newKeys: [] }
@@ -218,6 +239,10 @@ function retypeAttributes(
     const place = ['attributesToChange', i]
     const { attributeName: name } = description
     const attribute = ownAttribute(builder, draft, name, [...place, 'attributeName'])
+    if (attribute.properties?.own.computed !== undefined) {
+      const message = `Class ${draft.name}: attribute ${name} is computed, and its type cannot be changed.`
+      throw commandError('InvalidDefinition', message, place)
+    }
     if (batch.isAdded(attribute.number)) {
       const message = `Class ${draft.name} has no attribute ${name} that could be changed: it is added after that, in its new form.`
       throw commandError('UnknownAttribute', message, [...place, 'attributeName'])

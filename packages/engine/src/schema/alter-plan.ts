@@ -4,6 +4,7 @@ import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { type Alteration, alterClass, changedClass } from './alter-class.ts'
 import type { Catalog } from './catalog.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
+import type { ExpressionBinder } from './class-expressions.ts'
 import type { AlterClass, DefineClasses } from './commands.ts'
 import { defineClassesInPieces } from './define-classes.ts'
 import type { ExtentChecks } from './extent-checks.ts'
@@ -26,6 +27,8 @@ export interface AlterContext {
   readonly sessionNumber: number
   /** The change is a step of a larger transaction, so it must be complete when the step ends. */
   readonly isStep: boolean
+  /** Without one, there are no expressions. */
+  readonly expressions?: ExpressionBinder | undefined
 }
 
 interface AlterEffect {
@@ -84,10 +87,10 @@ export type AlterPlan = ImmediateAlter | OnlineAlter | TransactionalAlter
  * ClassNotFound, ClassIsInternal, and the errors of `alterClass`.
  */
 export function planAlter(catalog: Catalog, command: AlterClass, context: AlterContext): AlterPlan {
-  const { attributesMax } = context
+  const { attributesMax, expressions } = context
   const { number } = changedClass(catalog, command.className)
   const alter = (given: Catalog, isPrepared: boolean): Alteration => {
-    return alterClass(given, changedClass(given, String(number)), command, { attributesMax, isPrepared })
+    return alterClass(given, changedClass(given, String(number)), command, { attributesMax, isPrepared, expressions })
   }
   const isLossAllowed = command.kind === 'alterAttributes' && command.isLossAllowed
   const complete = (prepared: Catalog): CatalogState => alter(prepared, true).state
@@ -103,11 +106,12 @@ export function* planDefinitions(
   command: DefineClasses,
   context: AlterContext,
 ): Generator<undefined, AlterPlan> {
-  const { attributesMax } = context
-  const { classNumbers, ...defined } = yield* defineClassesInPieces(catalog, command, { attributesMax })
+  const { attributesMax, expressions } = context
+  const { classNumbers, ...defined } = yield* defineClassesInPieces(catalog, command, { attributesMax, expressions })
   const { isLossAllowed = false } = command
   const complete = function* (prepared: Catalog): Generator<undefined, CatalogState> {
-    return (yield* defineClassesInPieces(prepared, command, { attributesMax, isPrepared: true })).state
+    const options = { attributesMax, expressions, isPrepared: true }
+    return (yield* defineClassesInPieces(prepared, command, options)).state
   }
   return planOf(catalog, { ...defined, droppedIndexes: [] }, { classNumbers, isLossAllowed, complete }, context)
 }

@@ -107,7 +107,7 @@ export class ClassBatch {
         continue
       }
       checkSameDefinition(this.builder, draft, attribute.name, place, spec)
-      checkSameProperties(draft, attribute, description, place)
+      checkSameProperties(this.builder, draft, attribute, description, place)
     }
   }
 

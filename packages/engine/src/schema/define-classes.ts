@@ -8,6 +8,7 @@ import { checkConversions, checkEmbedding } from './check-embedding.ts'
 import { checkInverses } from './check-inverses.ts'
 import { ClassBatch, type StagedAttribute } from './class-batch.ts'
 import type { Attribute, CatalogState, ClassDefinition, Shape, ShapeAttribute } from './class-definition.ts'
+import { type ExpressionBinder, withBoundExpressions } from './class-expressions.ts'
 import type { ClassDescription, DefineClasses } from './commands.ts'
 import { setClassProperties } from './define-properties.ts'
 import { additionsTo, type ExtentChecks, newKeysOf } from './extent-checks.ts'
@@ -42,6 +43,8 @@ export interface DefineOptions {
   readonly attributesMax: number
   /** The types are pending (`withPendingTypes`), and the preparation is done. */
   readonly isPrepared?: boolean
+  /** Without one, there are no expressions. */
+  readonly expressions?: ExpressionBinder | undefined
 }
 
 /**
@@ -57,7 +60,7 @@ export function defineClasses(catalog: Catalog, command: DefineClasses, options:
 export function* defineClassesInPieces(
   catalog: Catalog,
   { classes, mode, numbers }: DefineClasses,
-  { attributesMax, isPrepared = false }: DefineOptions,
+  { attributesMax, isPrepared = false, expressions: binder }: DefineOptions,
 ): Generator<undefined, DefinedClasses> {
   const batch = new ClassBatch(catalog, isPrepared)
   const { builder } = batch
@@ -87,7 +90,8 @@ export function* defineClassesInPieces(
     checkEdges(builder, draft)
   }
   checkEmbedding(builder)
-  const state = yield* nextStateInPieces(catalog.state, batch, reshaped)
+  const shaped = yield* nextStateInPieces(catalog.state, batch, reshaped)
+  const state = yield* withBoundExpressions(catalog, shaped, { binder, isCascading: false })
   const classNumbers = targets.map(({ number }) => number)
   const additions = targets.flatMap((draft, i) => additionsTo(draft, staged[i] as StagedAttribute[]))
   const extents = { additions, abstractClasses: [] }

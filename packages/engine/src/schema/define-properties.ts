@@ -5,8 +5,9 @@ import { formatForMessage, ValueError } from '../types/logical-type.ts'
 import type { TypeSpec } from '../types/type-spec.ts'
 import type { AttributeConstraints, AttributeDescription, ClassDescription } from './commands.ts'
 import { attributeOf, definitionError } from './define-attribute.ts'
+import { type ExpressionNames, withPlaces, withTexts } from './expression.ts'
 import { changeProperties, convertProperties } from './properties/change-properties.ts'
-import { type ClassProperties, classPropertyFields, defineClassProperties } from './properties/class-properties.ts'
+import { classPropertyFields, defineClassProperties } from './properties/class-properties.ts'
 import { defineProperties, type GivenProperties, type PropertiesOfAttribute } from './properties/index.ts'
 import type { ClassDraft, DraftAttribute, SchemaBuilder } from './schema-builder.ts'
 
@@ -19,9 +20,10 @@ export function definePropertiesOf(
   { attributeName, properties = nothing, elementProperties = nothing }: AttributeDescription,
   place: CommandPlace,
 ): PropertiesOfAttribute | undefined {
-  return placed(attributeOf(owner.name, attributeName), place, () =>
+  const defined = placed(attributeOf(owner.name, attributeName), place, () =>
     defineProperties(spec, !owner.isReferenceable, properties, elementProperties),
   )
+  return defined && { ...defined, own: withPlaces(defined.own, place) }
 }
 
 /** Of an attribute that exists, with what is given in the place of what it has. Throws InvalidDefinition. */
@@ -73,6 +75,7 @@ export function changeClassProperties(
 
 /** An attribute listed again agrees with what exists in each field that it gives. Throws AttributeExists. */
 export function checkSameProperties(
+  builder: SchemaBuilder,
   owner: ClassDraft,
   attribute: DraftAttribute,
   description: AttributeDescription,
@@ -81,7 +84,9 @@ export function checkSameProperties(
   const defined = definePropertiesOf(owner, attribute.spec as TypeSpec, description, place)
   const what = `Class ${owner.name}: attribute ${attribute.name} exists`
   const { properties = nothing, elementProperties = nothing } = description
-  checkAgreement('AttributeExists', what, properties, defined?.own, attribute.properties?.own, place)
+  const names = namesOf(builder)
+  const [own, present] = [withTexts(defined?.own, names), withTexts(attribute.properties?.own, names)]
+  checkAgreement('AttributeExists', what, properties, own, present, place)
   const inner = [...place, 'elementSpecification']
   checkAgreement('AttributeExists', what, elementProperties, defined?.element, attribute.properties?.element, inner)
 }
@@ -97,21 +102,32 @@ export function setClassProperties(
   const defined = placed(`Class ${draft.name}`, place, () =>
     defineClassProperties(properties, (name) => builder.findAttribute(draft, name)?.number),
   )
-  if (draft.existing === undefined) draft.properties = defined
-  else checkAgreement('ClassExists', `Class ${draft.name} exists`, properties, defined, draft.properties, place)
+  if (draft.existing === undefined) {
+    draft.properties = defined && withPlaces(defined, place)
+    return
+  }
+  const names = namesOf(builder)
+  const [wanted, present] = [withTexts(defined, names), withTexts(draft.properties, names)]
+  checkAgreement('ClassExists', `Class ${draft.name} exists`, properties, wanted, present, place)
+}
+
+function namesOf(builder: SchemaBuilder): ExpressionNames {
+  return {
+    attribute: (number) => builder.declared(number)?.attribute.name,
+    className: (number) => builder.get(number).name,
+  }
 }
 
 function checkAgreement(
   type: ErrorType,
   what: string,
   given: GivenProperties,
-  defined: GivenProperties | ClassProperties | undefined,
-  present: GivenProperties | ClassProperties | undefined,
+  defined: GivenProperties | undefined,
+  present: GivenProperties | undefined,
   place: CommandPlace,
 ): void {
   for (const field of Object.keys(given)) {
-    const one = (present as GivenProperties | undefined)?.[field]
-    const other = (defined as GivenProperties | undefined)?.[field]
+    const [one, other] = [present?.[field], defined?.[field]]
     if (given[field] === null || isDeepStrictEqual(one, other)) continue
     const words = one === undefined ? `without ${field}` : `with ${field} ${formatForMessage(one)}`
     const message = `${what} ${words}, not ${formatForMessage(other ?? given[field])}.`

@@ -1,10 +1,12 @@
 /** The deletion of a class (contract 5.3.2, 5.3.12 to 5.3.14): it is removed except for its number. */
 import { AshlarError } from '../errors.ts'
+import { atOnce } from '../store/time-slice.ts'
 import type { AttributeNumber, ClassNumber, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import { edgeUse } from './check-edges.ts'
 import { ClassBatch } from './class-batch.ts'
 import type { CatalogState, IndexDefinition } from './class-definition.ts'
+import { type ExpressionBinder, withBoundExpressions } from './class-expressions.ts'
 import { classesWithNewShape, nextState } from './define-classes.ts'
 import { refusePairing } from './retype-attribute.ts'
 import type { SchemaBuilder } from './schema-builder.ts'
@@ -14,8 +16,13 @@ export interface ClassDeletion {
   readonly droppedIndexes: readonly IndexDefinition[]
 }
 
-/** `hasObjects`: of the class itself. Throws ClassInUse. */
-export function deleteClass(catalog: Catalog, cls: SchemaClass, hasObjects: boolean): ClassDeletion {
+/** `hasObjects`: of the class itself. Throws ClassInUse; AttributeInUse where an expression names what goes with it. */
+export function deleteClass(
+  catalog: Catalog,
+  cls: SchemaClass,
+  hasObjects: boolean,
+  binder: ExpressionBinder | undefined,
+): ClassDeletion {
   const use = whatUses(catalog, cls, hasObjects)
   if (use !== undefined) throw new AshlarError('ClassInUse', `Class ${cls.name} cannot be deleted: ${use}.`)
   const batch = new ClassBatch(catalog)
@@ -37,12 +44,13 @@ export function deleteClass(catalog: Catalog, cls: SchemaClass, hasObjects: bool
     return indexedClass === cls.number || keyAttributes.some(({ path }) => path.some((number) => numbers.has(number)))
   })
   const shaped = nextState(catalog.state, batch, classesWithNewShape(builder))
+  const state = {
+    ...shaped,
+    classes: shaped.classes.map((one) => (one.number === cls.number ? { ...one, isDeleted: true } : one)),
+    indexes: shaped.indexes.filter((index) => !dropped.includes(index)),
+  }
   return {
-    state: {
-      ...shaped,
-      classes: shaped.classes.map((one) => (one.number === cls.number ? { ...one, isDeleted: true } : one)),
-      indexes: shaped.indexes.filter((index) => !dropped.includes(index)),
-    },
+    state: atOnce(withBoundExpressions(catalog, state, { binder, isCascading: false })),
     droppedIndexes: dropped,
   }
 }

@@ -7,6 +7,7 @@ import type { Catalog, SchemaClass } from './catalog.ts'
 import type { CatalogState, IndexDefinition, IndexNumber, KeyAttribute } from './class-definition.ts'
 import { commandError, truncateForMessage } from './command-error.ts'
 import type { CreateIndex, KeyDescription } from './commands.ts'
+import { isExpression } from './expression.ts'
 import { keyPathName, resolveKeyPath } from './key-path.ts'
 import { checkIndexName, didYouMean } from './names.ts'
 import { rootClassName, rootClassRefusal } from './root-class.ts'
@@ -150,6 +151,11 @@ function indexedClassOf(catalog: Catalog, name: string): SchemaClass {
 
 function resolveKey(catalog: Catalog, cls: SchemaClass, key: KeyDescription, place: CommandPlace): KeyAttribute {
   const { path, last } = resolveKeyPath(catalog, cls, key.attributeName, place)
+  const computed = last.properties?.own.computed
+  if (isExpression(computed) && computed.isStored !== true) {
+    const message = `Class ${cls.name}: attribute ${last.name} is computed when it is read; only with isStored it can be a key attribute.`
+    throw commandError('AttributeNotIndexable', message, place)
+  }
   if (notIndexable.includes(last.spec.logicalType)) {
     throw commandError(
       'AttributeNotIndexable',

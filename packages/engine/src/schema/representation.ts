@@ -5,7 +5,9 @@ import type { DescribeContext } from '../types/logical-type.ts'
 import type { TypeDefinition } from '../types/type-definition.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import type { Attribute, ClassDefinition } from './class-definition.ts'
+import { namesIn } from './class-expressions.ts'
 import { truncateForMessage } from './command-error.ts'
+import { type ExpressionNames, withTexts } from './expression.ts'
 import { didYouMean } from './names.ts'
 import type { ClassProperties } from './properties/class-properties.ts'
 import type { GivenProperties } from './properties/index.ts'
@@ -64,6 +66,7 @@ export function representClass(cls: SchemaClass, catalog: Catalog): ClassReprese
 
 function representDefinition(definition: ClassDefinition, catalog: Catalog): ClassRepresentation {
   const context = describeContext(catalog)
+  const names = namesIn(catalog)
   return {
     className: definition.name,
     classNumber: String(definition.number),
@@ -74,7 +77,7 @@ function representDefinition(definition: ClassDefinition, catalog: Catalog): Cla
     superClass: null,
     attributes: definition.attributes.map((attribute) => ({
       attributeName: attribute.name,
-      ...describeAttribute(attribute, context),
+      ...describeAttribute(attribute, context, names),
     })),
     ...describeClassProperties(definition.properties, catalog),
   }
@@ -84,6 +87,7 @@ function representDefinition(definition: ClassDefinition, catalog: Catalog): Cla
 export function describeAttribute(
   { spec, properties }: Pick<Attribute, 'spec' | 'properties'>,
   context: DescribeContext,
+  names: ExpressionNames,
 ): TypeDefinition & GivenProperties {
   const type = describeType(spec, context)
   if (properties === undefined) return type as TypeDefinition & GivenProperties
@@ -91,17 +95,18 @@ export function describeAttribute(
   return {
     ...type,
     ...(Object.keys(properties.element).length === 0 ? {} : { elementSpecification: element }),
-    ...properties.own,
+    ...withTexts(properties.own, names),
     ...(properties.isValidated === false ? { isValidated: false } : {}),
   }
 }
 
 /** A display attribute that was deleted is not shown. */
 function describeClassProperties(properties: ClassProperties | undefined, catalog: Catalog): GivenProperties {
-  if (properties?.displayAttribute === undefined) return { ...properties }
-  const { displayAttribute, ...others } = properties
-  const name = catalog.attribute(displayAttribute)?.name
-  return name === undefined ? others : { ...properties, displayAttribute: name }
+  const shown = withTexts(properties, namesIn(catalog))
+  if (properties?.displayAttribute === undefined) return shown
+  const { displayAttribute: _, ...others } = shown
+  const name = catalog.attribute(properties.displayAttribute)?.name
+  return name === undefined ? others : { ...shown, displayAttribute: name }
 }
 
 export function describeContext(catalog: Catalog): DescribeContext {

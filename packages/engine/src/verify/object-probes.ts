@@ -37,9 +37,13 @@ export function probeObject(context: VerifyContext, key: Bytes, record: Bytes): 
       mustHold(entryKey, oidBytes(oid), `object ${oid} has no entry of its own in index ${keyFormat.index.name}`),
     )
   }
-  const constraints = validatedConstraintsOf(format, recordFormats(context.catalog))
-  for (const { attribute, constraint } of constraints?.violations(content.values, undefined, undefined) ?? []) {
-    const problem = `object ${oid} of class ${format.cls.name} violates ${constraint} of attribute ${attribute.attribute.name}`
+  const constraints = validatedConstraintsOf(format, recordFormats(context.catalog), context.checks)
+  for (const violation of constraints?.violations(content.values, undefined, undefined) ?? []) {
+    const broken =
+      violation.check === undefined
+        ? `${violation.constraint} of attribute ${violation.attribute.attribute.name}`
+        : `check ${violation.check.name}`
+    const problem = `object ${oid} of class ${format.cls.name} violates ${broken}`
     probes.push({ key: objectKey(oid), evaluate: () => problem })
   }
   for (const { attribute, index } of indexFormatsOf(format).lists) {

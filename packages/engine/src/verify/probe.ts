@@ -1,9 +1,11 @@
 /** A question that one entry of the store asks of another. */
+import type { CheckSource } from '../records/constraints.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Bytes } from '../store/store.ts'
 
 export interface VerifyContext {
   readonly catalog: Catalog
+  readonly checks: CheckSource
   /** Numbers of dropped indexes whose entries are still being cleared. */
   readonly droppedIndexes: ReadonlySet<number>
   /** Numbers of deleted attributes whose link entries are still being cleared. */

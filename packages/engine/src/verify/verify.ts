@@ -8,6 +8,7 @@ import type { CancelSignal } from '../cancel-signal.ts'
 import { type CatalogPart, catalogPartRange, numberOfCatalogKey } from '../catalog/catalog-keys.ts'
 import type { AshlarError } from '../errors.ts'
 import { receiptRange } from '../receipts/receipt-entry.ts'
+import { type CheckSource, noChecks } from '../records/constraints.ts'
 import { PartSizes } from '../records/part-sizes.ts'
 import { isLongRecord } from '../records/record-format.ts'
 import type { Catalog } from '../schema/catalog.ts'
@@ -39,13 +40,15 @@ export interface VerifyOptions {
   readonly signal?: CancelSignal
   /** Told how many entries have been looked at. */
   readonly onProgress?: (entries: number) => void
+  /** Evaluates the checks of classes; without it they are left out. */
+  readonly checks?: CheckSource
 }
 
 /** Throws the signal's reason. */
 export async function verifyStore(
   snapshot: Snapshot,
   catalog: Catalog,
-  { signal, onProgress }: VerifyOptions = {},
+  { signal, onProgress, checks = noChecks }: VerifyOptions = {},
 ): Promise<VerifyReport> {
   const problems: string[] = []
   const droppedIndexes = await numbersOf(snapshot, 'droppedIndexes', problems)
@@ -53,6 +56,7 @@ export async function verifyStore(
   // By which links are kept.
   const context: VerifyContext = {
     catalog: catalog.writers?.() ?? catalog,
+    checks,
     droppedIndexes,
     droppedLinkAttributes,
     problems,

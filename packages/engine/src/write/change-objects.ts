@@ -10,6 +10,7 @@ import type { Bytes } from '../store/store.ts'
 import type { CommitSize } from '../transaction/commit-size.ts'
 import type { Oid } from '../types/oid.ts'
 import { flushObjects } from './flush.ts'
+import { unitExpressions } from './object-expressions.ts'
 import type { OpenDatabase } from './open-database.ts'
 import { transactWithCatalog } from './transact-with-catalog.ts'
 import { UnitOfWork } from './unit-of-work.ts'
@@ -40,7 +41,8 @@ export function changeObjects<T>(
       if (size === undefined) checkChangedObjects(objects, limits)
       transaction.requireRevision(catalogVersionKey, catalog.version)
       const { containers, session, restriction } = database
-      const unit = new UnitOfWork(transaction, catalog, containers, session, recorder, restriction, limits)
+      const expressions = unitExpressions(database)
+      const unit = new UnitOfWork(transaction, catalog, containers, session, recorder, expressions, restriction, limits)
       const result = await body(unit)
       await flushObjects(unit)
       return result

@@ -1,20 +1,17 @@
 /** ConstraintViolation: what a change writes that the constraints of a class refuse (contract 10.3). */
 import { AshlarError, type ErrorDetail } from '../errors.ts'
-import { constraintsOf, type Violation } from '../records/constraints.ts'
-import type { RecordFormats } from '../records/record-formats.ts'
+import { constraintsOf, type ObjectCheck, type ValueViolation, type Violation } from '../records/constraints.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { formatForMessage } from '../types/logical-type.ts'
-import type { ChangeGuard } from './change-guard.ts'
+import type { AttributeNumber } from '../types/type-spec.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 import type { ObjectState } from './working-set.ts'
 
 const valueCharactersMax = 200
 
-/**
- * `guard`: of a restricted caller, who is not told what it may not see. Throws ConstraintViolation, with an entry for each violation of the
- * object.
- */
-export function checkConstraints(state: ObjectState, formats: RecordFormats, guard: ChangeGuard | undefined): void {
-  const constraints = constraintsOf(state.format, formats)
+/** Throws ConstraintViolation, with an entry for each violation of the object that the caller may see. */
+export function checkConstraints(state: ObjectState, { objects, expressions, guard }: UnitOfWork): void {
+  const constraints = constraintsOf(state.format, objects.formats, expressions.all)
   if (constraints === undefined) return
   const { before, values, changed, excused } = state
   if (before === undefined && constraints.areSatisfiedBy(values)) return
@@ -29,8 +26,10 @@ export function violationError(
   visible: Catalog | undefined,
 ): AshlarError {
   const { name } = state.format.cls
-  const isShown = ({ root, attribute }: Violation): boolean => {
-    return [root, attribute.attribute.number].every((number) => visible?.attribute(number) !== undefined)
+  const isShown = ({ root, ...violation }: Violation): boolean => {
+    const inner = violation.check === undefined ? violation.attribute.attribute.number : undefined
+    const named = violation.check === undefined || violation.path.length > 0 ? [] : namesOf(violation.check, state)
+    return [root, inner, ...named].every((number) => number === undefined || visible?.attribute(number) !== undefined)
   }
   const shown = visible === undefined ? violations : violations.filter(isShown)
   const [first] = shown
@@ -41,27 +40,47 @@ export function violationError(
   const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : ''
   // An object that the request does not name is named by what refuses it.
   const which = state.isAddressed ? '' : `, object ${state.oid}`
-  const message = `Class ${name}${which}: ${sentence(first)}${more}.`
+  const message = `Class ${name}${which}: ${sentence(first).replace(/\.$/, '')}${more}.`
   const details = shown.map((violation): ErrorDetail => {
-    const { attribute, constraint, path, value } = violation
-    const { declaringClass } = attribute.attribute
     return {
-      place: state.isAddressed ? ['attributes', ...path] : [],
+      place: state.isAddressed ? ['attributes', ...violation.path] : [],
       message: sentence(violation),
-      fault: {
-        className: declaringClass.isReferenceable ? name : declaringClass.name,
-        attributeName: attribute.attribute.outputName,
-        constraint,
-        value: truncated(value),
-        ...(state.stored === undefined ? {} : { oid: state.oid }),
-      },
+      fault: { ...faultOf(violation, name), ...(state.stored === undefined ? {} : { oid: state.oid }) },
     }
   })
   return new AshlarError('ConstraintViolation', message, details)
 }
 
+/** The attributes that a check of the object names; of a check of an embedded one, its attributes are not known here. */
+function namesOf({ indexes }: ObjectCheck, { format }: ObjectState): (AttributeNumber | undefined)[] {
+  return [...indexes].map((index) => format.attributes[index]?.attribute.number)
+}
+
+function faultOf(violation: Violation, className: string): Readonly<Record<string, unknown>> {
+  if (violation.check !== undefined) {
+    const isEmbedded = violation.path.length > 0
+    const of = isEmbedded ? violation.className : className
+    return { className: of, constraint: 'checks', checkName: violation.check.name }
+  }
+  const { attribute, constraint, value } = violation
+  const { declaringClass } = attribute.attribute
+  return {
+    className: declaringClass.isReferenceable ? className : declaringClass.name,
+    attributeName: attribute.attribute.outputName,
+    constraint,
+    value: truncated(value),
+  }
+}
+
+function sentence(violation: Violation): string {
+  const { check } = violation
+  if (check === undefined) return valueSentence(violation)
+  const within = violation.path.length === 0 ? '' : ` (at ${violation.path.join('.')})`
+  return `check ${check.name}${within}: ${check.message}`
+}
+
 /** Such as `attribute age has to be at least 0, not -1`. */
-function sentence({ attribute, constraint, requirement, path, value }: Violation): string {
+function valueSentence({ attribute, constraint, requirement, path, value }: ValueViolation): string {
   const within = path.length > 1 ? ` (at ${path.join('.')})` : ''
   const isShown = constraint !== 'isRequired' && constraint !== 'isReadOnly'
   return `attribute ${attribute.attribute.outputName}${within} ${requirement}${isShown ? `, not ${formatForMessage(value)}` : ''}`

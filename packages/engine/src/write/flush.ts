@@ -9,6 +9,7 @@ import type { ChangeGuard } from './change-guard.ts'
 import { checkLinks } from './check-links.ts'
 import { checkConstraints } from './constraint-error.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
+import { workOutValues } from './work-out-values.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
 
 /** Throws DeleteRestricted, ConstraintViolation, UniqueViolation, Forbidden. */
@@ -35,7 +36,7 @@ async function flushOne(unit: UnitOfWork, state: ObjectState): Promise<void> {
   const { transaction } = unit
   const { key, format, stored, isDeleted } = state
   if (!isChanged(state) && !isDeleted) return
-  if (format.isChecked && !isDeleted) check(state, unit)
+  if (format.isChecked && !isDeleted) check(unit, state)
   if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
   const maintained = maintainIndexesOf(transaction, state)
   if (maintained !== undefined) await maintained
@@ -59,7 +60,7 @@ async function flushAll(unit: UnitOfWork): Promise<void> {
   for (const state of objects.all()) {
     const { key, format, stored, isDeleted } = state
     if (!isChanged(state) && !isDeleted) continue
-    if (format.isChecked && !isDeleted) check(state, unit)
+    if (format.isChecked && !isDeleted) check(unit, state)
     if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
     if (hasEntriesToCheck(state)) indexed.push(state)
     const pause = ++seen % stepsBetweenLooks === 0 || format.isChecked ? slice.yieldIfDue() : undefined
@@ -104,10 +105,12 @@ function put({ transaction }: UnitOfWork, state: ObjectState, record: Buffer): v
 }
 
 /** Throws ValueNotAllowed, ConstraintViolation. */
-function check(state: ObjectState, { objects: { formats }, guard }: UnitOfWork): void {
+function check(unit: UnitOfWork, state: ObjectState): void {
   try {
+    const { formats } = unit.objects
+    if (state.format.hasProperties) workOutValues(state, unit)
     if (state.format.hasPendingType) checkPendingTypes(state.format, state.before, state.values, formats)
-    checkConstraints(state, formats, guard)
+    checkConstraints(state, unit)
   } catch (error) {
     throw ofState(state, error)
   }

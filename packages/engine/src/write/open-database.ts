@@ -11,6 +11,7 @@ import type { Isolation } from '../transaction/isolation.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
 import type { Restriction } from './change-guard.ts'
 import type { ChangeListener } from './change-set.ts'
+import type { ObjectExpressions, UserOfExpressions } from './object-expressions.ts'
 
 /** For a database in a statement thread: the main thread makes its commits, whose summary is a `ChangeSet`, and does what follows them in the background. */
 export interface MainThread {
@@ -31,6 +32,9 @@ export interface OpenDatabase {
   readonly containers: Containers
   readonly sequences: Pick<Sequences, 'next'>
   readonly receipts: Receipts
+  readonly expressions: ObjectExpressions
+  /** Of the caller of one request, for expressions; undefined where nobody is known. */
+  readonly user?: UserOfExpressions
   /** Of the process. */
   readonly memory: MemoryPool
   /** The same. */

@@ -16,6 +16,7 @@ import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import type { ChangeGuard, Restriction } from './change-guard.ts'
 import type { ChangeRecorder } from './change-set.ts'
+import type { UnitExpressions } from './object-expressions.ts'
 import { noSuchTarget, type ReferenceLocation, targetOfOtherClass } from './reference-error.ts'
 import { type ObjectState, objectsAtOnce, WorkingSet } from './working-set.ts'
 
@@ -56,6 +57,8 @@ export class UnitOfWork {
   listEnds: Map<string, Bytes | undefined> | undefined
   /** Undefined where nobody listens. */
   readonly recorder: ChangeRecorder | undefined
+  /** What defaults and checks are worked out with. */
+  readonly expressions: UnitExpressions
   /** Undefined where the caller may change everything. */
   readonly guard: ChangeGuard | undefined
   readonly limits: DeletionLimits
@@ -76,6 +79,7 @@ export class UnitOfWork {
     containers: Containers,
     session: StoreSession,
     recorder: ChangeRecorder | undefined,
+    expressions: UnitExpressions,
     restriction?: Restriction,
     limits: DeletionLimits = defaultEngineLimits,
   ) {
@@ -87,21 +91,22 @@ export class UnitOfWork {
     this.containers = containers
     this.session = session
     this.recorder = recorder
+    this.expressions = expressions
     this.restriction = restriction
     this.guard = restriction === undefined ? undefined : restriction.guardOf(this)
   }
 
   /** Another step of the same change, or one that only tries what `transaction`, a rehearsal, would do. */
   another(transaction = this.transaction): UnitOfWork {
-    const { shownCatalog, containers, session, recorder, restriction, limits } = this
-    return new UnitOfWork(transaction, shownCatalog, containers, session, recorder, restriction, limits)
+    const { shownCatalog, containers, session, recorder, expressions, restriction, limits } = this
+    return new UnitOfWork(transaction, shownCatalog, containers, session, recorder, expressions, restriction, limits)
   }
 
   /** One that does what this one would, of which nothing is committed or told. */
   rehearsal(): UnitOfWork {
-    const { transaction, shownCatalog, containers, session, restriction, limits } = this
+    const { transaction, shownCatalog, containers, session, expressions, restriction, limits } = this
     const tried = transaction.rehearsal()
-    return new UnitOfWork(tried, shownCatalog, containers, session, undefined, restriction, limits)
+    return new UnitOfWork(tried, shownCatalog, containers, session, undefined, expressions, restriction, limits)
   }
 
   /** The catalog that commands are in terms of. */

@@ -41,6 +41,10 @@ export interface ObjectState extends RecordValues {
   isDeleted: boolean
   /** A command creates it or gives it values; else it is changed since others are. */
   isAddressed: boolean
+  /** A command has set attributes of it, and not only what links to it. */
+  isUpdated: boolean
+  /** Values that commands give for computed attributes, by index: taken without effect where they are right. */
+  claims: Map<number, unknown> | undefined
   /** Of the command among several that creates it, or changed it last: errors that are found when it is written tell it. */
   position: number | undefined
   /** Of its index entries: made when they are written. */
@@ -154,6 +158,8 @@ export class WorkingSet {
       excused: undefined,
       isDeleted: false,
       isAddressed: true,
+      isUpdated: false,
+      claims: undefined,
       position,
       entryValue: undefined,
     }
@@ -214,6 +220,8 @@ class LoadedObject implements ObjectState {
   excused: Set<number> | undefined = undefined
   isDeleted = false
   isAddressed = false
+  isUpdated = false
+  claims: Map<number, unknown> | undefined = undefined
   position: number | undefined = undefined
   entryValue: Bytes | undefined = undefined
   private content: RecordValues | undefined

@@ -96,7 +96,17 @@ export const ObjectRepresentation = Type.Object(
 /** Constraints, defaults and texts; null in a request takes one away. A test compares them with the properties that the engine knows. */
 const propertyFields = {
   isRequired: Type.Optional(Type.Described(quotedBoolean, 'The value is never null.')),
-  default: Type.Optional(Type.Unknown({ description: 'What a creation that leaves the attribute out gets.' })),
+  default: Type.Optional(
+    Type.Unknown({
+      description: 'What a creation that leaves the attribute out gets: a value, or an object with an `expression`.',
+    }),
+  ),
+  onUpdate: Type.Optional(
+    Type.Object(
+      { expression: Type.String() },
+      { description: 'What the attribute gets with each change of its object that leaves it as it is.' },
+    ),
+  ),
   enumeration: Type.Optional(
     Type.Array(Type.Unknown(), { description: 'The values that are allowed, or objects of `value` and `label`.' }),
   ),
@@ -122,6 +132,12 @@ const propertyFields = {
       description: 'When this object is deleted, those it refers to: `keep`, `delete` or `deleteUnreferenced`.',
     }),
   ),
+  computed: Type.Optional(
+    Type.Object(
+      { expression: Type.String(), isStored: Type.Optional(quotedBoolean) },
+      { description: 'What the attribute stands for.' },
+    ),
+  ),
   title: Type.Optional(Type.String()),
   description: Type.Optional(Type.String()),
   annotations: Type.Optional(Type.Record(Type.String())),
@@ -143,6 +159,11 @@ function nullable<P extends Readonly<Record<string, Schema>>>(fields: P): Nullab
 
 const classPropertyFields = {
   isAbstract: Type.Optional(Type.Described(quotedBoolean, 'All objects are of subclasses.')),
+  checks: Type.Optional(
+    Type.Array(Type.Object({ name: Type.String(), expression: Type.String(), message: Type.Optional(Type.String()) }), {
+      description: 'Expressions of DO over the objects of the class, of which none may be false.',
+    }),
+  ),
   displayAttribute: Type.Optional(Type.String({ description: 'The attribute that shows an object to people.' })),
   title: Type.Optional(Type.String()),
   description: Type.Optional(Type.String()),

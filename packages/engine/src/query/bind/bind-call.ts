@@ -1,6 +1,6 @@
 /** Functions, aggregates, and operations on collections (docs/query-language.md, Operators). */
 import { assert } from '../../errors.ts'
-import { ticksPerSecond } from '../../types/calendar.ts'
+import { ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
 import type { OffsetDateTime } from '../../types/datetime.ts'
 import { parseJsonText } from '../../types/json-value.ts'
 import { ValueError } from '../../types/logical-type.ts'
@@ -75,6 +75,7 @@ const ownNames = [
   'IS_EMPTY',
   'EXISTS',
   'OBJECT',
+  'TODAY',
   'COALESCE',
   'OF',
   'SOME',
@@ -106,6 +107,9 @@ export function bindCall(expression: CallExpression, scope: Scope, binder: Binde
       return { kind: 'now', type: { kind: 'datetime' }, start: expression.start, end: expression.end }
     case 'NEXT':
       return bindNext(expression, scope, binder)
+    case 'TODAY':
+      if (operands.length > 0) throw binder.error(expression, `TODAY takes 0 operands, not ${operands.length}`)
+      return bindToday(expression)
     case 'OF':
     case 'SOME':
     case 'OF_EQUAL':
@@ -131,6 +135,13 @@ export function bindCall(expression: CallExpression, scope: Scope, binder: Binde
     throw binder.error(expression, `there is no function ${truncateForMessage(name)}${advice}`)
   }
   return bindFunction(definition, expression, scope, binder)
+}
+
+/** The day in UTC. */
+function bindToday({ start, end }: Span): Bound {
+  const operand: Bound = { kind: 'now', type: { kind: 'datetime' }, start, end }
+  const convert = (ticks: unknown): number => Math.floor((ticks as number) / ticksPerDay)
+  return { kind: 'convert', operand, convert, type: { kind: 'date' }, start, end }
 }
 
 function bindFunction(definition: FunctionDefinition, expression: CallExpression, scope: Scope, binder: Binder): Bound {

@@ -20,7 +20,6 @@ import type {
   Alteration,
   AttributeDeclaration,
   CreateIndexStatement,
-  PropertySetting,
   PropertyValue,
   QualifiedName,
   SchemaChange,
@@ -128,12 +127,12 @@ export function bindDefineClasses(changes: readonly AddingChange[], binder: Bind
       const attributes = addedAttributes(change).map((one) => describeAttribute(one, name, classNamed, binder))
       return { className: name, isReferenceable: undefined, superClass: undefined, attributes }
     }
-    const { className, superClass, isEmbeddable, properties, attributes } = change
+    const { className, superClass, isEmbeddable, attributes } = change
     return {
       className: className.text,
       isReferenceable: !isEmbeddable,
       superClass: superClass && classNamed(superClass),
-      properties: bindClassProperties(properties, binder),
+      properties: bindClassProperties(change, binder),
       attributes: attributes.map((one) => describeAttribute(one, className.text, classNamed, binder)),
     }
   })
@@ -159,7 +158,7 @@ export function bindAlterClass(change: AlterClassChange, cls: SchemaClass, binde
       return { attributeName: name.text, properties, elementProperties: bindConstraints(inner, binder) }
     }),
     classFields: bindClassProperties(
-      alterationsOf(change, 'set').flatMap(({ properties }) => properties),
+      { properties: alterationsOf(change, 'set').flatMap(({ properties }) => properties), checks: [] },
       binder,
     ),
     isCascading: false,
@@ -227,10 +226,15 @@ interface TypeBinder {
   readonly elementProperties: Record<string, unknown> | undefined
 }
 
-function bindClassProperties(settings: readonly PropertySetting[], binder: Binder): GivenProperties | undefined {
-  if (settings.length === 0) return undefined
+function bindClassProperties(
+  { properties: settings, checks }: Pick<Extract<SchemaChange, { kind: 'createClass' }>, 'properties' | 'checks'>,
+  binder: Binder,
+): GivenProperties | undefined {
+  if (settings.length === 0 && checks.length === 0) return undefined
   const properties: Record<string, unknown> = {}
   for (const setting of settings) addProperty(properties, setting.field, setting.value, setting, binder)
+  if (checks.length > 0)
+    properties.checks = checks.map(({ name, expression, message }) => ({ name, expression, message }))
   return properties
 }
 

@@ -16,6 +16,12 @@ export function findClass(binder: Binder, name: string): SchemaClass | undefined
 
 /** `isPluralAllowed` admits `Clients` as a source for class `Client`, if no class has that name. Throws QueryError. */
 export function resolveClass(binder: Binder, name: QualifiedName, isPluralAllowed = false): SchemaClass {
+  const cls = classNamed(binder, name, isPluralAllowed)
+  binder.onName?.(name, cls)
+  return cls
+}
+
+function classNamed(binder: Binder, name: QualifiedName, isPluralAllowed: boolean): SchemaClass {
   const exact = binder.catalog.classByName(name.text)
   if (exact !== undefined) return exact
   for (const text of isPluralAllowed && name.text.endsWith('s') ? [name.text, name.text.slice(0, -1)] : [name.text]) {
@@ -87,7 +93,9 @@ function bySimpleName(binder: Binder, name: string): SchemaClass[] {
 export function findAttribute(binder: Binder, cls: SchemaClass, name: string, span: Span): BoundAttribute | undefined {
   try {
     const found = cls.findAttribute(name)
-    return found === undefined ? undefined : binder.attribute(cls, found)
+    if (found === undefined) return undefined
+    binder.onName?.(span, found)
+    return binder.attribute(cls, found)
   } catch (error) {
     if (error instanceof AshlarError) throw binder.error(span, error.message.replace(/\.$/, ''))
     throw error

@@ -31,6 +31,7 @@ function spanOfAdding(change: AddingChange, [field, ...steps]: CommandPlace): Sp
     return spanInList(attributes, steps, spanInAttribute) ?? change
   }
   if (field === 'superClass' && change.kind === 'createClass') return change.superClass ?? change
+  if (field === 'checks' && change.kind === 'createClass') return change.checks[Number(steps[0])] ?? change
   const property = change.kind === 'createClass' ? change.properties.find((one) => one.field === field) : undefined
   return field === 'className' ? change.className : (property ?? change)
 }

@@ -119,6 +119,8 @@ export class Binder {
   readonly outer: Outer | undefined
   /** The outer values that the statement uses, by the names of variables. */
   readonly captured = new Map<string, Bound>()
+  /** Told of each attribute and class that a name was found to mean, also where that is given up again. */
+  onName: ((span: Span, found: ClassAttribute | SchemaClass) => void) | undefined
   slots = 0
   /** Whether the bound statement yields one value as an expression, instead of one per row. */
   isSingle = false

@@ -1,5 +1,5 @@
 /** String functions; positions and lengths count characters (code points). */
-
+import { randomUUID } from 'node:crypto'
 import { integerType, type ScalarType, stringType } from '../values/value-type.ts'
 import type { Whole } from '../values/whole-number.ts'
 import type { FunctionDefinition, TextRoom } from './function-definition.ts'
@@ -21,6 +21,7 @@ const substring: FunctionDefinition = {
 }
 
 export const textFunctions: Readonly<Record<string, FunctionDefinition>> = {
+  GUID: { operands: [], result: { kind: 'guid' }, calculate: () => randomUUID(), isVolatile: true },
   SUBSTRING: substring,
   SUBSTR: substring,
   UPPER: textFunction(stringType, (text) => text.toUpperCase()),

@@ -364,6 +364,7 @@ export type SchemaChange =
       readonly superClass: QualifiedName | undefined
       readonly isEmbeddable: boolean
       readonly properties: readonly PropertySetting[]
+      readonly checks: readonly CheckDeclaration[]
       readonly attributes: readonly AttributeDeclaration[]
     })
   | (Span & {
@@ -373,6 +374,12 @@ export type SchemaChange =
     })
   | (Span & { readonly kind: 'renameClass'; readonly className: QualifiedName; readonly newName: QualifiedName })
   | (Span & { readonly kind: 'dropClass'; readonly className: QualifiedName })
+/** `CHECK name: e MESSAGE '…'` among the attributes of a class; its expression is bound with the class. */
+export interface CheckDeclaration extends Span {
+  readonly name: string
+  readonly expression: string
+  readonly message: string | undefined
+}
 export interface AttributeDeclaration extends Span {
   readonly name: string
   readonly type: TypeExpression

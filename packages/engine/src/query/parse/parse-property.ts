@@ -11,13 +11,17 @@ interface NamedProperty {
 }
 
 const propertiesByWord = byWord(attributeProperties)
-const classPropertiesByWord = byWord(classPropertyFields)
+const bracedProperties = classPropertyFields.filter(({ form }) => form !== 'checks')
+const classPropertiesByWord = byWord(bracedProperties)
 
 function byWord(
   properties: readonly (NamedProperty & { readonly word: string })[],
 ): ReadonlyMap<string, NamedProperty> {
   return new Map(properties.map((property) => [property.word.toLowerCase(), property]))
 }
+
+/** In the braces of a computed attribute: its values are kept with the objects. */
+export const storedWord = 'STORED'
 
 /** The property that a setting of a type states; undefined for a setting of the type itself. */
 export function attributePropertyNamed(word: string): NamedProperty | undefined {
@@ -31,7 +35,7 @@ export function parseClassProperties(cursor: TokenCursor): PropertySetting[] {
     const property = classPropertiesByWord.get(name.text.toLowerCase())
     if (property === undefined) {
       throw cursor.mistaken(
-        `a class has no property '${name.text}'; there are ${classPropertyFields.map(({ word }) => word).join(', ')}`,
+        `a class has no property '${name.text}'; there are ${bracedProperties.map(({ word }) => word).join(', ')}`,
       )
     }
     return {
@@ -53,15 +57,32 @@ export function parsePropertyValue(cursor: TokenCursor, form: PropertyForm, isLi
 function parseJson(cursor: TokenCursor, form: PropertyForm, isList: boolean): unknown {
   if (cursor.takeWord('NULL')) return null
   switch (form) {
+    case 'expression':
+    case 'computed':
+      return parseInParentheses(cursor)
     case 'word':
       return cursor.isName() ? cursor.next().text : cursor.expectString('a name')
     case 'texts':
       return Object.fromEntries(parseValues(cursor).map(([name, text]) => [name, text]))
     case 'choices':
       return parseValues(cursor).map(([value, label]) => (label === undefined ? value : { value, label }))
+    case 'value':
+      if (!cursor.isSymbol('(')) return parseLiteral(cursor)
+      return isList ? parseValues(cursor).map(([value]) => value) : parseInParentheses(cursor)
     default:
-      return isList && cursor.isSymbol('(') ? parseValues(cursor).map(([value]) => value) : parseLiteral(cursor)
+      return parseLiteral(cursor)
   }
+}
+
+/** `(e)`: an expression of the schema, which is parsed when it is bound with its class. */
+export function parseInParentheses(cursor: TokenCursor): { readonly expression: string } {
+  if (!cursor.isSymbol('(')) throw cursor.unexpected(["'('"])
+  const length = cursor.closing(0)
+  const { end: from } = cursor.peek()
+  const { start: to } = cursor.peek(length)
+  for (let i = 0; i < length; i++) cursor.next()
+  cursor.expectSymbol(')')
+  return { expression: cursor.text.slice(from, to).trim() }
 }
 
 /** `(value, value AS 'text', …)` */

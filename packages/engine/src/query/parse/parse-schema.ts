@@ -2,14 +2,17 @@
 import type {
   Alteration,
   AttributeDeclaration,
+  CheckDeclaration,
   CreateIndexStatement,
   DropIndexStatement,
   PropertySetting,
   QualifiedName,
   SchemaChange,
   SchemaStatement,
+  TypeExpression,
 } from '../language/ast.ts'
-import { parseClassProperties } from './parse-property.ts'
+import { parseExpression } from './parse-expression.ts'
+import { parseClassProperties, parseInParentheses, storedWord } from './parse-property.ts'
 import { parseConstraints, parseType } from './parse-type.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
@@ -58,8 +61,30 @@ function parseClass(cursor: TokenCursor, start: number): SchemaChange {
   if (cursor.isWord('ABSTRACT')) properties.push(parseAbstract(cursor))
   if (cursor.takeWord('WITH')) properties.push(...parseClassProperties(cursor))
   if (!cursor.isSymbol('{')) throw cursor.unexpected(["'{'", 'SUPERCLASS', 'EMBEDDABLE', 'ABSTRACT', 'WITH'])
-  const attributes = cursor.braces(() => parseAttribute(cursor))
-  return { kind: 'createClass', className, superClass, isEmbeddable, properties, attributes, ...cursor.spanFrom(start) }
+  const checks: CheckDeclaration[] = []
+  const attributes: AttributeDeclaration[] = []
+  cursor.braces(() => {
+    if (isCheckAhead(cursor)) checks.push(parseCheck(cursor))
+    else attributes.push(parseAttribute(cursor))
+  })
+  const members = { superClass, isEmbeddable, properties, checks, attributes }
+  return { kind: 'createClass', className, ...members, ...cursor.spanFrom(start) }
+}
+
+/** An attribute may be called CHECK, too. */
+function isCheckAhead(cursor: TokenCursor): boolean {
+  return cursor.isWord('CHECK') && cursor.isName(1)
+}
+
+function parseCheck(cursor: TokenCursor): CheckDeclaration {
+  const { start } = cursor.next()
+  const name = cursor.expectName('the name of a check').text
+  cursor.expectSymbol(':')
+  const { start: from } = cursor.peek()
+  parseExpression(cursor)
+  const expression = cursor.text.slice(from, cursor.lastEnd)
+  const message = cursor.takeWord('MESSAGE') ? cursor.expectString('a text') : undefined
+  return { name, expression, message, ...cursor.spanFrom(start) }
 }
 
 function parseAbstract(cursor: TokenCursor): PropertySetting {
@@ -70,7 +95,20 @@ function parseAbstract(cursor: TokenCursor): PropertySetting {
 function parseAttribute(cursor: TokenCursor): AttributeDeclaration {
   const name = cursor.expectName('an attribute')
   cursor.expectSymbol(':')
-  return { name: name.text, type: parseType(cursor), ...cursor.spanFrom(name.start) }
+  const given = parseType(cursor)
+  const type = cursor.isSymbol('=') ? parseComputed(cursor, given) : given
+  return { name: name.text, type, ...cursor.spanFrom(name.start) }
+}
+
+/** `= (e)` behind the type, in whose braces STORED may stand. */
+function parseComputed(cursor: TokenCursor, type: TypeExpression): TypeExpression {
+  const { start } = cursor.next()
+  const settings = type.settings.filter(({ name }) => name.toUpperCase() !== storedWord)
+  const isStored = settings.length < type.settings.length
+  const expression = parseInParentheses(cursor)
+  const span = cursor.spanFrom(start)
+  const value = { json: { ...expression, ...(isStored ? { isStored: true } : {}) }, ...span }
+  return { ...type, settings: [...settings, { name: 'Computed', value, ...span }] }
 }
 
 function parseAlteration(cursor: TokenCursor): Alteration {

@@ -1,6 +1,6 @@
 /** Types as schema statements and CAST name them: `Integer{Storage: B8}`, `List{Element: String}`. */
 import type { TypeExpression, TypeSetting } from '../language/ast.ts'
-import { attributePropertyNamed, parsePropertyValue } from './parse-property.ts'
+import { attributePropertyNamed, parsePropertyValue, storedWord } from './parse-property.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
 export function parseType(cursor: TokenCursor): TypeExpression {
@@ -29,6 +29,9 @@ function parseSetting(cursor: TokenCursor, typeName: string): TypeSetting {
   if (property !== undefined) {
     const value = parsePropertyValue(cursor, property.form, typeName.toLowerCase() === 'list')
     return { name: name.text, value, ...cursor.spanFrom(name.start) }
+  }
+  if (name.text.toUpperCase() === storedWord && !cursor.isSymbol(':')) {
+    return { name: name.text, value: { json: true, ...cursor.spanFrom(name.start) }, ...cursor.spanFrom(name.start) }
   }
   cursor.expectSymbol(':')
   const token = cursor.peek()

@@ -23,7 +23,17 @@ export interface Constraint {
 }
 
 /** How the value of a property is written: REST bodies, DO and the OpenAPI document derive their syntax from it. */
-export type PropertyForm = 'flag' | 'count' | 'word' | 'value' | 'choices' | 'text' | 'texts'
+export type PropertyForm =
+  | 'flag'
+  | 'count'
+  | 'word'
+  | 'value'
+  | 'choices'
+  | 'text'
+  | 'texts'
+  | 'checks'
+  | 'expression'
+  | 'computed'
 
 export interface AttributeProperty {
   /** In definitions of the REST interface. */

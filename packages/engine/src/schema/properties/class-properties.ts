@@ -1,12 +1,14 @@
 /** The properties of classes: how a definition is read and shown (contract 10.2). */
 import type { AttributeNumber } from '../../types/type-spec.ts'
 import { defineFlag, invalidProperty, type PropertyForm } from './attribute-property.ts'
+import { type Check, defineChecks } from './checks.ts'
 import type { GivenProperties } from './index.ts'
 import { defineAnnotations, defineText } from './texts.ts'
 
 /** A property of a class, as the catalog keeps it. */
 export interface ClassProperties {
   readonly isAbstract?: true
+  readonly checks?: readonly Check[]
   /** Its value shows an object to people: an attribute of the class, or one that it inherits. */
   readonly displayAttribute?: AttributeNumber
   readonly title?: string
@@ -16,7 +18,7 @@ export interface ClassProperties {
 
 export interface ClassPropertyField {
   readonly field: keyof ClassProperties
-  /** In the braces of CREATE CLASS … WITH; case-insensitive. */
+  /** In the braces of CREATE CLASS … WITH; case-insensitive. Checks stand among the attributes instead. */
   readonly word: string
   readonly form: PropertyForm
 }
@@ -24,6 +26,7 @@ export interface ClassPropertyField {
 /** In the order in which representations show them. */
 export const classPropertyFields: readonly ClassPropertyField[] = [
   { field: 'isAbstract', word: 'Abstract', form: 'flag' },
+  { field: 'checks', word: 'Checks', form: 'checks' },
   { field: 'displayAttribute', word: 'DisplayAttribute', form: 'word' },
   { field: 'title', word: 'Title', form: 'text' },
   { field: 'description', word: 'Description', form: 'text' },
@@ -58,6 +61,8 @@ function defineField(
       if (number === undefined) throw invalidProperty(field, 'is an attribute of the class')
       return number
     }
+    case 'checks':
+      return defineChecks(value)
     case 'annotations':
       return defineAnnotations(value)
     default:

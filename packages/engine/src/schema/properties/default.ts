@@ -1,5 +1,6 @@
-/** `default`: what a creation that leaves the attribute out gets. */
-import { type AttributeProperty, defineValue, isScalar } from './attribute-property.ts'
+/** `default`: what a creation that leaves the attribute out gets: a value, or what an expression comes to then. */
+import { defineExpression, isExpression, isGivenAsExpression } from '../expression.ts'
+import { type AttributeProperty, defineValue, invalidProperty, isScalar } from './attribute-property.ts'
 
 export const defaultValue: AttributeProperty = {
   field: 'default',
@@ -8,6 +9,13 @@ export const defaultValue: AttributeProperty = {
   types: 'scalars and lists of them',
   appliesTo: ({ spec, isElement }) =>
     !isElement && (isScalar(spec) || (spec.logicalType === 'list' && isScalar(spec.element))),
-  define: (given, target) => (given === null ? null : defineValue('default', given, target)),
-  mapValues: (stored, map) => (stored === null ? null : map(stored)),
+  define(given, target) {
+    if (given === null) return null
+    if (!isGivenAsExpression(given)) return defineValue('default', given, target)
+    if (!isScalar(target.spec) || target.isEmbeddable) {
+      throw invalidProperty('default', 'is an expression for scalars of referenceable classes only')
+    }
+    return defineExpression('default', given.expression)
+  },
+  mapValues: (stored, map) => (stored === null || isExpression(stored) ? stored : map(stored)),
 }

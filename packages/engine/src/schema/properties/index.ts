@@ -3,6 +3,7 @@ import { assert, unreachable } from '../../errors.ts'
 import { codecFor } from '../../types/index.ts'
 import { type Codec, formatForMessage, ValueError } from '../../types/logical-type.ts'
 import type { TypeSpec } from '../../types/type-spec.ts'
+import { isExpression } from '../expression.ts'
 import {
   type AttributeProperty,
   type Constraint,
@@ -11,11 +12,13 @@ import {
   type PropertyTarget,
 } from './attribute-property.ts'
 import { exclusiveMaximum, exclusiveMinimum, maximum, minimum } from './bounds.ts'
+import { besideComputed, computed } from './computed.ts'
 import { defaultValue } from './default.ts'
 import { onSourceDelete, onTargetDelete } from './deletions.ts'
 import { enumeration } from './enumeration.ts'
 import { maxItems, minItems, uniqueItems } from './items.ts'
 import { maxLength, minLength } from './lengths.ts'
+import { onUpdate } from './on-update.ts'
 import { pattern } from './pattern.ts'
 import { isReadOnly } from './read-only.ts'
 import { isRequired } from './required.ts'
@@ -29,6 +32,7 @@ export { type ClassPropertyField, classPropertyFields } from './class-properties
 export const attributeProperties: readonly AttributeProperty[] = [
   isRequired,
   defaultValue,
+  onUpdate,
   enumeration,
   minimum,
   maximum,
@@ -44,6 +48,7 @@ export const attributeProperties: readonly AttributeProperty[] = [
   isReadOnly,
   onTargetDelete,
   onSourceDelete,
+  computed,
   title,
   description,
   annotations,
@@ -116,6 +121,10 @@ function defineAll(given: GivenProperties, target: PropertyTarget): AttributePro
     const stored = define(value, target)
     if (stored !== undefined) defined[field] = stored
   }
+  const other = Object.keys(defined).find((field) => !besideComputed.includes(field))
+  if (defined.computed !== undefined && other !== undefined) {
+    throw invalidProperty(other, 'does not stand beside computed')
+  }
   if (defined.default === null && defined.isRequired === true) delete defined.default
   return defined
 }
@@ -128,7 +137,7 @@ function checkDefault(
   inner: PropertyTarget | undefined,
 ): void {
   const { default: stored } = own
-  if (stored === undefined || stored === null || target.codec === undefined) return
+  if (stored === undefined || stored === null || isExpression(stored) || target.codec === undefined) return
   const value = target.codec.parse(stored)
   const broken =
     constraintsOf(own, target).find((one) => !one.isSatisfied(value)) ??
@@ -159,13 +168,13 @@ function constraintsOf(properties: AttributeProperties, target: PropertyTarget):
 }
 
 /**
- * What a creation that leaves the attribute out gets, as JSON (contract 10.1): its default; else null for a scalar that is required or unique, or
+ * What a creation that leaves the attribute out gets, as JSON (contract 10.1): its default, unless that is an expression; else null for a scalar that is required or unique, or
  * whose constraints refuse the default of its type; else undefined, for the default of the type.
  */
 export function creationDefault(spec: TypeSpec, properties: PropertiesOfAttribute | undefined): unknown {
   if (properties === undefined) return undefined
   const { own } = properties
-  if (own.default !== undefined) return own.default
+  if (own.default !== undefined && !isExpression(own.default)) return own.default
   if (!isScalar(spec)) return undefined
   if (own.isRequired === true || own.isUnique === true) return null
   const target = targetOf(spec, false, false)

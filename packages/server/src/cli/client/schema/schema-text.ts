@@ -5,6 +5,7 @@ import {
   definitionOf,
   namespaceOf,
   type Properties,
+  propertiesOf,
   type SchemaClass,
   type SchemaIndex,
   type SchemaSequence,
@@ -53,19 +54,28 @@ export function classText(
 ): string[] {
   const above = superClass === null ? '' : ` SUPERCLASS ${pathText(superClass, quoting)}`
   const kind = `${isReferenceable ? '' : ' EMBEDDABLE'}${properties.isAbstract === true ? ' ABSTRACT' : ''}`
-  const { isAbstract: _, ...others } = properties
+  const { isAbstract: _, checks: __, ...others } = properties
   const shown = propertyTexts(classPropertyFields, others, quoting)
   const withProperties = shown.length === 0 ? '' : ` WITH {${shown.join(', ')}}`
   const head = `CREATE CLASS ${pathText(className, quoting)}${above}${kind}${withProperties}`
-  if (attributes.length === 0) return [`${head} {}`]
-  const lines = attributes.map((attribute, at) => {
-    return `  ${attributeText(attribute, quoting)}${at === attributes.length - 1 ? '' : ','}`
-  })
+  const members = [...attributes.map((attribute) => attributeText(attribute, quoting)), ...checkTexts(properties)]
+  if (members.length === 0) return [`${head} {}`]
+  const lines = members.map((member, at) => `  ${member}${at === members.length - 1 ? '' : ','}`)
   return [`${head} {`, ...lines, '}']
 }
 
+function checkTexts({ checks = [] }: Properties): string[] {
+  return (checks as readonly { name: string; expression: string; message?: string }[]).map(
+    ({ name, expression, message }) => {
+      return `CHECK ${name}: ${expression}${message === undefined ? '' : ` MESSAGE ${literal(message)}`}`
+    },
+  )
+}
+
 export function attributeText(attribute: AttributeDefinition, quoting: Quoting): string {
-  return `${nameText(attribute.attributeName, quoting)}: ${typeText(definitionOf(attribute), quoting)}`
+  const { computed } = propertiesOf(attribute).own
+  const text = `${nameText(attribute.attributeName, quoting)}: ${typeText(definitionOf(attribute), quoting)}`
+  return computed === undefined ? text : `${text} = (${(computed as { expression: string }).expression})`
 }
 
 export function indexText({ name, indexedClass, isUnique, keys }: SchemaIndex, quoting: Quoting): string {
@@ -174,12 +184,16 @@ export function propertyTexts(known: readonly NamedProperty[], given: Properties
     const value = given[field]
     if (value === undefined) return []
     if (form === 'flag' && value === true) return [word]
+    // It stands behind the braces.
+    if (form === 'computed') return (value as { isStored?: boolean }).isStored === true ? ['Stored'] : []
+    if (form === 'checks') return checkTexts({ checks: value ?? [] })
     return [`${word}: ${propertyText(form, value, quoting)}`]
   })
 }
 
 function propertyText(form: PropertyForm, value: unknown, quoting: Quoting): string {
   if (value === null) return 'NULL'
+  if (typeof value === 'object' && 'expression' in value) return `(${value.expression})`
   switch (form) {
     case 'word':
       return nameText(String(value), quoting)

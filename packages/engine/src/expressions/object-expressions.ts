@@ -1,0 +1,258 @@
+/** The expressions of classes, compiled once for each catalog, and evaluated on the values of objects that are written. */
+import { MemoryPool } from '../budget/memory-pool.ts'
+import { ownBytes, RequestMemory } from '../budget/request-memory.ts'
+import { AshlarError, unreachable } from '../errors.ts'
+import { defaultEngineLimits, type EngineLimits } from '../limits.ts'
+import { acceptedValue } from '../query/change/change-values.ts'
+import { Compiler } from '../query/evaluate/compile-expression.ts'
+import type { Evaluate, EvaluationContext } from '../query/evaluate/evaluation-context.ts'
+import type { ObjectReader } from '../query/evaluate/object-view.ts'
+import { ValuesView } from '../query/evaluate/values-view.ts'
+import { plainEvaluationContext } from '../query/execute/new-evaluation-context.ts'
+import { Work } from '../query/functions/work.ts'
+import { ticksNow } from '../query/prepare-text.ts'
+import type { UserValue } from '../query/values/user.ts'
+import type { ValueType } from '../query/values/value-type.ts'
+import {
+  type AttributeFormat,
+  type ClassFormat,
+  type ComputedValue,
+  type FormatSource,
+  provideComputedValues,
+} from '../records/class-format.ts'
+import type { ObjectCheck } from '../records/constraints.ts'
+import type { Catalog, SchemaClass } from '../schema/catalog.ts'
+import { describeSite, type ExpressionSite, namesIn } from '../schema/class-expressions.ts'
+import {
+  attributesNamed,
+  type BoundExpression,
+  expressionText,
+  isExpression,
+  type SchemaExpression,
+} from '../schema/expression.ts'
+import { ValueError } from '../types/logical-type.ts'
+import type { ObjectExpressions, ValueExpression } from '../write/object-expressions.ts'
+import { expressionParts, type NamedPlace } from './expression-parts.ts'
+import { bindOwnExpression } from './own-expression.ts'
+
+/** Of the checks of `Work`, each after a millisecond or so. */
+const checksOfWorkMax = 1_000
+
+/** What an own expression does not ask for. */
+const noObjects: ObjectReader = {
+  object: () => unreachable('an own expression follows no reference'),
+  objectAt: () => unreachable('an own expression follows no reference'),
+  request: () => unreachable('an own expression follows no reference'),
+  prefetch: () => undefined,
+  links: () => unreachable('an own expression reads no links'),
+  endLinks: () => unreachable('an own expression reads no links'),
+  linkCount: () => unreachable('an own expression reads no links'),
+  linkEntries: () => unreachable('an own expression reads no links'),
+}
+
+interface Compiled {
+  readonly evaluate: Evaluate
+  readonly slot: number
+  readonly slots: number
+  readonly constants: number
+  readonly text: string
+  readonly type: ValueType
+}
+
+export class CompiledExpressions implements ObjectExpressions {
+  private readonly pool: MemoryPool
+  private readonly limits: EngineLimits
+  private readonly checks = new WeakMap<ClassFormat, readonly ObjectCheck[]>()
+  private readonly values = {
+    default: new WeakMap<ClassFormat, readonly ValueExpression[]>(),
+    onUpdate: new WeakMap<ClassFormat, readonly ValueExpression[]>(),
+  }
+
+  constructor(pool: MemoryPool, limits: EngineLimits) {
+    this.pool = pool
+    this.limits = { ...limits, statementBytesMax: Math.min(limits.statementBytesMax, ownBytes) }
+  }
+
+  bind(text: string, site: ExpressionSite, cls: SchemaClass, catalog: Catalog): BoundExpression {
+    const places: NamedPlace[] = []
+    bindOwnExpression(text, site, cls, catalog, (span, found) => {
+      const { start, end } = span
+      places.push('spec' in found ? { start, end, attribute: found.number } : { start, end, class: found.number })
+    })
+    return { parts: expressionParts(text, places, catalog) }
+  }
+
+  checksOf(format: ClassFormat, { catalog }: FormatSource): readonly ObjectCheck[] {
+    let checks = this.checks.get(format)
+    if (checks === undefined) {
+      checks = lineageOf(format.cls).flatMap((cls) => this.ownChecks(cls, format, catalog))
+      this.checks.set(format, checks)
+    }
+    return checks
+  }
+
+  defaultsOf(format: ClassFormat, { catalog }: FormatSource): readonly ValueExpression[] {
+    return this.valuesOf('default', format, catalog)
+  }
+
+  updatesOf(format: ClassFormat, { catalog }: FormatSource): readonly ValueExpression[] {
+    return this.valuesOf('onUpdate', format, catalog)
+  }
+
+  private ownChecks(cls: SchemaClass, format: ClassFormat, catalog: Catalog): ObjectCheck[] {
+    return (cls.definition.properties?.checks ?? []).map(({ name, expression, message }) => {
+      const site: ExpressionSite = { kind: 'checks', name, attribute: undefined }
+      const compiled = this.compile(expression as BoundExpression, site, cls, catalog)
+      return {
+        name,
+        message: message ?? `${compiled.text} has to hold`,
+        indexes: namedIndexes(expression, format),
+        isBrokenBy: (values) => {
+          const what = describeSite(cls.name, site)
+          return this.valueOf(compiled, objectOf(format, values), null, what, (value) => value) === false
+        },
+      }
+    })
+  }
+
+  private valuesOf(kind: 'default' | 'onUpdate', format: ClassFormat, catalog: Catalog): readonly ValueExpression[] {
+    let found = this.values[kind].get(format)
+    if (found === undefined) {
+      found = format.attributes.flatMap(({ attribute, codec, index }) => {
+        const expression = attribute.properties?.own[kind]
+        if (!isExpression(expression)) return []
+        const cls = attribute.declaringClass
+        const site: ExpressionSite = { kind, name: attribute.name, attribute }
+        const what = describeSite(cls.name, site)
+        const compiled = this.compile(expression as BoundExpression, site, cls, catalog)
+        const valueFor: ValueExpression['valueFor'] = (values, user) => {
+          return this.valueOf(compiled, objectOf(format, values), user as UserValue, what, (value) =>
+            acceptedValue(codec, compiled.type, value, catalog),
+          )
+        }
+        return { index, valueFor }
+      })
+      this.values[kind].set(format, found)
+    }
+    return found
+  }
+
+  /** Of a class of the catalog. */
+  computedValue({ attribute, codec }: AttributeFormat, catalog: Catalog): ComputedValue {
+    const expression = attribute.properties?.own.computed as BoundExpression
+    const site: ExpressionSite = { kind: 'computed', name: attribute.name, attribute }
+    const cls = attribute.declaringClass
+    const compiled = this.compile(expression, site, cls, catalog)
+    const what = describeSite(cls.name, site)
+    const accept = (value: unknown): unknown => acceptedValue(codec, compiled.type, value, catalog)
+    return {
+      isStored: expression.isStored === true,
+      valueOf: (read) => {
+        try {
+          return this.valueOf(compiled, new ReadView(read), null, what, accept)
+        } catch (error) {
+          // Whoever reads an object is not to blame for what cannot be worked out of it.
+          if (error instanceof AshlarError && error.kind !== 'fault') return accept(null)
+          throw error
+        }
+      },
+    }
+  }
+
+  private valueOf(
+    compiled: Compiled,
+    object: unknown,
+    user: UserValue,
+    what: string,
+    accept: (value: unknown) => unknown,
+  ): unknown {
+    const memory = new RequestMemory(this.pool, this.limits)
+    try {
+      return inWords(what, () => accept(evaluated(compiled, this.evaluationOf(compiled, user, memory), object)))
+    } finally {
+      memory.release()
+    }
+  }
+
+  private compile(expression: BoundExpression, site: ExpressionSite, cls: SchemaClass, catalog: Catalog): Compiled {
+    const text = expressionText(expression, namesIn(catalog))
+    const { bound, binder, slot } = bindOwnExpression(text, site, cls, catalog)
+    const compiler = new Compiler(binder.formats)
+    const evaluate = compiler.compile(bound)
+    return { evaluate, slot, slots: binder.slots, constants: compiler.constants, type: bound.type, text }
+  }
+
+  private evaluationOf(
+    { slots, constants, text }: Compiled,
+    user: UserValue,
+    memory: RequestMemory,
+  ): EvaluationContext {
+    let checks = 0
+    const work = new Work(() => {
+      if (++checks > checksOfWorkMax) throw new AshlarError('LimitExceeded', 'The expression takes too long.')
+    })
+    const script = { now: ticksNow(), user, text, memory, limits: this.limits }
+    return plainEvaluationContext(slots, constants, noVariables, { script, work, reader: noObjects })
+  }
+}
+
+const noVariables: EvaluationContext['variables'] = new Map()
+
+/** The class itself, after those that it inherits from. */
+function lineageOf(cls: SchemaClass): SchemaClass[] {
+  return cls.superClass === null ? [cls] : [...lineageOf(cls.superClass), cls]
+}
+
+/** An object of which only values are known; those that are computed are worked out of the others. */
+class ReadView extends ValuesView {
+  private readonly read: (index: number) => unknown
+
+  constructor(read: (index: number) => unknown) {
+    super([])
+    this.read = read
+  }
+
+  override value(index: number): unknown {
+    return this.read(index)
+  }
+}
+
+/** Attributes that the expression names, and those that computed ones among them are made of. */
+function namedIndexes(expression: SchemaExpression, format: ClassFormat): ReadonlySet<number> {
+  const indexes = new Set<number>()
+  const open = [...attributesNamed(expression)]
+  for (let number = open.pop(); number !== undefined; number = open.pop()) {
+    const named = format.find(number)
+    if (named === undefined || indexes.has(named.index)) continue
+    indexes.add(named.index)
+    const computed = named.attribute.properties?.own.computed
+    if (isExpression(computed)) open.push(...attributesNamed(computed))
+  }
+  return indexes
+}
+
+/** As expressions of the class see it. */
+function objectOf(format: ClassFormat, values: readonly unknown[]): unknown {
+  return format.cls.isReferenceable ? new ReadView((index) => format.valueIn(values, index)) : values
+}
+
+function evaluated({ evaluate, slot }: Compiled, evaluation: EvaluationContext, object: unknown): unknown {
+  evaluation.slots[slot] = object
+  return evaluate(evaluation) ?? null
+}
+
+/** What an expression cannot be worked out for is refused, with where the expression is. */
+function inWords<T>(what: string, evaluate: () => T): T {
+  try {
+    return evaluate()
+  } catch (error) {
+    if (error instanceof ValueError) throw new AshlarError('ValueNotAllowed', `${what}: ${error.message}.`)
+    if (!(error instanceof AshlarError) || error.kind === 'fault') throw error
+    throw new AshlarError(error.type, `${what}: ${error.message}`)
+  }
+}
+
+/** Records are read without a database at hand: what computed attributes take beside its pool is a few rows' worth. */
+const ofRecords = new CompiledExpressions(new MemoryPool(), defaultEngineLimits)
+
+provideComputedValues((attribute, catalog) => ofRecords.computedValue(attribute, catalog))

@@ -1,0 +1,247 @@
+/** The expressions of the classes of a catalog: bound when they are defined, bound again whenever classes change, and gone with what they name. */
+import { isDeepStrictEqual } from 'node:util'
+import { AshlarError, type CommandPlace } from '../errors.ts'
+import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
+import { buildCatalog } from './build-catalog.ts'
+import type { Catalog, SchemaClass } from './catalog.ts'
+import type { Attribute, CatalogState, ClassDefinition } from './class-definition.ts'
+import { commandError } from './command-error.ts'
+import {
+  attributesNamed,
+  type BoundExpression,
+  classesNamed,
+  type ExpressionNames,
+  expressionFields,
+  expressionText,
+  isExpression,
+  type SchemaExpression,
+} from './expression.ts'
+import type { PropertiesOfAttribute } from './properties/index.ts'
+
+/** Where in a class an expression is. */
+export interface ExpressionSite {
+  readonly kind: 'checks' | (typeof expressionFields)[number]
+  /** Of the attribute or the check. */
+  readonly name: string
+  /** Undefined for a check. */
+  readonly attribute: Attribute | undefined
+}
+
+/** Resolves names; above the schema, which knows no DO. */
+export interface ExpressionBinder {
+  /** `cls`: of the catalog. Throws AshlarError of the kinds that a text can be to blame for. */
+  bind(text: string, site: ExpressionSite, cls: SchemaClass, catalog: Catalog): BoundExpression
+}
+
+type MapExpression = (expression: SchemaExpression, site: ExpressionSite) => SchemaExpression | undefined
+
+/** The definition itself where nothing changes; what becomes undefined goes, with its check or field. */
+export function mapExpressions(definition: ClassDefinition, map: MapExpression): ClassDefinition {
+  const attributes = definition.attributes.map((attribute) => mapAttribute(attribute, map))
+  const isSame = attributes.every((attribute, i) => attribute === definition.attributes[i])
+  const { properties } = definition
+  const checks = properties?.checks?.flatMap((check) => {
+    const expression = map(check.expression, { kind: 'checks', name: check.name, attribute: undefined })
+    if (expression === undefined) return []
+    return expression === check.expression ? check : { ...check, expression }
+  })
+  const hasSameChecks = checks === undefined || isSameList(checks, properties?.checks ?? [])
+  if (isSame && hasSameChecks) return definition
+  const { checks: _, ...others } = properties ?? {}
+  const changed = checks === undefined || checks.length === 0 ? others : { ...properties, checks }
+  const { properties: __, ...plain } = definition
+  return { ...plain, ...(Object.keys(changed).length === 0 ? {} : { properties: changed }), attributes }
+}
+
+function isSameList(some: readonly unknown[], others: readonly unknown[]): boolean {
+  return some.length === others.length && some.every((one, i) => one === others[i])
+}
+
+function mapAttribute(attribute: Attribute, map: MapExpression): Attribute {
+  const { properties } = attribute
+  if (properties === undefined) return attribute
+  let own: PropertiesOfAttribute['own'] = properties.own
+  for (const field of expressionFields) {
+    const value = own[field]
+    if (!isExpression(value)) continue
+    const mapped = map(value, { kind: field, name: attribute.name, attribute })
+    if (mapped === value) continue
+    const { [field]: _, ...others } = own
+    own = mapped === undefined ? others : { ...own, [field]: mapped }
+  }
+  if (own === properties.own) return attribute
+  const isEmpty = Object.keys(own).length === 0 && Object.keys(properties.element).length === 0
+  const { properties: _, ...plain } = attribute
+  return isEmpty ? plain : { ...attribute, properties: { ...properties, own } }
+}
+
+/** The expressions of a class, without what it inherits. */
+export function expressionsOf(definition: ClassDefinition): { expression: SchemaExpression; site: ExpressionSite }[] {
+  const found: { expression: SchemaExpression; site: ExpressionSite }[] = []
+  mapExpressions(definition, (expression, site) => {
+    found.push({ expression, site })
+    return expression
+  })
+  return found
+}
+
+function hasExpressions({ isDeleted, properties, attributes }: ClassDefinition): boolean {
+  if (isDeleted) return false
+  if (properties?.checks !== undefined) return true
+  return attributes.some((one) => expressionFields.some((field) => isExpression(one.properties?.own[field])))
+}
+
+export interface ExpressionChange {
+  readonly binder: ExpressionBinder | undefined
+  /** Fields and checks go with an attribute or a class that they name; else the change is refused. */
+  readonly isCascading: boolean
+  /** Where the command deletes the attribute of that name. */
+  readonly placeOf?: (attributeName: string) => CommandPlace
+}
+
+/**
+ * The state with its expressions bound: new ones, and again those that exist, which have to mean what they meant. Throws InvalidDefinition, and
+ * AttributeInUse for what names an attribute or a class that is gone. Others may have their turn between two classes.
+ */
+export function* withBoundExpressions(
+  before: Catalog,
+  state: CatalogState,
+  { binder, isCascading, placeOf = () => [] }: ExpressionChange,
+): Generator<undefined, CatalogState> {
+  if (binder === undefined || state === before.state || !state.classes.some(hasExpressions)) return state
+  const kept = withoutUses(before, state, isCascading, placeOf)
+  const catalog = buildCatalog(kept, before.version)
+  const names = namesIn(catalog)
+  const classes: ClassDefinition[] = []
+  for (const definition of kept.classes) {
+    const cls = catalog.classByNumber(definition.number)
+    if (cls === undefined || !hasExpressions(definition)) {
+      classes.push(definition)
+      continue
+    }
+    yield
+    classes.push(mapExpressions(definition, (expression, site) => bound(expression, site, cls, catalog, names, binder)))
+  }
+  refuseCircles(classes)
+  return { ...kept, classes }
+}
+
+/** Throws InvalidDefinition for computed attributes that come to themselves. */
+function refuseCircles(classes: readonly ClassDefinition[]): void {
+  const named = new Map<AttributeNumber, { readonly what: string; readonly numbers: readonly AttributeNumber[] }>()
+  for (const definition of classes) {
+    if (definition.isDeleted) continue
+    for (const { expression, site } of expressionsOf(definition)) {
+      if (site.kind !== 'computed' || site.attribute === undefined) continue
+      const what = describeSite(definition.name, site)
+      named.set(site.attribute.number, { what, numbers: attributesNamed(expression) })
+    }
+  }
+  const done = new Set<AttributeNumber>()
+  const open = new Set<AttributeNumber>()
+  const follow = (number: AttributeNumber): void => {
+    const found = named.get(number)
+    if (found === undefined || done.has(number)) return
+    if (open.has(number)) throw commandError('InvalidDefinition', `${found.what}: it is computed from itself.`, [])
+    if (open.size >= computedDepthMax) {
+      throw commandError(
+        'InvalidDefinition',
+        `${found.what}: it is computed by more than ${computedDepthMax} steps.`,
+        [],
+      )
+    }
+    open.add(number)
+    for (const next of found.numbers) follow(next)
+    open.delete(number)
+    done.add(number)
+  }
+  for (const number of named.keys()) follow(number)
+}
+
+/** Computed attributes that are made of each other. */
+const computedDepthMax = 50
+
+function bound(
+  expression: SchemaExpression,
+  site: ExpressionSite,
+  cls: SchemaClass,
+  catalog: Catalog,
+  names: ExpressionNames,
+  binder: ExpressionBinder,
+): SchemaExpression {
+  const what = describeSite(cls.name, site)
+  const isNew = 'text' in expression
+  const place = isNew ? expression.place : []
+  const above = site.kind === 'checks' ? superClassWithCheck(cls, site.name) : undefined
+  if (above !== undefined) {
+    throw commandError('InvalidDefinition', `${what}: its superclass ${above.name} has a check of that name.`, place)
+  }
+  let result: BoundExpression
+  try {
+    result = binder.bind(expressionText(expression, names), site, cls, catalog)
+  } catch (error) {
+    if (!(error instanceof AshlarError) || error.kind === 'fault') throw error
+    const words = isNew ? error.message : `the expression would not fit any more: ${error.message}`
+    throw commandError('InvalidDefinition', `${what}: ${words}`, place)
+  }
+  if (isNew) return expression.isStored === true ? { ...result, isStored: true } : result
+  if (!isDeepStrictEqual(namedIn(result), namedIn(expression))) {
+    throw commandError('InvalidDefinition', `${what}: names in the expression would mean something else.`, place)
+  }
+  return expression
+}
+
+function superClassWithCheck(cls: SchemaClass, name: string): SchemaClass | undefined {
+  for (let above = cls.superClass; above !== null; above = above.superClass) {
+    if (above.definition.properties?.checks?.some((check) => check.name === name) === true) return above
+  }
+  return undefined
+}
+
+function namedIn(expression: SchemaExpression): unknown {
+  return [attributesNamed(expression), classesNamed(expression)]
+}
+
+/** As messages about expressions begin. */
+export function describeSite(className: string, { kind, name }: ExpressionSite): string {
+  return kind === 'checks' ? `Class ${className}, check ${name}` : `Class ${className}, attribute ${name}, ${kind}`
+}
+
+export function namesIn(catalog: Catalog): ExpressionNames {
+  return {
+    attribute: (number) => catalog.attribute(number)?.name,
+    className: (number) => catalog.classByNumber(number)?.name,
+  }
+}
+
+/** Throws AttributeInUse. */
+function withoutUses(
+  before: Catalog,
+  state: CatalogState,
+  isCascading: boolean,
+  placeOf: (attributeName: string) => CommandPlace,
+): CatalogState {
+  const present = state.classes.filter(({ isDeleted }) => !isDeleted)
+  const classes = new Set(present.map(({ number }) => number))
+  const attributes = new Set(present.flatMap((one) => one.attributes.map(({ number }) => number)))
+  const isGone = (expression: SchemaExpression): AttributeNumber | ClassNumber | undefined => {
+    return (
+      attributesNamed(expression).find((number) => !attributes.has(number)) ??
+      classesNamed(expression).find((number) => number !== before.root.number && !classes.has(number))
+    )
+  }
+  const kept = state.classes.map((definition) => {
+    if (definition.isDeleted) return definition
+    return mapExpressions(definition, (expression, site) => {
+      const gone = isGone(expression)
+      if (gone === undefined) return expression
+      if (isCascading && site.kind !== 'computed') return undefined
+      const advice = site.kind === 'computed' ? 'that is deleted first' : 'with the option cascade it goes too'
+      const name = before.attribute(gone as AttributeNumber)?.name ?? 'a class'
+      const what = describeSite(definition.name, site)
+      const message = `${what}: the expression names ${name}; ${advice}.`
+      throw commandError('AttributeInUse', message, placeOf(name))
+    })
+  })
+  return isSameList(kept, state.classes) ? state : { ...state, classes: kept }
+}

@@ -1,0 +1,60 @@
+/** `checks`: expressions over the objects of a class, of which none may be false (contract 10.6). */
+import { formatForMessage, ValueError } from '../../types/logical-type.ts'
+import { defineExpression, type SchemaExpression } from '../expression.ts'
+import { invalidProperty } from './attribute-property.ts'
+import { defineText } from './texts.ts'
+
+const checksMax = 100
+const nameForm = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
+
+export interface Check {
+  readonly name: string
+  readonly expression: SchemaExpression
+  /** Told instead of the expression. */
+  readonly message?: string
+}
+
+/** Undefined for none. Throws ValueError. */
+export function defineChecks(given: unknown): readonly Check[] | undefined {
+  if (!Array.isArray(given) || given.length > checksMax) {
+    throw invalidProperty('checks', `is an array of at most ${checksMax} checks`)
+  }
+  const checks = given.map((one: unknown, i) => {
+    try {
+      return defineCheck(one)
+    } catch (error) {
+      if (error instanceof ValueError) error.path.unshift('checks', i)
+      throw error
+    }
+  })
+  const names = new Set<string>()
+  for (const { name } of checks) {
+    if (names.has(name)) throw invalidProperty('checks', `has the name ${name} twice`)
+    names.add(name)
+  }
+  return checks.length === 0 ? undefined : checks
+}
+
+function defineCheck(given: unknown): Check {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw checkError(`a check is an object, not ${formatForMessage(given)}`, [])
+  }
+  const unknown = Object.keys(given).find((field) => !['name', 'expression', 'message'].includes(field))
+  if (unknown !== undefined) throw checkError(`a check has no field ${formatForMessage(unknown)}`, [unknown])
+  const { name, expression, message } = given as Readonly<Record<string, unknown>>
+  if (typeof name !== 'string' || !nameForm.test(name)) {
+    throw checkError(`the name of a check is letters, digits and _, not ${formatForMessage(name)}`, ['name'])
+  }
+  const text = message === undefined || message === null ? undefined : defineText('message', message)
+  return {
+    name,
+    expression: defineExpression('expression', expression),
+    ...(text === undefined ? {} : { message: text }),
+  }
+}
+
+function checkError(message: string, path: (string | number)[]): ValueError {
+  const error = new ValueError('InvalidDefinition', message)
+  error.path = path
+  return error
+}

@@ -1,0 +1,27 @@
+/** `computed`: an expression that the attribute stands for; it is worked out when objects are read, or kept with them. */
+import { defineExpression, isGivenAsExpression } from '../expression.ts'
+import { type AttributeProperty, defineFlag, invalidProperty, isScalar } from './attribute-property.ts'
+
+/** What a definition may say beside it. */
+export const besideComputed: readonly string[] = ['computed', 'isUnique', 'title', 'description', 'annotations']
+
+export const computed: AttributeProperty = {
+  field: 'computed',
+  word: 'Computed',
+  form: 'computed',
+  types: 'scalars, references without an inverse and lists of them, of referenceable classes',
+  appliesTo({ spec, isElement, isEmbeddable }) {
+    const held = spec.logicalType === 'list' ? spec.element : spec
+    const isReference = held.logicalType === 'reference' && held.inverseAttribute === null
+    const isLinks = spec.logicalType === 'list' && spec.collectionTypeName === 'TreeListOfReferences'
+    return !isElement && !isEmbeddable && !isLinks && (isScalar(held) || isReference)
+  },
+  define(given) {
+    if (!isGivenAsExpression(given)) throw invalidProperty('computed', 'is an object with an expression')
+    const { expression, isStored, ...others } = given as Readonly<Record<string, unknown>>
+    const [other] = Object.keys(others)
+    if (other !== undefined) throw invalidProperty('computed', `has no field ${other}`)
+    const isKept = isStored !== undefined && defineFlag('computed', isStored) === true
+    return { ...defineExpression('computed', expression), ...(isKept ? { isStored: true } : {}) }
+  },
+}

@@ -1,0 +1,47 @@
+/** Values that expressions give: defaults of what a creation leaves out, and what a change leaves as it is (contract 10.6). */
+import { AshlarError } from '../errors.ts'
+import { type AttributeFormat, toBeWorkedOut } from '../records/class-format.ts'
+import { isSameValue } from '../records/same-value.ts'
+import { formatForMessage } from '../types/logical-type.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
+import { type ObjectState, setValue } from './working-set.ts'
+
+/** Once all else of the object is as it will be written. Throws AshlarError for what cannot be worked out or does not fit. */
+export function workOutValues(
+  state: ObjectState,
+  { objects: { formats }, expressions: { all, user } }: UnitOfWork,
+): void {
+  const { format, values } = state
+  for (const { index, valueFor } of all.defaultsOf(format, formats)) {
+    if (values[index] === toBeWorkedOut) setValue(state, { index }, valueFor(values, user))
+  }
+  if (state.isUpdated && state.stored !== undefined) {
+    for (const { index, valueFor } of all.updatesOf(format, formats)) {
+      if (isLeft(state, index)) setValue(state, { index }, valueFor(values, user))
+    }
+  }
+  for (const attribute of format.computedAttributes) workOut(state, attribute)
+}
+
+/** Throws ValueNotAllowed where another value was given. */
+function workOut(state: ObjectState, { index, codec, attribute }: AttributeFormat): void {
+  const { format, values, claims } = state
+  const value = format.valueIn(values, index)
+  if (claims?.has(index) === true && !isSameValue(codec, claims.get(index), value)) {
+    const { outputName } = attribute
+    const shown = formatForMessage(value === null ? null : codec.toJson(value))
+    const words = `is computed and has the value ${shown} here`
+    throw new AshlarError('ValueNotAllowed', `Class ${format.cls.name}: attribute ${outputName} ${words}.`, [
+      { place: ['attributes', outputName], message: words },
+    ])
+  }
+  // What is worked out whenever it is read takes no place in the record.
+  if (format.computedAt(index)?.isStored !== true) values[index] = codec.isNullable ? null : codec.defaultValue
+  else if (!isSameValue(codec, values[index], value)) setValue(state, { index }, value)
+}
+
+function isLeft({ format, before, values, changed }: ObjectState, index: number): boolean {
+  if (changed === undefined || before === undefined) return false
+  const { codec } = format.attributes[index] as ObjectState['format']['attributes'][number]
+  return !changed.has(index) || isSameValue(codec, values[index], before[index])
+}
