@@ -319,7 +319,7 @@ export class ClassFormat {
     const computed = this.computedAt(index)
     if (computed !== undefined) return computed.valueOf((other) => this.valueIn(values, other))
     const value = values[index]
-    return value === toBeWorkedOut ? null : value
+    return value === defaultPending ? null : value
   }
 
   /** Of an attribute that the record does not have: its default, or what it is computed of. */
@@ -411,11 +411,11 @@ export class ClassFormat {
 }
 
 /** In place of a value that an expression gives when the object is written (contract 10.6): a creation has left it out. */
-export const toBeWorkedOut: unique symbol = Symbol('a default by expression')
+export const defaultPending: unique symbol = Symbol('a default by expression')
 
 /** What a creation that leaves the attribute out gets. */
 export function creationValue({ attribute: { spec, properties }, codec }: AttributeFormat): unknown {
-  if (isExpression(properties?.own.default)) return toBeWorkedOut
+  if (isExpression(properties?.own.default)) return defaultPending
   return valueOfJson(codec, creationDefault(spec, properties))
 }
 

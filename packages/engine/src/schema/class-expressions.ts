@@ -36,7 +36,7 @@ export interface ExpressionBinder {
 type MapExpression = (expression: SchemaExpression, site: ExpressionSite) => SchemaExpression | undefined
 
 /** The definition itself where nothing changes; what becomes undefined goes, with its check or field. */
-export function mapExpressions(definition: ClassDefinition, map: MapExpression): ClassDefinition {
+function mapExpressions(definition: ClassDefinition, map: MapExpression): ClassDefinition {
   const attributes = definition.attributes.map((attribute) => mapAttribute(attribute, map))
   const isSame = attributes.every((attribute, i) => attribute === definition.attributes[i])
   const { properties } = definition
@@ -76,7 +76,7 @@ function mapAttribute(attribute: Attribute, map: MapExpression): Attribute {
 }
 
 /** The expressions of a class, without what it inherits. */
-export function expressionsOf(definition: ClassDefinition): { expression: SchemaExpression; site: ExpressionSite }[] {
+function expressionsOf(definition: ClassDefinition): { expression: SchemaExpression; site: ExpressionSite }[] {
   const found: { expression: SchemaExpression; site: ExpressionSite }[] = []
   mapExpressions(definition, (expression, site) => {
     found.push({ expression, site })

@@ -90,7 +90,7 @@ export function checkIndexNames({ indexes }: CatalogState, place: CommandPlace):
 }
 
 /** Whether an index, as replies show it, is that of a unique attribute of one of the classes: it comes with the attribute. */
-export function comesWithAttribute(
+function comesWithAttribute(
   { name, indexedClass }: { readonly name: string; readonly indexedClass: string },
   classes: readonly {
     readonly className: string

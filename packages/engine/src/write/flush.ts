@@ -9,7 +9,7 @@ import type { ChangeGuard } from './change-guard.ts'
 import { checkLinks } from './check-links.ts'
 import { checkConstraints } from './constraint-error.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
-import { workOutValues } from './work-out-values.ts'
+import { evaluateValues } from './evaluate-values.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
 
 /** Throws DeleteRestricted, ConstraintViolation, UniqueViolation, Forbidden. */
@@ -108,7 +108,7 @@ function put({ transaction }: UnitOfWork, state: ObjectState, record: Buffer): v
 function check(unit: UnitOfWork, state: ObjectState): void {
   try {
     const { formats } = unit.objects
-    if (state.format.hasProperties) workOutValues(state, unit)
+    if (state.format.hasProperties) evaluateValues(state, unit)
     if (state.format.hasPendingType) checkPendingTypes(state.format, state.before, state.values, formats)
     checkConstraints(state, unit)
   } catch (error) {

@@ -54,6 +54,9 @@ export interface AttributeProperty {
   mapValues?(stored: unknown, map: (value: unknown) => unknown): unknown
 }
 
+/** Fields and their values as a definition gives them; null stands for a field that is not given, except for `default`. */
+export type GivenProperties = Readonly<Record<string, unknown>>
+
 /** Throws ValueError: `words` say what the field has to be. */
 export function invalidProperty(field: string, words: string): ValueError {
   const error = new ValueError('InvalidDefinition', `${field} ${words}`)

@@ -1,8 +1,7 @@
 /** The properties of classes: how a definition is read and shown (contract 10.2). */
 import type { AttributeNumber } from '../../types/type-spec.ts'
-import { defineFlag, invalidProperty, type PropertyForm } from './attribute-property.ts'
+import { type GivenProperties, defineFlag, invalidProperty, type PropertyForm } from './attribute-property.ts'
 import { type Check, defineChecks } from './checks.ts'
-import type { GivenProperties } from './index.ts'
 import { defineAnnotations, defineText } from './texts.ts'
 
 /** A property of a class, as the catalog keeps it. */

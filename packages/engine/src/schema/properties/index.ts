@@ -7,6 +7,7 @@ import { isExpression } from '../expression.ts'
 import {
   type AttributeProperty,
   type Constraint,
+  type GivenProperties,
   invalidProperty,
   isScalar,
   type PropertyTarget,
@@ -25,7 +26,7 @@ import { isRequired } from './required.ts'
 import { annotations, description, title } from './texts.ts'
 import { isUnique } from './unique.ts'
 
-export type { AttributeProperty, Constraint, PropertyForm } from './attribute-property.ts'
+export type { AttributeProperty, Constraint, GivenProperties, PropertyForm } from './attribute-property.ts'
 export { type ClassPropertyField, classPropertyFields } from './class-properties.ts'
 
 /** In the order in which definitions show them. */
@@ -58,9 +59,6 @@ export const attributeProperties: readonly AttributeProperty[] = [
 export const propertiesByField: ReadonlyMap<string, AttributeProperty> = new Map(
   attributeProperties.map((property) => [property.field, property]),
 )
-
-/** Fields and their values as a definition gives them; null stands for a field that is not given, except for `default`. */
-export type GivenProperties = Readonly<Record<string, unknown>>
 
 /** The normal form of the properties of an attribute, as the catalog keeps them: JSON by field, in the order of definitions. */
 export interface AttributeProperties {

@@ -179,7 +179,7 @@ interface NamedProperty {
 }
 
 /** Properties as the braces of a type or a class have them: `Required`, `MinLength: 2`. */
-export function propertyTexts(known: readonly NamedProperty[], given: Properties, quoting: Quoting): string[] {
+function propertyTexts(known: readonly NamedProperty[], given: Properties, quoting: Quoting): string[] {
   return known.flatMap(({ field, word, form }) => {
     const value = given[field]
     if (value === undefined) return []
