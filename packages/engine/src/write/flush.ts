@@ -22,7 +22,7 @@ async function flushOne(unit: UnitOfWork, state: ObjectState): Promise<void> {
   const { transaction, objects } = unit
   const { key, format, stored, isDeleted } = state
   if (!isChanged(state) && !isDeleted) return
-  if (format.isChecked && !isDeleted) check(state, objects.formats)
+  if (format.isChecked && !isDeleted && !unit.isUnchecked) check(state, objects.formats)
   if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
   const maintained = maintainIndexesOf(transaction, state)
   if (maintained !== undefined) await maintained
@@ -46,7 +46,7 @@ async function flushAll(unit: UnitOfWork): Promise<void> {
   for (const state of objects.all()) {
     const { key, format, stored, isDeleted } = state
     if (!isChanged(state) && !isDeleted) continue
-    if (format.isChecked && !isDeleted) check(state, objects.formats)
+    if (format.isChecked && !isDeleted && !unit.isUnchecked) check(state, objects.formats)
     if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
     if (hasEntriesToCheck(state)) indexed.push(state)
     const pause = ++seen % stepsBetweenLooks === 0 || format.isChecked ? slice.yieldIfDue() : undefined

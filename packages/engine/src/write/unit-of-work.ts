@@ -36,6 +36,8 @@ export class UnitOfWork {
   readonly recorder: ChangeRecorder | undefined
   /** Undefined where the caller may change everything. */
   readonly guard: ChangeGuard | undefined
+  /** What it writes was written elsewhere, and is not held against constraints. */
+  readonly isUnchecked: boolean = false
 
   constructor(
     transaction: Transaction,
