@@ -68,7 +68,10 @@ export async function exportObjects(
     const late = (error: unknown): unknown => lateReadError(store, asked, error)
     return {
       classes: catalog.classes.map((one) => representClass(one, catalog)),
-      indexes: catalog.indexes.filter(({ state }) => state === 'ready').map((index) => representIndex(index, catalog)),
+      // Those of unique attributes come with these.
+      indexes: catalog.indexes
+        .filter(({ state, attribute }) => state === 'ready' && attribute === undefined)
+        .map((index) => representIndex(index, catalog)),
       sequences: catalog.permitsWhole?.('define') === false ? [] : await listSequences(catalog, snapshot),
       columns: cls === undefined ? [] : columnsOf(formats.of(cls), ''),
       allColumns: new Set(cls === undefined ? [] : classes.flatMap((one) => columnsOf(formats.of(one), ''))),

@@ -6,7 +6,9 @@ import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import type { CatalogWriter } from '../ddl/catalog-writer.ts'
+import { buildContext } from '../ddl/index-builds.ts'
 import { AshlarError } from '../errors.ts'
+import { buildIndexEntries } from '../indexes/build.ts'
 import { firstContainer, firstDatabase, linksAtOnceMax } from '../limits.ts'
 import { updateObject } from '../objects/update.ts'
 import { containersWith, type UsedPage } from '../records/container-registry.ts'
@@ -15,8 +17,11 @@ import { noteTextOf, textOf } from '../requests/given-text.ts'
 import { readDefineClassesInPieces } from '../requests/read-class-descriptions.ts'
 import { type Attributes, readUpdateObject } from '../requests/read-object-command.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
+import type { Attribute, CatalogState } from '../schema/class-definition.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
 import { defineClassesInPieces } from '../schema/define-classes.ts'
+import { withReadyIndex } from '../schema/index-definition.ts'
+import { type UniqueKey, withIndexesFor } from '../schema/unique-indexes.ts'
 import { inTurnsIfLong } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { checkedOid, compareOids, containerNumberOf, type Oid } from '../types/oid.ts'
@@ -56,12 +61,18 @@ export async function rebuild(
   source: RebuildSource,
   options: RebuildOptions,
 ): Promise<void> {
-  await makeClasses(database, writer, source.classes)
+  const keys = await makeClasses(database, writer, source.classes)
   await makeSequences(database, writer, source.sequences ?? [])
   await new Rebuild(database, source, options).run()
+  await buildUniqueIndexes(database, writer, keys, options.signal)
 }
 
-async function makeClasses(database: OpenDatabase, writer: CatalogWriter, classes: readonly unknown[]): Promise<void> {
+/** Returns the unique attributes, which have no indexes yet. */
+async function makeClasses(
+  database: OpenDatabase,
+  writer: CatalogWriter,
+  classes: readonly unknown[],
+): Promise<readonly UniqueKey[]> {
   const read = await inTurnsIfLong(readDefineClassesInPieces(classes, 'create'))
   const command = { ...read, numbers: classes.map(numberOf) }
   return writer.change(async (catalog) => {
@@ -77,11 +88,55 @@ async function makeClasses(database: OpenDatabase, writer: CatalogWriter, classe
       )
     }
     const { classAttributesMax } = database.limits
-    const { state } = await inTurnsIfLong(
+    const { state, newKeys } = await inTurnsIfLong(
       defineClassesInPieces(catalog, command, { attributesMax: classAttributesMax, expressions: database.expressions }),
     )
-    return { state, result: undefined }
+    return { state: withoutValidation(state, classes as readonly ShownClass[]), result: newKeys }
   })
+}
+
+/** What a class shows of attributes whose constraints its objects may violate. */
+interface ShownClass {
+  readonly className: string
+  readonly attributes: readonly { readonly attributeName: string; readonly isValidated?: boolean }[]
+}
+
+function withoutValidation(state: CatalogState, shown: readonly ShownClass[]): CatalogState {
+  const unvalidated = new Map(
+    shown.map(({ className, attributes }) => {
+      const left = attributes.filter(({ isValidated }) => isValidated === false)
+      return [className, new Set(left.map(({ attributeName }) => attributeName))]
+    }),
+  )
+  const classes = state.classes.map((cls) => {
+    const names = unvalidated.get(cls.name)
+    if (names === undefined || names.size === 0) return cls
+    const attributes = cls.attributes.map((attribute): Attribute => {
+      const { name, properties } = attribute
+      if (!names.has(name) || properties === undefined) return attribute
+      return { ...attribute, properties: { ...properties, isValidated: false } }
+    })
+    return { ...cls, attributes }
+  })
+  return { ...state, classes }
+}
+
+/** Of unique attributes, once all objects have what they hold. Throws UniqueViolation. */
+async function buildUniqueIndexes(
+  database: OpenDatabase,
+  writer: CatalogWriter,
+  keys: readonly UniqueKey[],
+  signal: CancelSignal | undefined,
+): Promise<void> {
+  const session = database.session.number
+  const added = await writer.change(async (catalog) => {
+    const { state, added } = withIndexesFor(catalog.state, keys, { session })
+    return { state, result: added }
+  })
+  for (const { number } of added) {
+    await buildIndexEntries(buildContext(database), number, signal)
+    await writer.change(async ({ state }) => ({ state: withReadyIndex(state, number), result: undefined }))
+  }
 }
 
 function numberOf(description: unknown): ClassNumber {

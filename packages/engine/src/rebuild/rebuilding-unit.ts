@@ -7,6 +7,8 @@ import type { ReferenceLocation } from '../write/reference-error.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
 
 export class RebuildingUnit extends UnitOfWork {
+  override readonly isUnchecked = true
+
   /** References without an inverse may have outlived what they refer to, and stay. Throws InvalidReference. */
   override async checkReference(
     target: Oid,

@@ -88,19 +88,3 @@ export function checkIndexNames({ indexes }: CatalogState, place: CommandPlace):
     throw commandError('IndexExists', message, place)
   }
 }
-
-/** Whether an index, as replies show it, is that of a unique attribute of one of the classes: it comes with the attribute. */
-function comesWithAttribute(
-  { name, indexedClass }: { readonly name: string; readonly indexedClass: string },
-  classes: readonly {
-    readonly className: string
-    readonly attributes: readonly { readonly attributeName: string; readonly isUnique?: unknown }[]
-  }[],
-): boolean {
-  const owner = classes.find(({ className }) => className === indexedClass)
-  return (
-    owner?.attributes.some(({ attributeName, isUnique }) => {
-      return isUnique === true && name === uniqueIndexName(indexedClass, attributeName)
-    }) === true
-  )
-}

@@ -109,6 +109,7 @@ function check(unit: UnitOfWork, state: ObjectState): void {
   try {
     const { formats } = unit.objects
     if (state.format.hasProperties) evaluateValues(state, unit)
+    if (unit.isUnchecked) return
     if (state.format.hasPendingType) checkPendingTypes(state.format, state.before, state.values, formats)
     checkConstraints(state, unit)
   } catch (error) {

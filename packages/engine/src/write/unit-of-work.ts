@@ -72,6 +72,8 @@ export class UnitOfWork {
   changedLinks: Map<string, ChangedLinks> | undefined
   /** While objects are taken out of their links since they are deleted: also what is read-only elsewhere loses them. */
   isDeleting = false
+  /** What it writes was written elsewhere, and is not held against constraints. */
+  readonly isUnchecked: boolean = false
 
   constructor(
     transaction: Transaction,

@@ -136,3 +136,27 @@ it('what contradicts itself is refused', async () => {
   expect(await refused([cls, other], [object('3-3-1-1'), object('3-3-1-2', 'B')])).toContain('another class')
   expect(await refused([cls], [{ __class__: 'A' }])).toContain('no __identifier__')
 })
+
+it('constraints and unique attributes come along, and hold objects against nothing', async () => {
+  const fd = await opened()
+  const attributes = [
+    { attributeName: 'mail', logicalType: 'string', isUnique: true, default: 'none' },
+    { attributeName: 'name', logicalType: 'string', isRequired: true, maxLength: 5 },
+    { attributeName: 'age', logicalType: 'integer', isReadOnly: true },
+  ]
+  await fd.defineClasses([{ className: 'Person', isReferenceable: true, attributes }], 'create')
+  const people = ['a', 'b', 'c', 'd'].map((mail) => ({ class: 'Person', attributes: { mail, name: 'longer', age: 7 } }))
+  await fd.alterClass('Person', { attributesToConstrain: [{ attributeName: 'name', maxLength: null }] })
+  await fd.createObjects(people)
+  const shorter = { attributesToConstrain: [{ attributeName: 'name', maxLength: 5 }] }
+  await fd.alterClass('Person', shorter, { isValidating: false })
+  const before = await shown(fd)
+  expect(before.indexes).toEqual([])
+  const again = await opened()
+  await again.rebuild(sourceOf(before))
+  expect(unshaped(await shown(again))).toEqual(unshaped(before))
+  expect((await again.verify()).problems).toEqual([])
+  expect((await again.listIndexes()).map(({ name }) => name)).toEqual(['Person.mail'])
+  await again.close()
+  await fd.close()
+})

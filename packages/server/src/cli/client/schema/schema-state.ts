@@ -76,11 +76,21 @@ export function schemaState(
       }),
     indexes
       .filter(({ indexedClass, state }) => !isOwn(indexedClass) && state !== 'failed')
+      .filter((index) => !comesWithAttribute(index, classes))
       .map(({ name, indexedClass, isUnique, keyAttributes }) => {
         return { name, indexedClass, isUnique, keys: keyAttributes.map(({ attributeName }) => attributeName) }
       }),
     sequences.map(({ name, start, step }) => ({ name, start: String(start), step: String(step) })),
   )
+}
+
+/** The index of an attribute with isUnique, which says all there is to say of it. */
+function comesWithAttribute({ name, indexedClass }: ShownIndex, classes: readonly ClassRepresentation[]): boolean {
+  const owner = classes.find(({ className }) => className === indexedClass)
+  const isKept = owner?.attributes.some((attribute) => {
+    return attribute.isUnique === true && name === `${indexedClass}.${attribute.attributeName}`
+  })
+  return isKept === true
 }
 
 /** Creates a sorted schema. */
