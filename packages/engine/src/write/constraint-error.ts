@@ -3,6 +3,7 @@ import { AshlarError, type ErrorDetail } from '../errors.ts'
 import { constraintsOf, type Violation } from '../records/constraints.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
 import { formatForMessage } from '../types/logical-type.ts'
+import type { ChangeGuard } from './change-guard.ts'
 import type { ObjectState } from './working-set.ts'
 
 const valueCharactersMax = 200
@@ -40,6 +41,17 @@ export function violationError(state: ObjectState, violations: readonly Violatio
     }
   })
   return new AshlarError('ConstraintViolation', message, details)
+}
+
+/** The same to a caller: of an object that it does not see, and an attribute that it does not know, only that there is a violation (contract 10.4.10). */
+export async function violationTo(guard: ChangeGuard, state: ObjectState, error: unknown): Promise<unknown> {
+  if (!(error instanceof AshlarError) || error.type !== 'ConstraintViolation') return error
+  const isSeen = (await guard.hiddenAmong([state.oid])).size === 0
+  const known = new Set(guard.formatOf(state.format).attributes.map(({ attribute }) => attribute.outputName))
+  const isKnown = error.errors.every(({ fault }) => known.has(fault?.attributeName as string))
+  if (isSeen && (isKnown || state.isAddressed)) return error
+  const message = 'The change would violate a constraint of an object that the caller does not see.'
+  return new AshlarError('ConstraintViolation', message)
 }
 
 /** Such as `attribute age has to be at least 0, not -1`. */

@@ -8,7 +8,7 @@ import type { Bytes } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import { checkLinks } from './check-links.ts'
-import { checkConstraints } from './constraint-error.ts'
+import { checkConstraints, violationTo } from './constraint-error.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
 
@@ -60,7 +60,10 @@ async function flushAll(unit: UnitOfWork): Promise<void> {
   for (const state of objects.all()) {
     const { key, format, stored, isDeleted } = state
     if (!isChanged(state) && !isDeleted) continue
-    if (format.isChecked && !isDeleted) check(state, objects.formats)
+    if (format.isChecked && !isDeleted) {
+      const refusal = refusalOf(state, objects.formats)
+      if (refusal !== undefined) throw guard === undefined ? refusal : await violationTo(guard, state, refusal)
+    }
     if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
     if (hasEntriesToCheck(state)) indexed.push(state)
     const pause = ++seen % stepsBetweenLooks === 0 || format.isChecked ? slice.yieldIfDue() : undefined
@@ -102,6 +105,15 @@ function put({ transaction }: UnitOfWork, state: ObjectState, record: Buffer): v
     putNewEntries(transaction, state)
     transaction.putOwn(state.key, record)
   } else transaction.put(state.key, record, state.stored)
+}
+
+function refusalOf(state: ObjectState, formats: RecordFormats): unknown {
+  try {
+    check(state, formats)
+    return undefined
+  } catch (error) {
+    return error
+  }
 }
 
 /** Throws ValueNotAllowed, ConstraintViolation. */
