@@ -1,10 +1,10 @@
 /** References of objects that remain to objects that are deleted: set to null, or taken out of collections (contract 10.4). */
 import { AshlarError } from '../errors.ts'
-import { removeMapEntry, removeStoredEntry } from '../links/link-entries.ts'
+import { type RelationshipEnd, removeMapEntry, removeStoredEntry } from '../links/link-entries.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { nameKey, positionKey, targetKey } from '../records/link-keys.ts'
 import type { Bytes } from '../store/store.ts'
-import { inParts } from '../store/time-slice.ts'
+import { inParts, inSlices } from '../store/time-slice.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { excuse, type ObjectState, objectsAtOnce, setValue } from '../write/working-set.ts'
@@ -71,31 +71,42 @@ export class ClearedReferences {
   private async clear(losses: readonly Loss[]): Promise<void> {
     const { objects } = this.unit
     await objects.loadAll(losses.map(({ source }) => source))
-    for (const loss of losses) {
+    const elements: Element[] = []
+    await inSlices(losses, (loss) => {
       const state = objects.known(loss.source)
-      if (state === undefined) continue
-      const attribute = state.format.attribute(loss.rule.attribute.number)
+      if (state === undefined) return
       this.unit.blame(state)
+      const attribute = state.format.attribute(loss.rule.attribute.number)
       if (attribute.linkStorage === undefined) clearValue(state, attribute, loss.targets)
-      else await this.clearElements(state, attribute, loss)
-    }
+      else for (const [target, element] of loss.elements) elements.push(elementOf(state, attribute, target, element))
+    })
+    if (elements.length > 0) await this.clearElements(elements)
   }
 
-  private async clearElements(state: ObjectState, attribute: AttributeFormat, { elements }: Loss): Promise<void> {
+  /** What is read of them in one trip is required to be there at the commit. */
+  private async clearElements(elements: readonly Element[]): Promise<void> {
     const { unit } = this
-    const owner = { oid: state.oid, attribute }
-    const keys = elements.map(([target, element]) => entryKey(state.oid, attribute, target, element))
-    const values = await unit.transaction.readAndRequire(keys)
-    unit.requireObject(state.oid)
+    const values = await unit.transaction.readAndRequire(elements.map(({ key }) => key))
     unit.isDeleting = true
-    for (const [i, key] of keys.entries()) {
+    await inSlices(elements.entries(), ([i, { owner, key }]) => {
       const value = values[i]
-      if (value === undefined) continue
-      if (attribute.linkStorage === 'map') removeMapEntry(unit, owner, { key, value })
+      unit.requireObject(owner.oid)
+      if (value === undefined) return
+      if (owner.attribute.linkStorage === 'map') removeMapEntry(unit, owner, { key, value })
       else removeStoredEntry(unit, owner, { key, value })
-    }
+    })
     unit.isDeleting = false
   }
+}
+
+/** Of a collection kept as links. */
+interface Element {
+  readonly owner: RelationshipEnd
+  readonly key: Buffer
+}
+
+function elementOf({ oid }: ObjectState, attribute: AttributeFormat, target: Oid, element: Bytes): Element {
+  return { owner: { oid, attribute }, key: entryKey(oid, attribute, target, element) }
 }
 
 function clearValue(state: ObjectState, attribute: AttributeFormat, targets: ReadonlySet<Oid>): void {

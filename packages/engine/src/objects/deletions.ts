@@ -227,12 +227,11 @@ export class Deletions implements PendingDeletions {
         if (rule.onTargetDelete !== 'clear') continue
         const isByInverse = tellingInverse(rule) !== null
         for await (const part of referrersOf(this.unit, state, rule)) {
-          for (const referrer of part) {
-            if (this.isGone(referrer.source)) continue
+          await inSlices(part, (referrer) => {
+            if (this.isGone(referrer.source)) return
             if (isByInverse) this.cleared.note(rule, referrer.source)
             else this.cleared.add(rule, state.oid, referrer)
-          }
-          await this.slice.yieldIfDue()
+          })
         }
       }
     }

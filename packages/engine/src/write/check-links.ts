@@ -1,11 +1,11 @@
 /** The constraints of collections that are kept as links, whichever side of a link changes them (contract 10.4.8). */
-import type { AshlarError } from '../errors.ts'
+import { AshlarError } from '../errors.ts'
 import type { Violation } from '../records/constraints.ts'
 import { linkKind, linkRange, targetOfKey } from '../records/link-keys.ts'
 import { type AttributeProperties, type Constraint, compileConstraints } from '../schema/properties/index.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import { oidFromBytes } from '../types/oid.ts'
-import { violationError } from './constraint-error.ts'
+import { violationError, violationTo } from './constraint-error.ts'
 import type { ChangedLinks, UnitOfWork } from './unit-of-work.ts'
 import { type ObjectState, touch } from './working-set.ts'
 
@@ -29,13 +29,16 @@ export async function checkLinks(unit: UnitOfWork): Promise<void> {
     const state = objects.known(links.oid)
     if (state === undefined) continue
     const violations = await violationsOf(unit, state, links)
-    if (violations.length > 0) throw placed(violationError(state, violations, unit.guard?.catalog), links.position)
+    if (violations.length > 0) {
+      const error = violationError(state, violations, unit.guard?.catalog)
+      throw placed(unit.guard === undefined ? error : await violationTo(unit.guard, state, error), links.position)
+    }
     await slice.yieldIfDue()
   }
 }
 
-function placed(error: AshlarError, position: number | undefined): AshlarError {
-  return position === undefined ? error : error.within(position)
+function placed(error: unknown, position: number | undefined): unknown {
+  return position === undefined || !(error instanceof AshlarError) ? error : error.within(position)
 }
 
 async function violationsOf(

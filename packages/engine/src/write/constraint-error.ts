@@ -4,6 +4,7 @@ import { constraintsOf, type ObjectCheck, type ValueViolation, type Violation } 
 import type { Catalog } from '../schema/catalog.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
+import type { ChangeGuard } from './change-guard.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import type { ObjectState } from './working-set.ts'
 
@@ -77,6 +78,14 @@ function sentence(violation: Violation): string {
   if (check === undefined) return valueSentence(violation)
   const within = violation.path.length === 0 ? '' : ` (at ${violation.path.join('.')})`
   return `check ${check.name}${within}: ${check.message}`
+}
+
+/** The error as a restricted caller gets it: of an object that it does not see, only that there is a violation (contract 10.4.10). */
+export async function violationTo(guard: ChangeGuard, state: ObjectState, error: unknown): Promise<unknown> {
+  if (!(error instanceof AshlarError) || error.type !== 'ConstraintViolation') return error
+  if ((await guard.hiddenAmong([state.oid])).size === 0) return error
+  const message = 'The change would violate a constraint of an object that the caller does not see.'
+  return new AshlarError('ConstraintViolation', message)
 }
 
 /** Such as `attribute age has to be at least 0, not -1`. */

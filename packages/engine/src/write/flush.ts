@@ -7,9 +7,9 @@ import type { Bytes } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import { checkLinks } from './check-links.ts'
-import { checkConstraints } from './constraint-error.ts'
-import type { UnitOfWork } from './unit-of-work.ts'
+import { checkConstraints, violationTo } from './constraint-error.ts'
 import { evaluateValues } from './evaluate-values.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
 
 /** Throws DeleteRestricted, ConstraintViolation, UniqueViolation, Forbidden. */
@@ -60,7 +60,13 @@ async function flushAll(unit: UnitOfWork): Promise<void> {
   for (const state of objects.all()) {
     const { key, format, stored, isDeleted } = state
     if (!isChanged(state) && !isDeleted) continue
-    if (format.isChecked && !isDeleted) check(unit, state)
+    if (format.isChecked && !isDeleted) {
+      try {
+        check(unit, state)
+      } catch (error) {
+        throw guard === undefined ? error : await violationTo(guard, state, error)
+      }
+    }
     if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
     if (hasEntriesToCheck(state)) indexed.push(state)
     const pause = ++seen % stepsBetweenLooks === 0 || format.isChecked ? slice.yieldIfDue() : undefined

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { classOf, FdUnderTest, list, reference, set } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
+import { openShop } from './own-roles-world.ts'
 import { rule } from './rule.ts'
 import { type Loose, type Reply, type ServerUnderTest, startServer, temporaryDirectory } from './server-under-test.ts'
 
@@ -215,5 +216,49 @@ describe('constraints of links', () => {
     expect(violation(await remove(ship))).toMatchObject({ constraint: 'isRequired', oid: sailor, className: 'Sailor' })
     await fd.remove(sailor)
     expect((await fd.read(ship)).crew).toEqual([])
+  })
+})
+
+describe('a caller that does not see all', () => {
+  rule('10.4.10', 'is told of what it does not see only that it is there, and that follows all the same', async () => {
+    const { ask, token, user } = await openShop()
+    const admin = await token({ roles: ['admin'] })
+    const classes = [
+      classOf('Shop.Root', { n: 'integer' }),
+      classOf('Shop.Seen', { root: { ...reference('Shop.Root'), onTargetDelete: 'restrict' }, n: 'integer' }),
+      classOf('Shop.Unseen', { root: { ...reference('Shop.Root'), onTargetDelete: 'restrict' } }),
+      classOf('Shop.Leaf', { root: { ...reference('Shop.Root'), onTargetDelete: 'delete' } }),
+    ]
+    expect((await ask(admin, 'PUT', '/v1/schema', classes)).statusCode).toBe(201)
+    const granted = (className: string, more: object = {}) => {
+      return { on: { kind: 'class', className }, actions: ['read', 'query', 'delete'], ...more }
+    }
+    const grants = [granted('Shop.Root'), granted('Shop.Seen', { rules: { read: 'n = 0' } })]
+    await ask(admin, 'POST', '/v1/security/role', { name: 'clerk', grants })
+    const bob = await user('bob', ['clerk@shop'])
+    const create = async (className: string, attributes: object): Promise<string> => {
+      return (await ask(admin, 'POST', '/v1/object', { class: className, attributes })).json().__identifier__
+    }
+    const root = await create('Shop.Root', {})
+    const seen = await create('Shop.Seen', { root })
+    const remove = (more = '') => ask(bob, 'DELETE', `/v1/object/${root}${more}`)
+    const named = { className: 'Shop.Seen', attributeName: 'root' }
+    expect((await remove()).json()).toMatchObject({ references: [{ ...named, count: 1, oids: [seen] }] })
+    const hidden = await create('Shop.Seen', { root, n: 1 })
+    const other = await create('Shop.Unseen', { root })
+    const refused = await remove()
+    expect(refused.json()).toMatchObject({ type: 'DeleteRestricted', references: [{ ...named, oids: [seen] }, {}] })
+    for (const secret of [hidden, other, 'Unseen']) expect(refused.body).not.toContain(secret)
+    for (const oid of [seen, hidden, other]) await ask(admin, 'DELETE', `/v1/object/${oid}`)
+    const leaf = await create('Shop.Leaf', { root })
+    expect((await remove('?dryRun=true')).json()).toEqual({
+      deleted: [
+        { className: 'Shop.Root', attributeName: null, count: 1 },
+        { className: null, attributeName: null },
+      ],
+      cleared: [],
+    })
+    expect((await remove()).statusCode).toBe(204)
+    expect((await ask(admin, 'GET', `/v1/object/${leaf}`)).statusCode).toBe(404)
   })
 })

@@ -1,6 +1,6 @@
 /** The properties of classes: how a definition is read and shown (contract 10.2). */
 import type { AttributeNumber } from '../../types/type-spec.ts'
-import { type GivenProperties, defineFlag, invalidProperty, type PropertyForm } from './attribute-property.ts'
+import { defineFlag, type GivenProperties, invalidProperty, type PropertyForm } from './attribute-property.ts'
 import { type Check, defineChecks } from './checks.ts'
 import { defineAnnotations, defineText } from './texts.ts'
 
