@@ -140,6 +140,7 @@ describe('a deletion', () => {
     const done = await lines(
       { class: 'City', id: 'c', attributes: { name: 'Late', country } },
       deletionOf(country),
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: a line refers to another one by its id
       deletionOf('${c}'),
       deletionOf(country),
     )
@@ -209,6 +210,7 @@ describe('constraints of links', () => {
   rule('10.4.9', 'let deletions of others change what is read-only, and not clear what is required', async () => {
     const made = await lines(
       { class: 'Ship', id: 's', attributes: {} },
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: a line refers to another one by its id
       { class: 'Sailor', attributes: { ship: '${s}' } },
     )
     const [ship, sailor] = made.map(({ __identifier__: oid }) => oid)
