@@ -19,6 +19,7 @@ const calls: Record<string, (client: AshlarClient, options: CallOptions) => Prom
   alterClass: (client, options) => client.alterClass('A', {}, options),
   previewAlteration: (client, options) => client.previewAlteration('A', {}, options),
   deleteClass: (client, options) => client.deleteClass('A', options),
+  previewObjectDeletion: (client, options) => client.previewObjectDeletion('1-2-3-4', options),
   listNamespaces: (client, options) => client.listNamespaces(options),
   getNamespace: (client, options) => client.getNamespace(null, options),
   createObject: (client, options) => client.createObject('A', {}, options),
