@@ -67,6 +67,12 @@ const provoked: { readonly [Name in keyof Limits]?: Provoked } = {
     ask: query(`UPDATE T SET n TO n RETURN '${'x'.repeat(200)}' AS a`),
   },
   changedObjectsMax: { value: 1, ...unprocessable, ask: query('UPDATE T SET n TO n + 1') },
+  deletedObjectsMax: {
+    value: 1,
+    ...unprocessable,
+    ask: query(`UPDATE SCHEMA { CREATE CLASS D {o: Reference{Referenced: D, OnTargetDelete: delete}} };
+      CREATE D {}; LET first = (LOOKUP D WHERE TRUE); CREATE D {o: $first}; CREATE D {o: $first}; DELETE D WHERE $$ID = $first`),
+  },
   commitEntriesMax: { value: 6, ...unprocessable, ask: batch(...Array(8).fill(create)), isNotInTransaction: true },
   commitBytesMax: { value: 2_000, ...unprocessable, ask: query('UPDATE T SET s TO $x', { x: 'x'.repeat(5_000) }) },
   pathExpansionsMax: { value: 1, ...unprocessable, ask: query('MATCH (a:T)-[:r*1..3]->(b) RETURN b.n') },

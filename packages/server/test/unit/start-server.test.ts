@@ -85,7 +85,7 @@ rule(
       await server.stop()
       return logged.splice(0)
     }
-    const lmdb = { kind: 'lmdb', format: 4, bytes: expect.any(Number) }
+    const lmdb = { kind: 'lmdb', format: 5, bytes: expect.any(Number) }
     const brief = { level: 30, fdAlias: 'brief', kind: 'memory', msg: 'opened' }
     expect(await start()).toMatchObject([
       {

@@ -12,8 +12,8 @@ const actions = [
   '       | REMOVE (e | {e, …} | collection[i] | KEYS {e, …}) FROM collection',
 ]
 const schema = [
-  'UPDATE SCHEMA { CREATE CLASS c [SUPERCLASS c] [EMBEDDABLE] { a: type, … }',
-  '                ALTER CLASS c { (ADD a: type | RENAME a TO b | DROP a), … }',
+  "UPDATE SCHEMA { CREATE CLASS c [SUPERCLASS c] [EMBEDDABLE] [ABSTRACT] [WITH { property: v, … }] { a: type, …, CHECK name: expression [MESSAGE 'text'], … }",
+  '                ALTER CLASS c { (ADD a: type | RENAME a TO b | DROP a | ALTER a {constraint, …} | SET {field: value, …}), … }',
   '                RENAME CLASS c TO c',
   '                DROP CLASS c  … }',
 ]
