@@ -3,6 +3,7 @@ import { embeddedClassOf } from '../records/class-format.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, ClassAttribute, ObjectPredicate, SchemaClass, StatementAction } from '../schema/catalog.ts'
 import type { Attribute, ClassDefinition, IndexDefinition, KeyAttribute } from '../schema/class-definition.ts'
+import type { ClassProperties } from '../schema/properties/class-properties.ts'
 import type { Pieces } from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import { checkSchemaChange, isWhole } from './check-schema-change.ts'
@@ -101,8 +102,16 @@ function restrictedClass(cls: SchemaClass, known: ReadonlySet<ClassNumber>, acce
     names.add(attribute.name)
     own.push(restrictedAttribute(attribute, access))
   }
-  const { arriving: _, ...definition } = cls.definition
-  return { ...definition, superClass: superClass?.number ?? null, attributes: own.reverse() }
+  const { arriving: _, properties, ...definition } = cls.definition
+  const shown = properties === undefined ? {} : { properties: restrictedProperties(properties, cls, access) }
+  return { ...definition, ...shown, superClass: superClass?.number ?? null, attributes: own.reverse() }
+}
+
+/** Without checks of what the caller does not know. */
+function restrictedProperties(properties: ClassProperties, cls: SchemaClass, access: ClassAccess): ClassProperties {
+  const { checks, ...others } = properties
+  const shown = checks?.filter(({ expression }) => access.isOfShown(cls, expression)) ?? []
+  return shown.length === 0 ? others : { ...properties, checks: shown }
 }
 
 function restrictedAttribute({ number, name, spec, properties }: ClassAttribute, access: ClassAccess): Attribute {

@@ -73,13 +73,14 @@ export class CompiledExpressions implements ObjectExpressions {
     this.limits = { ...limits, statementBytesMax: Math.min(limits.statementBytesMax, ownBytes) }
   }
 
-  bind(text: string, site: ExpressionSite, cls: SchemaClass, catalog: Catalog): BoundExpression {
+  bind(text: string, site: ExpressionSite, cls: SchemaClass, catalog: Catalog, isStored: boolean): BoundExpression {
     const places: NamedPlace[] = []
-    bindOwnExpression(text, site, cls, catalog, (span, found) => {
+    const { isFollowing } = bindOwnExpression(text, site, cls, catalog, isStored, (span, found) => {
       const { start, end } = span
       places.push('spec' in found ? { start, end, attribute: found.number } : { start, end, class: found.number })
     })
-    return { parts: expressionParts(text, places, catalog) }
+    const parts = expressionParts(text, places, catalog)
+    return { parts, ...(isStored ? { isStored } : {}), ...(isFollowing ? { isFollowing } : {}) }
   }
 
   checksOf(format: ClassFormat, { catalog }: FormatSource): readonly ObjectCheck[] {
@@ -176,7 +177,7 @@ export class CompiledExpressions implements ObjectExpressions {
 
   private compile(expression: BoundExpression, site: ExpressionSite, cls: SchemaClass, catalog: Catalog): Compiled {
     const text = expressionText(expression, namesIn(catalog))
-    const { bound, binder, slot } = bindOwnExpression(text, site, cls, catalog)
+    const { bound, binder, slot } = bindOwnExpression(text, site, cls, catalog, expression.isStored === true)
     const compiler = new Compiler(binder.formats)
     const evaluate = compiler.compile(bound)
     return { evaluate, slot, slots: binder.slots, constants: compiler.constants, type: bound.type, text }

@@ -261,6 +261,7 @@ export class ClassFormat {
     const view = this.view(shapeNumber)
     for (let i = 0; i < this.attributes.length; i++) {
       const attribute = this.attributes[i] as AttributeFormat
+      if (isFollowing(attribute)) continue
       json.prepared(attribute.jsonName)
       if (attribute.linkStorage !== undefined) writeLinks(attribute)
       else this.writeValueAt(view, i, bytes, start, json)
@@ -454,7 +455,14 @@ function placesIn(shape: Shape): ReadonlyMap<AttributeNumber, number> {
 const nothing = Buffer.alloc(0)
 
 function isComputed({ attribute: { properties } }: AttributeFormat): boolean {
-  return properties?.own.computed !== undefined
+  const computed = properties?.own.computed
+  return isExpression(computed) && !('text' in computed) && computed.isFollowing !== true
+}
+
+/** It is read by its name alone: no value of it is in the object. */
+export function isFollowing({ attribute: { properties } }: AttributeFormat): boolean {
+  const computed = properties?.own.computed
+  return isExpression(computed) && !('text' in computed) && computed.isFollowing === true
 }
 
 function isUnstored({ properties }: ClassAttribute): boolean {

@@ -30,13 +30,13 @@ export interface ExpressionSite {
 /** Resolves names; above the schema, which knows no DO. */
 export interface ExpressionBinder {
   /** `cls`: of the catalog. Throws AshlarError of the kinds that a text can be to blame for. */
-  bind(text: string, site: ExpressionSite, cls: SchemaClass, catalog: Catalog): BoundExpression
+  bind(text: string, site: ExpressionSite, cls: SchemaClass, catalog: Catalog, isStored: boolean): BoundExpression
 }
 
 type MapExpression = (expression: SchemaExpression, site: ExpressionSite) => SchemaExpression | undefined
 
 /** The definition itself where nothing changes; what becomes undefined goes, with its check or field. */
-export function mapExpressions(definition: ClassDefinition, map: MapExpression): ClassDefinition {
+function mapExpressions(definition: ClassDefinition, map: MapExpression): ClassDefinition {
   const attributes = definition.attributes.map((attribute) => mapAttribute(attribute, map))
   const isSame = attributes.every((attribute, i) => attribute === definition.attributes[i])
   const { properties } = definition
@@ -76,7 +76,7 @@ function mapAttribute(attribute: Attribute, map: MapExpression): Attribute {
 }
 
 /** The expressions of a class, without what it inherits. */
-export function expressionsOf(definition: ClassDefinition): { expression: SchemaExpression; site: ExpressionSite }[] {
+function expressionsOf(definition: ClassDefinition): { expression: SchemaExpression; site: ExpressionSite }[] {
   const found: { expression: SchemaExpression; site: ExpressionSite }[] = []
   mapExpressions(definition, (expression, site) => {
     found.push({ expression, site })
@@ -178,14 +178,16 @@ function bound(
   }
   let result: BoundExpression
   try {
-    result = binder.bind(expressionText(expression, names), site, cls, catalog)
+    result = binder.bind(expressionText(expression, names), site, cls, catalog, expression.isStored === true)
   } catch (error) {
     if (!(error instanceof AshlarError) || error.kind === 'fault') throw error
     const words = isNew ? error.message : `the expression would not fit any more: ${error.message}`
     throw commandError('InvalidDefinition', `${what}: ${words}`, place)
   }
-  if (isNew) return expression.isStored === true ? { ...result, isStored: true } : result
-  if (!isDeepStrictEqual(namedIn(result), namedIn(expression))) {
+  if (isNew) return result
+  const isSame =
+    isDeepStrictEqual(namedIn(result), namedIn(expression)) && result.isFollowing === expression.isFollowing
+  if (!isSame) {
     throw commandError('InvalidDefinition', `${what}: names in the expression would mean something else.`, place)
   }
   return expression

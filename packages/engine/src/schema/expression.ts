@@ -14,6 +14,8 @@ export interface BoundExpression {
   readonly parts: readonly ExpressionPart[]
   /** Of a computed attribute: its values are kept with the objects. */
   readonly isStored?: true
+  /** Of a computed attribute: it follows references, and so is no value of the object alone. */
+  readonly isFollowing?: true
 }
 
 /** As it was given, before the classes around it are complete: `place` is that in the command. */
