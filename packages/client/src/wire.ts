@@ -72,6 +72,11 @@ export interface AttributeDefinition {
   readonly uniqueItems?: boolean
   /** The value given at creation is never changed. */
   readonly isReadOnly?: boolean
+  /** What the attribute stands for. */
+  readonly computed?: {
+    readonly expression: string
+    readonly isStored?: boolean
+  }
   readonly title?: string
   readonly description?: string
   readonly annotations?: Readonly<Record<string, string>>
@@ -707,6 +712,11 @@ export interface TypeDefinition {
   readonly uniqueItems?: boolean
   /** The value given at creation is never changed. */
   readonly isReadOnly?: boolean
+  /** What the attribute stands for. */
+  readonly computed?: {
+    readonly expression: string
+    readonly isStored?: boolean
+  }
   readonly title?: string
   readonly description?: string
   readonly annotations?: Readonly<Record<string, string>>

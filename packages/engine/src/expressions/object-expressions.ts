@@ -152,7 +152,7 @@ export class CompiledExpressions implements ObjectExpressions {
         try {
           return this.valueOf(compiled, new ReadView(read), null, what, accept)
         } catch (error) {
-          // Whoever reads an object is not to blame for what cannot be worked out of it.
+          // Whoever reads an object is not to blame for what cannot be evaluated.
           if (error instanceof AshlarError && error.kind !== 'fault') return accept(null)
           throw error
         }
@@ -204,7 +204,7 @@ function lineageOf(cls: SchemaClass): SchemaClass[] {
   return cls.superClass === null ? [cls] : [...lineageOf(cls.superClass), cls]
 }
 
-/** An object of which only values are known; those that are computed are worked out of the others. */
+/** An object of which only values are known; those that are computed are evaluated. */
 class ReadView extends ValuesView {
   private readonly read: (index: number) => unknown
 
@@ -242,7 +242,7 @@ function evaluated({ evaluate, slot }: Compiled, evaluation: EvaluationContext, 
   return evaluate(evaluation) ?? null
 }
 
-/** What an expression cannot be worked out for is refused, with where the expression is. */
+/** What an expression cannot be evaluated for is refused, with where the expression is. */
 function inWords<T>(what: string, evaluate: () => T): T {
   try {
     return evaluate()

@@ -26,9 +26,9 @@ export interface FormatSource extends CodecContext {
 
 /** The value of a computed attribute, from those that it is made of. */
 export interface ComputedValue {
-  /** What is not kept with the object is worked out whenever it is read. */
+  /** What is not kept with the object is evaluated whenever it is read. */
   readonly isStored: boolean
-  /** In memory; null for what cannot be worked out. `read`: the value of the attribute at an index. */
+  /** In memory; null for what cannot be evaluated. `read`: the value of the attribute at an index. */
   valueOf(read: (index: number) => unknown): unknown
 }
 
@@ -286,7 +286,7 @@ export class ClassFormat {
     else writeValueJson(codec, reader(bytes, slice.start, slice.end), json)
   }
 
-  /** How the value of the attribute is worked out; undefined for one that is not computed. */
+  /** How the value of the attribute is evaluated; undefined for one that is not computed. */
   computedAt(index: number): ComputedValue | undefined {
     if (this.computed === undefined) return undefined
     let value = this.computed[index]
@@ -298,12 +298,12 @@ export class ClassFormat {
     return value ?? undefined
   }
 
-  /** The value at an index of the class, worked out of the others where it is computed. */
+  /** The value at an index of the class, evaluated where it is computed. */
   valueIn(values: readonly unknown[], index: number): unknown {
     const computed = this.computedAt(index)
     if (computed !== undefined) return computed.valueOf((other) => this.valueIn(values, other))
     const value = values[index]
-    return value === toBeWorkedOut ? null : value
+    return value === toBeEvaluated ? null : value
   }
 
   /** Of an attribute that the record does not have: its default, or what it is computed of. */
@@ -395,11 +395,11 @@ export class ClassFormat {
 }
 
 /** In place of a value that an expression gives when the object is written (contract 10.6): a creation has left it out. */
-export const toBeWorkedOut: unique symbol = Symbol('a default by expression')
+export const toBeEvaluated: unique symbol = Symbol('a default by expression')
 
 /** What a creation that leaves the attribute out gets. */
 export function creationValue({ attribute: { spec, properties }, codec }: AttributeFormat): unknown {
-  if (isExpression(properties?.own.default)) return toBeWorkedOut
+  if (isExpression(properties?.own.default)) return toBeEvaluated
   return valueOfJson(codec, creationDefault(spec, properties))
 }
 

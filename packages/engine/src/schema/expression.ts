@@ -23,6 +23,7 @@ export interface GivenExpression {
   readonly text: string
   readonly place: CommandPlace
   readonly isStored?: true
+  readonly isFollowing?: undefined
 }
 
 export type SchemaExpression = BoundExpression | GivenExpression

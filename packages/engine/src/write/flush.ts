@@ -8,7 +8,7 @@ import { openTimeSlice } from '../store/time-slice.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import { checkConstraints } from './constraint-error.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
-import { workOutValues } from './work-out-values.ts'
+import { evaluateValues } from './evaluate-values.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
 
 /** Throws ConstraintViolation, UniqueViolation, Forbidden. */
@@ -94,7 +94,7 @@ function put({ transaction }: UnitOfWork, state: ObjectState, record: Buffer): v
 function check(unit: UnitOfWork, state: ObjectState): void {
   try {
     const { formats } = unit.objects
-    if (state.format.hasProperties) workOutValues(state, unit)
+    if (state.format.hasProperties) evaluateValues(state, unit)
     if (state.format.hasPendingType) checkPendingTypes(state.format, state.before, state.values, formats)
     checkConstraints(state, unit)
   } catch (error) {

@@ -1,30 +1,30 @@
 /** Values that expressions give: defaults of what a creation leaves out, and what a change leaves as it is (contract 10.6). */
 import { AshlarError } from '../errors.ts'
-import { type AttributeFormat, toBeWorkedOut } from '../records/class-format.ts'
+import { type AttributeFormat, toBeEvaluated } from '../records/class-format.ts'
 import { isSameValue } from '../records/same-value.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { type ObjectState, setValue } from './working-set.ts'
 
-/** Once all else of the object is as it will be written. Throws AshlarError for what cannot be worked out or does not fit. */
-export function workOutValues(
+/** Once all else of the object is as it will be written. Throws AshlarError for what cannot be evaluated or does not fit. */
+export function evaluateValues(
   state: ObjectState,
   { objects: { formats }, expressions: { all, user } }: UnitOfWork,
 ): void {
   const { format, values } = state
   for (const { index, valueFor } of all.defaultsOf(format, formats)) {
-    if (values[index] === toBeWorkedOut) setValue(state, { index }, valueFor(values, user))
+    if (values[index] === toBeEvaluated) setValue(state, { index }, valueFor(values, user))
   }
   if (state.isUpdated && state.stored !== undefined) {
     for (const { index, valueFor } of all.updatesOf(format, formats)) {
       if (isLeft(state, index)) setValue(state, { index }, valueFor(values, user))
     }
   }
-  for (const attribute of format.computedAttributes) workOut(state, attribute)
+  for (const attribute of format.computedAttributes) evaluateComputed(state, attribute)
 }
 
 /** Throws ValueNotAllowed where another value was given. */
-function workOut(state: ObjectState, { index, codec, attribute }: AttributeFormat): void {
+function evaluateComputed(state: ObjectState, { index, codec, attribute }: AttributeFormat): void {
   const { format, values, claims } = state
   const value = format.valueIn(values, index)
   if (claims?.has(index) === true && !isSameValue(codec, claims.get(index), value)) {
@@ -35,7 +35,7 @@ function workOut(state: ObjectState, { index, codec, attribute }: AttributeForma
       { place: ['attributes', outputName], message: words },
     ])
   }
-  // What is worked out whenever it is read takes no place in the record.
+  // What is evaluated whenever it is read takes no place in the record.
   if (format.computedAt(index)?.isStored !== true) values[index] = codec.isNullable ? null : codec.defaultValue
   else if (!isSameValue(codec, values[index], value)) setValue(state, { index }, value)
 }
