@@ -121,7 +121,7 @@ export class CompiledExpressions implements ObjectExpressions {
     if (found === undefined) {
       found = format.attributes.flatMap(({ attribute, codec, index }) => {
         const expression = attribute.properties?.own[kind]
-        if (!isExpression(expression)) return []
+        if (!isExpression(expression) || (attribute.spec.logicalType as string) === 'json') return []
         const cls = attribute.declaringClass
         const site: ExpressionSite = { kind, name: attribute.name, attribute }
         const what = describeSite(cls.name, site)

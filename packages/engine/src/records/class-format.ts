@@ -5,7 +5,7 @@ import { PreparedText } from '../bytes/prepared-text.ts'
 import { assert, unreachable } from '../errors.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import type { Shape, ShapeAttribute } from '../schema/class-definition.ts'
-import { isExpression } from '../schema/expression.ts'
+import { isDefaultExpression, isExpression } from '../schema/expression.ts'
 import { creationDefault } from '../schema/properties/index.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import type { Bytes } from '../store/store.ts'
@@ -399,7 +399,7 @@ export const toBeEvaluated: unique symbol = Symbol('a default by expression')
 
 /** What a creation that leaves the attribute out gets. */
 export function creationValue({ attribute: { spec, properties }, codec }: AttributeFormat): unknown {
-  if (isExpression(properties?.own.default)) return toBeEvaluated
+  if (isDefaultExpression(properties?.own.default, spec)) return toBeEvaluated
   return valueOfJson(codec, creationDefault(spec, properties))
 }
 

@@ -13,6 +13,7 @@ import {
   type ExpressionNames,
   expressionFields,
   expressionText,
+  isDefaultExpression,
   isExpression,
   type SchemaExpression,
 } from './expression.ts'
@@ -63,8 +64,8 @@ function mapAttribute(attribute: Attribute, map: MapExpression): Attribute {
   let own: PropertiesOfAttribute['own'] = properties.own
   for (const field of expressionFields) {
     const value = own[field]
-    if (!isExpression(value)) continue
-    const mapped = map(value, { kind: field, name: attribute.name, attribute })
+    if (!isExpressionOf(attribute, field)) continue
+    const mapped = map(value as SchemaExpression, { kind: field, name: attribute.name, attribute })
     if (mapped === value) continue
     const { [field]: _, ...others } = own
     own = mapped === undefined ? others : { ...own, [field]: mapped }
@@ -88,7 +89,12 @@ function expressionsOf(definition: ClassDefinition): { expression: SchemaExpress
 function hasExpressions({ isDeleted, properties, attributes }: ClassDefinition): boolean {
   if (isDeleted) return false
   if (properties?.checks !== undefined) return true
-  return attributes.some((one) => expressionFields.some((field) => isExpression(one.properties?.own[field])))
+  return attributes.some((one) => expressionFields.some((field) => isExpressionOf(one, field)))
+}
+
+function isExpressionOf({ spec, properties }: Attribute, field: (typeof expressionFields)[number]): boolean {
+  const value = properties?.own[field]
+  return field === 'default' ? isDefaultExpression(value, spec) : isExpression(value)
 }
 
 export interface ExpressionChange {

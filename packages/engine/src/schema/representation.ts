@@ -97,7 +97,7 @@ function describeAttribute(
   return {
     ...type,
     ...(Object.keys(properties.element).length === 0 ? {} : { elementSpecification: element }),
-    ...withTexts(properties.own, names),
+    ...withTexts(properties.own, names, spec),
   }
 }
 
