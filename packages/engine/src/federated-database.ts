@@ -230,7 +230,6 @@ export class FederatedDatabase extends CallerOperations {
     const catalogs = new CatalogCache(formatCheck(options))
     const containers = new ContainerRegistry(store, session.number)
     const receipts = new Receipts(limits, thread?.replies)
-    const onCommitted = (): void => this.waiters.wake()
     const database = {
       expressions: new CompiledExpressions(memory, limits),
       store,
@@ -243,7 +242,7 @@ export class FederatedDatabase extends CallerOperations {
       memory,
       temporary,
       onChanges: listenerOf(options),
-      onCommitted,
+      onCommitted: () => this.waiters.wake(),
       onFault,
       mainThread: thread?.mainThread,
     }

@@ -8,7 +8,7 @@ import { AshlarError, assert } from '../errors.ts'
 import { type IndexKeyFormat, writeIndexKey, writtenIndexKey } from '../indexes/index-key.ts'
 import { indexFormatsOf } from '../indexes/maintain.ts'
 import { keyBytesMax, recordBytesMax } from '../limits.ts'
-import { type AttributeFormat, type ClassFormat, toBeEvaluated } from '../records/class-format.ts'
+import { type AttributeFormat, type ClassFormat, defaultPending } from '../records/class-format.ts'
 import { constraintsOf, type ObjectConstraints } from '../records/constraints.ts'
 import { objectKey, objectKeyBytes, objectKeyHeaderBytes } from '../records/object-key.ts'
 import { isCollection } from '../records/read-change.ts'
@@ -283,7 +283,7 @@ class PackedCreations {
     const format = unit.objects.formats.of(cls)
     if (!isPlainClass(format)) return undefined
     const defaults = format.defaultValues().values
-    if (defaults.includes(toBeEvaluated) || format.computedAttributes.length > 0) return undefined
+    if (defaults.includes(defaultPending) || format.computedAttributes.length > 0) return undefined
     const indexes = indexFormatsOf(format).all.map((one) => ({ format: one, ...this.rowsOfIndex(one) }))
     const rows: ClassRows = {
       format,

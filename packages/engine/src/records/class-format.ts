@@ -303,7 +303,7 @@ export class ClassFormat {
     const computed = this.computedAt(index)
     if (computed !== undefined) return computed.valueOf((other) => this.valueIn(values, other))
     const value = values[index]
-    return value === toBeEvaluated ? null : value
+    return value === defaultPending ? null : value
   }
 
   /** Of an attribute that the record does not have: its default, or what it is computed of. */
@@ -395,11 +395,11 @@ export class ClassFormat {
 }
 
 /** In place of a value that an expression gives when the object is written (contract 10.6): a creation has left it out. */
-export const toBeEvaluated: unique symbol = Symbol('a default by expression')
+export const defaultPending: unique symbol = Symbol('a default by expression')
 
 /** What a creation that leaves the attribute out gets. */
 export function creationValue({ attribute: { spec, properties }, codec }: AttributeFormat): unknown {
-  if (isDefaultExpression(properties?.own.default, spec)) return toBeEvaluated
+  if (isDefaultExpression(properties?.own.default, spec)) return defaultPending
   return valueOfJson(codec, creationDefault(spec, properties))
 }
 

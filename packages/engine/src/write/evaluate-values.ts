@@ -1,6 +1,6 @@
 /** Values that expressions give: defaults of what a creation leaves out, and what a change leaves as it is (contract 10.6). */
 import { AshlarError } from '../errors.ts'
-import { type AttributeFormat, toBeEvaluated } from '../records/class-format.ts'
+import { type AttributeFormat, defaultPending } from '../records/class-format.ts'
 import { isSameValue } from '../records/same-value.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
@@ -13,18 +13,18 @@ export function evaluateValues(
 ): void {
   const { format, values } = state
   for (const { index, valueFor } of all.defaultsOf(format, formats)) {
-    if (values[index] === toBeEvaluated) setValue(state, { index }, valueFor(values, user))
+    if (values[index] === defaultPending) setValue(state, { index }, valueFor(values, user))
   }
   if (state.isUpdated && state.stored !== undefined) {
     for (const { index, valueFor } of all.updatesOf(format, formats)) {
       if (isLeft(state, index)) setValue(state, { index }, valueFor(values, user))
     }
   }
-  for (const attribute of format.computedAttributes) evaluateComputed(state, attribute)
+  for (const attribute of format.computedAttributes) evaluate(state, attribute)
 }
 
 /** Throws ValueNotAllowed where another value was given. */
-function evaluateComputed(state: ObjectState, { index, codec, attribute }: AttributeFormat): void {
+function evaluate(state: ObjectState, { index, codec, attribute }: AttributeFormat): void {
   const { format, values, claims } = state
   const value = format.valueIn(values, index)
   if (claims?.has(index) === true && !isSameValue(codec, claims.get(index), value)) {

@@ -7,8 +7,8 @@ import type { Bytes } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import { checkConstraints } from './constraint-error.ts'
-import type { UnitOfWork } from './unit-of-work.ts'
 import { evaluateValues } from './evaluate-values.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
 
 /** Throws ConstraintViolation, UniqueViolation, Forbidden. */
