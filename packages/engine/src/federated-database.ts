@@ -1,6 +1,6 @@
 /** One federated database: every operation of the interface as a method. */
 
-import { type AccessPolicy, type Grant, isUnrestricted } from './access/access-policy.ts'
+import { type AccessPolicy, accessActions, type Grant, isUnrestricted } from './access/access-policy.ts'
 import type { GrantProblem } from './access/grant-problems.ts'
 import { Callers } from './access/restricted-database.ts'
 import { BackgroundWork } from './background-work.ts'
@@ -38,7 +38,7 @@ import { newQueryCounts, type QueryCounts } from './query/query-counts.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { QueryResources } from './query/query-resources.ts'
 import { lookUp, runQuery } from './query/run-query.ts'
-import { userValue } from './query/values/user.ts'
+import { type User, userValue } from './query/values/user.ts'
 import { type RebuildOptions, type RebuildSource, rebuild } from './rebuild/rebuild.ts'
 import { Receipts } from './receipts/receipt.ts'
 import { ReceiptRemoval } from './receipts/receipt-removal.ts'
@@ -209,6 +209,7 @@ export class FederatedDatabase extends CallerOperations {
   private readonly callers: Callers
   /** Of callers, by their policies. */
   private readonly databases = new WeakMap<AccessPolicy, CallerDatabase>()
+  private readonly views = new WeakMap<User, FederatedDatabase>()
   private readonly heartbeat: Heartbeat
   private readonly builds: IndexBuilds
   private readonly recovery: Recovery
@@ -332,10 +333,25 @@ export class FederatedDatabase extends CallerOperations {
     if (isWanted !== epoch > 0) await switchChangeLog(this.resources.writer, isWanted, Date.now())
   }
 
+  /** The same for requests of a caller that may do everything, whom the expressions of the schema see as `$$USER`. */
+  usedBy(user: User): FederatedDatabase {
+    let view = this.views.get(user)
+    if (view === undefined) {
+      const policy: AccessPolicy = { user, grants: [{ on: { kind: 'all' }, actions: accessActions }] }
+      const threads = this.threads?.as(policy)
+      view = this.viewOf(resourcesOn({ ...this.database, user: userValue(user) }, { ...this.resources, threads }))
+      this.views.set(user, view)
+    }
+    return view
+  }
+
   override observedBy(listener: ChangeListener): FederatedDatabase {
-    const resources = observedResources(this.resources, listener)
+    return this.viewOf(observedResources(this.resources, listener))
+  }
+
+  private viewOf(resources: QueryResources): FederatedDatabase {
     const { database } = resources
-    // A view: whatever is not of one request is that of the federated database itself.
+    // Whatever is not of one request is that of the federated database itself.
     return Object.assign(Object.create(this) as FederatedDatabase, {
       database,
       resources,

@@ -1,7 +1,7 @@
 /** Evaluates a caller's grants for the classes of one catalog: which classes, attributes and objects exist for the caller. */
 import type { Catalog, ClassAttribute, SchemaClass, WholeAction } from '../schema/catalog.ts'
 import type { Attribute } from '../schema/class-definition.ts'
-import { attributesNamed, isExpression } from '../schema/expression.ts'
+import { attributesNamed, isExpression, type SchemaExpression } from '../schema/expression.ts'
 import { namespaceOf } from '../schema/names.ts'
 import { isRootClass } from '../schema/root-class.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
@@ -154,8 +154,12 @@ export class ClassAccess {
   /** The values of a computed attribute would reveal the attributes that its expression names. */
   private isComputedOfVisible(cls: SchemaClass, { properties }: ClassAttribute): boolean {
     const computed = properties?.own.computed
-    if (!isExpression(computed)) return true
-    return attributesNamed(computed).every((number) => {
+    return !isExpression(computed) || this.isOfShown(cls, computed)
+  }
+
+  /** Whether the caller knows all that the expression of the class names. */
+  isOfShown(cls: SchemaClass, expression: SchemaExpression): boolean {
+    return attributesNamed(expression).every((number) => {
       const own = cls.attributes.find((one) => one.number === number)
       return own === undefined ? this.isDeclared(number) : this.isVisible(cls, own)
     })

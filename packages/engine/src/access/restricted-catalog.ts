@@ -3,6 +3,9 @@ import { embeddedClassOf } from '../records/class-format.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, ClassAttribute, ObjectPredicate, SchemaClass, StatementAction } from '../schema/catalog.ts'
 import type { Attribute, ClassDefinition, IndexDefinition, KeyAttribute } from '../schema/class-definition.ts'
+import { isExpression } from '../schema/expression.ts'
+import type { ClassProperties } from '../schema/properties/class-properties.ts'
+import type { PropertiesOfAttribute } from '../schema/properties/index.ts'
 import type { Pieces } from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import { checkSchemaChange, isFullyVisible } from './check-schema-change.ts'
@@ -101,14 +104,32 @@ function restrictedClass(cls: SchemaClass, exposed: ReadonlySet<ClassNumber>, ac
     names.add(attribute.name)
     declared.push(restrictedAttribute(attribute, access))
   }
-  const { arriving: _, ...definition } = cls.definition
-  return { ...definition, superClass: superClass?.number ?? null, attributes: declared.reverse() }
+  const { arriving: _, properties, ...definition } = cls.definition
+  const shown = properties === undefined ? {} : { properties: restrictedProperties(properties, cls, access) }
+  return { ...definition, ...shown, superClass: superClass?.number ?? null, attributes: declared.reverse() }
 }
 
-function restrictedAttribute({ number, name, spec, properties }: ClassAttribute, access: ClassAccess): Attribute {
-  const computed = properties?.own.computed
-  const known = computed === undefined ? {} : { properties: { own: { computed }, element: {} } }
-  return { number, name, spec: restrictedSpec(spec, access), ...known }
+/** Without checks of what the caller does not know. */
+function restrictedProperties(properties: ClassProperties, cls: SchemaClass, access: ClassAccess): ClassProperties {
+  const { checks, ...others } = properties
+  const shown = checks?.filter(({ expression }) => access.isOfShown(cls, expression)) ?? []
+  return shown.length === 0 ? others : { ...properties, checks: shown }
+}
+
+function restrictedAttribute(attribute: ClassAttribute, access: ClassAccess): Attribute {
+  const { number, name, spec, properties, declaringClass } = attribute
+  const shown = properties === undefined ? {} : { properties: withoutHidden(properties, declaringClass, access) }
+  return { number, name, spec: restrictedSpec(spec, access), ...shown }
+}
+
+/** Without expressions that name attributes that are hidden. */
+function withoutHidden(
+  properties: PropertiesOfAttribute,
+  cls: SchemaClass,
+  access: ClassAccess,
+): PropertiesOfAttribute {
+  const own = Object.entries(properties.own).filter(([, value]) => !isExpression(value) || access.isOfShown(cls, value))
+  return { ...properties, own: Object.fromEntries(own) }
 }
 
 /** The type, without classes and attributes that are hidden. */

@@ -73,13 +73,14 @@ export class CompiledExpressions implements ObjectExpressions {
     this.limits = { ...limits, statementBytesMax: Math.min(limits.statementBytesMax, ownBytes) }
   }
 
-  bind(text: string, site: ExpressionSite, cls: SchemaClass, catalog: Catalog): BoundExpression {
+  bind(text: string, site: ExpressionSite, cls: SchemaClass, catalog: Catalog, isStored: boolean): BoundExpression {
     const places: NamedPlace[] = []
-    bindOwnExpression(text, site, cls, catalog, (span, found) => {
+    const { isFollowing } = bindOwnExpression(text, site, cls, catalog, isStored, (span, found) => {
       const { start, end } = span
       places.push('spec' in found ? { start, end, attribute: found.number } : { start, end, class: found.number })
     })
-    return { parts: expressionParts(text, places, catalog) }
+    const parts = expressionParts(text, places, catalog)
+    return { parts, ...(isStored ? { isStored } : {}), ...(isFollowing ? { isFollowing } : {}) }
   }
 
   checksOf(format: ClassFormat, { catalog }: FormatSource): readonly ObjectCheck[] {
@@ -120,7 +121,7 @@ export class CompiledExpressions implements ObjectExpressions {
     if (found === undefined) {
       found = format.attributes.flatMap(({ attribute, codec, index }) => {
         const expression = attribute.properties?.own[kind]
-        if (!isExpression(expression)) return []
+        if (!isExpression(expression) || (attribute.spec.logicalType as string) === 'json') return []
         const cls = attribute.declaringClass
         const site: ExpressionSite = { kind, name: attribute.name, attribute }
         const what = describeSite(cls.name, site)
@@ -151,7 +152,7 @@ export class CompiledExpressions implements ObjectExpressions {
         try {
           return this.valueOf(compiled, new ReadView(read), null, what, accept)
         } catch (error) {
-          // Whoever reads an object is not to blame for what cannot be worked out of it.
+          // Whoever reads an object is not to blame for what cannot be evaluated.
           if (error instanceof AshlarError && error.kind !== 'fault') return accept(null)
           throw error
         }
@@ -176,7 +177,7 @@ export class CompiledExpressions implements ObjectExpressions {
 
   private compile(expression: BoundExpression, site: ExpressionSite, cls: SchemaClass, catalog: Catalog): Compiled {
     const text = expressionText(expression, namesIn(catalog))
-    const { bound, binder, slot } = bindOwnExpression(text, site, cls, catalog)
+    const { bound, binder, slot } = bindOwnExpression(text, site, cls, catalog, expression.isStored === true)
     const compiler = new Compiler(binder.formats)
     const evaluate = compiler.compile(bound)
     return { evaluate, slot, slots: binder.slots, constants: compiler.constants, type: bound.type, text }
@@ -203,7 +204,7 @@ function lineageOf(cls: SchemaClass): SchemaClass[] {
   return cls.superClass === null ? [cls] : [...lineageOf(cls.superClass), cls]
 }
 
-/** An object of which only values are known; those that are computed are worked out of the others. */
+/** An object of which only values are known; those that are computed are evaluated. */
 class ReadView extends ValuesView {
   private readonly read: (index: number) => unknown
 
@@ -241,7 +242,7 @@ function evaluated({ evaluate, slot }: Compiled, evaluation: EvaluationContext, 
   return evaluate(evaluation) ?? null
 }
 
-/** What an expression cannot be worked out for is refused, with where the expression is. */
+/** What an expression cannot be evaluated for is refused, with where the expression is. */
 function inWords<T>(what: string, evaluate: () => T): T {
   try {
     return evaluate()

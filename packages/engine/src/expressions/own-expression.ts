@@ -1,5 +1,6 @@
 /** Expressions over what an object itself holds: bound to its class, with what they may be made of (contract 10.6). */
 
+import { expressionTokensMax } from '../query/bind/bind-computed.ts'
 import { bindWhere } from '../query/bind/bind-select.ts'
 import { type Bound, isTimeOrChance, partsOf } from '../query/bind/bound.ts'
 import { assignable } from '../query/bind/coercion.ts'
@@ -16,14 +17,13 @@ import type { ExpressionSite } from '../schema/class-expressions.ts'
 import { isExpression } from '../schema/expression.ts'
 
 export interface OwnExpression {
+  /** It follows references: not made of what the object itself holds. */
+  readonly isFollowing: boolean
   readonly bound: Bound
   readonly binder: Binder
   /** In which the object stands. */
   readonly slot: number
 }
-
-/** Tokens of an expression. */
-const tokensMax = 2_000
 
 /** `cls`: of the catalog, which `onName` is told each name that resolves to. Throws QuerySyntaxError, QueryError, LimitExceeded. */
 export function bindOwnExpression(
@@ -31,18 +31,20 @@ export function bindOwnExpression(
   site: ExpressionSite,
   cls: SchemaClass,
   catalog: Catalog,
+  isStored: boolean,
   onName?: Binder['onName'],
 ): OwnExpression {
-  const expression = parsePredicate(text, tokensMax)
+  const expression = parsePredicate(text, expressionTokensMax)
   const binder = createPredicateBinder(text, recordFormats(catalog), typeOfStatement)
   binder.onName = onName
   const slot = binder.newSlot()
   const type: ValueType = cls.isReferenceable ? { kind: 'reference', cls } : { kind: 'embedded', cls }
   const bound = bindAs(site, expression, contextScope(slot, type, undefined), binder)
   if (binder.nested.length + binder.inner.length > 0) throw binder.error(expression, onlyOwn('a statement'))
-  refuseOthers(bound, site, binder)
+  const isFollowing = site.kind === 'computed' && !isStored && isFollowed(bound)
+  refuseOthers(bound, site, isFollowing, binder)
   if (!isOfObject(site.kind)) refuseEachOther(bound, site, cls, binder)
-  return { bound, binder, slot }
+  return { bound, binder, slot, isFollowing }
 }
 
 function bindAs({ attribute }: ExpressionSite, expression: Expression, scope: Scope, binder: Binder): Bound {
@@ -56,10 +58,11 @@ function onlyOwn(what: string): string {
 }
 
 /** Throws QueryError. */
-function refuseOthers(bound: Bound, site: ExpressionSite, binder: Binder): void {
+function refuseOthers(bound: Bound, site: ExpressionSite, mayFollow: boolean, binder: Binder): void {
   const what = otherThanOwn(bound, site)
-  if (what !== undefined) throw binder.error(bound, onlyOwn(what))
-  for (const part of partsOf(bound)) refuseOthers(part, site, binder)
+  if (what !== undefined && !(mayFollow && followedKinds.includes(what))) throw binder.error(bound, onlyOwn(what))
+  for (const part of partsOf(bound)) refuseOthers(part, site, mayFollow, binder)
+  if (mayFollow) return
   // Whatever goes through the elements of a collection of references.
   if (partsOf(bound).every(isOfRecord) && !isOfRecord(bound)) throw binder.error(bound, onlyOwn(aPath))
 }
@@ -78,6 +81,13 @@ const newValues: Readonly<Record<ExpressionSite['kind'], readonly string[]>> = {
 }
 
 const aPath = 'a path over a reference'
+const aCollection = 'a collection of references'
+const itself = 'the object as a reference'
+const followedKinds: readonly string[] = [aPath, aCollection, itself]
+
+function isFollowed(bound: Bound): boolean {
+  return !isOfRecord(bound) || bound.kind === 'self' || partsOf(bound).some(isFollowed)
+}
 
 function otherThanOwn(bound: Bound, { kind }: ExpressionSite): string | undefined {
   switch (bound.kind) {
@@ -86,9 +96,9 @@ function otherThanOwn(bound: Bound, { kind }: ExpressionSite): string | undefine
     case 'instanceOf':
       return aPath
     case 'attribute':
-      return bound.attribute.linkStorage === undefined ? undefined : 'a collection of references'
+      return bound.attribute.linkStorage === undefined ? undefined : aCollection
     case 'self':
-      return 'the object as a reference'
+      return itself
     case 'variable':
       return 'a parameter'
     case 'user':

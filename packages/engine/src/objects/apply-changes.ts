@@ -5,10 +5,11 @@ import { noteReferences } from '../links/link-entries.ts'
 import { setReference } from '../links/relationships.ts'
 import { applyChange } from '../records/apply-change.ts'
 import type { AttributeChange, ValueChange } from '../records/attribute-change.ts'
-import type { AttributeFormat } from '../records/class-format.ts'
+import { type AttributeFormat, isFollowing } from '../records/class-format.ts'
 import { mayHoldReferences, newReferences } from '../records/references-in.ts'
 import { isSameValue } from '../records/same-value.ts'
 import { inSlices } from '../store/time-slice.ts'
+import { ValueError } from '../types/logical-type.ts'
 import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { ChangeGuard } from '../write/change-guard.ts'
@@ -91,6 +92,9 @@ function applyWhole(
 /** A computed attribute keeps its value; whether the given one is right is known when the object is written. */
 function claim(state: ObjectState, attribute: AttributeFormat, change: ValueChange): undefined {
   const { index, codec } = attribute
+  if (isFollowing(attribute)) {
+    throw new ValueError('ValueNotAllowed', 'is computed of other objects, and is not given')
+  }
   const given = applyChange(attribute, state.values[index], change)
   if (state.before !== undefined && isSameValue(codec, given, state.before[index])) return
   state.claims ??= new Map()

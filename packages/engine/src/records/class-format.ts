@@ -5,7 +5,7 @@ import { PreparedText } from '../bytes/prepared-text.ts'
 import { assert, unreachable } from '../errors.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import type { Shape, ShapeAttribute } from '../schema/class-definition.ts'
-import { isExpression } from '../schema/expression.ts'
+import { isDefaultExpression, isExpression } from '../schema/expression.ts'
 import { creationDefault } from '../schema/properties/index.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import type { Bytes } from '../store/store.ts'
@@ -26,9 +26,9 @@ export interface FormatSource extends CodecContext {
 
 /** The value of a computed attribute, from those that it is made of. */
 export interface ComputedValue {
-  /** What is not kept with the object is worked out whenever it is read. */
+  /** What is not kept with the object is evaluated whenever it is read. */
   readonly isStored: boolean
-  /** In memory; null for what cannot be worked out. `read`: the value of the attribute at an index. */
+  /** In memory; null for what cannot be evaluated. `read`: the value of the attribute at an index. */
   valueOf(read: (index: number) => unknown): unknown
 }
 
@@ -278,6 +278,7 @@ export class ClassFormat {
     const view = this.view(shapeNumber)
     for (let i = 0; i < this.attributes.length; i++) {
       const attribute = this.attributes[i] as AttributeFormat
+      if (isFollowing(attribute)) continue
       json.prepared(attribute.jsonName)
       if (attribute.linkStorage !== undefined) writeLinks(attribute)
       else this.writeValueAt(view, i, bytes, start, json)
@@ -302,7 +303,7 @@ export class ClassFormat {
     else writeValueJson(codec, reader(bytes, slice.start, slice.end), json)
   }
 
-  /** How the value of the attribute is worked out; undefined for one that is not computed. */
+  /** How the value of the attribute is evaluated; undefined for one that is not computed. */
   computedAt(index: number): ComputedValue | undefined {
     if (this.computed === undefined) return undefined
     let value = this.computed[index]
@@ -314,7 +315,7 @@ export class ClassFormat {
     return value ?? undefined
   }
 
-  /** The value at an index of the class, worked out of the others where it is computed. */
+  /** The value at an index of the class, evaluated where it is computed. */
   valueIn(values: readonly unknown[], index: number): unknown {
     const computed = this.computedAt(index)
     if (computed !== undefined) return computed.valueOf((other) => this.valueIn(values, other))
@@ -415,7 +416,7 @@ export const defaultPending: unique symbol = Symbol('a default by expression')
 
 /** What a creation that leaves the attribute out gets. */
 export function creationValue({ attribute: { spec, properties }, codec }: AttributeFormat): unknown {
-  if (isExpression(properties?.own.default)) return defaultPending
+  if (isDefaultExpression(properties?.own.default, spec)) return defaultPending
   return valueOfJson(codec, creationDefault(spec, properties))
 }
 
@@ -472,7 +473,14 @@ function placesIn(shape: Shape): ReadonlyMap<AttributeNumber, number> {
 const nothing = Buffer.alloc(0)
 
 function isComputed({ attribute: { properties } }: AttributeFormat): boolean {
-  return properties?.own.computed !== undefined
+  const computed = properties?.own.computed
+  return isExpression(computed) && !('text' in computed) && computed.isFollowing !== true
+}
+
+/** It is read by its name alone: no value of it is in the object. */
+export function isFollowing({ attribute: { properties } }: AttributeFormat): boolean {
+  const computed = properties?.own.computed
+  return isExpression(computed) && !('text' in computed) && computed.isFollowing === true
 }
 
 function isUnstored({ properties }: ClassAttribute): boolean {

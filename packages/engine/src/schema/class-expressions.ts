@@ -1,7 +1,7 @@
 /** The expressions of the classes of a catalog: bound when they are defined, bound again whenever classes change, and gone with what they name. */
 import { isDeepStrictEqual } from 'node:util'
 import { AshlarError, type CommandPlace } from '../errors.ts'
-import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
+import type { AttributeNumber, ClassNumber, TypeSpec } from '../types/type-spec.ts'
 import { buildCatalog } from './build-catalog.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import type { Attribute, CatalogState, ClassDefinition } from './class-definition.ts'
@@ -13,6 +13,7 @@ import {
   type ExpressionNames,
   expressionFields,
   expressionText,
+  isDefaultExpression,
   isExpression,
   type SchemaExpression,
 } from './expression.ts'
@@ -30,7 +31,7 @@ export interface ExpressionSite {
 /** Resolves names; above the schema, which knows no DO. */
 export interface ExpressionBinder {
   /** `cls`: of the catalog. Throws AshlarError of the kinds that a text can be to blame for. */
-  bind(text: string, site: ExpressionSite, cls: SchemaClass, catalog: Catalog): BoundExpression
+  bind(text: string, site: ExpressionSite, cls: SchemaClass, catalog: Catalog, isStored: boolean): BoundExpression
 }
 
 type MapExpression = (expression: SchemaExpression, site: ExpressionSite) => SchemaExpression | undefined
@@ -63,8 +64,8 @@ function mapAttribute(attribute: Attribute, map: MapExpression): Attribute {
   let own: PropertiesOfAttribute['own'] = properties.own
   for (const field of expressionFields) {
     const value = own[field]
-    if (!isExpression(value)) continue
-    const mapped = map(value, { kind: field, name: attribute.name, attribute })
+    if (!isExpressionOf(attribute, field)) continue
+    const mapped = map(value as SchemaExpression, { kind: field, name: attribute.name, attribute })
     if (mapped === value) continue
     const { [field]: _, ...others } = own
     own = mapped === undefined ? others : { ...own, [field]: mapped }
@@ -88,7 +89,12 @@ function expressionsOf(definition: ClassDefinition): { expression: SchemaExpress
 function hasExpressions({ isDeleted, properties, attributes }: ClassDefinition): boolean {
   if (isDeleted) return false
   if (properties?.checks !== undefined) return true
-  return attributes.some((one) => expressionFields.some((field) => isExpression(one.properties?.own[field])))
+  return attributes.some((one) => expressionFields.some((field) => isExpressionOf(one, field)))
+}
+
+function isExpressionOf({ spec, properties }: Attribute, field: (typeof expressionFields)[number]): boolean {
+  const value = properties?.own[field]
+  return field === 'default' ? isDefaultExpression(value, spec) : isExpression(value)
 }
 
 export interface ExpressionChange {
@@ -100,7 +106,7 @@ export interface ExpressionChange {
 }
 
 /**
- * The state with its expressions bound: new ones, and again those that exist, which have to mean what they meant. Throws InvalidDefinition, and
+ * The state with its expressions bound: new ones, and again those that a change may concern, which have to mean what they meant. Throws InvalidDefinition, and
  * AttributeInUse for what names an attribute or a class that is gone. Others may have their turn between two classes.
  */
 export function* withBoundExpressions(
@@ -112,6 +118,8 @@ export function* withBoundExpressions(
   const kept = withoutUses(before, state, isCascading, placeOf)
   const catalog = buildCatalog(kept, before.version)
   const names = namesIn(catalog)
+  const known = new Set(before.state.classes)
+  const isUnchanged = (one: SchemaClass): boolean => known.has(one.definition)
   const classes: ClassDefinition[] = []
   for (const definition of kept.classes) {
     const cls = catalog.classByNumber(definition.number)
@@ -120,7 +128,12 @@ export function* withBoundExpressions(
       continue
     }
     yield
-    classes.push(mapExpressions(definition, (expression, site) => bound(expression, site, cls, catalog, names, binder)))
+    classes.push(
+      mapExpressions(definition, (expression, site) => {
+        const isSettled = !mayChange(expression) && usedClasses(cls, expression, catalog).every(isUnchanged)
+        return isSettled ? expression : bound(expression, site, cls, catalog, names, binder)
+      }),
+    )
   }
   refuseCircles(classes)
   return { ...kept, classes }
@@ -161,6 +174,42 @@ function refuseCircles(classes: readonly ClassDefinition[]): void {
 /** Computed attributes that are made of each other. */
 const computedDepthMax = 50
 
+/** One that is new, or names classes: which class a simple name means depends on all of them. */
+function mayChange(expression: SchemaExpression): boolean {
+  return 'text' in expression || classesNamed(expression).length > 0
+}
+
+/** The classes whose attributes its names may mean. */
+function usedClasses(cls: SchemaClass, expression: SchemaExpression, catalog: Catalog): readonly SchemaClass[] {
+  const used = new Set([cls])
+  for (const one of used) {
+    if (one.superClass !== null) used.add(one.superClass)
+    for (const { spec } of one.attributes) {
+      for (const number of classesIn(spec, expression.isFollowing === true)) {
+        const other = catalog.classByNumber(number)
+        if (other !== undefined) used.add(other)
+      }
+    }
+  }
+  return [...used]
+}
+
+function classesIn(spec: TypeSpec, withReferences: boolean): readonly ClassNumber[] {
+  switch (spec.logicalType) {
+    case 'object':
+      return [spec.class]
+    case 'reference':
+      return withReferences ? [spec.referencedClass] : []
+    case 'list':
+    case 'set':
+      return classesIn(spec.element, withReferences)
+    case 'map':
+      return [...classesIn(spec.key, withReferences), ...classesIn(spec.element, withReferences)]
+    default:
+      return []
+  }
+}
+
 function bound(
   expression: SchemaExpression,
   site: ExpressionSite,
@@ -178,14 +227,16 @@ function bound(
   }
   let result: BoundExpression
   try {
-    result = binder.bind(expressionText(expression, names), site, cls, catalog)
+    result = binder.bind(expressionText(expression, names), site, cls, catalog, expression.isStored === true)
   } catch (error) {
     if (!(error instanceof AshlarError) || error.kind === 'fault') throw error
     const words = isNew ? error.message : `the expression would not fit any more: ${error.message}`
     throw commandError('InvalidDefinition', `${what}: ${words}`, place)
   }
-  if (isNew) return expression.isStored === true ? { ...result, isStored: true } : result
-  if (!isDeepStrictEqual(namedIn(result), namedIn(expression))) {
+  if (isNew) return result
+  const isSame =
+    isDeepStrictEqual(namedIn(result), namedIn(expression)) && result.isFollowing === expression.isFollowing
+  if (!isSame) {
     throw commandError('InvalidDefinition', `${what}: names in the expression would mean something else.`, place)
   }
   return expression

@@ -85,7 +85,8 @@ export function checkSameProperties(
   const what = `Class ${owner.name}: attribute ${attribute.name} exists`
   const { properties = nothing, elementProperties = nothing } = description
   const names = namesOf(builder)
-  const [own, present] = [withTexts(defined?.own, names), withTexts(attribute.properties?.own, names)]
+  const { spec } = attribute
+  const [own, present] = [withTexts(defined?.own, names, spec), withTexts(attribute.properties?.own, names, spec)]
   checkAgreement('AttributeExists', what, properties, own, present, place)
   const inner = [...place, 'elementSpecification']
   checkAgreement('AttributeExists', what, elementProperties, defined?.element, attribute.properties?.element, inner)

@@ -1,7 +1,7 @@
 /** Expressions of a schema (contract 10.6): texts of DO in which attributes and classes stand by their numbers, so that they follow renames. */
 import type { CommandPlace } from '../errors.ts'
 import { ValueError } from '../types/logical-type.ts'
-import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
+import type { AttributeNumber, ClassNumber, TypeSpec } from '../types/type-spec.ts'
 
 /** A piece of text, or a name: `as` is how it was written when it was defined. */
 export type ExpressionPart =
@@ -14,6 +14,8 @@ export interface BoundExpression {
   readonly parts: readonly ExpressionPart[]
   /** Of a computed attribute: its values are kept with the objects. */
   readonly isStored?: true
+  /** Of a computed attribute: it follows references, and so is no value of the object alone. */
+  readonly isFollowing?: true
 }
 
 /** As it was given, before the classes around it are complete: `place` is that in the command. */
@@ -21,6 +23,7 @@ export interface GivenExpression {
   readonly text: string
   readonly place: CommandPlace
   readonly isStored?: true
+  readonly isFollowing?: undefined
 }
 
 export type SchemaExpression = BoundExpression | GivenExpression
@@ -53,7 +56,13 @@ export function isGivenAsExpression(given: unknown): given is { readonly express
 
 /** Whether the value of a property, as a definition or the catalog has it, is an expression. */
 export function isExpression(value: unknown): value is SchemaExpression {
-  return typeof value === 'object' && value !== null && ('parts' in value || 'text' in value)
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return false
+  return 'parts' in value || ('text' in value && 'place' in value)
+}
+
+/** The same for the default of an attribute, which may be any value where that is JSON. */
+export function isDefaultExpression(value: unknown, { logicalType }: TypeSpec): value is SchemaExpression {
+  return (logicalType as string) !== 'json' && isExpression(value)
 }
 
 /** The text with the present names. A name that was changed is in backquotes: whatever it is, it is no keyword then. */
@@ -97,25 +106,35 @@ export function withPlaces<P extends object>(properties: P, place: CommandPlace)
   })
 }
 
-/** Properties as they are given and shown: with the texts of their expressions. */
-export function withTexts(properties: object | undefined, names: ExpressionNames): Readonly<Record<string, unknown>> {
-  const shown = withExpressions({ ...properties } as Readonly<Record<string, unknown>>, (expression, path) => {
-    const text = expressionText(expression, names)
-    if (path[0] === 'checks') return text
-    return { expression: text, ...(expression.isStored === true ? { isStored: true } : {}) }
-  })
-  return shown
+/** Properties as they are given and shown: with the texts of their expressions. `spec`: of the attribute that has them. */
+export function withTexts(
+  properties: object | undefined,
+  names: ExpressionNames,
+  spec?: TypeSpec,
+): Readonly<Record<string, unknown>> {
+  const shown = { ...properties } as Readonly<Record<string, unknown>>
+  return withExpressions(
+    shown,
+    (expression, path) => {
+      const text = expressionText(expression, names)
+      if (path[0] === 'checks') return text
+      return { expression: text, ...(expression.isStored === true ? { isStored: true } : {}) }
+    },
+    spec,
+  )
 }
 
 /** `path`: of the expression, from the properties. */
 function withExpressions<P extends object>(
   properties: P,
   map: (expression: SchemaExpression, path: CommandPlace) => unknown,
+  spec?: TypeSpec,
 ): P {
   const changed: Record<string, unknown> = {}
   for (const field of expressionFields) {
     const value = (properties as Readonly<Record<string, unknown>>)[field]
-    if (isExpression(value)) changed[field] = map(value, [field])
+    const isValue = field === 'default' && spec !== undefined && !isDefaultExpression(value, spec)
+    if (!isValue && isExpression(value)) changed[field] = map(value, [field])
   }
   const { checks } = properties as { readonly checks?: readonly { readonly expression: SchemaExpression }[] }
   if (checks !== undefined) {

@@ -95,7 +95,7 @@ export function describeAttribute(
   return {
     ...type,
     ...(Object.keys(properties.element).length === 0 ? {} : { elementSpecification: element }),
-    ...withTexts(properties.own, names),
+    ...withTexts(properties.own, names, spec),
     ...(properties.isValidated === false ? { isValidated: false } : {}),
   }
 }

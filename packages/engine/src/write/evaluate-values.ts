@@ -6,7 +6,7 @@ import { formatForMessage } from '../types/logical-type.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { type ObjectState, setValue } from './working-set.ts'
 
-/** Once all else of the object is as it will be written. Throws AshlarError for what cannot be worked out or does not fit. */
+/** Once all else of the object is as it will be written. Throws AshlarError for what cannot be evaluated or does not fit. */
 export function evaluateValues(
   state: ObjectState,
   { objects: { formats }, expressions: { all, user } }: UnitOfWork,
@@ -35,7 +35,7 @@ function evaluate(state: ObjectState, { index, codec, attribute }: AttributeForm
       { place: ['attributes', outputName], message: words },
     ])
   }
-  // What is worked out whenever it is read takes no place in the record.
+  // What is evaluated whenever it is read takes no place in the record.
   if (format.computedAt(index)?.isStored !== true) values[index] = codec.isNullable ? null : codec.defaultValue
   else if (!isSameValue(codec, values[index], value)) setValue(state, { index }, value)
 }

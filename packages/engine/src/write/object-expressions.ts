@@ -9,7 +9,7 @@ export type UserOfExpressions = unknown
 /** An attribute whose value an expression gives. */
 export interface ValueExpression {
   readonly index: number
-  /** In memory. `values`: of the object, by index. Throws AshlarError for what cannot be worked out or does not fit. */
+  /** In memory. `values`: of the object, by index. Throws AshlarError for what cannot be evaluated or does not fit. */
   valueFor(values: readonly unknown[], user: UserOfExpressions): unknown
 }
 

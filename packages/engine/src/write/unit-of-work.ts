@@ -57,7 +57,7 @@ export class UnitOfWork {
   listEnds: Map<string, Bytes | undefined> | undefined
   /** Undefined where nobody listens. */
   readonly recorder: ChangeRecorder | undefined
-  /** What defaults and checks are worked out with. */
+  /** What evaluates defaults and checks. */
   readonly expressions: UnitExpressions
   /** Undefined where the caller may change everything. */
   readonly guard: ChangeGuard | undefined

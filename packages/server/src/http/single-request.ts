@@ -158,13 +158,16 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
   private begin({ method }: FdOperation, fd: FederatedDatabase, policy: AccessPolicy | undefined): void {
     const { audit, span } = this.request
     span?.setAttribute('db.namespace', fd.alias)
-    this.fd = fd
+    const isChange = method !== 'GET'
+    // Expressions of the schema may name who changes something.
+    const user = policy === undefined && isChange ? this.caller.userOn(fd.alias) : null
+    this.fd = user === null ? fd : fd.usedBy(user)
     this.policy = policy
-    this.database = policy === undefined ? fd : fd.as(policy)
+    this.database = policy === undefined ? this.fd : fd.as(policy)
     if (audit === undefined) return
     audit.fd = fd.alias
-    if (method === 'GET') return
-    if (policy === undefined) this.fd = this.database = fd.observedBy(audit.changed)
+    if (!isChange) return
+    if (policy === undefined) this.fd = this.database = this.fd.observedBy(audit.changed)
     else this.database = this.database.observedBy(audit.changed)
   }
 

@@ -1,8 +1,11 @@
 /** Checks, and defaults and updates by expression, over HTTP (contract 10.6). */
 import { describe, expect } from 'vitest'
+import { schemaState } from '../../src/cli/client/schema/schema-state.ts'
+import { schemaFiles } from '../../src/cli/client/schema/schema-text.ts'
 import { classOf, embedded, type FdUnderTest, list, reference } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
 import { useFdPerTest } from './fd-per-test.ts'
+import { openShop } from './own-roles-world.ts'
 import { rule } from './rule.ts'
 import type { Reply, ServerUnderTest } from './server-under-test.ts'
 
@@ -435,4 +438,131 @@ describe('computed attributes', () => {
     ])
     expect((await query('CREATE A {a: 1}; FROM A RETURN b, c')).json).toEqual([{ b: 2, c: 4 }])
   })
+})
+
+rule('10.6.16', 'computed attributes may follow references, and are then read by name', async () => {
+  const computed = (logicalType: string, expression: string) => ({ logicalType, computed: { expression } })
+  await fd.define(
+    classOf('Client', {
+      name: 'string',
+      orders: list(reference('Order', 'client')),
+      spent: computed('real', 'SUM(orders.total)'),
+      many: computed('boolean', 'COUNT(orders) > 1'),
+    }),
+    classOf('Order', {
+      total: 'real',
+      client: reference('Client', 'orders'),
+      buyer: computed('string', 'client.name'),
+      share: computed('real', 'total / client.spent'),
+    }),
+  )
+  const ann = await fd.create('Client', { name: 'Ann' })
+  const order = await fd.create('Order', { total: 3, client: ann })
+  await fd.create('Order', { total: 1, client: ann })
+  await fd.create('Order', { total: 5 })
+  expect(await fd.read(order)).toEqual({ __class__: 'Order', __identifier__: order, total: 3, client: ann })
+  const rows = async (text: string) => (await query(text)).json
+  expect(await rows('FROM Order ORDER BY total RETURN buyer, share')).toEqual([
+    ...[
+      { buyer: 'Ann', share: 0.25 },
+      { buyer: 'Ann', share: 0.75 },
+      { buyer: null, share: null },
+    ],
+  ])
+  expect(await rows('FROM Client WHERE many RETURN name, spent')).toEqual([{ name: 'Ann', spent: 4 }])
+  expect(await rows('FROM Order WHERE client.many ORDER BY total RETURN client.spent AS s')).toEqual([
+    { s: 4 },
+    { s: 4 },
+  ])
+  expect(await rows('FROM Order GROUP BY buyer ORDER BY buyer RETURN buyer, SUM(total) AS t')).toEqual([
+    ...[
+      { buyer: 'Ann', t: 4 },
+      { buyer: null, t: 5 },
+    ],
+  ])
+  expectProblem(await fd.putObject(order, { buyer: 'Ann' }), 422, 'ValueNotAllowed')
+  expectProblem(await fd.postIndex('byBuyer', 'Order', false, 'buyer'), 422, 'AttributeNotIndexable')
+  const stored = { logicalType: 'string', computed: { expression: 'c.name', isStored: true } }
+  expectProblem(await fd.putSchema(classOf('A', { c: reference('Client'), x: stored })), 422, 'InvalidDefinition')
+  const circle = classOf('A', { a: reference('A'), x: computed('integer', 'a.y'), y: computed('integer', 'a.x + 1') })
+  expectProblem(await fd.putSchema(circle), 422, 'InvalidDefinition')
+  const gone = await server.put(fd.at('/v1/schema/Client'), { attributesToDelete: ['name'] })
+  expectProblem(gone, 409, 'AttributeInUse')
+})
+
+rule(['10.6.8', '10.6.15'], '$$USER is who changes an object, and what names hidden attributes is hidden', async () => {
+  const { ask, rows, user } = await openShop()
+  const [admin, ann] = [await user('root', ['admin']), await user('ann', ['writer'])]
+  const byUser = { expression: '$$USER.name' }
+  const secret = { logicalType: 'integer', computed: { expression: 'salary * 2' } }
+  const note = classOf(
+    'Note',
+    {
+      text: 'string',
+      salary: 'integer',
+      by: { logicalType: 'string', default: byUser, onUpdate: byUser },
+      secret,
+      length: { logicalType: 'integer', computed: { expression: 'LENGTH(text)' } },
+    },
+    { checks: [check('hidden', 'salary < 1000'), check('known', 'LENGTH(text) < 100')] },
+  )
+  expect((await ask(admin, 'PUT', '/v1/schema', [note])).statusCode).toBe(201)
+  const clerk = {
+    name: 'clerk',
+    grants: [{ on: { kind: 'class', className: 'Note' }, actions: ['read', 'query', 'create'], hidden: ['salary'] }],
+  }
+  expect((await ask(admin, 'POST', '/v1/security/role', clerk)).statusCode).toBe(201)
+  const bob = await user('bob', ['clerk'])
+  const made = await ask(ann, 'POST', '/v1/object', { class: 'Note', attributes: { text: 'a', salary: 5 } })
+  expect(made.statusCode, made.body).toBe(201)
+  expect((await ask(ann, 'POST', '/v1/query', { query: "CREATE Note {text: 'b'}" })).statusCode).toBe(200)
+  expect((await ask(bob, 'POST', '/v1/object', { class: 'Note', attributes: { text: 'c' } })).statusCode).toBe(201)
+  expect(await rows(ann, 'FROM Note ORDER BY text RETURN by, secret')).toEqual([
+    ...[
+      { by: 'ann', secret: 10 },
+      { by: 'ann', secret: 0 },
+      { by: 'bob', secret: 0 },
+    ],
+  ])
+  const oid = made.json().__identifier__
+  expect((await ask(admin, 'PUT', `/v1/object/${oid}`, { attributes: { text: 'long' } })).statusCode).toBe(204)
+  expect((await ask(bob, 'GET', `/v1/object/${oid}`)).json()).toEqual({
+    ...{ __class__: 'Note', __identifier__: oid, text: 'long', by: 'root', length: 4 },
+  })
+  expect(await rows(bob, 'FROM Note WHERE length = 4 RETURN length')).toEqual([{ length: 4 }])
+  expect(await rows(bob, 'FROM Note RETURN secret')).toMatchObject({ status: 422 })
+  const shown = (await ask(bob, 'GET', '/v1/schema/Note')).json()
+  expect(shown.checks).toEqual([check('known', 'LENGTH(text) < 100')])
+  expect(shown.attributes.map((one: { attributeName: string }) => one.attributeName)).toEqual(['text', 'by', 'length'])
+})
+
+rule(['10.6.1', '10.6.8', '10.6.11'], 'a schema file has all expressions', async () => {
+  await fd.define(
+    classOf(
+      'A',
+      {
+        a: 'integer',
+        b: { logicalType: 'integer', default: { expression: 'a + 1' }, onUpdate: { expression: 'b + 1' } },
+        c: { logicalType: 'integer', minimum: 0, title: 'C' },
+        d: { logicalType: 'real', storage: 'b32', computed: { expression: 'a / 2', isStored: true }, title: 'D' },
+        e: { logicalType: 'string', computed: { expression: 'r.e' } },
+        r: reference('B'),
+      },
+      { checks: [check('x', 'a < c', "It's so."), check('y', 'c != 5 OR a IN LIST{1, 2}')] },
+    ),
+    classOf('B', { e: 'string' }),
+  )
+  const read = async () =>
+    (await server.get(fd.at('/v1/schema'))).json.map(({ className, attributes, checks }: Record<string, unknown>) => ({
+      className,
+      attributes,
+      checks,
+    }))
+  const before = await read()
+  const classes = (await server.get(fd.at('/v1/schema'))).json
+  const texts = [...schemaFiles(schemaState(classes, [], []), 'always').values()].join('\n')
+  expect((await query('UPDATE SCHEMA { DROP CLASS A DROP CLASS B }')).status).toBe(200)
+  const reply = await query(texts)
+  expect(reply.status, `${reply.text}\n${texts}`).toBe(200)
+  expect(await read()).toEqual(before)
 })

@@ -27,6 +27,7 @@ import {
   stringType,
   type ValueType,
 } from '../values/value-type.ts'
+import { bindComputed, bindComputedOf } from './bind-computed.ts'
 import type { Bound } from './bound.ts'
 import { findAttribute, findClass, hint, resolveAttribute, unknownAttribute } from './class-names.ts'
 import { asReal, coerced } from './coercion.ts'
@@ -168,6 +169,8 @@ function inContext(
   const { start, end } = span
   if (isReference(type)) {
     const attribute = type.cls === null ? undefined : findAttribute(binder, type.cls, name, span)
+    const computed = attribute && bindComputed(attribute, slot, span, binder)
+    if (computed !== undefined) return computed
     return attribute && { kind: 'attribute', slot, attribute, type: attribute.type, start, end }
   }
   const object: Bound = { kind: 'slot', slot, type, start, end }
@@ -260,6 +263,8 @@ function member(object: Bound, name: string, span: Span, scope: Scope, binder: B
       )
     }
     const attribute = resolveAttribute(binder, type.cls, name, nameSpan)
+    const computed = bindComputedOf(object, attribute, { start, end }, binder)
+    if (computed !== undefined) return computed
     if (object.kind === 'self')
       return { kind: 'attribute', slot: object.slot, attribute, type: attribute.type, start, end }
     return { kind: 'follow', object, attribute, type: attribute.type, start, end }

@@ -1,6 +1,6 @@
 /** Bound expressions: every name is resolved and every type known. */
 
-import type { SchemaClass } from '../../schema/catalog.ts'
+import type { ClassAttribute, SchemaClass } from '../../schema/catalog.ts'
 import type { ClassSet } from '../../schema/class-set.ts'
 import type { LinkStorage } from '../../types/link-storage.ts'
 import type { AttributeNumber, TypeSpec } from '../../types/type-spec.ts'
@@ -19,6 +19,8 @@ export interface BoundAttribute {
   readonly spec: TypeSpec
   readonly linkStorage: LinkStorage | undefined
   readonly type: ValueType
+  /** As the class has it, where a name was resolved. */
+  readonly found?: ClassAttribute
 }
 
 interface Node extends Span {

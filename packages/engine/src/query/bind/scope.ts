@@ -121,6 +121,8 @@ export class Binder {
   readonly captured = new Map<string, Bound>()
   /** Told of each attribute and class that a name was found to mean, also where that is given up again. */
   onName: ((span: Span, found: ClassAttribute | SchemaClass) => void) | undefined
+  /** How many computed attributes are being bound, each within the one before. */
+  computedDepth = 0
   slots = 0
   /** Whether the bound statement yields one value as an expression, instead of one per row. */
   isSingle = false
@@ -228,7 +230,7 @@ export class Binder {
   attribute(cls: SchemaClass, found: ClassAttribute): BoundAttribute {
     const { index, linkStorage } = this.formats.of(cls).attribute(found.number)
     const { number, spec, outputName } = found
-    return { cls, number, name: outputName, index, spec, linkStorage, type: typeOfSpec(spec, this.catalog) }
+    return { cls, number, name: outputName, index, spec, linkStorage, type: typeOfSpec(spec, this.catalog), found }
   }
 }
 

@@ -1,4 +1,4 @@
-/** `computed`: an expression that the attribute stands for; it is worked out when objects are read, or kept with them. */
+/** `computed`: an expression that the attribute stands for; it is evaluated when objects are read, or kept with them. */
 import { defineExpression, isGivenAsExpression } from '../expression.ts'
 import { type AttributeProperty, defineFlag, invalidProperty, isScalar } from './attribute-property.ts'
 

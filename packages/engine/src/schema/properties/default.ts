@@ -11,7 +11,8 @@ export const defaultValue: AttributeProperty = {
     !isElement && (isScalar(spec) || (spec.logicalType === 'list' && isScalar(spec.element))),
   define(given, target) {
     if (given === null) return null
-    if (!isGivenAsExpression(given)) return defineValue('default', given, target)
+    if (!isGivenAsExpression(given) || (target.spec.logicalType as string) === 'json')
+      return defineValue('default', given, target)
     if (!isScalar(target.spec) || target.isEmbeddable) {
       throw invalidProperty('default', 'is an expression for scalars of referenceable classes only')
     }

@@ -3,7 +3,7 @@ import { assert, unreachable } from '../../errors.ts'
 import { codecFor } from '../../types/index.ts'
 import { type Codec, formatForMessage, ValueError } from '../../types/logical-type.ts'
 import type { TypeSpec } from '../../types/type-spec.ts'
-import { isExpression } from '../expression.ts'
+import { isDefaultExpression } from '../expression.ts'
 import {
   type AttributeProperty,
   type Constraint,
@@ -135,7 +135,8 @@ function checkDefault(
   inner: PropertyTarget | undefined,
 ): void {
   const { default: stored } = own
-  if (stored === undefined || stored === null || isExpression(stored) || target.codec === undefined) return
+  if (stored === undefined || stored === null || isDefaultExpression(stored, target.spec) || target.codec === undefined)
+    return
   const value = target.codec.parse(stored)
   const broken =
     constraintsOf(own, target).find((one) => !one.isSatisfied(value)) ??
@@ -172,7 +173,7 @@ function constraintsOf(properties: AttributeProperties, target: PropertyTarget):
 export function creationDefault(spec: TypeSpec, properties: PropertiesOfAttribute | undefined): unknown {
   if (properties === undefined) return undefined
   const { own } = properties
-  if (own.default !== undefined && !isExpression(own.default)) return own.default
+  if (own.default !== undefined && !isDefaultExpression(own.default, spec)) return own.default
   if (!isScalar(spec)) return undefined
   if (own.isRequired === true || own.isUnique === true) return null
   const target = targetOf(spec, false, false)

@@ -1,0 +1,107 @@
+/** Computed attributes that follow references (contract 10.6.16): where one is named, it means its expression. */
+import type { ClassAttribute } from '../../schema/catalog.ts'
+import { namesIn } from '../../schema/class-expressions.ts'
+import { expressionText, isExpression, type SchemaExpression } from '../../schema/expression.ts'
+import type { Span } from '../language/ast.ts'
+import { parsePredicate } from '../parse/parse.ts'
+import { type CollectionType, integerType, isMany, typeOfSpec } from '../values/value-type.ts'
+import type { Bound, BoundAttribute } from './bound.ts'
+import { assignable } from './coercion.ts'
+import { type Binder, contextScope } from './scope.ts'
+
+/** Of an expression of the schema. */
+export const expressionTokensMax = 2_000
+
+/** What stands for the attribute; undefined for one whose value an object has of its own. While classes are defined, it is not yet known whether it has. */
+function substituted({ found }: BoundAttribute): Substitution | undefined {
+  const computed = found?.properties?.own.computed
+  if (found === undefined || !isExpression(computed)) return undefined
+  return 'text' in computed || computed.isFollowing === true ? { found, expression: computed } : undefined
+}
+
+interface Substitution {
+  readonly found: ClassAttribute
+  readonly expression: SchemaExpression
+}
+
+/** The expression in place of the attribute of the object in the slot; undefined where the attribute has none. Throws QueryError. */
+export function bindComputed(attribute: BoundAttribute, slot: number, span: Span, binder: Binder): Bound | undefined {
+  const substitution = substituted(attribute)
+  return substitution && bindSubstitution(substitution, slot, span, binder)
+}
+
+function bindSubstitution(
+  { found, expression }: Substitution,
+  slot: number,
+  { start, end }: Span,
+  binder: Binder,
+): Bound {
+  const { onName, catalog } = binder
+  const scope = contextScope(slot, { kind: 'reference', cls: found.declaringClass }, undefined)
+  binder.onName = undefined
+  if (++binder.computedDepth > computedDepthMax) {
+    throw binder.error(
+      { start, end },
+      `attribute ${found.name} is computed from itself, or by more than ${computedDepthMax} steps`,
+    )
+  }
+  try {
+    const parsed = parsePredicate(expressionText(expression, namesIn(catalog)), expressionTokensMax)
+    const bound = assignable(
+      binder.bind(parsed, scope),
+      typeOfSpec(found.spec, catalog),
+      `attribute ${found.name}`,
+      binder,
+    )
+    return placedAt(bound, { start, end }) as Bound
+  } finally {
+    binder.computedDepth--
+    binder.onName = onName
+  }
+}
+
+const computedDepthMax = 20
+
+/** The same for the object that a reference leads to. */
+export function bindComputedOf(
+  object: Bound,
+  attribute: BoundAttribute,
+  span: Span,
+  binder: Binder,
+): Bound | undefined {
+  const substitution = substituted(attribute)
+  if (substitution === undefined) return undefined
+  if (object.kind === 'self') return bindSubstitution(substitution, object.slot, span, binder)
+  const { start, end } = span
+  const slot = binder.newSlot()
+  const body = bindSubstitution(substitution, slot, span, binder)
+  const of: CollectionType = { kind: 'collection', form: 'list', element: object.type }
+  const collection: Bound = { kind: 'elements', elements: [object], type: of, start, end }
+  const element = isMany(body.type) ? body.type.element : body.type
+  const each: Bound = {
+    kind: 'each',
+    collection,
+    slot,
+    body,
+    type: { kind: 'collection', form: 'list', element },
+    start,
+    end,
+  }
+  if (isMany(body.type)) return each
+  const index: Bound = { kind: 'constant', value: 0, type: integerType, start, end }
+  return { kind: 'elementAt', collection: each, index, type: body.type, start, end }
+}
+
+/** Parts of an expression have their places in another text: here they are all where its name is. */
+function placedAt(part: unknown, span: Span): unknown {
+  if (Array.isArray(part)) return part.map((one) => placedAt(one, span))
+  if (typeof part !== 'object' || part === null || Object.getPrototypeOf(part) !== Object.prototype) return part
+  const entries = Object.entries(part).map(([name, value]) => [
+    name,
+    notOfText.includes(name) ? value : placedAt(value, span),
+  ])
+  return { ...Object.fromEntries(entries), ...('start' in part ? { start: span.start, end: span.end } : {}) }
+}
+
+/** What of a bound expression has no place in a text. */
+const notOfText: readonly string[] = ['type', 'types', 'attribute', 'cls', 'value']
