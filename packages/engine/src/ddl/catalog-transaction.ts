@@ -3,6 +3,7 @@ import { catalogVersionKey } from '../bytes/key-space.ts'
 import { changeCatalog } from '../catalog/change-catalog.ts'
 import { AshlarError, assert } from '../errors.ts'
 import { buildIndexInTransaction } from '../indexes/build-in-transaction.ts'
+import { fillReferrers } from '../indexes/fill-referrers.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Containers } from '../records/container-registry.ts'
 import { hasObjects } from '../records/require-objects.ts'
@@ -22,6 +23,7 @@ import { truncateForMessage } from '../schema/command-error.ts'
 import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from '../schema/commands.ts'
 import { deleteClass } from '../schema/delete-class.ts'
 import { defineIndex, withoutIndex, withReadyIndex } from '../schema/index-definition.ts'
+import { unfilledReferrers } from '../schema/referrer-indexes.ts'
 import type { Bytes } from '../store/store.ts'
 import { inTurnsIfLong } from '../store/time-slice.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
@@ -251,6 +253,10 @@ export class CatalogTransaction {
     this.recorder?.catalog(before.state, state)
     this.state = state
     this.built = undefined
+    for (const unfilled of unfilledReferrers(before.state, state)) {
+      const objectsMax = this.limits.transactionIndexObjectsMax
+      await fillReferrers(this.transaction, this.catalog, unfilled, this.containers.cached(), objectsMax)
+    }
     // The steps that follow read by what the caller knows of it.
     await this.restriction?.prepared(this.catalog)
   }

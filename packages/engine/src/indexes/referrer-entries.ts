@@ -21,7 +21,7 @@ const sourceAt = targetAt + oidLength
 const elementAt = sourceAt + oidLength
 
 /** `element`: what tells elements of one collection apart; empty where an object refers to another at most once. */
-export function referrerKey(index: IndexNumber, target: Oid, source: Oid, element: Bytes = nothing): Buffer {
+function referrerKey(index: IndexNumber, target: Oid, source: Oid, element: Bytes = nothing): Buffer {
   const key = Buffer.allocUnsafe(elementAt + element.length)
   key[0] = keySpace.index
   key.writeUInt32BE(index, 1)

@@ -45,6 +45,9 @@ function violation(reply: Reply): Loose {
   return reply.json.errors[0]
 }
 
+/** The object that a line creates under that name. */
+const named = (id: string) => ['$', '{', id, '}'].join('')
+
 const deletionOf = (oid: string) => ({ method: 'delete', uri: `/v1/object/${oid}` })
 
 async function isThere(oid: string): Promise<boolean> {
@@ -140,7 +143,7 @@ describe('a deletion', () => {
     const done = await lines(
       { class: 'City', id: 'c', attributes: { name: 'Late', country } },
       deletionOf(country),
-      deletionOf('${c}'),
+      deletionOf(named('c')),
       deletionOf(country),
     )
     expect(done.slice(0, 4).map(({ error }) => error?.type)).toEqual([
@@ -171,6 +174,19 @@ describe('a deletion', () => {
     const plain = await fd.create('Plan', {})
     const alone = { deleted: [{ className: 'Plan', attributeName: null, count: 1 }], cleared: [] }
     expect((await remove(plain, '&dryRun=true')).json).toEqual(alone)
+  })
+
+  rule('10.4.11', 'and somebody who refers to the object at the same time do not miss each other', async () => {
+    for (let i = 0; i < 10; i++) {
+      const country = await fd.create('Country', {})
+      const both = i % 2 === 0 ? [remove(country), fd.postObject('City', { country })] : undefined
+      const replies = await Promise.all(both ?? [fd.postObject('City', { country }), remove(country)])
+      const types = replies.map(({ json }) => json?.type ?? 'done').sort()
+      expect([
+        ['DeleteRestricted', 'done'],
+        ['InvalidReference', 'done'],
+      ]).toContainEqual(types)
+    }
   })
 
   rule('10.4.7', 'takes at most deletedObjectsMax others with it', async () => {
@@ -209,7 +225,7 @@ describe('constraints of links', () => {
   rule('10.4.9', 'let deletions of others change what is read-only, and not clear what is required', async () => {
     const made = await lines(
       { class: 'Ship', id: 's', attributes: {} },
-      { class: 'Sailor', attributes: { ship: '${s}' } },
+      { class: 'Sailor', attributes: { ship: named('s') } },
     )
     const [ship, sailor] = made.map(({ __identifier__: oid }) => oid)
     expect(sailor, JSON.stringify(made)).toBeDefined()
