@@ -30,7 +30,7 @@ async function refused(fd: FederatedDatabase, target: string): Promise<void> {
 describe.each([
   ['a single reference', (more: object): object => toTarget(more), (target: string): unknown => target],
   ['a list', (more: object): object => many(toTarget(more)), (target: string): unknown => [target]],
-])('%s', (_name, typeOf, valueOf) => {
+])('%s', (_name, typeOf, valueFor) => {
   it('has them in place of an inverse that is removed', () =>
     withFd(
       [
@@ -40,8 +40,8 @@ describe.each([
       ],
       async (fd, store) => {
         const [one, other] = [await fd.createObject('Target', {}), await fd.createObject('Target', {})]
-        await fd.createObject('Source', { targets: valueOf(one) })
-        const special = await fd.createObject('Special', { targets: valueOf(other) })
+        await fd.createObject('Source', { targets: valueFor(one) })
+        const special = await fd.createObject('Special', { targets: valueFor(other) })
         expect(await indexEntries(store)).toBe(0)
         await refused(fd, one)
         const attributesToChange = [{ attributeName: 'targets', ...typeOf({}) }]
@@ -57,7 +57,7 @@ describe.each([
   it('has none once it is given an inverse, which then tells', () =>
     withFd([classOf('Target', {}), classOf('Source', { targets: typeOf(restricted) })], async (fd, store) => {
       const target = await fd.createObject('Target', {})
-      const source = await fd.createObject('Source', { targets: valueOf(target) })
+      const source = await fd.createObject('Source', { targets: valueFor(target) })
       expect(await indexEntries(store)).toBe(1)
       await fd.defineClasses(
         [classOf('Target', { sources }), classOf('Source', { targets: typeOf(inverse) })],
@@ -74,7 +74,7 @@ describe.each([
   it('has none once it is deleted', () =>
     withFd([classOf('Target', {}), classOf('Source', { targets: typeOf(restricted) })], async (fd, store) => {
       const target = await fd.createObject('Target', {})
-      await fd.createObject('Source', { targets: valueOf(target) })
+      await fd.createObject('Source', { targets: valueFor(target) })
       await fd.alterClass('Source', { attributesToDelete: ['targets'] })
       await purgeDroppedIndexes(store)
       expect(await indexEntries(store)).toBe(0)
