@@ -32,6 +32,7 @@ import type { ClassNumber } from '../types/type-spec.ts'
 import type { Restriction } from '../write/change-guard.ts'
 import { checkChangedObjects } from '../write/change-objects.ts'
 import type { ChangeRecorder } from '../write/change-set.ts'
+import { DeferredChecks } from '../write/deferred-checks.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import { type CatalogTransactOptions, transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
@@ -66,6 +67,7 @@ export async function runInCatalogTransaction<T>(
       return last
     }
     const result = await attempt(open, own, catalog)
+    if (last?.transaction === own) await last.judgeDeferred()
     const changed = last?.transaction === own ? last.changedCatalog : undefined
     if (changed !== undefined) await catalogs.announce(changed)
     return result
@@ -98,6 +100,7 @@ export class CatalogTransaction {
   private hasDropped = false
   /** See `beginStep`. */
   private step = 0
+  private readonly deferred = new DeferredChecks()
 
   /** The commit requires the catalog to be unchanged. */
   constructor(
@@ -139,13 +142,21 @@ export class CatalogTransaction {
   /** The steps of a batch, by number from 1: each has allocations and numbers of its own, also where others are left out. */
   beginStep(number: number): void {
     this.step = number
+    this.deferred.step = number
     this.transaction.beginStep(number)
   }
 
+  /** Before the commit: what later steps might have mended. Throws ConstraintViolation; of a step, as a StepFailure. */
+  async judgeDeferred(): Promise<void> {
+    if (!this.deferred.isEmpty) await this.deferred.judge(this.beginUnit())
+  }
+
   /** The unit of work of one step, which reads through what the steps before it have written. */
-  beginUnit(): UnitOfWork {
+  beginUnit(isOfText = false): UnitOfWork {
     const { transaction, catalog, containers, session, recorder, restriction, limits } = this
-    return new UnitOfWork(transaction, catalog, containers, session, recorder, restriction, limits)
+    const unit = new UnitOfWork(transaction, catalog, containers, session, recorder, restriction, limits)
+    unit.deferred = isOfText ? this.deferred.ofText : this.deferred
+    return unit
   }
 
   /** Counts the objects that the transaction changes. Throws LimitExceeded. */

@@ -16,6 +16,14 @@ export interface Violation {
   readonly value: unknown
 }
 
+/** Whether a later step of the transaction may mend it. */
+export function isDeferrable({ constraint, attribute, path }: Violation): boolean {
+  if (path.length > 1) return false
+  return (
+    constraint === 'minItems' || (constraint === 'isRequired' && attribute.attribute.spec.logicalType === 'reference')
+  )
+}
+
 /** What is checked of one attribute. */
 interface AttributeChecks {
   readonly attribute: AttributeFormat

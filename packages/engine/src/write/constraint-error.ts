@@ -1,21 +1,35 @@
 /** ConstraintViolation: what a change writes that the constraints of a class refuse (contract 10.3). */
 import { AshlarError, type ErrorDetail } from '../errors.ts'
-import { constraintsOf, type Violation } from '../records/constraints.ts'
+import { constraintsOf, isDeferrable, type Violation } from '../records/constraints.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 import type { ChangeGuard } from './change-guard.ts'
+import type { DeferredChecks } from './unit-of-work.ts'
 import type { ObjectState } from './working-set.ts'
 
 const valueCharactersMax = 200
 
 /** Throws ConstraintViolation, with an entry for each violation of the object. */
-export function checkConstraints(state: ObjectState, formats: RecordFormats): void {
+export function checkConstraints(state: ObjectState, formats: RecordFormats, deferred?: DeferredChecks): void {
+  deferred?.noteChanged(state)
   const constraints = constraintsOf(state.format, formats)
   if (constraints === undefined) return
   const { before, values, changed, excused } = state
   if (before === undefined && constraints.areSatisfiedBy(values)) return
   const violations = constraints.violations(values, before, changed, excused)
-  if (violations.length > 0) throw violationError(state, violations)
+  throwAny(state, violations, deferred)
+}
+
+/** `deferred`: takes what is judged at the end of the transaction. Throws ConstraintViolation. */
+export function throwAny(
+  state: ObjectState,
+  violations: readonly Violation[],
+  deferred: DeferredChecks | undefined,
+): void {
+  if (violations.length === 0) return
+  const present = deferred === undefined ? violations : violations.filter((violation) => !isDeferrable(violation))
+  if (present.length > 0) throw violationError(state, violations)
+  deferred?.note(state)
 }
 
 export function violationError(state: ObjectState, violations: readonly Violation[]): AshlarError {

@@ -9,7 +9,7 @@ import { openTimeSlice } from '../store/time-slice.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import { checkLinks } from './check-links.ts'
 import { checkConstraints, violationTo } from './constraint-error.ts'
-import type { UnitOfWork } from './unit-of-work.ts'
+import type { DeferredChecks, UnitOfWork } from './unit-of-work.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
 
 /** Throws DeleteRestricted, ConstraintViolation, UniqueViolation, Forbidden. */
@@ -36,7 +36,7 @@ async function flushOne(unit: UnitOfWork, state: ObjectState): Promise<void> {
   const { transaction, objects } = unit
   const { key, format, stored, isDeleted } = state
   if (!isChanged(state) && !isDeleted) return
-  if (format.isChecked && !isDeleted) check(state, objects.formats)
+  if (format.isChecked && !isDeleted) check(state, objects.formats, unit.deferred)
   if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
   const maintained = maintainIndexesOf(transaction, state)
   if (maintained !== undefined) await maintained
@@ -61,7 +61,7 @@ async function flushAll(unit: UnitOfWork): Promise<void> {
     const { key, format, stored, isDeleted } = state
     if (!isChanged(state) && !isDeleted) continue
     if (format.isChecked && !isDeleted) {
-      const refusal = refusalOf(state, objects.formats)
+      const refusal = refusalOf(state, objects.formats, unit.deferred)
       if (refusal !== undefined) throw guard === undefined ? refusal : await violationTo(guard, state, refusal)
     }
     if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
@@ -107,9 +107,9 @@ function put({ transaction }: UnitOfWork, state: ObjectState, record: Buffer): v
   } else transaction.put(state.key, record, state.stored)
 }
 
-function refusalOf(state: ObjectState, formats: RecordFormats): unknown {
+function refusalOf(state: ObjectState, formats: RecordFormats, deferred: DeferredChecks | undefined): unknown {
   try {
-    check(state, formats)
+    check(state, formats, deferred)
     return undefined
   } catch (error) {
     return error
@@ -117,10 +117,10 @@ function refusalOf(state: ObjectState, formats: RecordFormats): unknown {
 }
 
 /** Throws ValueNotAllowed, ConstraintViolation. */
-function check(state: ObjectState, formats: RecordFormats): void {
+function check(state: ObjectState, formats: RecordFormats, deferred: DeferredChecks | undefined): void {
   try {
     if (state.format.hasPendingType) checkPendingTypes(state.format, state.before, state.values, formats)
-    checkConstraints(state, formats)
+    checkConstraints(state, formats, deferred)
   } catch (error) {
     throw ofState(state, error)
   }

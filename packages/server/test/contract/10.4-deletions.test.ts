@@ -222,6 +222,30 @@ describe('constraints of links', () => {
     expect(violation(await fd.postObject('Sailor', { ship }))).toMatchObject({ constraint: 'isReadOnly', oid: ship })
   })
 
+  rule('10.4.12', 'may be broken by a step of a transaction that a later one mends', async () => {
+    const run = (...operations: unknown[]) => server.post(fd.at('/v1/transaction'), operations)
+    const create = (className: string, attributes: object, more: object = {}) => {
+      return { method: 'post', uri: '/v1/object', body: { class: className, attributes }, ...more }
+    }
+    const mended = await run(create('Team', {}, { id: 't' }), create('Member', { team: named('t') }))
+    expect(mended.status, mended.text).toBe(200)
+    const team = mended.json[0].result.__identifier__
+    const refused = await run(create('Member', {}), create('Team', {}), create('Plan', {}))
+    expect(violation(refused)).toMatchObject({ pointer: '/1/body/attributes/members', constraint: 'minItems' })
+    expect(refused.json).toMatchObject({ operation: 2 })
+    const emptied = await run({ method: 'put', uri: `/v1/object/${team}`, body: { attributes: { members: [] } } })
+    expect(violation(emptied)).toMatchObject({ constraint: 'minItems', oid: team })
+    const swapped = await run(
+      { method: 'put', uri: `/v1/object/${team}`, body: { attributes: { members: [] } } },
+      create('Member', { team }),
+    )
+    expect(swapped.status, swapped.text).toBe(200)
+    const asText = await query('LET s = CREATE Sailor {}; LET t = CREATE Ship {crew: LIST{$s}}')
+    expect(asText.status, asText.text).toBe(200)
+    expect(violation(await query('CREATE Sailor {}'))).toMatchObject({ constraint: 'isRequired' })
+    expect(violation(await fd.postObject('Sailor'))).toMatchObject({ constraint: 'isRequired' })
+  })
+
   rule('10.4.9', 'let deletions of others change what is read-only, and not clear what is required', async () => {
     const made = await lines(
       { class: 'Ship', id: 's', attributes: {} },
