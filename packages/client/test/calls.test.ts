@@ -29,6 +29,7 @@ const calls: Record<string, (client: AshlarClient, options: CallOptions) => Prom
   readObjectWithEtag: (client, options) => client.readObjectWithEtag('3-3-1-1', options),
   updateObject: (client, options) => client.updateObject('3-3-1-1', {}, options),
   deleteObject: (client, options) => client.deleteObject('3-3-1-1', options),
+  previewObjectDeletion: (client, options) => client.previewObjectDeletion('3-3-1-1', options),
   runTransaction: (client, options) => client.runTransaction([], options),
   createIndex: (client, options) => client.createIndex({} as never, options),
   startIndex: (client, options) => client.startIndex({} as never, options),
