@@ -4,6 +4,7 @@ import { changeCatalog } from '../catalog/change-catalog.ts'
 import { encodeNextNumber, nextNumberKey } from '../catalog/next-number.ts'
 import { AshlarError, assert } from '../errors.ts'
 import { buildIndexInTransaction } from '../indexes/build-in-transaction.ts'
+import { fillReferrers } from '../indexes/fill-referrers.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Containers } from '../records/container-registry.ts'
 import { hasObjects } from '../records/require-objects.ts'
@@ -32,6 +33,7 @@ import type {
 } from '../schema/commands.ts'
 import { deleteClass } from '../schema/delete-class.ts'
 import { defineIndex, withoutIndex, withReadyIndex } from '../schema/index-definition.ts'
+import { unfilledReferrers } from '../schema/referrer-indexes.ts'
 import { checkNumber, defineSequence, sequenceNamed, withoutSequence } from '../schema/sequence-definition.ts'
 import { NumbersLeft, type Sequences } from '../sequences/sequences.ts'
 import type { Bytes } from '../store/store.ts'
@@ -42,6 +44,7 @@ import type { ClassNumber } from '../types/type-spec.ts'
 import type { Restriction } from '../write/change-guard.ts'
 import { checkChangedObjects } from '../write/change-objects.ts'
 import type { ChangeRecorder } from '../write/change-set.ts'
+import { DeferredChecks } from '../write/deferred-checks.ts'
 import type { ObjectExpressions, UserOfExpressions } from '../write/object-expressions.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import { type CatalogTransactOptions, transactWithCatalog } from '../write/transact-with-catalog.ts'
@@ -78,6 +81,7 @@ export async function runInCatalogTransaction<T>(
       return last
     }
     const result = await attempt(open, own, catalog)
+    if (last?.transaction === own) await last.judgeDeferred()
     const changed = last?.transaction === own ? last.changedCatalog : undefined
     if (changed !== undefined) await catalogs.announce(changed)
     return result
@@ -116,6 +120,7 @@ export class CatalogTransaction {
   private readonly sequences: Pick<Sequences, 'next'>
   /** Those that it creates or restarts: what it draws of them is its own. */
   private readonly ownSequences = new Set<SequenceNumber>()
+  private readonly deferred = new DeferredChecks()
 
   /** The commit requires the catalog to be unchanged. */
   constructor(
@@ -160,13 +165,22 @@ export class CatalogTransaction {
   /** The steps of a batch, by number from 1: each has allocations and numbers of its own, also where others are left out. */
   beginStep(number: number): void {
     this.step = number
+    this.deferred.step = number
     this.transaction.beginStep(number)
   }
 
+  /** Before the commit: what later steps might have mended. Throws ConstraintViolation; of a step, as a StepFailure. */
+  async judgeDeferred(): Promise<void> {
+    if (!this.deferred.isEmpty) await this.deferred.judge(this.beginUnit())
+  }
+
   /** The unit of work of one step, which reads through what the steps before it have written. */
-  beginUnit(): UnitOfWork {
+  beginUnit(isOfText = false): UnitOfWork {
     const { transaction, catalog, containers, session, recorder, expressions: all, user, restriction, limits } = this
-    return new UnitOfWork(transaction, catalog, containers, session, recorder, { all, user }, restriction, limits)
+    const expressions = { all, user }
+    const unit = new UnitOfWork(transaction, catalog, containers, session, recorder, expressions, restriction, limits)
+    unit.deferred = isOfText ? this.deferred.ofText : this.deferred
+    return unit
   }
 
   /** Counts the objects that the transaction changes. Throws LimitExceeded. */
@@ -326,6 +340,10 @@ export class CatalogTransaction {
     this.recorder?.catalog(before.state, state)
     this.state = state
     this.built = undefined
+    for (const unfilled of unfilledReferrers(before.state, state)) {
+      const objectsMax = this.limits.transactionIndexObjectsMax
+      await fillReferrers(this.transaction, this.catalog, unfilled, this.containers.cached(), objectsMax)
+    }
     // The steps that follow read by what the caller knows of it.
     await this.restriction?.prepared(this.catalog)
   }

@@ -2,11 +2,13 @@
 
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { changeCatalog } from '../catalog/change-catalog.ts'
+import { assert } from '../errors.ts'
 import { purgeDroppedIndexes } from '../indexes/purge-entries.ts'
 import { purgeDroppedAttributeLinks } from '../links/purge-dropped-attribute-links.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState } from '../schema/class-definition.ts'
+import { unfilledReferrers } from '../schema/referrer-indexes.ts'
 import { anySize } from '../transaction/commit-size.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ChangeRecorder } from '../write/change-set.ts'
@@ -42,6 +44,10 @@ export class CatalogWriter {
     const attempt = async (transaction: Transaction, catalog: Catalog, recorder?: ChangeRecorder): Promise<T> => {
       const { state, result } = await decide(catalog, transaction)
       if (state !== catalog.state) {
+        assert(
+          unfilledReferrers(catalog.state, state).length === 0,
+          'who refers is told from a transaction of objects on',
+        )
         if (!isTakenBack) restriction?.checkSchema(catalog, state)
         transaction.requireRevision(catalogVersionKey, catalog.version)
         const version = await changeCatalog(transaction, catalog, state, session)

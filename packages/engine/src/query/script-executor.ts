@@ -385,7 +385,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     const { catalogTransaction } = this
     return {
       text: this.script.text,
-      unit: catalogTransaction.beginUnit(),
+      unit: catalogTransaction.beginUnit(true),
       count: (objects) => catalogTransaction.count(objects),
     }
   }

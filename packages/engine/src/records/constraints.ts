@@ -51,6 +51,15 @@ export interface ValueViolation {
   readonly value: unknown
 }
 
+/** Whether a later step of the transaction may mend it. */
+export function isDeferrable(violation: Violation): boolean {
+  if (violation.check !== undefined || violation.path.length > 1) return false
+  const { constraint, attribute } = violation
+  return (
+    constraint === 'minItems' || (constraint === 'isRequired' && attribute.attribute.spec.logicalType === 'reference')
+  )
+}
+
 /** What is checked of one attribute. */
 interface AttributeChecks {
   readonly attribute: AttributeFormat

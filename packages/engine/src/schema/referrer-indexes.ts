@@ -2,8 +2,7 @@
  * Entries that tell which objects refer to one by an attribute: kept where a deletion asks for them (contract 10.4) and no inverse tells.
  * They are entries of an index that only its attribute knows (decision 0048).
  */
-import { AshlarError } from '../errors.ts'
-import type { AttributeNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
+import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import type { Attribute, CatalogState, ClassDefinition, IndexNumber } from './class-definition.ts'
 import type { AttributeProperties, PropertiesOfAttribute } from './properties/index.ts'
 
@@ -18,24 +17,19 @@ export function referenceProperties(spec: TypeSpec, properties: PropertiesOfAttr
   return 'element' in spec ? properties.element : properties.own
 }
 
-/** The state with the indexes that its attributes need, and without others. Throws AttributeInUse. */
+/** The state with the indexes that its attributes need, and without others; to be filled where `unfilledReferrers` tells it. */
 export function withReferrerIndexes(before: CatalogState, after: CatalogState): CatalogState {
-  const known = new Map(before.classes.map((definition) => [definition.number, definition]))
-  const present = new Set<AttributeNumber>()
+  const known = new Set(before.classes)
   let { index } = after.counters
-  const indexed = (attribute: Attribute, cls: ClassDefinition): Attribute => {
+  const indexed = (attribute: Attribute): Attribute => {
     const isNeeded = needsReferrers(attribute)
     if (isNeeded === (attribute.referrers !== undefined)) return attribute
     const { referrers: _, ...others } = attribute
-    if (!isNeeded) return others
-    if (present.has(attribute.number)) throw referrersMissing(cls, attribute)
-    return { ...others, referrers: index++ as IndexNumber }
+    return isNeeded ? { ...others, referrers: index++ as IndexNumber } : others
   }
   const classes = after.classes.map((cls) => {
-    const earlier = known.get(cls.number)
-    if (cls === earlier) return cls
-    for (const { number } of earlier?.attributes ?? []) present.add(number)
-    const attributes = cls.attributes.map((attribute) => indexed(attribute, cls))
+    if (known.has(cls)) return cls
+    const attributes = cls.attributes.map(indexed)
     return attributes.every((attribute, i) => attribute === cls.attributes[i]) ? cls : { ...cls, attributes }
   })
   if (classes.every((cls, i) => cls === after.classes[i])) return after
@@ -49,10 +43,26 @@ function needsReferrers({ spec, properties }: Attribute): boolean {
   return onTargetDelete !== undefined || onSourceDelete === 'deleteUnreferenced'
 }
 
-/** Those of objects that are there already are not known. */
-function referrersMissing({ name: cls }: ClassDefinition, { name }: Attribute): AshlarError {
-  const message = `Class ${cls}: attribute ${name} keeps its inverse as long as deletions ask who refers by it (onTargetDelete, onSourceDelete).`
-  return new AshlarError('AttributeInUse', message)
+/** An attribute with an index that its objects, which may be there already, have no entries in. */
+export interface UnfilledReferrers {
+  /** Declares it. */
+  readonly cls: ClassNumber
+  readonly attribute: AttributeNumber
+}
+
+/** Attributes that are in both states, and have an index in the later one alone. */
+export function unfilledReferrers(before: CatalogState, after: CatalogState): UnfilledReferrers[] {
+  const same = new Set(before.classes)
+  const changed = after.classes.filter((cls) => !same.has(cls) && referrerIndexesOf(cls).length > 0)
+  if (changed.length === 0) return []
+  const earlier = new Map(before.classes.flatMap(({ attributes }) => attributes.map((one) => [one.number, one])))
+  return changed.flatMap(({ number: cls, attributes }) =>
+    attributes.flatMap(({ number: attribute, referrers }) => {
+      const known = earlier.get(attribute)
+      const isUnfilled = referrers !== undefined && known !== undefined && known.referrers !== referrers
+      return isUnfilled ? [{ cls, attribute }] : []
+    }),
+  )
 }
 
 /** Those that only the earlier state has: their entries are cleared. */

@@ -1,11 +1,12 @@
 /** The constraints of collections that are kept as links, whichever side of a link changes them (contract 10.4.8). */
 import { AshlarError } from '../errors.ts'
+import type { AttributeFormat } from '../records/class-format.ts'
 import type { Violation } from '../records/constraints.ts'
 import { linkKind, linkRange, targetOfKey } from '../records/link-keys.ts'
 import { type AttributeProperties, type Constraint, compileConstraints } from '../schema/properties/index.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import { oidFromBytes } from '../types/oid.ts'
-import { violationError, violationTo } from './constraint-error.ts'
+import { throwAny, violationTo } from './constraint-error.ts'
 import type { ChangedLinks, UnitOfWork } from './unit-of-work.ts'
 import { type ObjectState, touch } from './working-set.ts'
 
@@ -29,8 +30,9 @@ export async function checkLinks(unit: UnitOfWork): Promise<void> {
     const state = objects.known(links.oid)
     if (state === undefined) continue
     const violations = await violationsOf(unit, state, links)
-    if (violations.length > 0) {
-      const error = violationError(state, violations, unit.guard?.catalog)
+    try {
+      throwAny(state, violations, unit)
+    } catch (error) {
       throw placed(unit.guard === undefined ? error : await violationTo(unit.guard, state, error), links.position)
     }
     await slice.yieldIfDue()
@@ -46,7 +48,7 @@ async function violationsOf(
   state: ObjectState,
   { attribute, isAltered }: ChangedLinks,
 ): Promise<Violation[]> {
-  const { spec, properties, outputName } = attribute.attribute
+  const { properties, outputName } = attribute.attribute
   if (properties === undefined) return []
   const common = { root: attribute.attribute.number, attribute, path: [outputName] }
   const violations: Violation[] = []
@@ -54,14 +56,27 @@ async function violationsOf(
     const requirement = 'is read-only and cannot be changed'
     violations.push({ ...common, constraint: 'isReadOnly', requirement, value: null })
   }
-  const { own } = compileConstraints(spec, properties)
-  if (own.length === 0) return violations
+  const counted = await linkViolations(unit, state, attribute)
+  return [...violations, ...counted]
+}
+
+/** Of the elements that there are. */
+export async function linkViolations(
+  unit: UnitOfWork,
+  state: ObjectState,
+  attribute: AttributeFormat,
+): Promise<Violation[]> {
+  const { spec, properties, outputName } = attribute.attribute
+  const { own } = properties === undefined ? { own: [] } : compileConstraints(spec, properties)
+  if (properties === undefined || own.length === 0) return []
   if (state.stored !== undefined) touch(state)
   const elements = await elementsOf(unit, state, attribute, own, properties.own)
-  for (const { name: constraint, requirement, isSatisfied } of own) {
-    if (!isSatisfied(elements)) violations.push({ ...common, constraint, requirement, value: elements.length })
-  }
-  return violations
+  return own.flatMap(({ name: constraint, requirement, isSatisfied }) => {
+    const value = elements.length
+    return isSatisfied(elements)
+      ? []
+      : [{ root: attribute.attribute.number, attribute, path: [outputName], constraint, requirement, value }]
+  })
 }
 
 /** As many as have to be looked at. */

@@ -1,6 +1,12 @@
 /** ConstraintViolation: what a change writes that the constraints of a class refuse (contract 10.3). */
 import { AshlarError, type ErrorDetail } from '../errors.ts'
-import { constraintsOf, type ObjectCheck, type ValueViolation, type Violation } from '../records/constraints.ts'
+import {
+  constraintsOf,
+  isDeferrable,
+  type ObjectCheck,
+  type ValueViolation,
+  type Violation,
+} from '../records/constraints.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
@@ -11,13 +17,23 @@ import type { ObjectState } from './working-set.ts'
 const valueCharactersMax = 200
 
 /** Throws ConstraintViolation, with an entry for each violation of the object that the caller may see. */
-export function checkConstraints(state: ObjectState, { objects, expressions, guard }: UnitOfWork): void {
+export function checkConstraints(state: ObjectState, unit: UnitOfWork): void {
+  const { objects, expressions, deferred } = unit
+  deferred?.noteChanged(state)
   const constraints = constraintsOf(state.format, objects.formats, expressions.all)
   if (constraints === undefined) return
   const { before, values, changed, excused } = state
   if (before === undefined && constraints.areSatisfiedBy(values)) return
   const violations = constraints.violations(values, before, changed, excused)
-  if (violations.length > 0) throw violationError(state, violations, guard?.catalog)
+  throwAny(state, violations, unit)
+}
+
+/** Those that are judged at the end of the transaction are left to `deferred`. Throws ConstraintViolation. */
+export function throwAny(state: ObjectState, violations: readonly Violation[], { deferred, guard }: UnitOfWork): void {
+  if (violations.length === 0) return
+  const present = deferred === undefined ? violations : violations.filter((violation) => !isDeferrable(violation))
+  if (present.length > 0) throw violationError(state, present, guard?.catalog)
+  deferred?.note(state)
 }
 
 /** `visible`: the schema as a restricted caller knows it. */

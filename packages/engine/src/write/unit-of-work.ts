@@ -30,6 +30,12 @@ export interface ChangedLinks {
   position: number | undefined
 }
 
+/** Takes objects that break what is judged at the end of the transaction (`deferred-checks.ts`). */
+export interface DeferredChecks {
+  note(state: ObjectState): void
+  noteChanged(state: ObjectState): void
+}
+
 export type DeletionLimits = Pick<EngineLimits, 'deletedObjectsMax' | 'changedObjectsMax'>
 
 /** Objects that a statement or an operation deletes, where more may follow from that (contract 10.4). */
@@ -64,6 +70,8 @@ export class UnitOfWork {
   readonly limits: DeletionLimits
   /** Objects to be deleted with what follows from that; made where something may. */
   deletions: PendingDeletions | undefined
+  /** Of a transaction of several steps or statements; without it, all is judged when the unit is written. */
+  deferred: DeferredChecks | undefined
   /** Of several commands, each of which sees what those before it did, that are written together. */
   isOfLines = false
   /** Of the command under way among several. */

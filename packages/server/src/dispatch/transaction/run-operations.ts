@@ -8,6 +8,7 @@ import {
   noteText,
   type Once,
   type RowChunk,
+  StepFailure,
   textOf,
 } from '@ashlar/engine'
 import { makeProblem, type Problem } from '../../errors/problem.ts'
@@ -31,7 +32,7 @@ export async function runOperations(request: WholeFdRequest, once: Once<Buffer> 
   const operations = readOperations(request.body, limits)
   const isRehearsed = operations.some(({ isKept }) => !isKept)
   let rehearsal: BatchRun | undefined
-  return request.database.transaction(
+  const done = request.database.transaction(
     async (step, isRehearsal, between) => {
       // The rehearsal of the same attempt: kept operations are answered by what is committed, the others by what they did in the rehearsal.
       const earlier = isRehearsal ? undefined : rehearsal
@@ -50,6 +51,11 @@ export async function runOperations(request: WholeFdRequest, once: Once<Buffer> 
     undefined,
     { signal, watch, memoryHolder, slice, isolation: isolationParam(request) },
   )
+  return done.catch((error: unknown) => {
+    throw error instanceof StepFailure && error.cause instanceof AshlarError
+      ? new OperationFailure(error.step, error.cause)
+      : error
+  })
 }
 
 /** Not joined before the end: a Buffer for each of thousands of small replies costs more than the replies. */

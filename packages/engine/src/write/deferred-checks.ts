@@ -1,0 +1,82 @@
+/**
+ * What is judged at the end of a transaction of several steps (contract 10.4.12): `minItems`, and `isRequired` of references, which one step may break and a
+ * later one mend.
+ */
+import type { AshlarError } from '../errors.ts'
+import { constraintsOf, isDeferrable, type Violation } from '../records/constraints.ts'
+import { inParts } from '../store/time-slice.ts'
+import type { Oid } from '../types/oid.ts'
+import { linkViolations } from './check-links.ts'
+import { violationError, violationTo } from './constraint-error.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
+import { type ObjectState, objectsAtOnce } from './working-set.ts'
+
+/** A step whose change is refused at the end of the transaction; `cause` says why. */
+export class StepFailure extends Error {
+  /** From 1. */
+  readonly step: number
+
+  constructor(step: number, cause: unknown) {
+    super('a step is refused at the end of its transaction', { cause })
+    this.step = step
+  }
+}
+
+interface Deferred {
+  /** That changed the object last; 0 where there are none. */
+  readonly step: number
+  readonly isAddressed: boolean
+}
+
+export class DeferredChecks {
+  private readonly objects = new Map<Oid, Deferred>()
+  /** The one under way. */
+  step = 0
+
+  /** For statements, in whose text no attribute has a place of its own. */
+  readonly ofText = {
+    note: ({ oid }: Pick<ObjectState, 'oid'>): void => this.note({ oid, isAddressed: false }),
+    noteChanged: (state: ObjectState): void => {
+      if (this.objects.has(state.oid)) this.ofText.note(state)
+    },
+  }
+
+  /** An object that breaks such a constraint, or has broken one and is changed again. */
+  note({ oid, isAddressed }: Pick<ObjectState, 'oid' | 'isAddressed'>): void {
+    this.objects.set(oid, { step: this.step, isAddressed })
+  }
+
+  noteChanged(state: ObjectState): void {
+    if (this.objects.has(state.oid)) this.note(state)
+  }
+
+  get isEmpty(): boolean {
+    return this.objects.size === 0
+  }
+
+  /** `unit`: sees all that the transaction has written. Throws ConstraintViolation; of a step, as a StepFailure. */
+  async judge(unit: UnitOfWork): Promise<void> {
+    await inParts([...this.objects.keys()], objectsAtOnce, async (part) => {
+      await unit.objects.loadAll(part)
+      for (const oid of part) {
+        const state = unit.objects.known(oid)
+        if (state !== undefined) await this.judgeOne(unit, state)
+      }
+    })
+  }
+
+  private async judgeOne(unit: UnitOfWork, state: ObjectState): Promise<void> {
+    const constraints = constraintsOf(state.format, unit.objects.formats, unit.expressions.all)
+    const violations: Violation[] =
+      constraints?.violations(state.values, undefined, undefined).filter(isDeferrable) ?? []
+    for (const attribute of state.format.neededLinks) {
+      violations.push(...(await linkViolations(unit, state, attribute)).filter(isDeferrable))
+    }
+    if (violations.length === 0) return
+    const { step, isAddressed } = this.objects.get(state.oid) as Deferred
+    state.isAddressed = isAddressed
+    const error: AshlarError = violationError(state, violations, unit.guard?.catalog)
+    const told = unit.guard === undefined ? error : await violationTo(unit.guard, state, error)
+    throw step === 0 ? told : new StepFailure(step, told)
+  }
+}
