@@ -91,7 +91,11 @@ const refused: Readonly<Record<string, Wanted>> = {
   'UPDATE SCHEMA { CREATE Client {} }': { at: [1, 17], piece: 'CREATE', expected: ['CREATE CLASS', 'DROP CLASS'] },
   'UPDATE SCHEMA { CREATE CLASS C {a} }': { at: [1, 34], piece: '}', expected: ["':'"] },
   'UPDATE SCHEMA { CREATE CLASS C {a: 5} }': { at: [1, 36], piece: '5', expected: ['a type'] },
-  'UPDATE SCHEMA { ALTER CLASS C {PUT a} }': { at: [1, 32], piece: 'PUT', expected: ['ADD', 'RENAME', 'DROP', 'ALTER', 'SET'] },
+  'UPDATE SCHEMA { ALTER CLASS C {PUT a} }': {
+    at: [1, 32],
+    piece: 'PUT',
+    expected: ['ADD', 'RENAME', 'DROP', 'ALTER', 'SET'],
+  },
   EXPLAIN: { at: [1, 8], piece: '', expected: ['FROM', 'MATCH'] },
 }
 
