@@ -164,6 +164,14 @@ describe('fields are changed', () => {
     await done(lost())
     expect(await fd.read(oid)).toMatchObject({ name: 9, age: 8 })
     await done(retype('name', 'integer', { isRequired: null, minimum: 9 }))
+    const long = await fd.create('Person', { name: 10 })
+    // No value is lost, and yet one violates what is given.
+    expect(await violations(retype('name', 'string', { minimum: null, maxLength: 1 }))).toEqual([
+      violated('name', 'maxLength', long),
+    ])
+    const boss = { attributeName: 'boss', ...reference('Person'), isRequired: true }
+    expect((await violations(alter({ attributesToChange: [boss] })))[0]).toMatchObject({ objects: 2 })
+    await fd.remove(long)
     expect(await violations(retype('name', 'integer', { minimum: 10, default: null }))).toEqual([
       violated('name', 'minimum', oid),
     ])
