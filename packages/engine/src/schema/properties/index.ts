@@ -21,7 +21,7 @@ import { isRequired } from './required.ts'
 import { annotations, description, title } from './texts.ts'
 import { isUnique } from './unique.ts'
 
-export type { AttributeProperty, Constraint, PropertyForm } from './attribute-property.ts'
+export type { AttributeProperty, Constraint } from './attribute-property.ts'
 
 /** In the order in which definitions show them. */
 export const attributeProperties: readonly AttributeProperty[] = [
@@ -46,7 +46,7 @@ export const attributeProperties: readonly AttributeProperty[] = [
 ]
 
 /** By field of a definition. */
-export const propertiesByField: ReadonlyMap<string, AttributeProperty> = new Map(
+const propertiesByField: ReadonlyMap<string, AttributeProperty> = new Map(
   attributeProperties.map((property) => [property.field, property]),
 )
 
