@@ -14,7 +14,9 @@ import { classesHolding } from '../schema/retype.ts'
 import type { Snapshot } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
-import { countViolations, Violations } from './count-violations.ts'
+import { linkLimitsOf, violatedBy } from './count-link-violations.ts'
+import { countViolations } from './count-violations.ts'
+import { Violations } from './violations.ts'
 
 export interface ExtentContext {
   readonly transaction: Transaction
@@ -77,6 +79,8 @@ function unmetAdditions({ additions }: ExtentChecks, next: Catalog): Unmet | und
   const formats = recordFormats(next)
   const unmet = additions.filter(({ attribute, owner }) => {
     const format = formats.byNumber(owner)
+    const [limits] = linkLimitsOf(format, new Set([attribute]))
+    if (limits !== undefined) return violatedBy(0, limits).length > 0
     const constraints = constraintsOfAttributes(withEmbedded(attribute, formats))(format, formats)
     const found = constraints?.violations(format.defaultValues().values, undefined, undefined) ?? []
     return found.some(({ path }) => path[0] === format.attribute(attribute).attribute.outputName)

@@ -1,73 +1,16 @@
 /** Counts the stored objects that violate constraints (contract 10.5). */
-import { AshlarError } from '../errors.ts'
 import { constraintsOfAttributes, type Violation } from '../records/constraints.ts'
 import { type Container, listContainers } from '../records/container-registry.ts'
 import { containerExtent, oidOfObjectKey } from '../records/object-key.ts'
 import { isLongRecord, recordHeaderBytes, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { Attribute } from '../schema/class-definition.ts'
 import type { Bytes, Entry, Snapshot } from '../store/store.ts'
 import { openTimeSlice, stepsBetweenLooks } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
-
-/** The objects that violate one constraint. */
-export interface ConstraintViolations {
-  readonly className: string
-  /** Absent for what is asked of a class. */
-  readonly attributeName?: string
-  /** The field of the definition that states it. */
-  readonly constraint: string
-  readonly objects: number
-  /** The first of them. */
-  readonly oids: readonly Oid[]
-}
-
-const oidsMax = 10
-
-type ViolatedAttribute = Pick<Attribute, 'number' | 'name'>
-
-/** Counts by constraint. */
-export class Violations {
-  private readonly found = new Map<
-    string,
-    { -readonly [field in keyof ConstraintViolations]: ConstraintViolations[field] }
-  >()
-
-  private readonly attributes = new Set<AttributeNumber>()
-
-  isViolated(attribute: AttributeNumber): boolean {
-    return this.attributes.has(attribute)
-  }
-
-  /** Once for each object and constraint. */
-  add(className: string, attribute: ViolatedAttribute | undefined, constraint: string, oid: Oid): void {
-    const attributeName = attribute?.name
-    if (attribute !== undefined) this.attributes.add(attribute.number)
-    const key = `${className}::${attributeName ?? ''}::${constraint}`
-    const before = this.found.get(key)
-    if (before === undefined) {
-      const of = attributeName === undefined ? { className } : { className, attributeName }
-      this.found.set(key, { ...of, constraint, objects: 1, oids: [oid] })
-      return
-    }
-    before.objects++
-    if (before.oids.length < oidsMax) before.oids = [...before.oids, oid]
-  }
-
-  /** Throws ObjectsViolateConstraint where there are any. */
-  refuse(): void {
-    if (this.found.size === 0) return
-    const violations = [...this.found.values()]
-    const shown = violations.map(({ className, attributeName, constraint, objects }) => {
-      const of = attributeName === undefined ? '' : ` of attribute ${attributeName}`
-      return `${objects} ${objects === 1 ? 'object violates' : 'objects violate'} ${constraint}${of} of class ${className}`
-    })
-    const message = `${shown.join(', ')}: nothing was changed.`
-    throw new AshlarError('ObjectsViolateConstraint', message, [], { violations })
-  }
-}
+import { countLinkViolations } from './count-link-violations.ts'
+import { Violations } from './violations.ts'
 
 export interface CountOptions {
   readonly newContainers?: readonly Container[]
@@ -116,6 +59,7 @@ export async function countViolations(
       onProgress?.(objects)
     }
   }
+  await countLinkViolations(snapshot, catalog, attributes, newContainers, violations)
   return violations
 }
 

@@ -13,6 +13,7 @@ import { anySize } from '../transaction/commit-size.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
+import { builtAfterwards } from './build-afterwards.ts'
 import { type CatalogTransaction, type OpenCatalogTransaction, runInCatalogTransaction } from './catalog-transaction.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
 import type { Heartbeat } from './heartbeat.ts'
@@ -62,6 +63,7 @@ export class DdlExecutor {
     receipt: Receipt<readonly ClassNumber[]> | undefined,
   ): Promise<readonly ClassNumber[]> {
     let isBeating = false
+    let later: readonly IndexDefinition[] = []
     const attempt = async (own: CatalogTransaction): Promise<readonly ClassNumber[] | OnlineAlter> => {
       const plan = await planned(own)
       if (plan.kind === 'online') {
@@ -72,12 +74,20 @@ export class DdlExecutor {
         return plan
       }
       await receipt?.check(own.transaction)
-      await own.alter(plan)
+      const { session } = this.database
+      const changed = plan.kind === 'immediate' ? builtAfterwards(own.catalog, plan, session.number) : undefined
+      later = changed?.indexes ?? []
+      if (later.length > 0 && !isBeating) {
+        await this.heartbeat.start()
+        isBeating = true
+      }
+      await own.alter(changed?.plan ?? plan)
       await receipt?.put(own.transaction, plan.classNumbers)
       return plan.classNumbers
     }
     try {
       const done = await this.inCatalogTransaction(attempt)
+      for (const index of later) await this.builds.buildToEnd(index)
       return 'kind' in done ? await completeOnlineAlter(this.database, this.writer, done, receipt) : done
     } catch (error) {
       if (receipt === undefined || !isOfType(error, 'AttributeInUse')) throw error

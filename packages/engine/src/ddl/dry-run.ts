@@ -2,7 +2,7 @@
 import type { RequestMemory } from '../budget/request-memory.ts'
 import type { EngineLimits } from '../limits.ts'
 import { type Container, type Containers, listContainers } from '../records/container-registry.ts'
-import { attributeOfKey, containerLinksRange, kindOfKey, linkKind } from '../records/link-keys.ts'
+import { attributeOfKey, containerLinksRange, kindOfForm, kindOfKey } from '../records/link-keys.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { isSameValue } from '../records/same-value.ts'
 import { countObjects, scanObjects } from '../records/scan-objects.ts'
@@ -220,5 +220,3 @@ async function countLinks(
     }
   }
 }
-
-const kindOfForm = { list: linkKind.position, set: linkKind.target, map: linkKind.name } as const

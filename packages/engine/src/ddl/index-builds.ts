@@ -78,6 +78,12 @@ export class IndexBuilds {
     this.underWay.set(index.number, building)
   }
 
+  /** The same for who waits for it; the outcome shows in the index's record. */
+  async buildToEnd(index: IndexDefinition): Promise<void> {
+    this.startInBackground(index)
+    await this.underWay.get(index.number)
+  }
+
   /** Background builds end where they are, and go on when the federated database is opened again. */
   async stop(): Promise<void> {
     this.stopping.abort(new StoppedError())

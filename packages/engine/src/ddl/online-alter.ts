@@ -22,8 +22,9 @@ import type { CatalogWriter } from './catalog-writer.ts'
 import { checkExtents } from './check-extents.ts'
 import { countLosses, Losses } from './count-losses.ts'
 import { countUnpairable } from './count-unpairable.ts'
-import { countViolations, type Violations } from './count-violations.ts'
+import { countViolations } from './count-violations.ts'
 import { buildContext } from './index-builds.ts'
+import type { Violations } from './violations.ts'
 
 /**
  * Completes the change, after the commit with its pending types. If it fails, they are removed. Throws ValuesWouldBeLost,

@@ -3,6 +3,7 @@ import { checkedAttributes, type TransactionalAlter } from '../schema/alter-plan
 import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
 import { flushObjects } from '../write/flush.ts'
 import { pairObjects } from './build-pairings.ts'
+import { requireLimitedLinks } from './count-link-violations.ts'
 import { countViolations } from './count-violations.ts'
 import { prepareTypeChanges, type RetypeContext, writeRelocated } from './transactional-retype.ts'
 
@@ -27,5 +28,7 @@ export async function alterInTransaction(own: AlterTransaction, plan: Transactio
   for (const number of plan.rebuilt) await own.buildIndex(number)
   const newContainers = own.containers.cached()
   const { transaction, catalog } = own
-  ;(await countViolations(transaction.overlay(), catalog, checkedAttributes(plan), { newContainers })).refuse()
+  const checked = checkedAttributes(plan)
+  await requireLimitedLinks(own.beginUnit(), oids, checked)
+  ;(await countViolations(transaction.overlay(), catalog, checked, { newContainers })).refuse()
 }

@@ -8,7 +8,8 @@ import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
-import { countViolations, type Violations } from './count-violations.ts'
+import { countViolations } from './count-violations.ts'
+import type { Violations } from './violations.ts'
 
 export interface ValidateOptions {
   readonly signal?: CancelSignal

@@ -11,6 +11,9 @@ import type { AttributeNumber } from '../types/type-spec.ts'
  */
 export const linkKind = { position: 0x00, target: 0x01, name: 0x02 } as const
 
+/** By which each element of a collection is found once. */
+export const kindOfForm = { list: linkKind.position, set: linkKind.target, map: linkKind.name } as const
+
 const oidBytesLength = 8
 const attributeOffset = 1 + oidBytesLength
 const kindOffset = attributeOffset + 4

@@ -38,19 +38,31 @@ export function changedPropertiesOf(
   )
 }
 
-/** The same where its type changes: what is not given follows the type. Throws InvalidDefinition. */
+/** Of an attribute whose type changes. */
+export interface RetypedProperties {
+  /** The present ones under the new type: what stored values satisfy that are converted without loss. */
+  readonly kept: PropertiesOfAttribute | undefined
+  /** With what is given in the place of these. */
+  readonly properties: PropertiesOfAttribute | undefined
+}
+
+/** Throws InvalidDefinition. */
 export function retypedProperties(
   owner: ClassDraft,
   attribute: DraftAttribute,
   to: TypeSpec,
   description: AttributeDescription,
   place: CommandPlace,
-): PropertiesOfAttribute | undefined {
+): RetypedProperties {
   const { name, spec, properties: present } = attribute
-  const properties = placed(attributeOf(owner.name, name), place, () =>
-    convertProperties(spec as TypeSpec, to, present, description.properties ?? nothing),
+  const { properties = nothing, elementProperties = nothing } = description
+  const kept = placed(attributeOf(owner.name, name), place, () =>
+    convertProperties(spec as TypeSpec, to, present, properties, elementProperties),
   )
-  return changedPropertiesOf(owner, { ...attribute, spec: to, properties }, description, place)
+  return {
+    kept,
+    properties: changedPropertiesOf(owner, { ...attribute, spec: to, properties: kept }, description, place),
+  }
 }
 
 /** `classFields` of a change: null takes a field away. Throws InvalidDefinition. */

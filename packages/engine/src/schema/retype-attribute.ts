@@ -8,6 +8,7 @@ import type { ClassBatch, StagedAttribute } from './class-batch.ts'
 import type { Attribute } from './class-definition.ts'
 import { commandError } from './command-error.ts'
 import { defineAttribute, formatTypeForMessage } from './define-attribute.ts'
+import type { RetypedProperties } from './define-properties.ts'
 import { isPairing, type Pairing } from './pairing.ts'
 import { hasConstraints, isSurelyLooser } from './properties/change-properties.ts'
 import type { PropertiesOfAttribute } from './properties/index.ts'
@@ -44,7 +45,7 @@ export interface RetypeContext {
 }
 
 /**
- * `properties`: those that it has from then on. Undefined if it has that type already, and its constraints are not changed in a way that stored
+ * Undefined if it has that type already, and its constraints are not changed in a way that stored
  * values could violate. Throws InvalidDefinition, AttributeInUse.
  */
 export function retypeAttribute(
@@ -52,7 +53,7 @@ export function retypeAttribute(
   draft: ClassDraft,
   attribute: DraftAttribute,
   to: TypeSpec,
-  properties: PropertiesOfAttribute | undefined,
+  { kept, properties }: RetypedProperties,
   place: CommandPlace,
 ): Retype | undefined {
   const { catalog, batch } = context
@@ -71,7 +72,8 @@ export function retypeAttribute(
   draft.needsNewShape = true
   const becomes = work.kind === 'move' ? (batch.nextAttribute++ as AttributeNumber) : number
   const conversion = work.kind !== 'move' && dependsOnRules(from, to) ? 'strict' : undefined
-  const isSafe = work.kind !== 'convert' || work.conversion.isLossless
+  const isKept = work.kind === 'none' || (work.kind === 'convert' && work.conversion.isLossless)
+  const isSafe = isKept && isSurelyLooser(to, kept, properties)
   const settled = isSafe ? properties : settledProperties(properties, context)
   builder.replaceAttribute(draft, attribute, {
     ...attribute,
@@ -136,7 +138,8 @@ export function addInverses(context: RetypeContext, draft: ClassDraft, staged: r
     if (isNew || !isWanted || referenceIn(attribute.spec)?.inverseAttribute !== null) return []
     const to = defineAttribute(builder, draft, description, place)
     if (!isSameButForInverse(attribute.spec, to)) return []
-    return retypeAttribute(context, draft, attribute, to, attribute.properties, place) ?? []
+    const { properties } = attribute
+    return retypeAttribute(context, draft, attribute, to, { kept: properties, properties }, place) ?? []
   })
 }
 

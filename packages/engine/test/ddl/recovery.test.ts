@@ -206,6 +206,40 @@ it('a build in the background goes on elsewhere when its process is gone', async
   )
 })
 
+it('the index of a new unique attribute is built elsewhere when its process is gone, and unique all the while', async () => {
+  const nr = { attributeName: 'nr', logicalType: 'integer', isUnique: true }
+  await withTwo(
+    (fd) => outcome(fd.alterClass('Car', { attributesToAdd: [nr] })),
+    async ({ first, second }) => {
+      expect(await stateOf(second, 'Car.nr')).toBe('building')
+      const oid = await second.createObject('Car', { nr: 1 })
+      expect(await outcome(second.createObject('Car', { nr: 1 }))).toBe('UniqueViolation')
+      expect(
+        await outcome(second.alterClass('Car', { attributesToRename: [{ originalName: 'nr', newName: 'no' }] })),
+      ).toBe('ok')
+      first.held = 'everything'
+      await until(async () => (await stateOf(second, 'Car.no')) === 'ready')
+      expect(await second.readIndex('Car.no')).toMatchObject({ entryCount: objects + 1 })
+      await second.deleteObject(oid)
+      expect(await outcome(second.createObject('Car', { no: 1 }))).toBe('ok')
+    },
+  )
+})
+
+it('what a process that is gone was about to make unique is not, and has no index', async () => {
+  await withTwo(
+    (fd) => outcome(fd.alterClass('Car', { attributesToConstrain: [{ attributeName: 'year', isUnique: true }] })),
+    async ({ first, second }) => {
+      expect(await outcome(second.createObject('Car', { year: objects }))).toBe('ok')
+      expect(await outcome(second.createObject('Car', { year: objects }))).toBe('UniqueViolation')
+      expect((await second.readClass('Car')).attributes[1]).not.toHaveProperty('isUnique')
+      first.held = 'everything'
+      await until(async () => (await stateOf(second, 'Car.year')) === undefined)
+      expect(await outcome(second.createObject('Car', { year: objects }))).toBe('ok')
+    },
+  )
+})
+
 it('a process that was taken for gone, and comes back, is told so, and leaves nothing behind', async () => {
   await withTwo(
     (fd) => outcome(fd.createIndex(index('byYear', 'Car', true, 'year'))),

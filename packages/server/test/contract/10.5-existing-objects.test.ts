@@ -164,6 +164,14 @@ describe('fields are changed', () => {
     await done(lost())
     expect(await fd.read(oid)).toMatchObject({ name: 9, age: 8 })
     await done(retype('name', 'integer', { isRequired: null, minimum: 9 }))
+    const long = await fd.create('Person', { name: 10 })
+    // No value is lost, and yet one violates what is given.
+    expect(await violations(retype('name', 'string', { minimum: null, maxLength: 1 }))).toEqual([
+      violated('name', 'maxLength', long),
+    ])
+    const boss = { attributeName: 'boss', ...reference('Person'), isRequired: true }
+    expect((await violations(alter({ attributesToChange: [boss] })))[0]).toMatchObject({ objects: 2 })
+    await fd.remove(long)
     expect(await violations(retype('name', 'integer', { minimum: 10, default: null }))).toEqual([
       violated('name', 'minimum', oid),
     ])
@@ -215,6 +223,37 @@ describe('stored objects', () => {
     await done(constrain('boss', { isRequired: true }))
     await done(constrain('zip', { minimum: 1 }, '', 'Address'))
     await violates(fd.postObject('Person', { address: { zip: 1 } }))
+  })
+
+  rule('10.5.5', 'are counted with the elements of their collections, which may be links', async () => {
+    const some = (inverse: string) => ({ logicalType: 'set', elementSpecification: reference('Member', inverse) })
+    await fd.define(
+      classOf('Club', { members: list(reference('Member', 'club')), guests: some('visits') }),
+      classOf('Member', { club: reference('Club', 'members'), visits: list(reference('Club', 'guests')) }),
+    )
+    const [a, b] = [await fd.create('Member'), await fd.create('Member')]
+    const empty = await fd.create('Club')
+    const one = await fd.create('Club', { guests: [a, b] })
+    const two = await fd.create('Club', { members: [a, b], guests: [a] })
+    const limit = (attributeName: string, fields: object) => ({ attributesToConstrain: [{ attributeName, ...fields }] })
+    const club = (constraint: string, attributeName: string, ...oids: string[]) => {
+      return [{ className: 'Club', attributeName, constraint, objects: oids.length, oids }]
+    }
+    const asBatch = (body: object) =>
+      server.post(fd.at('/v1/transaction'), [{ method: 'put', uri: '/v1/schema/Club', body }])
+    for (const change of [(body: object) => alter(body, '', 'Club'), asBatch]) {
+      expect(await violations(change(limit('members', { minItems: 1 })))).toEqual(
+        club('minItems', 'members', empty, one),
+      )
+      expect(await violations(change(limit('members', { maxItems: 1 })))).toEqual(club('maxItems', 'members', two))
+      expect(await violations(change(limit('guests', { maxItems: 1 })))).toEqual(club('maxItems', 'guests', one))
+    }
+    await done(alter(limit('members', { maxItems: 2 }), '', 'Club'))
+    expect((await asBatch(limit('guests', { maxItems: 2 }))).status).toBe(200)
+    const more = { attributeName: 'more', ...list(reference('Club'), 'TreeListOfReferences'), minItems: 1 }
+    expect(await violations(alter({ attributesToAdd: [more] }, '', 'Club'))).toEqual(
+      club('minItems', 'more', empty, one, two),
+    )
   })
 
   rule('10.5.5', 'are told of with their number and the first ten', async () => {

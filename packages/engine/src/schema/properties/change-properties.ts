@@ -36,16 +36,18 @@ export function changeProperties(
   return { ...changed, isValidated: false }
 }
 
-/** The properties under another type: values follow as stored ones do. What is given anew does not. Throws ValueError for a value that does not fit. */
+/** The properties under another type: values follow as stored ones do, and those that are given anew are left out. Throws ValueError for a value that does not fit. */
 export function convertProperties(
   from: TypeSpec,
   to: TypeSpec,
   properties: PropertiesOfAttribute | undefined,
   given: GivenProperties,
+  givenElement: GivenProperties,
 ): PropertiesOfAttribute | undefined {
   if (properties === undefined || isDeepStrictEqual(from, to)) return properties
   const { own, element } = properties
-  const elements = 'element' in from && 'element' in to ? convertAll(from.element, to.element, element, {}) : element
+  const elements =
+    'element' in from && 'element' in to ? convertAll(from.element, to.element, element, givenElement) : element
   return { ...properties, own: convertAll(from, to, own, given), element: elements }
 }
 
@@ -57,8 +59,9 @@ function convertAll(
 ): AttributeProperties {
   const converted: Record<string, unknown> = { ...properties }
   for (const { field, mapValues } of attributeProperties) {
-    if (properties[field] === undefined || given[field] !== undefined || mapValues === undefined) continue
-    converted[field] = mapValues(properties[field], (value) => convertValue(field, value, from, to))
+    if (properties[field] === undefined || mapValues === undefined) continue
+    if (given[field] !== undefined) delete converted[field]
+    else converted[field] = mapValues(properties[field], (value) => convertValue(field, value, from, to))
   }
   return converted
 }

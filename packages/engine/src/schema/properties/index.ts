@@ -56,7 +56,7 @@ export const attributeProperties: readonly AttributeProperty[] = [
 ]
 
 /** By field of a definition. */
-export const propertiesByField: ReadonlyMap<string, AttributeProperty> = new Map(
+const propertiesByField: ReadonlyMap<string, AttributeProperty> = new Map(
   attributeProperties.map((property) => [property.field, property]),
 )
 

@@ -1,0 +1,49 @@
+/**
+ * Indexes of new unique attributes that existing objects are null in: no two of these are equal, and so the change is made at once,
+ * and the index built afterwards, as one in the background (contract 10.5).
+ */
+import type { ImmediateAlter } from '../schema/alter-plan.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import type { IndexDefinition } from '../schema/class-definition.ts'
+
+export interface BuiltAfterwards {
+  /** With the indexes as being built. */
+  readonly plan: ImmediateAlter
+  readonly indexes: readonly IndexDefinition[]
+}
+
+/** `before`: the catalog in force. `sessionNumber`: of the store session of the process that is to build them. */
+export function builtAfterwards(before: Catalog, plan: ImmediateAlter, sessionNumber: number): BuiltAfterwards {
+  const { next, filledIndexes } = plan
+  const isLater = (index: IndexDefinition): boolean => {
+    return filledIndexes.includes(index.number) && isNullAtFirst(before, plan, index)
+  }
+  const later = new Map(
+    next.indexes.filter(isLater).map((index): [IndexDefinition, IndexDefinition] => {
+      return [index, { ...index, state: 'building', isBackground: true, session: sessionNumber }]
+    }),
+  )
+  if (later.size === 0) return { plan, indexes: [] }
+  const indexes = [...later.values()]
+  const numbers = new Set(indexes.map(({ number }) => number))
+  return {
+    plan: {
+      ...plan,
+      next: { ...next, indexes: next.indexes.map((index) => later.get(index) ?? index) },
+      filledIndexes: filledIndexes.filter((number) => !numbers.has(number)),
+    },
+    indexes,
+  }
+}
+
+/** Of a class that is there already: a new one has no objects. */
+function isNullAtFirst(
+  before: Catalog,
+  { next }: ImmediateAlter,
+  { indexedClass, attribute }: IndexDefinition,
+): boolean {
+  if (before.classByNumber(indexedClass) === undefined) return false
+  const owner = next.classes.find(({ number }) => number === indexedClass)
+  const properties = owner?.attributes.find(({ number }) => number === attribute)?.properties
+  return (properties?.own.default ?? null) === null
+}

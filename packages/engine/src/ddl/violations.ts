@@ -1,0 +1,62 @@
+/** Stored objects that violate constraints, counted by constraint: what ObjectsViolateConstraint tells (contract 10.5). */
+import { AshlarError } from '../errors.ts'
+import type { Attribute } from '../schema/class-definition.ts'
+import type { Oid } from '../types/oid.ts'
+import type { AttributeNumber } from '../types/type-spec.ts'
+
+/** The objects that violate one constraint. */
+export interface ConstraintViolations {
+  readonly className: string
+  /** Absent for what is asked of a class. */
+  readonly attributeName?: string
+  /** The field of the definition that states it. */
+  readonly constraint: string
+  readonly objects: number
+  /** The first of them. */
+  readonly oids: readonly Oid[]
+}
+
+const oidsMax = 10
+
+type ViolatedAttribute = Pick<Attribute, 'number' | 'name'>
+
+/** Counts by constraint. */
+export class Violations {
+  private readonly found = new Map<
+    string,
+    { -readonly [field in keyof ConstraintViolations]: ConstraintViolations[field] }
+  >()
+
+  private readonly attributes = new Set<AttributeNumber>()
+
+  isViolated(attribute: AttributeNumber): boolean {
+    return this.attributes.has(attribute)
+  }
+
+  /** Once for each object and constraint. */
+  add(className: string, attribute: ViolatedAttribute | undefined, constraint: string, oid: Oid): void {
+    const attributeName = attribute?.name
+    if (attribute !== undefined) this.attributes.add(attribute.number)
+    const key = `${className}::${attributeName ?? ''}::${constraint}`
+    const before = this.found.get(key)
+    if (before === undefined) {
+      const of = attributeName === undefined ? { className } : { className, attributeName }
+      this.found.set(key, { ...of, constraint, objects: 1, oids: [oid] })
+      return
+    }
+    before.objects++
+    if (before.oids.length < oidsMax) before.oids = [...before.oids, oid]
+  }
+
+  /** Throws ObjectsViolateConstraint where there are any. */
+  refuse(): void {
+    if (this.found.size === 0) return
+    const violations = [...this.found.values()]
+    const shown = violations.map(({ className, attributeName, constraint, objects }) => {
+      const of = attributeName === undefined ? '' : ` of attribute ${attributeName}`
+      return `${objects} ${objects === 1 ? 'object violates' : 'objects violate'} ${constraint}${of} of class ${className}`
+    })
+    const message = `${shown.join(', ')}: nothing was changed.`
+    throw new AshlarError('ObjectsViolateConstraint', message, [], { violations })
+  }
+}
