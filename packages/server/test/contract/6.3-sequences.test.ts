@@ -72,7 +72,11 @@ rule(['6.3.4', '6.3.6'], 'NEXT gives numbers, outside of transactions', async ()
 
 rule('6.3.5', 'no number is given twice, whoever asks at the same time', async () => {
   await rows('CREATE SEQUENCE many')
-  const drawn: number[] = (await Promise.all(Array.from({ length: 20 }, () => rows("SHOW NEXT('many')")))).flat()
+  const drawn: number[] = []
+  const draw = async (): Promise<void> => {
+    for (let nth = 0; nth < 5; nth++) drawn.push((await rows("SHOW NEXT('many')"))[0])
+  }
+  await Promise.all([draw(), draw(), draw(), draw()])
   expect(new Set(drawn).size).toBe(20)
   expect((await rows("SHOW NEXT('many')"))[0]).toBeGreaterThan(Math.max(...drawn))
 })
