@@ -15,7 +15,7 @@ export interface Span {
   readonly end: number
 }
 
-export interface Member {
+interface Member {
   readonly name: Span
   readonly value: Span
 }
@@ -72,7 +72,7 @@ function endOfValue(text: string, from: number): number {
 }
 
 /** Of the object that begins at `from`, one after the other. */
-export function* membersOf(text: string, from: number): Generator<Member, void, undefined> {
+function* membersOf(text: string, from: number): Generator<Member, void, undefined> {
   for (let at = behindBlanks(text, from + 1); text.charCodeAt(at) === quote; ) {
     const name = { start: at, end: endOfString(text, at) }
     // Behind the colon.

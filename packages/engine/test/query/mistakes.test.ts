@@ -91,7 +91,7 @@ const mistakes: readonly (readonly [text: string, message: string])[] = [
   ['UPDATE SCHEMA «CREATE CLASS Foo {a: Date}', 'changes of classes stand in braces: UPDATE SCHEMA { … }'],
   ['UPDATE SCHEMA { CREATE CLASS Foo «EXTENDS Client {a: Date} }', 'CREATE CLASS C SUPERCLASS B {…}'],
   ['UPDATE SCHEMA { CREATE CLASS Foo {a: Integer{«constructor: B8}} }', "a type has no setting 'constructor'"],
-  ['UPDATE SCHEMA { CREATE CLASS Foo {a: «Blob} }', "there is no type 'Blob'; there are Boolean, "],
+  ['UPDATE SCHEMA { CREATE CLASS Foo {a: «Geometry} }', "there is no type 'Geometry'; there are Boolean, "],
   ['UPDATE SCHEMA { CREATE CLASS Foo {a: «Int} }', "there is no type 'Int'. Did you mean Integer?"],
   ['UPDATE SCHEMA { CREATE CLASS Foo {a: «Intger} }', "there is no type 'Intger'. Did you mean Integer?"],
   ['UPDATE SCHEMA { CREATE CLASS Foo {a: List{Element: «Foo}} }', 'Reference{Referenced: Foo}'],
