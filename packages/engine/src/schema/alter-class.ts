@@ -20,6 +20,7 @@ import { additionsTo, type ExtentChecks, newKeysOf, noExtentChecks } from './ext
 import { checkAttributeName, checkClassName, didYouMean } from './names.ts'
 import { ownAttribute } from './own-attribute.ts'
 import type { Pairing } from './pairing.ts'
+import { withReferrerIndexes } from './referrer-indexes.ts'
 import { pairingsOf, type Retype, type RetypeContext, refusePairing, retypeAttribute } from './retype-attribute.ts'
 import { rootClassName, rootClassRefusal } from './root-class.ts'
 import { type ClassDraft, type DraftAttribute, referenceIn, type SchemaBuilder } from './schema-builder.ts'
@@ -101,7 +102,7 @@ function alterWithoutExpressions(
   const isDropped = ({ number, replaces }: IndexDefinition): boolean =>
     dropped.has(number) || dropped.has(replaces ?? number)
   const kept = dropped.size === 0 ? state : { ...state, indexes: state.indexes.filter((index) => !isDropped(index)) }
-  const settled = withSettledIndexes(kept)
+  const settled = withReferrerIndexes(catalog.state, withSettledIndexes(kept))
   const left = new Set(settled.indexes.map(({ number }) => number))
   return {
     state: settled,

@@ -17,6 +17,7 @@ import {
   withPendingTypes,
   withRebuiltIndexes,
 } from './pending-types.ts'
+import { unfilledReferrers } from './referrer-indexes.ts'
 import type { Retype } from './retype-attribute.ts'
 import { checkIndexNames, withIndexesFor } from './unique-indexes.ts'
 
@@ -126,7 +127,9 @@ function planOf(
   const { state: keyed, added: filled } = withIndexesFor(state, newKeys, undefined)
   checkIndexNames(keyed, [])
   const filledIndexes = filled.map(({ number }) => number)
-  if (typeChanges.length === 0) {
+  // Entries that tell who refers to an object are filled in the transaction of the change.
+  const isFilling = unfilledReferrers(catalog.state, state).length > 0
+  if (typeChanges.length === 0 && !isFilling) {
     return {
       kind: 'immediate',
       classNumbers,
@@ -145,7 +148,7 @@ function planOf(
   const prepared = { ...effect, typeChanges, pending, isLossAllowed, pairings }
   const added = replacements.map(({ number }) => number)
   checkIndexNames(pending, [])
-  if (isStep || filled.length > 0 || typeChanges.some(isTransactional)) {
+  if (isStep || isFilling || filled.length > 0 || typeChanges.some(isTransactional)) {
     const { state: rebuilding, indexes } = withRebuiltIndexes(keyed, rebuiltIndexes, retypes)
     const { state: next, added: unique } = withIndexesFor(rebuilding, uniqueKeys(typeChanges), undefined)
     const rebuilt = [...indexes, ...unique.map(({ number }) => number)]

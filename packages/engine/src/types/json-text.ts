@@ -15,7 +15,7 @@ export interface Span {
   readonly end: number
 }
 
-export interface Member {
+interface Member {
   readonly name: Span
   readonly value: Span
 }

@@ -302,3 +302,30 @@ describe('a caller that does not see all', () => {
     expect((await ask(admin, 'GET', `/v1/object/${leaf}`)).statusCode).toBe(404)
   })
 })
+
+rule('10.4.1', 'the fields may be given to an attribute that exists, and taken away', async () => {
+  await fd.define(classOf('Target', {}), classOf('Source', { to: reference('Target'), all: list(reference('Target')) }))
+  const alter = (fields: object) => {
+    const body = { attributesToConstrain: [{ attributeName: 'to', ...fields }] }
+    return server.put(fd.at('/v1/schema/Source'), body)
+  }
+  const deleted = async () => {
+    const target = await fd.create('Target', {})
+    const source = await fd.create('Source', { to: target })
+    await server.send('DELETE', fd.at(`/v1/object/${target}`))
+    return (await server.get(fd.at(`/v1/object/${source}`))).status
+  }
+  const earlier = await fd.create('Target', {})
+  const source = await fd.create('Source', { to: earlier })
+  expect(await deleted()).toBe(200)
+  const reply = await alter({ onTargetDelete: 'delete' })
+  expect(reply.status, reply.text).toBe(201)
+  expect(await deleted()).toBe(404)
+  await server.send('DELETE', fd.at(`/v1/object/${earlier}`))
+  expect((await server.get(fd.at(`/v1/object/${source}`))).status).toBe(404)
+  expect((await alter({ onTargetDelete: null })).status).toBe(201)
+  expect(await deleted()).toBe(200)
+  const element = { attributeName: 'all', elementSpecification: { onTargetDelete: 'clear' } }
+  const cleared = await server.put(fd.at('/v1/schema/Source'), { attributesToConstrain: [element] })
+  expect(cleared.status, cleared.text).toBe(201)
+})
