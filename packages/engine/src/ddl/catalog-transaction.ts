@@ -105,7 +105,7 @@ export class CatalogTransaction {
   /** What the expressions of the schema see as `$$USER`. */
   user: UserOfExpressions
   private readonly session: StoreSession
-  private readonly expressions: ObjectExpressions
+  readonly expressions: ObjectExpressions
   private readonly numbering: Numbering | undefined
   private readonly recorder: ChangeRecorder | undefined
   private readonly restriction: Restriction | undefined

@@ -1,7 +1,7 @@
 /** What a change of classes asks of all objects that there are: none may come in between of the look at them and the commit (contract 10.5). */
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { EngineLimits } from '../limits.ts'
-import { constraintsOfAttributes } from '../records/constraints.ts'
+import { type CheckSource, constraintsOfAttributes } from '../records/constraints.ts'
 import { type Container, type Containers, listContainers } from '../records/container-registry.ts'
 import { containerExtent, oidOfObjectKey } from '../records/object-key.ts'
 import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
@@ -9,11 +9,12 @@ import { hasObjects, readAndRequireObjects } from '../records/require-objects.ts
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { CatalogState } from '../schema/class-definition.ts'
-import type { Addition, ExtentChecks } from '../schema/extent-checks.ts'
+import type { Addition, ExtentChecks, NewCheck } from '../schema/extent-checks.ts'
 import { classesHolding } from '../schema/retype.ts'
 import type { Snapshot } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
+import { classesOfChecks, countBrokenChecks } from './count-broken-checks.ts'
 import { linkLimitsOf, violatedBy } from './count-link-violations.ts'
 import { countViolations } from './count-violations.ts'
 import { Violations } from './violations.ts'
@@ -24,26 +25,44 @@ export interface ExtentContext {
   readonly catalog: Catalog
   readonly containers: Containers
   readonly limits: Pick<EngineLimits, 'transactionIndexObjectsMax'>
+  readonly expressions: CheckSource
 }
 
 /** `next`: what the transaction is about to put. Throws ObjectsViolateConstraint, LimitExceeded. */
 export async function checkExtents(context: ExtentContext, next: CatalogState, extents: ExtentChecks): Promise<void> {
-  const { transaction, catalog, containers, limits } = context
+  const { transaction, catalog, containers } = context
   const uncommitted = containers.cached()
   for (const number of extents.abstractClasses) {
     if (!(await hasObjects(transaction, new Set([number]), uncommitted, catalogVersionKey))) continue
     await refuseObjectsOf(transaction.overlay(), catalog.classByNumber(number) as SchemaClass, uncommitted)
   }
-  const unmet = unmetAdditions(extents, buildCatalog(next, catalog.version))
+  if (extents.newChecks.length > 0) await checkObjects(context, buildCatalog(next, catalog.version), extents.newChecks)
+  const unmet = unmetAdditions(extents.additions, buildCatalog(next, catalog.version))
   if (unmet === undefined) return
   const holding = holdingAny(catalog, unmet.additions)
   if (!(await hasObjects(transaction, holding, uncommitted, catalogVersionKey))) return
   await refuseUnmet(transaction.overlay(), unmet, uncommitted)
   // They hold lists that embed no such object yet: it has to stay so until the commit.
+  await requireObjects(context, holding)
+}
+
+/** Stored objects satisfy new checks, and no other comes in between. Throws ObjectsViolateConstraint, LimitExceeded. */
+async function checkObjects(context: ExtentContext, next: Catalog, checks: readonly NewCheck[]): Promise<void> {
+  const { transaction, containers, expressions } = context
+  const holding = classesOfChecks(next, checks)
+  if (!(await hasObjects(transaction, holding, containers.cached(), catalogVersionKey))) return
+  await requireObjects(context, holding)
+  ;(await countBrokenChecks(transaction.overlay(), next, checks, expressions, containers.cached())).refuse()
+}
+
+async function requireObjects(
+  { transaction, containers, limits }: ExtentContext,
+  holding: ReadonlySet<ClassNumber>,
+): Promise<void> {
   const required = readAndRequireObjects(
     transaction,
     holding,
-    uncommitted,
+    containers.cached(),
     catalogVersionKey,
     limits.transactionIndexObjectsMax,
     () => undefined,
@@ -56,13 +75,24 @@ export async function refuseByExtents(
   snapshot: Snapshot,
   catalog: Catalog,
   next: CatalogState,
-  { additions, abstractClasses }: ExtentChecks,
+  { additions, abstractClasses, newChecks }: ExtentChecks,
   newContainers: readonly Container[],
+  expressions: CheckSource,
 ): Promise<void> {
   for (const number of abstractClasses) {
     await refuseObjectsOf(snapshot, catalog.classByNumber(number) as SchemaClass, newContainers)
   }
-  const unmet = unmetAdditions({ additions, abstractClasses }, buildCatalog(next, catalog.version))
+  if (newChecks.length > 0) {
+    const found = await countBrokenChecks(
+      snapshot,
+      buildCatalog(next, catalog.version),
+      newChecks,
+      expressions,
+      newContainers,
+    )
+    found.refuse()
+  }
+  const unmet = unmetAdditions(additions, buildCatalog(next, catalog.version))
   if (unmet !== undefined) await refuseUnmet(snapshot, unmet, newContainers)
 }
 
@@ -74,7 +104,7 @@ interface Unmet {
 }
 
 /** Undefined where there are none, as nearly always. */
-function unmetAdditions({ additions }: ExtentChecks, next: Catalog): Unmet | undefined {
+function unmetAdditions(additions: readonly Addition[], next: Catalog): Unmet | undefined {
   if (additions.length === 0) return undefined
   const formats = recordFormats(next)
   const unmet = additions.filter(({ attribute, owner }) => {

@@ -73,7 +73,7 @@ async function reportPlan(context: DryRunContext, plan: AlterPlan): Promise<Sche
   const { catalog, containers } = context
   // Before anything is counted.
   catalog.checkChange?.(plan.next)
-  await refuseByExtents(context.snapshot, catalog, plan.next, plan.extents, containers.cached())
+  await refuseByExtents(context.snapshot, catalog, plan.next, plan.extents, containers.cached(), context.expressions)
   const next = buildCatalog(plan.next, catalog.version)
   for (const index of plan.filledIndexes) await refuseEqualKeys(context.snapshot, next, index, containers.cached())
   if (plan.kind === 'immediate') return report(context, plan, [])

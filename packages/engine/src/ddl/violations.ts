@@ -9,6 +9,8 @@ export interface ConstraintViolations {
   readonly className: string
   /** Absent for what is asked of a class. */
   readonly attributeName?: string
+  /** Of a check, whose `constraint` is `checks`. */
+  readonly checkName?: string
   /** The field of the definition that states it. */
   readonly constraint: string
   readonly objects: number
@@ -35,12 +37,19 @@ export class Violations {
 
   /** Once for each object and constraint. */
   add(className: string, attribute: ViolatedAttribute | undefined, constraint: string, oid: Oid): void {
-    const attributeName = attribute?.name
     if (attribute !== undefined) this.attributes.add(attribute.number)
-    const key = `${className}::${attributeName ?? ''}::${constraint}`
+    this.count(attribute === undefined ? { className } : { className, attributeName: attribute.name }, constraint, oid)
+  }
+
+  /** The same for a check of a class. */
+  addCheck(className: string, checkName: string, oid: Oid): void {
+    this.count({ className, checkName }, 'checks', oid)
+  }
+
+  private count(of: Omit<ConstraintViolations, 'constraint' | 'objects' | 'oids'>, constraint: string, oid: Oid): void {
+    const key = `${of.className}::${of.attributeName ?? ''}::${constraint}::${of.checkName ?? ''}`
     const before = this.found.get(key)
     if (before === undefined) {
-      const of = attributeName === undefined ? { className } : { className, attributeName }
       this.found.set(key, { ...of, constraint, objects: 1, oids: [oid] })
       return
     }
@@ -52,9 +61,9 @@ export class Violations {
   refuse(): void {
     if (this.found.size === 0) return
     const violations = [...this.found.values()]
-    const shown = violations.map(({ className, attributeName, constraint, objects }) => {
+    const shown = violations.map(({ className, attributeName, checkName, constraint, objects }) => {
       const of = attributeName === undefined ? '' : ` of attribute ${attributeName}`
-      return `${objects} ${objects === 1 ? 'object violates' : 'objects violate'} ${constraint}${of} of class ${className}`
+      return `${objects} ${objects === 1 ? 'object violates' : 'objects violate'} ${checkName === undefined ? constraint : `check ${checkName}`}${of} of class ${className}`
     })
     const message = `${shown.join(', ')}: nothing was changed.`
     throw new AshlarError('ObjectsViolateConstraint', message, [], { violations })

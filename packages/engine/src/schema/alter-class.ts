@@ -14,9 +14,9 @@ import { commandError, truncateForMessage } from './command-error.ts'
 import type { AlterAttributes, AlterClass, AttributeRename } from './commands.ts'
 import { constrainAttributes, leaveUnvalidated, withConstraints } from './constrain-attributes.ts'
 import { defineAttribute } from './define-attribute.ts'
-import { classesWithNewShape, nextState, toDefinition } from './define-classes.ts'
+import { classesWithNewShape, nextState, withDefinition } from './define-classes.ts'
 import { changeClassProperties, retypedProperties } from './define-properties.ts'
-import { additionsTo, type ExtentChecks, newKeysOf, noExtentChecks } from './extent-checks.ts'
+import { additionsTo, type ExtentChecks, newChecksOf, newKeysOf, noExtentChecks } from './extent-checks.ts'
 import { checkAttributeName, checkClassName, didYouMean } from './names.ts'
 import { ownAttribute } from './own-attribute.ts'
 import type { Pairing } from './pairing.ts'
@@ -87,7 +87,11 @@ function alterWithoutExpressions(
   if (!isValidating) leaveUnvalidated(staged)
   const changes = withConstraints(retypes, constrainAttributes(context, draft, command.attributesToConstrain), builder)
   const wasAbstract = draft.properties?.isAbstract === true
-  changeClassProperties(builder, draft, command.classFields)
+  changeClassProperties(builder, draft, command)
+  if (!isValidating && draft.newChecks.length > 0) {
+    const message = `Class ${draft.name}: checks hold for stored objects, too: validate=false is for attributes.`
+    throw commandError('InvalidDefinition', message, ['classFields', 'checks'])
+  }
   const reshaped = classesWithNewShape(builder)
   for (const one of reshaped) checkAttributeCount(one, attributesMax, addition)
   for (const one of builder.all()) {
@@ -112,6 +116,7 @@ function alterWithoutExpressions(
     extents: {
       additions: isValidating ? additionsTo(draft, staged) : [],
       abstractClasses: !wasAbstract && draft.properties?.isAbstract === true ? [draft.number] : [],
+      newChecks: newChecksOf(draft),
     },
     newKeys: newKeysOf(draft, staged),
   }
@@ -290,15 +295,6 @@ function deleteInverse(
 }
 
 /** Names and properties change in the definition alone: shapes name attributes by number. */
-function withDefinition(state: CatalogState, draft: ClassDraft): CatalogState {
-  return {
-    ...state,
-    classes: state.classes.map((definition) => {
-      return definition.number === draft.number ? toDefinition(draft, definition.shapeNumber) : definition
-    }),
-  }
-}
-
 /** The class that a command changes or deletes, by full name or class number. Throws ClassNotFound, ClassIsInternal. */
 export function changedClass(catalog: Catalog, nameOrNumber: string): SchemaClass {
   const cls = catalog.findClass(nameOrNumber)

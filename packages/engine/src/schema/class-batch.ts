@@ -176,6 +176,7 @@ export class ClassBatch {
       properties: undefined,
       needsNewShape: true,
       isRedefined: false,
+      newChecks: [],
       place: undefined,
     }
     this.builder.add(draft)

@@ -65,6 +65,9 @@ export interface AlterAttributes extends ClassCommand, AlterSettings {
   readonly attributesToConstrain: readonly AttributeConstraints[]
   /** Fields of class properties as given; null takes one away. */
   readonly classFields: GivenProperties | undefined
+  /** As definitions give them; by name, those that go. Without them, `classFields` may have all checks. */
+  readonly checksToAdd?: readonly unknown[]
+  readonly checksToDelete?: readonly string[]
 }
 
 /** What is given of the properties of an attribute, and of those of its `elementSpecification`; null takes one away. */

@@ -11,7 +11,7 @@ import type { Attribute, CatalogState, ClassDefinition, Shape, ShapeAttribute } 
 import { type ExpressionBinder, withBoundExpressions } from './class-expressions.ts'
 import type { ClassDescription, DefineClasses } from './commands.ts'
 import { setClassProperties } from './define-properties.ts'
-import { additionsTo, type ExtentChecks, newKeysOf } from './extent-checks.ts'
+import { additionsTo, type ExtentChecks, newChecksOf, newKeysOf } from './extent-checks.ts'
 import { type Pairing, storedSpec } from './pairing.ts'
 import { creationDefault } from './properties/index.ts'
 import { withReferrerIndexes } from './referrer-indexes.ts'
@@ -90,11 +90,13 @@ export function* defineClassesInPieces(
     checkEdges(builder, draft)
   }
   checkEmbedding(builder)
-  const shaped = yield* nextStateInPieces(catalog.state, batch, reshaped)
+  const redefined = targets.filter(({ isRedefined, needsNewShape }) => isRedefined && !needsNewShape)
+  const reshapedState = yield* nextStateInPieces(catalog.state, batch, reshaped)
+  const shaped = redefined.reduce(withDefinition, reshapedState)
   const state = yield* withBoundExpressions(catalog, shaped, { binder, isCascading: false })
   const classNumbers = targets.map(({ number }) => number)
   const additions = targets.flatMap((draft, i) => additionsTo(draft, staged[i] as StagedAttribute[]))
-  const extents = { additions, abstractClasses: [] }
+  const extents = { additions, abstractClasses: [], newChecks: targets.flatMap(newChecksOf) }
   const newKeys = targets.flatMap((draft, i) => newKeysOf(draft, staged[i] as StagedAttribute[]))
   return { state, classNumbers, retypes, pairings: pairingsOf(builder, retypes), extents, newKeys }
 }
@@ -136,8 +138,18 @@ function* nextStateInPieces(
   })
 }
 
+/** The state with the definition of a class that keeps its shape. */
+export function withDefinition(state: CatalogState, draft: ClassDraft): CatalogState {
+  return {
+    ...state,
+    classes: state.classes.map((definition) => {
+      return definition.number === draft.number ? toDefinition(draft, definition.shapeNumber) : definition
+    }),
+  }
+}
+
 /** The definition with another shape, or in its present one. */
-export function toDefinition(draft: ClassDraft, shapeNumber: ShapeNumber): ClassDefinition {
+function toDefinition(draft: ClassDraft, shapeNumber: ShapeNumber): ClassDefinition {
   return {
     number: draft.number,
     name: draft.name,

@@ -3,10 +3,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { AshlarError, type CommandPlace, type ErrorType } from '../errors.ts'
 import { formatForMessage, ValueError } from '../types/logical-type.ts'
 import type { TypeSpec } from '../types/type-spec.ts'
-import type { AttributeConstraints, AttributeDescription, ClassDescription } from './commands.ts'
+import type { AlterAttributes, AttributeConstraints, AttributeDescription, ClassDescription } from './commands.ts'
 import { attributeOf, definitionError } from './define-attribute.ts'
 import { type ExpressionNames, withPlaces, withTexts } from './expression.ts'
 import { changeProperties, convertProperties } from './properties/change-properties.ts'
+import { type Check, defineChecks } from './properties/checks.ts'
 import { classPropertyFields, defineClassProperties } from './properties/class-properties.ts'
 import { defineProperties, type GivenProperties, type PropertiesOfAttribute } from './properties/index.ts'
 import type { ClassDraft, DraftAttribute, SchemaBuilder } from './schema-builder.ts'
@@ -65,24 +66,64 @@ export function retypedProperties(
   }
 }
 
-/** `classFields` of a change: null takes a field away. Throws InvalidDefinition. */
+/** `classFields` of a change, of which null takes a field away, and its checks. Throws InvalidDefinition. */
 export function changeClassProperties(
   builder: SchemaBuilder,
   draft: ClassDraft,
-  given: GivenProperties | undefined,
+  { classFields: given = nothing, checksToAdd = [], checksToDelete = [] }: AlterAttributes,
 ): void {
-  if (given === undefined) return
-  const defined = placed(`Class ${draft.name}`, ['classFields'], () =>
+  const place = ['classFields']
+  const defined = placed(`Class ${draft.name}`, place, () =>
     defineClassProperties(given, (name) => builder.findAttribute(draft, name)?.number),
   )
   const properties: Record<string, unknown> = {}
   for (const { field } of classPropertyFields) {
-    const value = (field in given ? defined : draft.properties)?.[field]
+    const value = (field in given ? withPlaces(defined ?? {}, place) : draft.properties)?.[field]
     if (value !== undefined) properties[field] = value
   }
+  const kept = remainingChecks(draft, (properties.checks as readonly Check[] | undefined) ?? [], checksToDelete)
+  const added = checksToAdd.length === 0 ? [] : definedChecks(draft, checksToAdd)
+  const checks = knownChecks(builder, draft, [...kept, ...added])
+  delete properties.checks
+  if (checks.length > 0) properties.checks = checks
   if (isDeepStrictEqual(properties, draft.properties ?? {})) return
   draft.properties = Object.keys(properties).length === 0 ? undefined : properties
   draft.isRedefined = true
+}
+
+/** Throws InvalidDefinition. */
+function definedChecks(draft: ClassDraft, given: readonly unknown[]): readonly Check[] {
+  const place = ['classFields']
+  const checks = placed(`Class ${draft.name}`, place, () => defineChecks(given)) ?? []
+  return withPlaces({ checks }, place).checks as readonly Check[]
+}
+
+/** Throws InvalidDefinition for the name of one that the class does not have. */
+function remainingChecks(draft: ClassDraft, checks: readonly Check[], names: readonly string[]): readonly Check[] {
+  for (const name of names) {
+    if (checks.some((check) => check.name === name)) continue
+    throw definitionError('InvalidDefinition', `Class ${draft.name}`, `there is no check ${name}`, ['checks'])
+  }
+  return checks.filter(({ name }) => !names.includes(name))
+}
+
+/** The checks that the class has already stay as they are bound; the names of others are noted as new. Throws InvalidDefinition. */
+function knownChecks(builder: SchemaBuilder, draft: ClassDraft, checks: readonly Check[]): readonly Check[] {
+  const names = namesOf(builder)
+  const shown = (check: Check): unknown => withTexts({ checks: [{ ...check }] }, names).checks
+  const present = draft.properties?.checks ?? []
+  const seen = new Set<string>()
+  return checks.map((check) => {
+    if (seen.has(check.name)) {
+      throw definitionError('InvalidDefinition', `Class ${draft.name}`, `checks has the name ${check.name} twice`, [
+        'checks',
+      ])
+    }
+    seen.add(check.name)
+    const same = present.find((one) => one === check || isDeepStrictEqual(shown(one), shown(check)))
+    if (same === undefined) draft.newChecks.push(check.name)
+    return same ?? check
+  })
 }
 
 /** An attribute listed again agrees with what exists in each field that it gives. Throws AttributeExists. */
@@ -121,7 +162,27 @@ export function setClassProperties(
   }
   const names = namesOf(builder)
   const [wanted, present] = [withTexts(defined, names), withTexts(draft.properties, names)]
-  checkAgreement('ClassExists', `Class ${draft.name} exists`, properties, wanted, present, place)
+  const { checks: _, ...others } = properties
+  checkAgreement('ClassExists', `Class ${draft.name} exists`, others, wanted, present, place)
+  if (defined?.checks !== undefined)
+    addChecks(builder, draft, withPlaces(defined, place).checks as readonly Check[], place)
+}
+
+/** Checks of new names are added; others agree. Throws ClassExists. */
+function addChecks(builder: SchemaBuilder, draft: ClassDraft, given: readonly Check[], place: CommandPlace): void {
+  const present = draft.properties?.checks ?? []
+  const known = knownChecks(builder, draft, given)
+  for (const [i, check] of known.entries()) {
+    if (present.includes(check) || !present.some(({ name }) => name === check.name)) continue
+    const message = `Class ${draft.name} exists with another check ${check.name}.`
+    throw new AshlarError('ClassExists', message, [
+      { place: [...place, 'checks', i], message: 'exists with another expression' },
+    ])
+  }
+  const added = known.filter((check) => !present.includes(check))
+  if (added.length === 0) return
+  draft.properties = { ...draft.properties, checks: [...present, ...added] }
+  draft.isRedefined = true
 }
 
 function namesOf(builder: SchemaBuilder): ExpressionNames {

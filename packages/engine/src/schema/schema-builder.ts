@@ -41,6 +41,8 @@ export interface ClassDraft {
   needsNewShape: boolean
   /** Names or properties change, which are the same for all shapes. */
   isRedefined: boolean
+  /** Names of checks that the class did not have, or had with another expression. */
+  readonly newChecks: string[]
   /** Where the batch describes it; undefined for a class that is not part of the batch. */
   place: CommandPlace | undefined
 }
@@ -57,6 +59,7 @@ const rootDraft: ClassDraft = {
   existing: rootDefinition,
   needsNewShape: false,
   isRedefined: false,
+  newChecks: [],
   place: undefined,
 }
 
@@ -78,6 +81,7 @@ export class SchemaBuilder {
         existing: definition,
         needsNewShape: false,
         isRedefined: false,
+        newChecks: [],
         place: undefined,
       }
       this.add(draft)

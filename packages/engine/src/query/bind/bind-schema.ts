@@ -19,6 +19,7 @@ import { fieldForms, type TypeDefinition, type TypeField } from '../../types/typ
 import type {
   Alteration,
   AttributeDeclaration,
+  CheckDeclaration,
   CreateIndexStatement,
   PropertyValue,
   QualifiedName,
@@ -161,6 +162,8 @@ export function bindAlterClass(change: AlterClassChange, cls: SchemaClass, binde
       { properties: alterationsOf(change, 'set').flatMap(({ properties }) => properties), checks: [] },
       binder,
     ),
+    checksToAdd: alterationsOf(change, 'addCheck').map(({ check }) => describeCheck(check)),
+    checksToDelete: alterationsOf(change, 'dropCheck').map(({ name }) => name),
     isCascading: false,
     isLossAllowed: false,
     isValidating: true,
@@ -233,9 +236,12 @@ function bindClassProperties(
   if (settings.length === 0 && checks.length === 0) return undefined
   const properties: Record<string, unknown> = {}
   for (const setting of settings) addProperty(properties, setting.field, setting.value, setting, binder)
-  if (checks.length > 0)
-    properties.checks = checks.map(({ name, expression, message }) => ({ name, expression, message }))
+  if (checks.length > 0) properties.checks = checks.map(describeCheck)
   return properties
+}
+
+function describeCheck({ name, expression, message }: CheckDeclaration): unknown {
+  return { name, expression, message }
 }
 
 function addProperty(

@@ -388,6 +388,8 @@ export type Alteration =
   | (Span & { readonly kind: 'add'; readonly attribute: AttributeDeclaration })
   | (Span & { readonly kind: 'rename'; readonly name: QualifiedName; readonly newName: QualifiedName })
   | (Span & { readonly kind: 'drop'; readonly name: QualifiedName })
+  | (Span & { readonly kind: 'addCheck'; readonly check: CheckDeclaration })
+  | (Span & { readonly kind: 'dropCheck'; readonly name: string })
   | (Span & { readonly kind: 'alter'; readonly name: QualifiedName; readonly settings: readonly TypeSetting[] })
   | (Span & { readonly kind: 'set'; readonly properties: readonly PropertySetting[] })
 export interface CreateIndexStatement extends Span {

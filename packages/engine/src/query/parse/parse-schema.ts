@@ -113,13 +113,20 @@ function parseComputed(cursor: TokenCursor, type: TypeExpression): TypeExpressio
 
 function parseAlteration(cursor: TokenCursor): Alteration {
   const { start } = cursor.peek()
-  if (cursor.takeWord('ADD')) return { kind: 'add', attribute: parseAttribute(cursor), ...cursor.spanFrom(start) }
+  if (cursor.takeWord('ADD')) {
+    if (isCheckAhead(cursor)) return { kind: 'addCheck', check: parseCheck(cursor), ...cursor.spanFrom(start) }
+    return { kind: 'add', attribute: parseAttribute(cursor), ...cursor.spanFrom(start) }
+  }
   if (cursor.takeWord('RENAME')) {
     const name = parsePlainName(cursor, 'an attribute')
     cursor.expectWord('TO')
     return { kind: 'rename', name, newName: parsePlainName(cursor, 'a name'), ...cursor.spanFrom(start) }
   }
   if (cursor.takeWord('DROP')) {
+    if (isCheckAhead(cursor)) {
+      cursor.next()
+      return { kind: 'dropCheck', name: cursor.expectName('the name of a check').text, ...cursor.spanFrom(start) }
+    }
     return { kind: 'drop', name: parsePlainName(cursor, 'an attribute'), ...cursor.spanFrom(start) }
   }
   if (cursor.takeWord('ALTER')) {

@@ -13,7 +13,8 @@ const actions = [
 ]
 const schema = [
   "UPDATE SCHEMA { CREATE CLASS c [SUPERCLASS c] [EMBEDDABLE] [ABSTRACT] [WITH { property: v, … }] { a: type, …, CHECK name: expression [MESSAGE 'text'], … }",
-  '                ALTER CLASS c { (ADD a: type | RENAME a TO b | DROP a | ALTER a {constraint, …} | SET {field: value, …}), … }',
+  '                ALTER CLASS c { (ADD a: type | RENAME a TO b | DROP a | ALTER a {constraint, …} | SET {field: value, …}',
+  "                                | ADD CHECK name: expression [MESSAGE 'text'] | DROP CHECK name), … }",
   '                RENAME CLASS c TO c',
   '                DROP CLASS c  … }',
 ]
