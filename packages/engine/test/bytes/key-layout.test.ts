@@ -26,6 +26,7 @@ describe('the table of key parts', () => {
       [keySpace.log, 1],
       [keySpace.log, 2],
       [keySpace.log, 3],
+      [keySpace.sequence],
     ]
     expect(keyLayout.map(({ prefix }) => [...prefix])).toEqual(all)
   })

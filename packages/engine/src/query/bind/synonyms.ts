@@ -53,7 +53,6 @@ const writtenOut: Readonly<Record<string, string>> = {
   POWER: 'EXP(b * LOG(a))',
   QUARTER: '(MONTH(d) + 2) / 3',
   STRING_AGG: 'COLLECT(a), which is a list',
-  TODAY: 'CAST(NOW() AS Date)',
 }
 
 /** Returns `. Did you mean Integer?` without the final punctuation; undefined for an unknown name. */
