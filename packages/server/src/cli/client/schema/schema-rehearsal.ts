@@ -78,14 +78,19 @@ function refusalOf(error: AshlarRequestError, part: PlanPart | undefined): PlanR
   const places = pointer.split('/').map((_, at, all) => all.slice(0, at + 1).join('/'))
   const at = places.map((place) => part?.stepAt?.get(place)).findLast((step) => step !== undefined)
   return {
-    step: part?.steps[at ?? 0],
+    step: constrainingStep(part, message) ?? part?.steps[at ?? 0],
     reason: withoutOperation(message),
     exitCode: isTooMuch ? exitCodes.invalid : exitCodeOfStatus(status),
     isTooMuch,
   }
 }
 
-/** Users of the command do not know its operations by their numbers. */
+/** The step that gives the attribute its constraint which stored objects violate; such an error has no place in the body. */
+function constrainingStep(part: PlanPart | undefined, message: string): PlanStep | undefined {
+  const attribute = /violates? \S+ of attribute (\S+) of class/.exec(message)?.[1]
+  return attribute === undefined ? undefined : part?.steps.find(({ text }) => text.includes(`{ALTER ${attribute} {`))
+}
+
 /** The error of a command whose plan is refused; `details`: lines below it. */
 export function refusedPlan({ reason, exitCode, isTooMuch }: PlanRefusal, details: readonly string[]): CommandError {
   const advice = isTooMuch ? ['It can be done step by step, online: add --stepwise to apply.'] : []
