@@ -87,13 +87,14 @@ async function runInParts(
 function movedTo(error: unknown, positionOf: (position: number) => number): unknown {
   if (!(error instanceof AshlarError)) return error
   const { type, message, errors, extensions, isFatal } = error
-  const moved = errors.map(({ place: [position, ...inLine], message: detail }) => {
+  const moved = errors.map((detail) => {
+    const [position, ...inLine] = detail.place
     return {
+      ...detail,
       place:
         typeof position === 'number'
           ? [positionOf(position), ...inLine]
           : [...(position === undefined ? [] : [position]), ...inLine],
-      message: detail,
     }
   })
   return new AshlarError(type, message, moved, extensions, isFatal)

@@ -32,14 +32,14 @@ export function failuresIn(entries: readonly CommandOfLine[], error: AshlarError
 /** In ascending order. */
 function placedFailures(entries: readonly CommandOfLine[], error: AshlarError): Map<number, AshlarError> {
   const details = new Map<number, ErrorDetail[]>()
-  for (const { place, message } of error.errors) {
-    const [position, ...inLine] = place
+  for (const detail of error.errors) {
+    const [position, ...inLine] = detail.place
     const at = typeof position === 'number' ? entries[position]?.command.at : undefined
     if (typeof position !== 'number' || at === undefined) return new Map()
     const isInBody = inLine[0] === 'attributes' || inLine[0] === 'class'
     details.set(position, [
       ...(details.get(position) ?? []),
-      { place: isInBody ? [...at, ...inLine] : inLine, message },
+      { ...detail, place: isInBody ? [...at, ...inLine] : inLine },
     ])
   }
   const isOne = details.size === 1

@@ -7,7 +7,7 @@ import type { AlterAttributes, AttributeConstraints, AttributeDescription, Class
 import { attributeOf, definitionError } from './define-attribute.ts'
 import { type ExpressionNames, withPlaces, withTexts } from './expression.ts'
 import { changeProperties, convertProperties } from './properties/change-properties.ts'
-import { type Check, defineChecks } from './properties/checks.ts'
+import { type Check, checksMax, defineChecks } from './properties/checks.ts'
 import { classPropertyFields, defineClassProperties } from './properties/class-properties.ts'
 import { defineProperties, type GivenProperties, type PropertiesOfAttribute } from './properties/index.ts'
 import type { ClassDraft, DraftAttribute, SchemaBuilder } from './schema-builder.ts'
@@ -84,6 +84,7 @@ export function changeClassProperties(
   const kept = remainingChecks(draft, (properties.checks as readonly Check[] | undefined) ?? [], checksToDelete)
   const added = checksToAdd.length === 0 ? [] : definedChecks(draft, checksToAdd)
   const checks = knownChecks(builder, draft, [...kept, ...added])
+  refuseTooManyChecks(draft, checks, place)
   delete properties.checks
   if (checks.length > 0) properties.checks = checks
   if (isDeepStrictEqual(properties, draft.properties ?? {})) return
@@ -181,8 +182,17 @@ function addChecks(builder: SchemaBuilder, draft: ClassDraft, given: readonly Ch
   }
   const added = known.filter((check) => !present.includes(check))
   if (added.length === 0) return
-  draft.properties = { ...draft.properties, checks: [...present, ...added] }
+  const checks = [...present, ...added]
+  refuseTooManyChecks(draft, checks, place)
+  draft.properties = { ...draft.properties, checks }
   draft.isRedefined = true
+}
+
+/** A class with more could not be defined again from what it shows. Throws InvalidDefinition. */
+function refuseTooManyChecks(draft: ClassDraft, checks: readonly Check[], place: CommandPlace): void {
+  if (checks.length <= checksMax) return
+  const message = `checks would be more than ${checksMax} checks`
+  throw definitionError('InvalidDefinition', `Class ${draft.name}`, message, [...place, 'checks'])
 }
 
 function namesOf(builder: SchemaBuilder): ExpressionNames {

@@ -3,9 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { appendedRange, appendSpace } from '../../src/store/append.ts'
-import { appendedValues, scanAppended } from '../../src/store/append-blocks.ts'
+import { AppendBlock, appendedValues, scanAppended } from '../../src/store/append-blocks.ts'
+import { writeTail } from '../../src/store/lmdb/appended-tail.ts'
 import { pageHeader } from '../../src/store/lmdb/data-file.ts'
 import { openLmdbStore } from '../../src/store/lmdb/lmdb-store.ts'
+import { openEnvironment } from '../../src/store/lmdb/open-environment.ts'
 import { verifyLmdbFile } from '../../src/store/lmdb/verify-lmdb-file.ts'
 import type { Bytes, Change, Commit, RangeRead, Snapshot, Store } from '../../src/store/store.ts'
 import { commitOf, put, text, withSnapshot } from './bytes.ts'
@@ -95,6 +97,31 @@ describe('what commits append one by one', () => {
       }
     }
     for (const store of stores) expect(await appendedTo(store)).toEqual(wanted)
+  })
+
+  it('leaves a store that can be opened again, however much waits', async () => {
+    for (let length = 1_990; length <= 2_000; length++) {
+      const directory = await temporaryDirectory()
+      const store = await openLmdbStore(directory)
+      await store.commit(appending(['v'.repeat(length)]))
+      await store.close()
+      const report = await verifyLmdbFile(directory, () => 'an entry')
+      expect(report, `${length}`).toMatchObject({ problems: [] })
+      expect(await appendedTo(await opened(directory))).toEqual([`1 ${'v'.repeat(length)}`])
+    }
+  })
+
+  it('is read where an earlier version kept it on a page of its own', async () => {
+    const directory = await temporaryDirectory()
+    const { environment, close } = await openEnvironment(directory, false)
+    const block = new AppendBlock(prefixOf(1), 0, 2_000)
+    block.add(Buffer.alloc(1_998, 'v'))
+    environment.list.transactionSync(() => writeTail(environment, block.key(), block.value()))
+    await close()
+    expect(await verifyLmdbFile(directory, () => 'an entry')).toMatchObject({ problems: [] })
+    const store = await opened(directory)
+    await store.commit(appending(['w']))
+    expect(await appendedTo(store)).toEqual([`1 ${'v'.repeat(1_998)}`, '2 w'])
   })
 
   it('goes on where it was when the store is opened again, and the file is whole', async () => {

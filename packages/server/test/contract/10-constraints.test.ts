@@ -281,6 +281,19 @@ describe('values', () => {
     expect((await query('FROM A RETURN n, tags')).json).toEqual([{ n: 1, tags: [] }])
   })
 
+  rule(['10.3.1', '10.3.2'], 'in lines name class, attribute and constraint as elsewhere', async () => {
+    await fd.define(classOf('A', { n: integer({ maximum: 5 }) }))
+    const load = (parameters: string) => {
+      const raw = [1, 6].map((n) => JSON.stringify({ class: 'A', attributes: { n } })).join('\n')
+      const headers = { 'content-type': 'application/x-ndjson' }
+      return server.send('POST', `${fd.at('/v1/object')}&${parameters}`, { raw, headers })
+    }
+    const fault = { pointer: '/attributes/n', className: 'A', attributeName: 'n', constraint: 'maximum', value: 6 }
+    expect((await load('atomic=true')).json.errors).toMatchObject([fault])
+    const lines = (await load('onError=skip')).text.split('\n')
+    expect(JSON.parse(lines[1] as string).error.errors).toMatchObject([fault])
+  })
+
   rule('10.2.2', 'of abstract classes', async () => {
     await fd.define(classOf('Base', { n: 'integer' }, { isAbstract: true }), classOf('A', {}, { superClass: 'Base' }))
     expectProblem(await post('Base', {}), 422, 'ClassIsAbstract')

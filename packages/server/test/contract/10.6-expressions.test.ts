@@ -61,6 +61,16 @@ describe('checks', () => {
     expect(await fd.read(oid)).toMatchObject({ seats: 2, tags: [] })
   })
 
+  rule('10.6.1', 'are at most 100, however they are added', async () => {
+    const checks = Array.from({ length: 100 }, (_, i) => check(`c${i}`, `x <> ${i}`))
+    await fd.define(classOf('A', { x: 'integer' }, { checks }))
+    const one = check('more', 'x < 1000')
+    expectProblem(await fd.putSchema(classOf('A', {}, { checks: [one] })), 422, 'InvalidDefinition')
+    expectProblem(await query('UPDATE SCHEMA {ALTER CLASS A {ADD CHECK more: x < 1000}}'), 422, 'InvalidDefinition')
+    const reply = await query('UPDATE SCHEMA {ALTER CLASS A {DROP CHECK c7, ADD CHECK more: x < 1000}}')
+    expect(reply.status, reply.text).toBe(200)
+  })
+
   rule('10.6.1', 'in DO say the same as in JSON', async () => {
     const text = `UPDATE SCHEMA { CREATE CLASS Booking {
       from: Date, CHECK order: from <= until MESSAGE 'A booking ends\\' later.', until: Date,

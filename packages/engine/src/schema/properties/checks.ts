@@ -4,7 +4,8 @@ import { defineExpression, type SchemaExpression } from '../expression.ts'
 import { invalidProperty } from './attribute-property.ts'
 import { defineText } from './texts.ts'
 
-const checksMax = 100
+/** Of one class, however many descriptions they come in. */
+export const checksMax = 100
 const nameForm = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
 
 export interface Check {

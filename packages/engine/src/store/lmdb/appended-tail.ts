@@ -15,7 +15,7 @@ import type { Pin } from './read-pins.ts'
 export const tailKey = Buffer.from('appended\0')
 
 /** With its key, LMDB stores the tail on a minimal page together with the list, and fits two blocks on one page of the tree. */
-export const blockBytesMax = 2_000
+export const blockBytesMax = 1_999
 
 const headBytes = appendSuffixAt
 const written = Buffer.allocUnsafeSlow(headBytes + blockBytesMax)

@@ -25,7 +25,9 @@ export function readMainTree(context: WalkContext, { main, transaction }: MetaPa
   let hasOnlyExpectedNames = true
   const entry = (key: Buffer, value: Buffer | undefined, node: Node): void => {
     const hasChecksums = key.equals(entriesKeys.checked)
-    if (key.equals(tailKey) && node.flags === 0) tail = value !== undefined && isTailIntact(value) ? 'whole' : 'damaged'
+    // Earlier versions stored a tail of the largest size on a page of its own.
+    if (key.equals(tailKey) && (node.flags === 0 || node.flags === nodeFlag.overflow))
+      tail = value !== undefined && isTailIntact(value) ? 'whole' : 'damaged'
     else if (key.equals(entriesKeys.plain) && node.flags === 0) isMarked = value?.equals(entriesKeys.marker) === true
     else if (!hasChecksums && !key.equals(entriesKeys.plain)) hasOnlyExpectedNames = false
     else if (node.flags === nodeFlag.tree && value?.length === treeHeaderBytes) {
