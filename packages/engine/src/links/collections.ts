@@ -1,4 +1,4 @@
-/** Changes of to-many attributes that are kept as link entries: override, add and remove (contract 4.3, 4.4). */
+/** Changes to-many attributes that are stored as link entries: override, add and remove (contract 4.3, 4.4). */
 import { AshlarError, assert } from '../errors.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { linkKind, linkRange, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
@@ -35,7 +35,7 @@ function collectionOf(unit: UnitOfWork, state: ObjectState, attribute: Attribute
   return { unit, state, attribute, owner: { oid: state.oid, attribute }, place: placeOf(state.format, attribute) }
 }
 
-/** Carries out a change of a list or set of references that is kept as links. Throws InvalidReference. */
+/** Changes a list or set of references that is stored as links. Throws InvalidReference. */
 export async function changeElements(
   unit: UnitOfWork,
   state: ObjectState,
@@ -62,7 +62,7 @@ export async function changeElements(
   }
 }
 
-/** Carries out an `override` or `add` of a map. Throws InvalidReference. */
+/** Performs an `override` or `add` on a map. Throws InvalidReference. */
 export async function putMapEntries(
   unit: UnitOfWork,
   state: ObjectState,
@@ -83,7 +83,7 @@ export async function putMapEntries(
     : isNew
       ? []
       : await entriesAt(unit, entryKeys)
-  // What a key holds decides about which references are checked.
+  // The present value of a key decides which references are checked.
   await inSlices(present, ({ key, value }) => unit.transaction.requireRevision(key, value))
   const known = new Map<string, Bytes>()
   await inSlices(present, ({ key, value }) => known.set(keyText(key), value))
@@ -95,7 +95,7 @@ export async function putMapEntries(
     })
   }
   unit.requireObject(state.oid)
-  // Only references that change are checked, and written: what was read can be sent back, dangling ones included.
+  // Only changed references are checked and written, so a client can send back what it read, including dangling references.
   await inSlices(pairs.entries(), async ([i, { key, value }]) => {
     const target = value as Oid
     const entryKey = entryKeys[i] as Buffer
@@ -118,7 +118,7 @@ async function keysFor<T>(elements: readonly T[], keyOf: (element: T) => Buffer)
   return keys
 }
 
-/** Those that there are, each once; required to be so at the commit, as the others are required not to be there. */
+/** Returns the existing entries, without duplicates. The commit requires them unchanged, and the missing keys absent. */
 async function entriesAt(unit: UnitOfWork, keys: readonly Bytes[]): Promise<readonly Entry[]> {
   const asked = new Set<string>()
   const distinct: Bytes[] = []
@@ -148,7 +148,7 @@ export async function removeKeys(
   await inSlices(await entriesAt(unit, entryKeys), (entry) => removeMapEntry(unit, owner, entry))
 }
 
-/** What the collection holds now, required to hold the same when the operation commits; a new object has nothing. */
+/** The present elements, which the commit requires to be unchanged; a new object has none. */
 async function presentEntries({ unit, state, attribute }: Collection, kind: number): Promise<readonly Entry[]> {
   if (state.stored === undefined) return []
   unit.transaction.requireRevision(state.key, revisionPrefixOf(state.stored))
@@ -156,7 +156,7 @@ async function presentEntries({ unit, state, attribute }: Collection, kind: numb
   return unit.transaction.readAndRequireRange(range, state.key)
 }
 
-/** `known`: targets that the collection held before, dangling ones perhaps: only references that change are checked. */
+/** `known`: previous targets, possibly dangling; only references that change are checked. */
 async function append(
   { unit, state, attribute, owner, place }: Collection,
   elements: readonly Oid[],
@@ -188,7 +188,7 @@ async function remove(collection: Collection, elements: readonly Oid[]): Promise
 
 const noTargets = new Set<Oid>()
 
-/** What a set has already is left alone. */
+/** Skips elements that the set already contains. */
 async function addUnpaired(collection: Collection, elements: readonly Oid[]): Promise<void> {
   const { unit, state, attribute } = collection
   if (attribute.linkStorage === 'list' || state.stored === undefined) return append(collection, elements, noTargets)
@@ -198,7 +198,7 @@ async function addUnpaired(collection: Collection, elements: readonly Oid[]): Pr
   return append(collection, added, noTargets)
 }
 
-/** The elements that stand already where they shall stand are left alone; what follows them is written anew. */
+/** Keeps the common prefix of the present and new elements and rewrites the rest. */
 async function overrideUnpaired(collection: Collection, elements: readonly Oid[]): Promise<void> {
   const { unit, state, attribute, owner } = collection
   if (attribute.linkStorage === 'set') {
@@ -218,7 +218,7 @@ async function overrideUnpaired(collection: Collection, elements: readonly Oid[]
     return append(collection, added, noTargets)
   }
   const present = await presentEntries(collection, linkKind.position)
-  // Behind what is removed the end would have to be looked for through all of it.
+  // Must run before the removal: finding the end of a list behind removed entries would scan all of them.
   if (state.stored !== undefined) await readListEnds(unit, [owner])
   const kept = commonPrefix(present, elements)
   await inSlices(present.slice(kept), (entry) => removeStoredEntry(unit, owner, entry))
@@ -241,7 +241,7 @@ async function overridePaired(collection: Collection, elements: readonly Oid[]):
     return addToMany(unit, owner, wanted, place)
   }
   const present = await presentEntries(collection, linkKind.position)
-  // Before anything is removed, see `overrideUnpaired`.
+  // Must run before the removal, see `overrideUnpaired`.
   if (state.stored !== undefined) await readListEnds(unit, [owner])
   const kept = commonPrefix(present, wanted)
   const following = new Map(present.slice(kept).map(({ key, value }) => [oidFromBytes(value, 0), positionOfKey(key)]))

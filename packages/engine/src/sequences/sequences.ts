@@ -1,4 +1,4 @@
-/** Draws numbers of sequences: by small commits of their own, outside of the transactions that ask for them (contract 6.3). */
+/** Draws numbers from sequences in small commits, outside the transactions that request them (contract 6.3). */
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { CatalogCache } from '../catalog/catalog-cache.ts'
 import { decodeNextNumber, encodeNextNumber, nextNumberKey } from '../catalog/next-number.ts'
@@ -17,19 +17,19 @@ interface Asked {
   readonly reject: (error: unknown) => void
 }
 
-/** What each is given, in the order in which they asked; an error where the sequence has fewer numbers left. */
+/** The numbers for one request, or an error if the sequence has fewer left. */
 type Given = readonly bigint[] | AshlarError
 
 /**
- * A number is beyond any that was replied before it was asked for, by whatever process: it is taken by a commit that begins
- * after that, and that requires the entry of the sequence as the last commit has left it. So no process may keep numbers for
- * later callers. All who ask while a commit is under way are given theirs by the next one.
+ * A number is beyond every number replied before it was requested, by any process: the commit that draws it begins after the
+ * request and requires the sequence's entry as the previous commit left it. Therefore no process may cache numbers for later
+ * callers. Requests that arrive during a commit are served together by the next one.
  */
 export class Sequences {
   private readonly store: Store
   private readonly catalogs: Pick<CatalogCache, 'at' | 'latest'>
   private readonly limits: Pick<EngineLimits, 'transactionAttemptsMax'>
-  /** By name: those who are given their numbers by the next commit. An entry is there as long as somebody is served. */
+  /** By name: requests for the next commit. A sequence has an entry while requests are being served. */
   private readonly waiting = new Map<string, Asked[]>()
 
   constructor(
@@ -42,7 +42,7 @@ export class Sequences {
     this.limits = limits
   }
 
-  /** So many numbers, in their order. Nobody else is ever given one of them. Throws SequenceNotFound, SequenceExhausted, TransactionContention. */
+  /** Returns `count` numbers in order, each drawn only once. Throws SequenceNotFound, SequenceExhausted, TransactionContention. */
   next(name: string, count = 1): Promise<readonly bigint[]> {
     return new Promise((resolve, reject) => {
       const asked = { count, resolve, reject }
@@ -53,12 +53,12 @@ export class Sequences {
       }
       const all = [asked]
       this.waiting.set(name, all)
-      // Those who ask in the same turn of the event loop share the first commit.
+      // Requests of the same event loop turn share the first commit.
       queueMicrotask(() => void this.serve(name, all))
     })
   }
 
-  /** Until nobody waits. What fails is told to those whom it concerns, and to nobody else. */
+  /** Runs until the queue is empty. A failure rejects only the requests that it affects. */
   private async serve(name: string, waiting: Asked[]): Promise<void> {
     while (waiting.length > 0) {
       const served = waiting.splice(0)
@@ -70,7 +70,7 @@ export class Sequences {
           else resolve(numbers)
         }
       } catch (error) {
-        // Numbers that may or may not have been taken are never used: nothing is lost but them.
+        // If it is unknown whether the commit took effect, its numbers are never used; the sequence has a gap.
         for (const { reject } of served) reject(withoutEffect(error))
       }
     }
@@ -102,7 +102,7 @@ export class Sequences {
   }
 }
 
-/** What is given to those who ask, and the entry of the sequence afterwards; undefined where it stays as it is. */
+/** Returns the numbers for each request and the new entry of the sequence; undefined if the entry is unchanged. */
 function taken(
   sequence: SequenceDefinition,
   stored: Bytes | undefined,
@@ -114,11 +114,11 @@ function taken(
   return { given, next: drawn.isTouched ? drawn.entry : undefined }
 }
 
-/** The numbers of a sequence from its next one on. */
+/** The remaining numbers of a sequence. */
 export class NumbersLeft {
   private readonly name: string
   private readonly step: bigint
-  /** Undefined once there is none. */
+  /** Undefined if the sequence is exhausted. */
   private next: bigint | undefined
   isTouched = false
 
@@ -129,7 +129,7 @@ export class NumbersLeft {
     this.next = decodeNextNumber(stored)
   }
 
-  /** All of them, or none where there are fewer left. */
+  /** Takes `count` numbers, or none if fewer are left. */
   take(count: number): Given {
     const { next, step } = this
     if (count === 0) return []
@@ -142,7 +142,7 @@ export class NumbersLeft {
     return numbers
   }
 
-  /** What is to be stored. */
+  /** The value to store. */
   get entry(): Buffer {
     return encodeNextNumber(this.next)
   }

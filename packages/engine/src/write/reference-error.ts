@@ -2,7 +2,7 @@
 import { AshlarError } from '../errors.ts'
 import type { Oid } from '../types/oid.ts'
 
-/** Where a reference stands in the request, for messages. */
+/** The position of a reference in the request, for messages. */
 export interface ReferenceLocation {
   readonly className: string
   readonly attributeName: string
@@ -15,7 +15,7 @@ export function noSuchTarget(target: Oid, { attributeName, className }: Referenc
   )
 }
 
-/** `wanted`: the class of objects that the attribute refers to; undefined where the caller does not know it. */
+/** `wanted`: the class that the attribute refers to; undefined if it is hidden from the caller. */
 export function targetOfOtherClass(
   target: Oid,
   className: string,
