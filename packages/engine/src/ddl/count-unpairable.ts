@@ -1,4 +1,4 @@
-/** Counts the references that an inverse cannot answer (contract 5.3.19): without building it, in bounded memory. */
+/** Counts the references that an inverse cannot mirror (contract 5.3.19), without building it and in bounded memory. */
 import { comparedKeysMax } from '../limits.ts'
 import { type Container, listContainers } from '../records/container-registry.ts'
 import { containerExtent, objectKey, oidOfObjectKey } from '../records/object-key.ts'
@@ -14,8 +14,8 @@ import type { ClassNumber } from '../types/type-spec.ts'
 import type { Losses } from './count-losses.ts'
 
 /**
- * References to objects that do not exist, and, where the inverse is a single reference, those but the first to one object. `catalog`: one that has the reference,
- * with its pending type or without.
+ * Counts references to missing objects and, if the inverse is a single reference, all but the first to each object. `catalog`:
+ * contains the reference, with or without its pending type.
  */
 export async function countUnpairable(
   snapshot: Snapshot,
@@ -78,7 +78,7 @@ function classesOf({ number, subclasses }: SchemaClass): Set<ClassNumber> {
   return new Set([number, ...subclasses.map((one) => one.number)])
 }
 
-/** A store that answers in trips reads them together. */
+/** Read together, in one round trip for a remote store. */
 const targetsAtOnce = 256
 
 async function missingAmong(snapshot: Snapshot, targets: ReadonlySet<Oid>): Promise<Set<Oid>> {

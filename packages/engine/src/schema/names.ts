@@ -1,4 +1,4 @@
-/** Rules for names of classes, attributes and indexes, and suggestions for misspelt ones. */
+/** Naming rules for classes, attributes and indexes, and suggestions for misspelt names. */
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import { classNameCharactersMax } from '../limits.ts'
 import { truncateForMessage } from './command-error.ts'
@@ -53,7 +53,7 @@ export function checkIndexName(name: string): void {
   )
 }
 
-/** Like names of indexes. Throws InvalidName. */
+/** The rules for names of indexes apply. Throws InvalidName. */
 export function checkSequenceName(name: string): void {
   if (indexNameForm.test(name)) return
   throw invalidName(
@@ -62,7 +62,7 @@ export function checkSequenceName(name: string): void {
   )
 }
 
-/** Everything before the last dot; null = the default namespace. */
+/** The part before the last dot; null for the default namespace. */
 export function namespaceOf(className: string): string | null {
   const dot = className.lastIndexOf('.')
   return dot < 0 ? null : className.slice(0, dot)
