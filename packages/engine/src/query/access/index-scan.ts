@@ -1,4 +1,4 @@
-/** Scans the entries of an index with given values of its first key attributes, and a range of the next one. */
+/** Scans the index entries with given values of the first key attributes and a range of the next one. */
 import { afterKeyValues } from '../../bytes/key-writer.ts'
 import {
   exactKey,
@@ -45,13 +45,13 @@ export interface KeyRangeEnd extends KeyValue {
   readonly prefixOf?: string | undefined
 }
 
-/** For one key attribute: one value, or any of several (IN), or null. */
+/** The condition on one key attribute: a value, any of several values (IN), or null. */
 export type KeyEquality =
   | { readonly kind: 'value'; readonly value: KeyValue }
   | { readonly kind: 'anyOf'; readonly values: KeyValue }
   | { readonly kind: 'null' }
 
-/** What is asked of the key attributes of an index, in their order. */
+/** The conditions on the key attributes of an index, in key order. */
 export interface KeyConditions {
   readonly equal: readonly KeyEquality[]
   readonly lower: KeyRangeEnd | undefined
@@ -61,12 +61,12 @@ export interface KeyConditions {
 export function planIndexScans({ cls, conditions, planning, whole }: Asked): IndexScan[] {
   const own = ownConditions(conditions)
   const scans = cls.indexes.flatMap((index) => planIndexScan(index, cls, own, planning, whole) ?? [])
-  // Of equally many entries, those that are checked by their keys name fewer objects.
+  // For equal numbers of entries, conditions checked on keys leave fewer objects.
   const checks = ({ filter }: IndexScan): number => filter?.texts.length ?? 0
   return scans.sort((one, other) => checks(other) - checks(one))
 }
 
-/** Equality on the first key attributes, then perhaps a range on the next; undefined where not even the first is asked. */
+/** Equality on the first key attributes, optionally followed by a range on the next; undefined if the first attribute has no condition. */
 export function planIndexScan(
   index: IndexDefinition,
   cls: SchemaClass,
@@ -80,7 +80,7 @@ export function planIndexScan(
   return new IndexScan(planning.formats.of(cls), index, asked, planning, whole)
 }
 
-/** `isOneRange`: without IN, which gives one range a value. */
+/** `isOneRange`: excludes IN, which needs one range per value. */
 export function keyConditionsOf(
   keyAttributes: readonly KeyAttribute[],
   conditions: readonly PathCondition[],
@@ -103,7 +103,7 @@ export function keyConditionsOf(
   return { equal, ...range }
 }
 
-/** `isSpread`: an IN came before; a second one would multiply the ranges. */
+/** `isSpread`: an IN precedes; a second one would multiply the ranges. */
 function equalityOf(
   conditions: readonly PathCondition[],
   hasInList: boolean,
@@ -143,25 +143,25 @@ export class IndexScan implements OidAccess {
   readonly format: IndexKeyFormat
   readonly conditions: KeyConditions
   readonly rank: number
-  /** One value for each key attribute of a unique index. */
+  /** A unique index with a value for each key attribute. */
   readonly isAtMostOne: boolean
   readonly conjunctsAnswered: number
   readonly narrowedBy: readonly AttributeNumber[]
-  /** Of the key attributes whose conditions it answers. */
+  /** The key attributes whose conditions it answers. */
   readonly keyPaths: readonly (readonly AttributeNumber[])[]
   readonly mayRepeat = false
   readonly entries: string
   private readonly hasOneRange: boolean
-  /** Some key attributes are texts, which entries hold cut: what is found is checked on the object. */
+  /** Some key attributes are strings, which entries may cut, so results are checked on the object. */
   readonly isTruncated: boolean
-  /** Of its ranges, among the values that are the same for all rows. */
+  /** The index of its cached ranges among the values that are constant for all rows. */
   private readonly place: number
-  /** Without IN: the values for the key attributes, and then of the ends of the range. */
+  /** Without IN: the values of the key attributes, followed by the ends of the range. */
   private readonly evaluates: readonly Evaluate[]
-  /** What the keys tell beyond the range. */
+  /** Checks on keys beyond the range. */
   readonly filter: EntryFilter | undefined
 
-  /** `whole`: what all objects are checked against, as far as it is known here. */
+  /** `whole`: the predicate that all objects are checked against, as far as known here. */
   constructor(
     format: ClassFormat,
     index: IndexDefinition,
@@ -199,7 +199,7 @@ export class IndexScan implements OidAccess {
       isUnique: index.isUnique,
       conditions: conditionTexts(parts, this.conditions),
       ...(this.filter === undefined ? {} : { entryFilter: this.filter.texts }),
-      // What is found by a cut text is compared in full by the filter above.
+      // Matches of a cut string are compared in full by the filter above.
       ...(this.isTruncated ? { recheck: parts.filter(mayBeTruncated).map(({ name }) => name) } : {}),
     }
   }
@@ -214,7 +214,7 @@ export class IndexScan implements OidAccess {
     const mayQualify = context.isRemote ? this.filter?.forRun(evaluation) : undefined
     for (const [i, range] of (await this.ranges(evaluation, context)).entries()) {
       if (i % rangesBetweenLooks === rangesBetweenLooks - 1 && context.isTurnDue) await context.turn()
-      // Whoever wants it finds it sooner than it is counted.
+      // Reading the entry is as fast as counting it.
       if (range.isOneKey) count++
       else count += await context.countEntries(range, max - count, mayQualify)
       if (count >= max) return max
@@ -222,7 +222,7 @@ export class IndexScan implements OidAccess {
     return count
   }
 
-  /** A pattern that may begin with anything: to count all texts would be in vain. */
+  /** Detects a pattern without a fixed prefix: counting all strings would be wasted. */
   private async isOfAllTexts(evaluation: EvaluationContext, context: StatementContext): Promise<boolean> {
     const { equal, lower, upper } = this.conditions
     if (equal.length > 0 || lower?.prefixOf === undefined || upper?.prefixOf === undefined) return false
@@ -256,7 +256,7 @@ export class IndexScan implements OidAccess {
     }
   }
 
-  /** The only key that an entry can have this time; undefined where that cannot be told, or there is none. Throws what expressions throw. */
+  /** The only possible key of an entry; undefined if it cannot be determined or does not exist. Throws the errors of expressions. */
   exactKey(evaluation: EvaluationContext): Buffer | undefined {
     if (!this.isAtMostOne) return undefined
     const values: unknown[] = []
@@ -285,14 +285,14 @@ export class IndexScan implements OidAccess {
     context: StatementContext,
     isReverse = false,
   ): Awaitable<EntryRange | 'several'> {
-    // Objects that come with their entries would be those that no entry lets through, too.
+    // The objects of a single range would include those of entries that the filter rejects.
     if (this.filter !== undefined) return 'several'
     return mapAwaitable(this.ranges(evaluation, context), ([range, ...others]) => {
       return range === undefined || others.length > 0 ? 'several' : { ...range, isReverse }
     })
   }
 
-  /** None where nothing can be found. Worked out once a statement: the scan begins with what the estimate has counted. */
+  /** Empty if nothing can match. Computed once per statement, so that the scan starts with the data of the estimate. */
   ranges(evaluation: EvaluationContext, context: StatementContext): Awaitable<readonly KeyConditionRange[]> {
     const known = evaluation.constants[this.place]
     if (known !== undefined) return known as readonly KeyConditionRange[]
@@ -311,7 +311,7 @@ export class IndexScan implements OidAccess {
     return found
   }
 
-  /** An IN gives one range a value, in order. */
+  /** An IN has one range per value, in order. */
   private async severalRanges(evaluation: EvaluationContext, context: StatementContext): Promise<KeyConditionRange[]> {
     const { format, conditions } = this
     let prefixes: unknown[][] = [[]]
@@ -338,13 +338,13 @@ export class IndexScan implements OidAccess {
     const sorted = context.sorted(sound, byBeginning)
     const ranges: KeyConditionRange[] = []
     await eachInTurns(sorted, context, (range) => {
-      // Long texts that are cut to the same key give the same range.
+      // Long strings that are cut to the same key have the same range.
       if (ranges.at(-1)?.from.equals(range.from) !== true) ranges.push(range)
     })
     return ranges
   }
 
-  /** Without IN, as most statements are: there is no list of ranges to be sorted. */
+  /** Without IN, as in most statements, there is no list of ranges to sort. */
   private oneRange(evaluation: EvaluationContext, context: StatementContext): Awaitable<KeyConditionRange[]> {
     const values = evaluateConstants(this.evaluates, evaluation, context)
     return values instanceof Promise ? this.rangeLater(values) : this.rangeOf(values)
@@ -365,13 +365,13 @@ function mayBeTruncated({ format }: IndexKeyFormat['parts'][number]): boolean {
   return isTruncatedInKeys(format.attribute.spec)
 }
 
-/** Without IN: the values for the key attributes, and then of the ends of the range. */
+/** Without IN: the values of the key attributes, followed by the ends of the range. */
 export function evaluatesOf({ equal, lower, upper }: KeyConditions): Evaluate[] {
   const values = equal.map((equality) => (equality.kind === 'value' ? equality.value.evaluate : nullValue))
   return [...values, ...[lower, upper].flatMap((end) => end?.evaluate ?? [])]
 }
 
-/** Of what `evaluatesOf` gives; undefined where no entry can have them. */
+/** Takes the values of `evaluatesOf`; undefined if no entry can match. */
 export function keyConditionOf(
   { equal, lower, upper }: KeyConditions,
   values: readonly unknown[],
@@ -383,7 +383,7 @@ export function keyConditionOf(
   return { equal: values.slice(0, equal.length), lower: above, upper: below }
 }
 
-/** Undefined where its end lies before its beginning. `beginning`: of the keys, before the parts that are asked for. */
+/** Undefined if the range is empty. `beginning`: the prefix of the keys before the parts with conditions. */
 export function soundRange(
   format: IndexKeyFormat,
   asked: KeyCondition,
@@ -393,12 +393,12 @@ export function soundRange(
   return range.isOneKey || Buffer.compare(range.from, range.to) < 0 ? range : undefined
 }
 
-/** How many conjuncts of the predicate. */
+/** The number of conjuncts of the predicate. */
 function answeredBy({ equal, lower, upper }: KeyConditions): number {
   return equal.length + rangesAnswered(lower, upper)
 }
 
-/** `parts`: of the key, from the one that the first condition is on. */
+/** `parts`: of the key, starting with that of the first condition. */
 export function byRange(conditions: KeyConditions, parts: IndexKeyFormat['parts']): AnsweredByRange {
   const equal = new Set<number>()
   for (const [i, { kind }] of conditions.equal.entries()) {
@@ -410,12 +410,12 @@ export function byRange(conditions: KeyConditions, parts: IndexKeyFormat['parts'
 
 const nullValue = (): null => null
 
-/** False for what no key has. */
+/** False for values that no key can have. */
 function isKeyValue(value: unknown): boolean {
   return value !== null && value !== undefined && value !== noKeyValue
 }
 
-/** As written. */
+/** The conditions as written. */
 export function conditionTexts(parts: IndexKeyFormat['parts'], { equal, lower, upper }: KeyConditions): string[] {
   const conditions = equal.map((equality, i) => {
     const name = parts[i]?.name
@@ -439,7 +439,7 @@ function byBeginning(one: KeyConditionRange, other: KeyConditionRange): number {
   return Buffer.compare(one.from, other.from)
 }
 
-/** Each once; those that no key has are left out. */
+/** Removes duplicates and values that no key can have. */
 async function keyValues(values: readonly unknown[], context: StatementContext): Promise<unknown[]> {
   const usable = new Set<unknown>()
   await eachInTurns(values, context, (one) => {
@@ -448,7 +448,7 @@ async function keyValues(values: readonly unknown[], context: StatementContext):
   return [...usable]
 }
 
-/** Lists of values may be long: others have their turn in between. */
+/** Yields to other requests, since lists of values may be long. */
 async function eachInTurns<T>(
   all: readonly T[],
   { script }: StatementContext,
@@ -467,7 +467,7 @@ async function eachInTurns<T>(
 
 const atOnce = 256
 
-/** Undefined: no bound. Null: compared with null, nothing is true. */
+/** Undefined: no bound. Null: a comparison with null, which is never true. */
 function boundOf(end: KeyRangeEnd | undefined, value: unknown): KeyBound | undefined | null {
   if (end === undefined) return undefined
   if (value === null) return null
@@ -484,7 +484,7 @@ function endValue(
 
 const keysAtOnce = 256
 
-/** Ranges that are read or counted before the next look at the clock. */
+/** Ranges that are read or counted between clock checks. */
 const rangesBetweenLooks = 64
 
 export async function* entriesOf(
@@ -509,9 +509,9 @@ export async function* entriesOf(
   }
 }
 
-/** How many conjuncts of the predicate the ends of the range are, where nothing else is asked by these. */
+/** The number of conjuncts expressed by the ends of the range; 0 for those that the range answers only partly. */
 function rangesAnswered(lower: KeyRangeEnd | undefined, upper: KeyRangeEnd | undefined): number {
-  // Of what stands behind the beginning of a pattern of LIKE, the range tells nothing.
+  // The range does not cover the part of a LIKE pattern after its prefix.
   const isPrefix = lower?.prefixOf === 'STARTS_WITH' && upper?.prefixOf === 'STARTS_WITH' && lower.text === upper.text
   if (isPrefix) return 1
   return [lower, upper].filter((end) => end !== undefined && end.prefixOf === undefined).length

@@ -1,4 +1,4 @@
-/** The objects of a source that qualify, read by the chosen access path. */
+/** The qualifying objects of a source, read by the chosen access path. */
 
 import type { Oid } from '../../types/oid.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
@@ -16,14 +16,14 @@ import { areRowsInOrder, type SourcePlan } from './source-plan.ts'
 
 interface ObjectRows {
   readonly rows: AsyncGenerator<ObjectView[]>
-  /** The same, pushed one by one, where that is possible: either these are consumed or `rows`. */
+  /** Pushes the objects one by one, if possible; a caller uses either this or `rows`. */
   readonly push: PushRows<ObjectView> | undefined
   readonly operator: ExplainNode
 }
 
 /**
- * Batches of qualifying objects. `wanted`: how many are taken in the order asked for; undefined = all of them. `skipped`: how many of these are
- * skipped by their number.
+ * Batches of qualifying objects. `wanted`: the number needed in the requested order; undefined for all. `skipped`: the number
+ * of these to skip without reading.
  */
 export function objectRows(
   plan: SourcePlan,
@@ -40,7 +40,7 @@ export function objectRows(
   if (considered !== undefined) source.candidates = considered.candidates(plan, access)
   const filtered = filterOperator(filter, source)
   const entries = 'oids' in access ? access.entries : undefined
-  // Entries name also what a caller does not see.
+  // Entries include objects hidden from the caller.
   const isPartial = context.script.capabilities.isPartial === true
   const unseen = !isPartial && areRowsInOrder(plan, access) ? skipped : 0
   const scan: ObjectScan = { classes, entries, filter, evaluation, context, source, filterOperator: filtered, unseen }
@@ -55,7 +55,7 @@ export function objectRows(
   return { rows: context.measured(rows, operator), push, operator }
 }
 
-/** Each of its OIDs is that of an object that qualifies, and comes once. */
+/** Whether its OIDs are exactly the qualifying objects, without duplicates. */
 function isAnsweredBy(access: AccessPath, { filter, classes, cls }: SourcePlan): boolean {
   if (!('oids' in access) || access.isExact !== true || access.mayRepeat) return false
   return access.conjunctsAnswered === filter.conjuncts && classes.classes.length === cls.subclasses.length + 1
@@ -68,7 +68,7 @@ function objectsOf(
   isOfEntries: boolean,
 ): AsyncGenerator<ObjectView[]> {
   const { evaluation, context, source } = scan
-  // Where each batch is a trip, a few entries too many cost less than one too few.
+  // If each batch is a round trip, a few surplus entries cost less than another batch.
   const batch = context.isRemote ? undefined : entriesAtOnce(scan.filter, access.conjunctsAnswered, wanted)
   const oids = access.oids(evaluation, context, source, batch)
   return isOfEntries ? unseenObjects(scan, oids) : fetchObjects(scan, oids, access.mayRepeat)
@@ -76,7 +76,7 @@ function objectsOf(
 
 const unseen = new ValuesView([])
 
-/** Of objects of which nothing is asked. */
+/** For objects of which no value is needed. */
 async function* unseenObjects(
   { source, filterOperator }: ObjectScan,
   batches: AsyncIterable<Oid[]>,

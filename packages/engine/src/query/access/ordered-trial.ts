@@ -1,7 +1,4 @@
-/**
- * Reads the first rows in the order of an index if few of its entries are enough; otherwise uses another access path
- * and sorts.
- */
+/** Reads the first rows in index order if few entries are enough; otherwise falls back to another access path and sorts. */
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { AccessPath, ObjectAccess } from './access-path.ts'
@@ -11,8 +8,8 @@ import { pushRows } from './push-objects.ts'
 import { sortedObjects } from './sorted-objects.ts'
 
 /**
- * How many entries it takes depends on how the rows that qualify lie in the order, which no count tells: so it is tried. A trial that fails has
- * cost a small part of what the other access costs anyway.
+ * The number of entries needed depends on the distribution of qualifying rows in the order, which no count shows, so it is
+ * tried. A failed trial costs a small part of the fallback.
  */
 export class OrderedTrial implements ObjectAccess {
   private readonly ordered: OrderedIndexScan

@@ -1,7 +1,4 @@
-/**
- * Rows that are objects, if each read of the store is a round trip: all of them page by page, or those of an index,
- * objects and entries together.
- */
+/** Rows that are objects, for a remote store: all of them page by page, or those of an index, with objects and entries in the same round trip. */
 import { assert } from '../../errors.ts'
 import { oidOfObjectKey } from '../../records/object-key.ts'
 import { PartSizes } from '../../records/part-sizes.ts'
@@ -22,10 +19,10 @@ import { restOf } from './oid-source.ts'
 import { begun, isBrokenOff, type Pause, RowsInPlace, type RowsPlan, rowKey } from './rows-in-place.ts'
 import { areRowsInOrder } from './source-plan.ts'
 
-/** Objects that are skipped by their number, and read with the others; of more, the entries alone are read, by the operators. */
+/** Up to this number, skipped objects are read with the others; beyond, the operators read only their entries. */
 const skippedMax = 256
 
-/** The first page is there when it resolves. */
+/** Resolves when the first page has been read. */
 export function rowsByTrips(
   plan: RowsPlan,
   { access }: ChosenAccessPath,
@@ -41,7 +38,7 @@ export function rowsByTrips(
   }
   const found =
     access === objects.ordered ? objects.ordered : plan.areInAnyOrder && 'oids' in access ? access : undefined
-  // Entries that were counted are known by now.
+  // Counted entries have already been read.
   if (found?.entryRange === undefined || plan.hasOtherObjects || context.entriesCounted > 0) return undefined
   const range = found.entryRange(evaluation, context)
   if (range === undefined) return undefined
@@ -94,7 +91,7 @@ class ScannedRows extends RowsInPlace {
     explained: LoopCounts | undefined,
   ) {
     super(plan, evaluation, context, explained)
-    // A store with `readNaming` gives bytes that nobody writes to again.
+    // A store with `readNaming` returns bytes that are never overwritten.
     const entry = (key: Bytes, value: Bytes): Entry => ({ key, value })
     this.batches = context.scanAll(extents, entry, { isOrdered: wanted !== undefined })[Symbol.asyncIterator]()
   }
@@ -122,18 +119,18 @@ class ScannedRows extends RowsInPlace {
   }
 }
 
-/** The objects that a range of an index names, page by page, where each page is a trip. */
+/** The objects of an index range, page by page, one round trip each. */
 class NamedRows extends RowsInPlace {
   private readonly range: EntryRange
   private readonly entries: string | undefined
   private readonly sizes: PartSizes
   private page: NamingEntries | undefined
   private at = 0
-  /** By their positions in the page, those that others were asked for. */
+  /** By position in the page: objects for which references were requested. */
   private asked: (ObjectView | undefined)[] = []
-  /** What is left of the range; undefined where nothing is. */
+  /** The rest of the range; undefined at the end. */
   private rest: KeyRange | undefined
-  /** Whether it is expected that nothing more is read: if it is, all is read once more. */
+  /** Whether the first page is expected to suffice; if it does not, everything is read again. */
   private isOnly = false
 
   constructor(
@@ -154,7 +151,7 @@ class NamedRows extends RowsInPlace {
     this.toTake = wanted ?? Number.POSITIVE_INFINITY
   }
 
-  /** `isEnough`: the first page has all rows that are wanted, as far as can be known. */
+  /** `isEnough`: the first page is expected to contain all rows needed. */
   readFirst(isEnough: boolean): Promise<void> {
     this.isOnly = isEnough && this.plan.areOfRecords
     return this.readPage()
@@ -176,7 +173,7 @@ class NamedRows extends RowsInPlace {
     if (this.plan.followed.length > 0) await this.fetchFollowed()
   }
 
-  /** What the rows of the page refer to: a trip for each step of the longest path. */
+  /** Reads the references of the page's rows: one round trip per step of the longest path. */
   private async fetchFollowed(): Promise<void> {
     const { followed: references } = this.plan
     const { reader } = this.context
@@ -236,7 +233,7 @@ class NamedRows extends RowsInPlace {
     return this.page?.count ?? 0
   }
 
-  /** Borrowed: the key of the current row. */
+  /** Returns the key of the current row, borrowed. */
   private keyAt(at: number): Bytes {
     this.page?.writeNamedKey(at, rowKey)
     return rowKey

@@ -1,6 +1,4 @@
-/**
- * The plan of a source: every access path that could find its qualifying objects, and the filter that all of them pass.
- */
+/** The plan of a source: every access path that could find its qualifying objects, and the filter applied to all of them. */
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { type ClassSet, withSubclasses } from '../../schema/class-set.ts'
 import type { BoundClauses, BoundSource } from '../bind/bound.ts'
@@ -20,31 +18,31 @@ import { accessesOfShown } from './shown-objects.ts'
 import { planSkipScans, type SkipScan } from './skip-scan.ts'
 
 export interface SourcePlan {
-  /** As plans name it. */
+  /** The name in plans. */
   readonly className: string
   readonly cls: SchemaClass
   readonly classes: ClassSet
-  /** Where the source is references: no other access is possible. */
+  /** Set if the source is a set of references, which excludes other accesses. */
   readonly references: OidLookup | undefined
   readonly accesses: readonly OidAccess[]
-  /** One of them that gives one object at most: nothing can be better. */
+  /** An access to at most one object: no other can be better. */
   readonly exact: OidAccess | undefined
-  /** Those of which `findElements` is to be asked. */
+  /** Accesses with `findElements`. */
   readonly ofElements: readonly OidAccess[]
   readonly ordered: OrderedIndexScan | undefined
-  /** Looked at where the others would read much. */
+  /** Considered if the others would read many entries. */
   readonly skipping: readonly SkipScan[]
   readonly extent: ExtentScan
-  /** Of grouped rows: those whose entries tell all that is asked; the better ones first. */
+  /** For grouped rows: indexes whose entries contain all needed values, best first. */
   readonly indexOnly: readonly IndexOnlyScan[]
   readonly filter: FilterPlan
-  /** For EXPLAIN of a scan of all objects, of which so many are taken in the order asked for. */
+  /** For EXPLAIN of a full scan, of which `wanted` rows are needed in the requested order. */
   readonly hint: (wanted: number | undefined) => IndexHint | undefined
-  /** With ORDER BY, the first objects in that order are the first rows: none is left out or held for others. */
+  /** With ORDER BY, the first objects in that order are the first rows: none is filtered out or delayed. */
   readonly areFirst: boolean
-  /** The objects that qualify are the rows, as they come: none is sorted or grouped. */
+  /** The qualifying objects are the rows, without sorting or grouping. */
   readonly areRows: boolean
-  /** No more is asked than whether there is such an object. */
+  /** Only the existence of an object matters. */
   readonly asksNothing: boolean
 }
 
@@ -91,7 +89,7 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
   }
 }
 
-/** Each entry of the index names a row: those that are skipped need not be read. */
+/** Each index entry is a row, so skipped rows need not be read. */
 export function areRowsInOrder({ ordered, filter, classes, areFirst }: SourcePlan, access: AccessPath): boolean {
   return areFirst && access === ordered && filter.conjuncts === 0 && ordered.hasAllOf(classes)
 }
