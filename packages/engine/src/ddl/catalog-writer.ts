@@ -39,7 +39,7 @@ export class CatalogWriter {
    */
   change<T>(
     decide: (catalog: Catalog, transaction: Transaction) => Promise<{ state: CatalogState; result: T }>,
-    isTakenBack = false,
+    isRollback = false,
   ): Promise<T> {
     const { catalogs, session, restriction } = this.database
     const attempt = async (transaction: Transaction, catalog: Catalog, recorder?: ChangeRecorder): Promise<T> => {
@@ -49,7 +49,7 @@ export class CatalogWriter {
           unfilledReferrers(catalog.state, state).length === 0,
           'who refers is told from a transaction of objects on',
         )
-        if (!isTakenBack) restriction?.checkSchema(catalog, state)
+        if (!isRollback) restriction?.checkSchema(catalog, state)
         transaction.requireRevision(catalogVersionKey, catalog.version)
         const version = await changeCatalog(transaction, catalog, state, session)
         recorder?.catalog(catalog.state, state)

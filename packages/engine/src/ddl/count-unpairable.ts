@@ -32,10 +32,10 @@ export async function countUnpairable(
   const objects = isSingle ? await countObjects(snapshot, classesOf(cls), newContainers) : 0
   const passes = Math.max(1, Math.ceil(objects / keysMax))
   for (let pass = 0; pass < passes; pass++) {
-    const isOfPass = (target: Oid): boolean => oidBytes(target).readUInt32BE(4) % passes === pass
+    const isInPass = (target: Oid): boolean => oidBytes(target).readUInt32BE(4) % passes === pass
     const answered = new Set<Oid>()
     for await (const batch of references(snapshot, catalog, cls, attribute, newContainers)) {
-      const asked = passes === 1 ? batch : batch.filter(({ target }) => isOfPass(target))
+      const asked = passes === 1 ? batch : batch.filter(({ target }) => isInPass(target))
       const missing = await missingAmong(snapshot, new Set(asked.map(({ target }) => target)))
       for (const { oid, target } of asked) {
         if (missing.has(target)) {
@@ -79,13 +79,13 @@ function classesOf({ number, subclasses }: SchemaClass): Set<ClassNumber> {
 }
 
 /** Read together, in one round trip for a remote store. */
-const targetsAtOnce = 256
+const targetsPerRead = 256
 
 async function missingAmong(snapshot: Snapshot, targets: ReadonlySet<Oid>): Promise<Set<Oid>> {
   const all = [...targets]
   const missing = new Set<Oid>()
-  for (let at = 0; at < all.length; at += targetsAtOnce) {
-    const part = all.slice(at, at + targetsAtOnce)
+  for (let at = 0; at < all.length; at += targetsPerRead) {
+    const part = all.slice(at, at + targetsPerRead)
     const found = await Promise.all(part.map((target) => snapshot.view(objectKey(target), () => true)))
     for (const [i, target] of part.entries()) if (found[i] !== true) missing.add(target)
   }

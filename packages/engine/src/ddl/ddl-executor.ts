@@ -91,7 +91,7 @@ export class DdlExecutor {
       return 'kind' in done ? await completeOnlineAlter(this.database, this.writer, done, receipt) : done
     } catch (error) {
       if (receipt === undefined || !isOfType(error, 'AttributeInUse')) throw error
-      await this.refuseWhileUnderWay(receipt, (catalog) => pendingSessionNumbers(catalog.state).length > 0)
+      await this.refuseWhileInProgress(receipt, (catalog) => pendingSessionNumbers(catalog.state).length > 0)
       throw error
     } finally {
       if (isBeating) this.heartbeat.stop()
@@ -104,8 +104,8 @@ export class DdlExecutor {
 
   /**
    * Adds the index to the catalog, so that writers maintain it, fills it from existing objects, and makes it ready. On failure
-   * or abort, no index is left, except that the record of a background build shows its outcome. Throws the errors of
-   * `defineIndex`, and UniqueViolation.
+   * or abort, no index is left. The record of a background build shows its progress. Throws the errors of `defineIndex`, and
+   * UniqueViolation.
    */
   async createIndex(
     command: CreateIndex,
@@ -143,7 +143,7 @@ export class DdlExecutor {
       })
     } catch (error) {
       if (receipt === undefined || !isOfType(error, 'IndexExists')) throw error
-      await this.refuseWhileUnderWay(receipt, (catalog) => catalog.indexByName(command.name)?.state === 'building')
+      await this.refuseWhileInProgress(receipt, (catalog) => catalog.indexByName(command.name)?.state === 'building')
       throw error
     }
   }
@@ -157,11 +157,11 @@ export class DdlExecutor {
    * The conflicting change may be an earlier attempt of this request, whose receipt is written by its last commit only. Throws
    * RequestInProgress in this case, and the errors of `Receipt.check` if that attempt has just ended.
    */
-  private async refuseWhileUnderWay(receipt: Receipt<never>, isUnderWay: (catalog: Catalog) => boolean): Promise<void> {
+  private async refuseWhileInProgress(receipt: Receipt<never>, isInProgress: (catalog: Catalog) => boolean): Promise<void> {
     const { store, catalogs } = this.database
     const isBusy = await withSnapshot(store, async (snapshot) => {
       await receipt.check(snapshot)
-      return isUnderWay(await catalogs.at(snapshot))
+      return isInProgress(await catalogs.at(snapshot))
     })
     if (!isBusy) return
     throw new AshlarError(

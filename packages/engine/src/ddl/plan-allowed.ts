@@ -6,7 +6,7 @@ import { openTimeSlice } from '../store/time-slice.ts'
 import type { Restriction } from '../write/change-guard.ts'
 
 /** Name conflicts include names hidden from the caller: uniqueness makes them observable in any case. */
-const namesTaken: ReadonlySet<ErrorType> = new Set(['ClassExists', 'IndexExists'])
+const nameConflicts: ReadonlySet<ErrorType> = new Set(['ClassExists', 'IndexExists'])
 
 /**
  * Applies `plan` to the catalog, `next` being the result. For a restricted caller the change is first planned on the visible
@@ -32,7 +32,7 @@ export async function planAllowed<P>(
   try {
     return await plan(catalog)
   } catch (error) {
-    if (!(error instanceof AshlarError) || error.kind === 'fault' || namesTaken.has(error.type)) throw error
+    if (!(error instanceof AshlarError) || error.kind === 'fault' || nameConflicts.has(error.type)) throw error
     throw new AshlarError('Forbidden', 'The change concerns classes that the caller may not define.')
   }
 }

@@ -43,7 +43,7 @@ export function bindOwnExpression(
   if (binder.nested.length + binder.inner.length > 0) throw binder.error(expression, onlyOwn('a statement'))
   const isFollowing = site.kind === 'computed' && !isStored && isFollowed(bound)
   refuseOthers(bound, site, isFollowing, binder)
-  if (!isOfObject(site.kind)) refuseEachOther(bound, site, cls, binder)
+  if (!isObjectOnly(site.kind)) refuseEachOther(bound, site, cls, binder)
   return { bound, binder, slot, isFollowing }
 }
 
@@ -68,7 +68,7 @@ function refuseOthers(bound: Bound, site: ExpressionSite, mayFollow: boolean, bi
 }
 
 /** Whether the value of the expression may depend on nothing except the object. */
-function isOfObject(kind: ExpressionSite['kind']): boolean {
+function isObjectOnly(kind: ExpressionSite['kind']): boolean {
   return kind === 'checks' || kind === 'computed'
 }
 
@@ -102,7 +102,7 @@ function otherThanOwn(bound: Bound, { kind }: ExpressionSite): string | undefine
     case 'variable':
       return 'a parameter'
     case 'user':
-      return isOfObject(kind) ? 'the user' : undefined
+      return isObjectOnly(kind) ? 'the user' : undefined
     case 'nested':
     case 'inner':
     case 'union':
@@ -111,7 +111,7 @@ function otherThanOwn(bound: Bound, { kind }: ExpressionSite): string | undefine
       return 'a statement'
     default:
       if (!isTimeOrChance(bound)) return undefined
-      if (bound.kind === 'now') return isOfObject(kind) ? 'the time' : undefined
+      if (bound.kind === 'now') return isObjectOnly(kind) ? 'the time' : undefined
       return bound.kind === 'call' && newValues[kind].includes(bound.name) ? undefined : 'chance'
   }
 }

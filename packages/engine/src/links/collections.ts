@@ -232,11 +232,11 @@ async function overridePaired(collection: Collection, elements: readonly Oid[]):
   const wanted = [...new Set(elements)]
   if (attribute.linkStorage === 'set') {
     const present = (await presentEntries(collection, linkKind.target)).map(({ key }) => targetOfKey(key))
-    const wantedSet = new Set(wanted)
+    const requestedSet = new Set(wanted)
     await removeFromMany(
       unit,
       owner,
-      present.filter((target) => !wantedSet.has(target)),
+      present.filter((target) => !requestedSet.has(target)),
     )
     return addToMany(unit, owner, wanted, place)
   }

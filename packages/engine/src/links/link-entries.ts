@@ -112,14 +112,14 @@ export function deleteReferrer(unit: UnitOfWork, { oid, attribute }: Relationshi
 }
 
 /** Lists whose ends are read in one round trip. */
-const listsAtOnce = 1_000
+const listsPerRead = 1_000
 
 /** Reads the ends of lists in one round trip, as `nextPosition` requires. Skips those that are already known. */
 export async function readListEnds(unit: UnitOfWork, lists: readonly RelationshipEnd[]): Promise<void> {
   const ends = unit.listEnds ?? new Map<string, Bytes | undefined>()
   unit.listEnds = ends
   const missing = lists.filter((list) => !ends.has(nameOf(list)))
-  await inParts(missing, listsAtOnce, async (part) => {
+  await inParts(missing, listsPerRead, async (part) => {
     const ranges = part.map(({ oid, attribute }) => {
       return { ...linkRange(oid, attribute.attribute.number, linkKind.position), reverse: true, limit: 1 }
     })

@@ -14,14 +14,14 @@ import { loadExisting } from './update.ts'
 export type Condition = (entityTag: string) => boolean
 
 /** Bytes hashed per time slice check: about a millisecond of work. */
-const hashedAtOnce = 1_048_576
+const hashSliceBytes = 1_048_576
 
 /**
  * A hash, in double quotes, of the representation: attributes, links, and the schema used to show them. Yields to other
  * requests for large representations, which may reach a hundred megabytes with their links.
  */
 export function entityTagOf(representation: Uint8Array): Awaitable<string> {
-  if (representation.length > hashedAtOnce) return largeEntityTag(representation)
+  if (representation.length > hashSliceBytes) return largeEntityTag(representation)
   return `"${hash('sha1', representation, 'base64url')}"`
 }
 
@@ -30,8 +30,8 @@ async function largeEntityTag(representation: Uint8Array): Promise<string> {
   await laterTurn()
   const slice = openTimeSlice()
   const digest = createHash('sha1')
-  for (let at = 0; at < representation.length; at += hashedAtOnce) {
-    digest.update(representation.subarray(at, at + hashedAtOnce))
+  for (let at = 0; at < representation.length; at += hashSliceBytes) {
+    digest.update(representation.subarray(at, at + hashSliceBytes))
     const pause = slice.yieldIfDue()
     if (pause !== undefined) await pause
   }

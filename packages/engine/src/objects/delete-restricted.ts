@@ -5,7 +5,7 @@ import type { ChangeGuard } from '../write/change-guard.ts'
 import type { DeletionRule } from './deletion-rules.ts'
 
 /** The maximum number of OIDs reported per attribute. */
-export const restrictingToldMax = 10
+export const reportedRestrictingMax = 10
 
 /** The objects that refer to deleted ones by one attribute. */
 export interface Restricting {

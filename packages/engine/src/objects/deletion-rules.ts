@@ -3,7 +3,7 @@ import type { ClassFormat } from '../records/class-format.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Attribute } from '../schema/class-definition.ts'
 import type { OnSourceDelete, OnTargetDelete } from '../schema/properties/deletions.ts'
-import { heldReference, referenceProperties } from '../schema/referrer-indexes.ts'
+import { referenceInAttribute, referenceProperties } from '../schema/referrer-indexes.ts'
 import type { AttributeNumber, ReferenceSpec } from '../types/type-spec.ts'
 
 /** The rule of one reference attribute. */
@@ -61,7 +61,7 @@ function rulesOfCatalog(catalog: Catalog): readonly DeletionRule[] {
 function ruleOf(cls: SchemaClass, attribute: Attribute): DeletionRule | undefined {
   const { spec, properties } = attribute
   if (properties === undefined) return undefined
-  const reference = heldReference(spec)
+  const reference = referenceInAttribute(spec)
   if (reference === undefined) return undefined
   const { onTargetDelete, onSourceDelete } = referenceProperties(spec, properties)
   if (onTargetDelete === undefined && onSourceDelete === undefined) return undefined

@@ -9,7 +9,7 @@ import type { Oid } from '../types/oid.ts'
 import type { PendingDeletions, UnitOfWork } from '../write/unit-of-work.ts'
 import { type ObjectState, objectsAtOnce } from '../write/working-set.ts'
 import { ClearedReferences } from './cleared-references.ts'
-import { deleteRestricted, type Restricting, restrictingToldMax } from './delete-restricted.ts'
+import { deleteRestricted, type Restricting, reportedRestrictingMax } from './delete-restricted.ts'
 import { type DeletionReport, reportDeletions } from './deletion-report.ts'
 import { type DeletionRule, deletionRulesOf, tellingInverse } from './deletion-rules.ts'
 import { type Referrer, referrersOf, requireReferrer, targetsOf } from './referrers.ts'
@@ -213,7 +213,7 @@ export class Deletions implements PendingDeletions {
         if (source === last || this.isGone(source)) continue
         last = source
         found.count++
-        if (found.oids.length < restrictingToldMax) found.oids.push(source)
+        if (found.oids.length < reportedRestrictingMax) found.oids.push(source)
       }
       await this.slice.yieldIfDue()
     }

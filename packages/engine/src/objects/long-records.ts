@@ -12,7 +12,7 @@ import type { Oid } from '../types/oid.ts'
 
 const knownMax = 4_096
 /** The time after which an idle copy buffer is released. */
-const roomKeptMs = 5_000
+const roomIdleMs = 5_000
 
 /** Objects known to be large, oldest first, per federated database until its schema changes. */
 const known = new WeakMap<Catalog, Set<Oid>>()
@@ -39,7 +39,7 @@ export function noteLongRecord(catalog: Catalog, oid: Oid, bytes: number): boole
 
 /** Reused from the previous read: the system provides memory page by page, which takes longer than copying. */
 let room: Buffer | undefined
-let letGo: NodeJS.Timeout | undefined
+let releaseTimer: NodeJS.Timeout | undefined
 let last: Promise<unknown> = Promise.resolve()
 
 /** Calls `read` after previous reads have ended, in a separate turn of the event loop. Buffers returned by `copyOf` are valid until `read` ends. */
@@ -50,10 +50,10 @@ export function readAlone<T>(read: (copyOf: (record: Bytes) => Buffer) => Promis
 }
 
 /** For a remote store, where reads overlap their round trips: each holds a record, its copies and its text. */
-const remoteAtOnce = 4
+const remoteReadsMax = 4
 
-const fetched = new Semaphore(remoteAtOnce)
-const written = new Semaphore(remoteAtOnce)
+const fetched = new Semaphore(remoteReadsMax)
+const written = new Semaphore(remoteReadsMax)
 
 /** Limits complete reads of objects known to be large, for a remote store. */
 export function fetchFew<T>(read: () => Awaitable<T>): Promise<T> {
@@ -72,8 +72,8 @@ function copyInRoom(record: Bytes): Buffer {
 }
 
 function keepRoom(): void {
-  clearTimeout(letGo)
-  letGo = setTimeout(() => {
+  clearTimeout(releaseTimer)
+  releaseTimer = setTimeout(() => {
     room = undefined
-  }, roomKeptMs).unref()
+  }, roomIdleMs).unref()
 }

@@ -15,14 +15,14 @@ import { type LinkEntries, LinksJson, manyLinksJson, writeObjectJson } from './r
 import { objectNotFound } from './update.ts'
 
 /** Links of one attribute read in the first round trip; longer collections are scanned, yielding to other requests. */
-const linksReadAtOnce = 1_000
+const linksPerRead = 1_000
 const noLinks: LinkEntries = new Map()
 
 /** One writer serves all reads, since each fills and empties it synchronously. */
 const writer = new JsonWriter()
 
 /** Approximate memory of a link entry while many are held. */
-const heldEntryBytes = 300
+const bufferedEntryBytes = 300
 
 /** Room for attribute names in the text of a long record, besides values. */
 const roomForNames = 4_096
@@ -55,11 +55,11 @@ export function readObject(
   const object: ObjectRead = { snapshot, catalog, oid, source, watch }
   if (isKnownToBeLarge(catalog, oid)) return readLarge(object)
   const bytes = snapshot.bytesLeftOut?.(objectKey(oid))
-  if (bytes === undefined) return readAtOnce(object)
+  if (bytes === undefined) return readDirectly(object)
   // The first read of this object: the number of records held is limited however many reads run concurrently.
   return bytes.then((known) => {
     const isLarge = known !== undefined && noteLongRecord(catalog, oid, known)
-    return isLarge ? readLarge(object) : readAtOnce(object)
+    return isLarge ? readLarge(object) : readDirectly(object)
   })
 }
 
@@ -84,7 +84,7 @@ function readLarge(object: ObjectRead): Promise<Buffer> {
   return isFirstRead ? writeFew(readOwn) : readOwn()
 }
 
-function readAtOnce(object: ObjectRead): Awaitable<Buffer> {
+function readDirectly(object: ObjectRead): Awaitable<Buffer> {
   const { snapshot, catalog, oid } = object
   const formats = recordFormats(catalog)
   const found = snapshot.view(objectKey(oid), (record): Buffer | SeenRecord | typeof large => {
@@ -155,11 +155,11 @@ interface FirstLinks {
 
 async function firstLinks(snapshot: Snapshot, format: ClassFormat, oid: Oid): Promise<FirstLinks> {
   const ranges = format.linkAttributes.map((attribute) => {
-    return { ...shownRange(oid, attribute), limit: linksReadAtOnce }
+    return { ...shownRange(oid, attribute), limit: linksPerRead }
   })
   const answer = await snapshot.read([], ranges)
   const first = new Map(format.linkAttributes.map(({ index }, position) => [index, answer.ranges[position] ?? []]))
-  return { first, hasMore: answer.ranges.some((entries) => entries.length >= linksReadAtOnce) }
+  return { first, hasMore: answer.ranges.some((entries) => entries.length >= linksPerRead) }
 }
 
 /** The resources for reading very many links of an object. */
@@ -168,7 +168,7 @@ interface LinksWork {
   readonly slice: TimeSlice
 }
 
-/** `first`: the first entries of the attribute; all of them if fewer than `linksReadAtOnce`. */
+/** `first`: the first entries of the attribute; all of them if fewer than `linksPerRead`. */
 async function allLinks(
   snapshot: Snapshot,
   attribute: AttributeFormat,
@@ -177,10 +177,10 @@ async function allLinks(
   work: LinksWork,
 ): Promise<readonly Entry[] | Buffer> {
   const last = first.at(-1)
-  if (first.length < linksReadAtOnce || last === undefined) return first
+  if (first.length < linksPerRead || last === undefined) return first
   const rest = { ...shownRange(oid, attribute), from: Buffer.concat([last.key, Buffer.from([0])]) }
   // Map keys may be cut, so the entries are held and sorted.
-  if (attribute.linkStorage === 'map') return manyLinksJson(attribute, await heldEntries(snapshot, rest, first, work))
+  if (attribute.linkStorage === 'map') return manyLinksJson(attribute, await bufferedEntries(snapshot, rest, first, work))
   const text = new LinksJson(attribute)
   for (const entry of first) text.add(entry)
   let charged = 0
@@ -194,7 +194,7 @@ async function allLinks(
   return text.end()
 }
 
-async function heldEntries(
+async function bufferedEntries(
   snapshot: Snapshot,
   rest: KeyRange,
   first: readonly Entry[],
@@ -203,7 +203,7 @@ async function heldEntries(
   const all = [...first]
   const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
   for await (const batch of snapshot.scan(rest, copy, { slice })) {
-    memory.chargeStatement(batch.length * heldEntryBytes)
+    memory.chargeStatement(batch.length * bufferedEntryBytes)
     for (const entry of batch) all.push(entry)
   }
   return all
@@ -214,14 +214,14 @@ export function shownLinks(
   attribute: AttributeFormat,
   entries: readonly Entry[],
 ): Awaitable<readonly Entry[] | Buffer> {
-  return entries.length < linksReadAtOnce ? entries : manyLinksJson(attribute, entries)
+  return entries.length < linksPerRead ? entries : manyLinksJson(attribute, entries)
 }
 
 export function shownRange(oid: Oid, attribute: AttributeFormat): KeyRange {
-  return linkRange(oid, attribute.attribute.number, shownKind(attribute))
+  return linkRange(oid, attribute.attribute.number, linkKindOf(attribute))
 }
 
-function shownKind(attribute: AttributeFormat): number {
+function linkKindOf(attribute: AttributeFormat): number {
   if (attribute.linkStorage === 'list') return linkKind.position
   return attribute.linkStorage === 'set' ? linkKind.target : linkKind.name
 }

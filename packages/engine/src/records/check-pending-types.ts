@@ -21,7 +21,7 @@ export function checkPendingTypes(
     const { codec } = attribute
     const isNew = before === undefined || owner !== format
     if (isNew && !isList(attribute) && isSameValue(codec, value, codec.defaultValue)) return
-    if (before !== undefined) held ??= heldLossyValues(format, before, formats)
+    if (before !== undefined) held ??= storedLossyValues(format, before, formats)
     if (held?.get(attribute.attribute.number)?.has(textOf(attribute, value)) === true) return
     const { name } = attribute.attribute
     const json = isList(attribute) ? (codec.toJson([value]) as readonly unknown[])[0] : codec.toJson(value)
@@ -49,7 +49,7 @@ function visitLossyValues(
   })
 }
 
-function heldLossyValues(
+function storedLossyValues(
   format: ClassFormat,
   values: readonly unknown[],
   formats: FormatSource,

@@ -107,7 +107,6 @@ export class ClassFormat {
   readonly computedAttributes: readonly AttributeFormat[]
   /** By index, if the class has computed attributes; otherwise undefined. */
   private readonly computed: (ComputedValue | null)[] | undefined
-  /** Writes are checked. */
   readonly isChecked: boolean
   /** An attribute, or an embedded attribute, has type json. */
   readonly holdsJson: boolean
@@ -231,7 +230,6 @@ export class ClassFormat {
     return result
   }
 
-  /** Reads one attribute. */
   readValue(bytes: Bytes, start: number, shapeNumber: ShapeNumber, index: number): unknown {
     const view = this.view(shapeNumber)
     const source = view.sources[index] as number
@@ -534,7 +532,6 @@ function hasPosition(spec: TypeSpec): boolean {
   return inverseIn(spec) !== null
 }
 
-/** For single references. */
 function inverseIn(spec: TypeSpec | undefined): AttributeNumber | null {
   return spec?.logicalType === 'reference' ? spec.inverseAttribute : null
 }

@@ -28,7 +28,7 @@ export function commitIdOf(record: Bytes): Bytes {
 
 const roomToBeginWith = 4_096
 /** Larger buffers are not reused for the next record. */
-const roomKeptMax = 1_048_576
+const roomRetainedMax = 1_048_576
 
 let writer = new ByteWriter(roomToBeginWith)
 
@@ -40,7 +40,7 @@ export function encodeRecord(format: ClassFormat, commitId: Bytes, content: Reco
     if (writer.length > recordBytesMax) throw tooLarge(format, writer.length)
     return writer.length > longRecordBytes ? writer.taken() : writer.copy()
   } finally {
-    if (writer.bytes.length > roomKeptMax) writer = new ByteWriter(roomToBeginWith)
+    if (writer.bytes.length > roomRetainedMax) writer = new ByteWriter(roomToBeginWith)
   }
 }
 

@@ -91,7 +91,7 @@ export function* defineClassesInPieces(
   }
   checkEmbedding(builder)
   const redefined = targets.filter(({ isRedefined, needsNewShape }) => isRedefined && !needsNewShape)
-  const reshapedState = yield* nextStateInPieces(catalog.state, batch, reshaped)
+  const reshapedState = yield* nextStateYielding(catalog.state, batch, reshaped)
   const shaped = redefined.reduce(withDefinition, reshapedState)
   const state = yield* withBoundExpressions(catalog, shaped, { binder, isCascading: false })
   const classNumbers = targets.map(({ number }) => number)
@@ -110,10 +110,10 @@ export function classesWithNewShape(builder: SchemaBuilder): ClassDraft[] {
 
 /** The state with new shapes for the drafts; the given state itself if there are none. */
 export function nextState(state: CatalogState, batch: ClassBatch, reshaped: readonly ClassDraft[]): CatalogState {
-  return atOnce(nextStateInPieces(state, batch, reshaped))
+  return atOnce(nextStateYielding(state, batch, reshaped))
 }
 
-function* nextStateInPieces(
+function* nextStateYielding(
   state: CatalogState,
   batch: ClassBatch,
   reshaped: readonly ClassDraft[],

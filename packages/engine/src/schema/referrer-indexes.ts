@@ -7,7 +7,7 @@ import type { Attribute, CatalogState, ClassDefinition, IndexNumber } from './cl
 import type { AttributeProperties, PropertiesOfAttribute } from './properties/index.ts'
 
 /** The reference in an attribute: its value, its elements, or the values of a map. */
-export function heldReference(spec: TypeSpec): ReferenceSpec | undefined {
+export function referenceInAttribute(spec: TypeSpec): ReferenceSpec | undefined {
   const held = 'element' in spec ? spec.element : spec
   return held.logicalType === 'reference' ? held : undefined
 }
@@ -37,7 +37,7 @@ export function withReferrerIndexes(before: CatalogState, after: CatalogState): 
 }
 
 function needsReferrers({ spec, properties }: Attribute): boolean {
-  const reference = heldReference(spec)
+  const reference = referenceInAttribute(spec)
   if (properties === undefined || reference === undefined || reference.inverseAttribute !== null) return false
   const { onTargetDelete, onSourceDelete } = referenceProperties(spec, properties)
   return onTargetDelete !== undefined || onSourceDelete === 'deleteUnreferenced'

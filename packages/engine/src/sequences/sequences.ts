@@ -11,26 +11,26 @@ import type { Bytes, Store } from '../store/store.ts'
 import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 
-interface Asked {
+interface NumberRequest {
   readonly count: number
   readonly resolve: (numbers: readonly bigint[]) => void
   readonly reject: (error: unknown) => void
 }
 
 /** The numbers for one request, or an error if the sequence has fewer left. */
-type Given = readonly bigint[] | AshlarError
+type DrawResult = readonly bigint[] | AshlarError
 
 /**
  * A number is beyond every number replied before it was requested, by any process: the commit that draws it begins after the
  * request and requires the sequence's entry as the previous commit left it. Therefore no process may cache numbers for later
- * callers. Requests that arrive during a commit are served together by the next one.
+ * callers. Requests that arrive during a commit are batch together by the next one.
  */
 export class Sequences {
   private readonly store: Store
   private readonly catalogs: Pick<CatalogCache, 'at' | 'latest'>
   private readonly limits: Pick<EngineLimits, 'transactionAttemptsMax'>
-  /** By name: requests for the next commit. A sequence has an entry while requests are being served. */
-  private readonly waiting = new Map<string, Asked[]>()
+  /** By name: requests for the next commit. A sequence has an entry while requests are being batch. */
+  private readonly pending = new Map<string, NumberRequest[]>()
 
   constructor(
     store: Store,
@@ -46,38 +46,38 @@ export class Sequences {
   next(name: string, count = 1): Promise<readonly bigint[]> {
     return new Promise((resolve, reject) => {
       const asked = { count, resolve, reject }
-      const others = this.waiting.get(name)
+      const others = this.pending.get(name)
       if (others !== undefined) {
         others.push(asked)
         return
       }
       const all = [asked]
-      this.waiting.set(name, all)
+      this.pending.set(name, all)
       // Requests of the same event loop turn share the first commit.
       queueMicrotask(() => void this.serve(name, all))
     })
   }
 
   /** Runs until the queue is empty. A failure rejects only the requests that it affects. */
-  private async serve(name: string, waiting: Asked[]): Promise<void> {
-    while (waiting.length > 0) {
-      const served = waiting.splice(0)
+  private async serve(name: string, pending: NumberRequest[]): Promise<void> {
+    while (pending.length > 0) {
+      const batch = pending.splice(0)
       try {
-        const given = await this.draw(name, served)
-        for (const [i, { resolve, reject }] of served.entries()) {
-          const numbers = given[i] as Given
+        const given = await this.draw(name, batch)
+        for (const [i, { resolve, reject }] of batch.entries()) {
+          const numbers = given[i] as DrawResult
           if (numbers instanceof AshlarError) reject(numbers)
           else resolve(numbers)
         }
       } catch (error) {
         // If it is unknown whether the commit took effect, its numbers are never used; the sequence has a gap.
-        for (const { reject } of served) reject(withoutEffect(error))
+        for (const { reject } of batch) reject(withoutEffect(error))
       }
     }
-    this.waiting.delete(name)
+    this.pending.delete(name)
   }
 
-  private draw(name: string, asked: readonly Asked[]): Promise<readonly Given[]> {
+  private draw(name: string, asked: readonly NumberRequest[]): Promise<readonly DrawResult[]> {
     const { store, catalogs, limits } = this
     const known = catalogs.latest?.sequenceByName(name)
     const isRemote = !store.capabilities.hasSynchronousReads
@@ -87,7 +87,7 @@ export class Sequences {
     })
   }
 
-  private async take(name: string, asked: readonly Asked[], transaction: Transaction): Promise<readonly Given[]> {
+  private async take(name: string, asked: readonly NumberRequest[], transaction: Transaction): Promise<readonly DrawResult[]> {
     const catalog = await this.catalogs.at(transaction.snapshot)
     transaction.requireRevision(catalogVersionKey, catalog.version)
     const sequence = sequenceNamed(catalog, name)
@@ -106,8 +106,8 @@ export class Sequences {
 function taken(
   sequence: SequenceDefinition,
   stored: Bytes | undefined,
-  asked: readonly Pick<Asked, 'count'>[],
-): { readonly given: readonly Given[]; readonly next: Bytes | undefined } {
+  asked: readonly Pick<NumberRequest, 'count'>[],
+): { readonly given: readonly DrawResult[]; readonly next: Bytes | undefined } {
   if (stored === undefined) throw new ReadSkew(`sequence ${sequence.name} has no entry for its next number`)
   const drawn = new NumbersLeft(sequence, stored)
   const given = asked.map(({ count }) => drawn.take(count))
@@ -130,7 +130,7 @@ export class NumbersLeft {
   }
 
   /** Takes `count` numbers, or none if fewer are left. */
-  take(count: number): Given {
+  take(count: number): DrawResult {
     const { next, step } = this
     if (count === 0) return []
     if (next === undefined || !isNumber(next + step * BigInt(count - 1))) return this.exhausted(count)

@@ -77,7 +77,7 @@ async function checkContentOf(store: Store, options: VerifyOptions): Promise<Omi
   } catch (error) {
     // The catalog is damaged, and nothing else can be decoded without it.
     if (error instanceof AshlarError && error.type === 'DataCorruption') return { problems: [error.message] }
-    if (!isOfDecoding(error)) throw error
+    if (!isDecodingError(error)) throw error
     return { problems: [`What is stored cannot be understood: ${error.message}.`] }
   } finally {
     await store.close()
@@ -85,7 +85,7 @@ async function checkContentOf(store: Store, options: VerifyOptions): Promise<Omi
 }
 
 /** Errors that result from decoding bytes not written by Ashlar. */
-function isOfDecoding(error: unknown): error is Error {
+function isDecodingError(error: unknown): error is Error {
   return [AssertionFailed, SyntaxError, RangeError, TypeError].some((type) => error instanceof type)
 }
 

@@ -69,7 +69,7 @@ async function flushAll(unit: UnitOfWork): Promise<void> {
     }
     if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
     if (hasEntriesToCheck(state)) indexed.push(state)
-    const pause = ++seen % stepsBetweenLooks === 0 || format.isChecked ? slice.yieldIfDue() : undefined
+    const pause = ++seen % stepsPerClockCheck === 0 || format.isChecked ? slice.yieldIfDue() : undefined
     if (pause !== undefined) await pause
   }
   let violation: AshlarError | undefined
@@ -101,7 +101,7 @@ async function violationIn(
 }
 
 /** Each step takes less than a microsecond if it reads no values. */
-const stepsBetweenLooks = 128
+const stepsPerClockCheck = 128
 
 function put({ transaction }: UnitOfWork, state: ObjectState, record: Buffer): void {
   if (state.stored === undefined) {
@@ -119,7 +119,7 @@ function check(unit: UnitOfWork, state: ObjectState): void {
     if (state.format.hasPendingType) checkPendingTypes(state.format, state.before, state.values, formats)
     checkConstraints(state, unit)
   } catch (error) {
-    throw ofState(state, error)
+    throw withPosition(state, error)
   }
 }
 
@@ -128,11 +128,11 @@ function encoded(state: ObjectState, commitId: Bytes): Buffer {
   try {
     return encodeRecord(state.format, commitId, state)
   } catch (error) {
-    throw ofState(state, error)
+    throw withPosition(state, error)
   }
 }
 
 /** Adds the position of the command to an error in one of several commands. */
-function ofState({ position }: ObjectState, error: unknown): unknown {
+function withPosition({ position }: ObjectState, error: unknown): unknown {
   return position !== undefined && error instanceof AshlarError ? error.within(position) : error
 }

@@ -55,7 +55,7 @@ export interface OidAccess {
     batch?: number,
   ): AsyncGenerator<Oid[]>
   /** Whether the OIDs are rows of statements that are still running; `source` then returns nothing. */
-  comesLater?(evaluation: EvaluationContext, context: StatementContext): boolean
+  isDeferred?(evaluation: EvaluationContext, context: StatementContext): boolean
   /** The synchronous form of `oids`; missing if the store is asynchronous or OIDs repeat. `plan`: receives counts for EXPLAIN. */
   source?(
     evaluation: EvaluationContext,

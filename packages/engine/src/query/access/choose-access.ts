@@ -14,7 +14,7 @@ import type { SourcePlan } from './source-plan.ts'
 /** An access with fewer candidates is used without further estimates. */
 const fewCandidates = 64
 /** For a remote store, where each estimate is a round trip, more candidates are acceptable. */
-const fewCandidatesAfar = 256
+const remoteFewCandidates = 256
 /** An access by OIDs reads at random; a sequential scan is faster if the access covers more than this fraction of all objects. */
 const extentShare = 8
 const candidatesMin = 1_000
@@ -125,16 +125,16 @@ async function choose(plan: SourcePlan, choice: Choice): Promise<ChosenAccessPat
   const isSole = (scan: IndexOnlyScan): boolean => {
     return plan.skipping.length === 0 && accesses.every((access) => scan.isSameAs(access))
   }
-  const sole = indexOnly.find((scan) => scan.isOfFirstEntries(plan.filter.conjuncts) || isSole(scan))
+  const sole = indexOnly.find((scan) => scan.isAnsweredAtEnd(plan.filter.conjuncts) || isSole(scan))
   if (sole !== undefined) {
-    const max = sole.isOfEnds ? 1 : fewCandidates
+    const max = sole.readsOnlyEnd ? 1 : fewCandidates
     const estimated = sole.isNarrowed
       ? await sole.estimate(evaluation, context, max)
       : await plan.extent.estimate(context)
     considered?.note(sole, estimated, sole.isNarrowed ? max : Number.POSITIVE_INFINITY)
     return { access: sole, estimated }
   }
-  const fewMax = context.isRemote && ordered === undefined ? fewCandidatesAfar : fewCandidates
+  const fewMax = context.isRemote && ordered === undefined ? remoteFewCandidates : fewCandidates
   // Counting its entries would cost as much as reading them.
   const isNarrowest =
     plan.areFirst &&

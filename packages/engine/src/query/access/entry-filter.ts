@@ -39,7 +39,7 @@ export function planEntryFilter(
   { compiler, text }: Planning,
 ): EntryFilter | undefined {
   if (where === undefined) return undefined
-  const told = conjunctsTold(format, where, slot)
+  const told = keyConjunctsOf(format, where, slot)
     .filter(({ isEquality, read }) => !isEquality || !read.every((attribute) => equal.has(attribute)))
     .map(({ conjunct }) => conjunct)
   if (told.length <= others) return undefined
@@ -52,20 +52,20 @@ export function planEntryFilter(
 }
 
 /** A conjunct that can be evaluated on index keys, and the attributes that it reads. */
-interface ToldConjunct {
+interface KeyConjunct {
   readonly conjunct: Bound
   readonly isEquality: boolean
   readonly read: readonly number[]
 }
 
 /** By predicate, slot, index and attribute positions. Cached because each part of an OR has an access path that needs the same conjuncts. */
-const toldOfPredicates = new WeakMap<Bound, Map<string, readonly ToldConjunct[]>>()
+const keyConjunctsByPredicate = new WeakMap<Bound, Map<string, readonly KeyConjunct[]>>()
 
-function conjunctsTold(format: IndexKeyFormat, where: Bound, slot: number): readonly ToldConjunct[] {
-  let kept = toldOfPredicates.get(where)
+function keyConjunctsOf(format: IndexKeyFormat, where: Bound, slot: number): readonly KeyConjunct[] {
+  let kept = keyConjunctsByPredicate.get(where)
   if (kept === undefined) {
     kept = new Map()
-    toldOfPredicates.set(where, kept)
+    keyConjunctsByPredicate.set(where, kept)
   }
   const paths = format.parts.map(({ path }) => path.join('.'))
   const name = `${slot} ${format.index.name} ${paths}`

@@ -32,8 +32,8 @@ export function hintOfOrder(
   const paths = orderBy.map(({ expression }) => pathOf(expression, slot))
   const keys = paths.flatMap((path) => (path === undefined || path.steps.length > 0 ? [] : [path.key]))
   const isUniform = orderBy.every(({ isDescending }) => isDescending === orderBy[0]?.isDescending)
-  const isOfKeys = keys.length === orderBy.length && keys.every((key) => isKey(key, planning))
-  if (!isUniform || !isOfKeys || keys.some((key) => key.at(-1)?.type.kind === 'reference')) return undefined
+  const isOnKeys = keys.length === orderBy.length && keys.every((key) => isKey(key, planning))
+  if (!isUniform || !isOnKeys || keys.some((key) => key.at(-1)?.type.kind === 'reference')) return undefined
   const statement = createIndex(cls, keys, planning)
   return statement === undefined ? undefined : { statement, rows: wanted, isLikely: true }
 }

@@ -126,7 +126,7 @@ export class IndexOnlyScan implements ObjectAccess {
   }
 
   /** Reads only one end of the range. */
-  get isOfEnds(): boolean {
+  get readsOnlyEnd(): boolean {
     return this.extreme !== undefined
   }
 
@@ -134,8 +134,8 @@ export class IndexOnlyScan implements ObjectAccess {
    * Reads only one end of the range, where nearly every object qualifies. With conditions beyond the range, the first
    * qualifying object may be far from the end. `conjuncts`: of the predicate.
    */
-  isOfFirstEntries(conjuncts: number): boolean {
-    return this.isOfEnds && this.scan.conjunctsAnswered >= conjuncts
+  isAnsweredAtEnd(conjuncts: number): boolean {
+    return this.readsOnlyEnd && this.scan.conjunctsAnswered >= conjuncts
   }
 
   async *objects(scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {

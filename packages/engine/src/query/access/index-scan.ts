@@ -209,11 +209,11 @@ export class IndexScan implements OidAccess {
   }
 
   async estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number> {
-    if (await this.isOfAllTexts(evaluation, context)) return max
+    if (await this.matchesAllStrings(evaluation, context)) return max
     let count = 0
     const mayQualify = context.isRemote ? this.filter?.forRun(evaluation) : undefined
     for (const [i, range] of (await this.ranges(evaluation, context)).entries()) {
-      if (i % rangesBetweenLooks === rangesBetweenLooks - 1 && context.isTurnDue) await context.turn()
+      if (i % rangesPerClockCheck === rangesPerClockCheck - 1 && context.isTurnDue) await context.turn()
       // Reading the entry is as fast as counting it.
       if (range.isOneKey) count++
       else count += await context.countEntries(range, max - count, mayQualify)
@@ -223,7 +223,7 @@ export class IndexScan implements OidAccess {
   }
 
   /** Detects a pattern without a fixed prefix: counting all strings would be wasted. */
-  private async isOfAllTexts(evaluation: EvaluationContext, context: StatementContext): Promise<boolean> {
+  private async matchesAllStrings(evaluation: EvaluationContext, context: StatementContext): Promise<boolean> {
     const { equal, lower, upper } = this.conditions
     if (equal.length > 0 || lower?.prefixOf === undefined || upper?.prefixOf === undefined) return false
     const [range] = await this.ranges(evaluation, context)
@@ -240,7 +240,7 @@ export class IndexScan implements OidAccess {
     if (!ranges.every(({ isOneKey }) => isOneKey)) {
       const mayQualify = this.filter?.forRun(evaluation)
       for (const [i, range] of ranges.entries()) {
-        if (i % rangesBetweenLooks === rangesBetweenLooks - 1 && context.isTurnDue) await context.turn()
+        if (i % rangesPerClockCheck === rangesPerClockCheck - 1 && context.isTurnDue) await context.turn()
         yield* entriesOf(range, context, plan, batch, mayQualify)
       }
       return
@@ -297,12 +297,12 @@ export class IndexScan implements OidAccess {
     const known = evaluation.constants[this.place]
     if (known !== undefined) return known as readonly KeyConditionRange[]
     const ranges = this.hasOneRange ? this.oneRange(evaluation, context) : this.severalRanges(evaluation, context)
-    if (ranges instanceof Promise) return this.keepLater(ranges, evaluation)
+    if (ranges instanceof Promise) return this.cacheAsync(ranges, evaluation)
     evaluation.constants[this.place] = ranges
     return ranges
   }
 
-  private async keepLater(
+  private async cacheAsync(
     ranges: Promise<KeyConditionRange[]>,
     evaluation: EvaluationContext,
   ): Promise<KeyConditionRange[]> {
@@ -324,20 +324,20 @@ export class IndexScan implements OidAccess {
       const value = await evaluateConstant(evaluate, evaluation, context)
       const usable = await keyValues(equality.kind === 'value' ? [value] : ((value ?? []) as unknown[]), context)
       const longer: unknown[][] = []
-      for (const prefix of prefixes) await eachInTurns(usable, context, (one) => longer.push([...prefix, one]))
+      for (const prefix of prefixes) await forEachYielding(usable, context, (one) => longer.push([...prefix, one]))
       prefixes = longer
     }
     const lower = boundOf(conditions.lower, await endValue(conditions.lower, evaluation, context))
     const upper = boundOf(conditions.upper, await endValue(conditions.upper, evaluation, context))
     if (lower === null || upper === null) return []
     const sound: KeyConditionRange[] = []
-    await eachInTurns(prefixes, context, (equal) => {
+    await forEachYielding(prefixes, context, (equal) => {
       const range = keyConditionRange(format, { equal, lower, upper })
       if (Buffer.compare(range.from, range.to) < 0) sound.push(range)
     })
     const sorted = context.sorted(sound, byBeginning)
     const ranges: KeyConditionRange[] = []
-    await eachInTurns(sorted, context, (range) => {
+    await forEachYielding(sorted, context, (range) => {
       // Long strings that are cut to the same key have the same range.
       if (ranges.at(-1)?.from.equals(range.from) !== true) ranges.push(range)
     })
@@ -347,10 +347,10 @@ export class IndexScan implements OidAccess {
   /** Without IN, as in most statements, there is no list of ranges to sort. */
   private oneRange(evaluation: EvaluationContext, context: StatementContext): Awaitable<KeyConditionRange[]> {
     const values = evaluateConstants(this.evaluates, evaluation, context)
-    return values instanceof Promise ? this.rangeLater(values) : this.rangeOf(values)
+    return values instanceof Promise ? this.oneRangeAsync(values) : this.rangeOf(values)
   }
 
-  private async rangeLater(values: Promise<unknown[]>): Promise<KeyConditionRange[]> {
+  private async oneRangeAsync(values: Promise<unknown[]>): Promise<KeyConditionRange[]> {
     return this.rangeOf(await values)
   }
 
@@ -442,14 +442,14 @@ function byBeginning(one: KeyConditionRange, other: KeyConditionRange): number {
 /** Removes duplicates and values that no key can have. */
 async function keyValues(values: readonly unknown[], context: StatementContext): Promise<unknown[]> {
   const usable = new Set<unknown>()
-  await eachInTurns(values, context, (one) => {
+  await forEachYielding(values, context, (one) => {
     if (isKeyValue(one)) usable.add(one)
   })
   return [...usable]
 }
 
 /** Yields to other requests, since lists of values may be long. */
-async function eachInTurns<T>(
+async function forEachYielding<T>(
   all: readonly T[],
   { script }: StatementContext,
   use: (one: T) => unknown,
@@ -485,7 +485,7 @@ function endValue(
 const keysAtOnce = 256
 
 /** Ranges that are read or counted between clock checks. */
-const rangesBetweenLooks = 64
+const rangesPerClockCheck = 64
 
 export async function* entriesOf(
   range: KeyRange,

@@ -39,7 +39,7 @@ export async function intersectionOf(
   let max = Math.min(objects, estimated * objectShare)
   let found: OidAccess | undefined
   for (const other of accesses) {
-    if (other.source === undefined || !isOfOthers(other, access)) continue
+    if (other.source === undefined || !areDisjoint(other, access)) continue
     const entries = await other.estimate(evaluation, context, max)
     note(other, entries, max)
     const left = (estimated * entries) / objects
@@ -51,7 +51,7 @@ export async function intersectionOf(
 }
 
 /** Whether they answer conditions on different attributes. */
-function isOfOthers({ narrowedBy = [] }: OidAccess, other: OidAccess): boolean {
+function areDisjoint({ narrowedBy = [] }: OidAccess, other: OidAccess): boolean {
   return narrowedBy.length > 0 && narrowedBy.every((attribute) => other.narrowedBy?.includes(attribute) === false)
 }
 
@@ -113,7 +113,7 @@ export class Intersection implements OidAccess {
 const heldBytes = 64
 const nothing: OidSource = { next: () => false }
 
-const oidsAtOnce = 4_096
+const oidsPerBatch = 4_096
 
 class IntersectedSource implements OidSource {
   private readonly few: OidSource
@@ -121,7 +121,7 @@ class IntersectedSource implements OidSource {
   private readonly context: StatementContext
   private readonly plan: ExplainNode | undefined
   private readonly held = new OidSet()
-  private readonly candidates = new OidBatch(oidsAtOnce)
+  private readonly candidates = new OidBatch(oidsPerBatch)
   private at = 0
   private isHeld = false
   private hasMore = true

@@ -44,7 +44,7 @@ export function objectRows(
   const isPartial = context.script.capabilities.isPartial === true
   const unseen = !isPartial && areRowsInOrder(plan, access) ? skipped : 0
   const scan: ObjectScan = { classes, entries, filter, evaluation, context, source, filterOperator: filtered, unseen }
-  const isOfEntries = plan.asksNothing && !isPartial && isAnsweredBy(access, plan)
+  const isOfEntries = plan.isExistenceOnly && !isPartial && isAnsweredBy(access, plan)
   const rows = 'oids' in access ? objectsOf(access, scan, wanted, isOfEntries) : access.objects(scan, wanted)
   const push = pushRows(access, scan)
   const operator = filtered ?? source

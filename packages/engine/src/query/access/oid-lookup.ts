@@ -73,7 +73,7 @@ export class OidLookup implements OidAccess {
     if (unique.length > 0) yield unique
   }
 
-  comesLater(evaluation: EvaluationContext, context: StatementContext): boolean {
+  isDeferred(evaluation: EvaluationContext, context: StatementContext): boolean {
     return this.rowsOf(evaluation, context) !== undefined
   }
 
@@ -82,7 +82,7 @@ export class OidLookup implements OidAccess {
     context: StatementContext,
     plan: ExplainNode | undefined,
   ): Awaitable<OidSource> | undefined {
-    if (this.comesLater(evaluation, context)) return undefined
+    if (this.isDeferred(evaluation, context)) return undefined
     const value = evaluateConstant(this.references.evaluate, evaluation, context)
     return mapAwaitable(value, (references) => {
       const unique = uniqueOids(references)

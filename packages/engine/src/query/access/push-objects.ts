@@ -39,7 +39,7 @@ export function pushObjects(
 export function pushRows(access: AccessPath, scan: ObjectScan): PushRows<ObjectView> | undefined {
   if (!('oids' in access)) return access.push?.(scan)
   const { evaluation, context } = scan
-  if (access.source === undefined || !canPush(scan) || access.comesLater?.(evaluation, context) === true)
+  if (access.source === undefined || !canPush(scan) || access.isDeferred?.(evaluation, context) === true)
     return undefined
   return async (consumer) => {
     const source = await access.source?.(evaluation, context, scan.source)
@@ -53,7 +53,7 @@ function canPush({ context }: ObjectScan): boolean {
 }
 
 /** Rows pushed between clock checks, minus one; a bit mask. */
-const rowsBetweenLooks = 31
+const rowsPerClockCheckMask = 31
 /** The maximum number of rows copied after a refused one, to be taken together. */
 const copiesMax = 256
 /** If fewer than this multiple of the copies were taken between two refusals, more are copied the next time. */
@@ -74,7 +74,7 @@ abstract class ObjectPusher {
   /** The first one was refused. If part of the predicate needs more than the record, they may still fail it. */
   private copies: ObjectView[] = []
   private copiedBytes = 0
-  private copiesWanted = 1
+  private copyCount = 1
   private pushedSince = 0
 
   constructor(scan: ObjectScan, consumer: RowConsumer<ObjectView>) {
@@ -92,13 +92,13 @@ abstract class ObjectPusher {
     else if (isRow && (this.copies.length > 0 || !this.isTaken(view))) this.keep(view.copy())
     context.endRow()
     const { length } = this.copies
-    if (this.undecided !== undefined || length >= this.copiesWanted || this.copiedBytes >= scanBatchBytes) return false
-    return this.mayGoOn()
+    if (this.undecided !== undefined || length >= this.copyCount || this.copiedBytes >= scanBatchBytes) return false
+    return this.mayContinue()
   }
 
   /** Whether the current time slice continues; called after each row and each skipped entry. */
-  protected mayGoOn(): boolean {
-    return (++this.looked & rowsBetweenLooks) !== 0 || !this.scan.context.isTurnDue
+  protected mayContinue(): boolean {
+    return (++this.looked & rowsPerClockCheckMask) !== 0 || !this.scan.context.isTurnDue
   }
 
   /** Whether the row is finished: taken or rejected. */
@@ -134,11 +134,11 @@ abstract class ObjectPusher {
   }
 
   private async takeCopies(): Promise<void> {
-    const { copies, copiesWanted } = this
+    const { copies, copyCount } = this
     this.copies = []
     this.copiedBytes = 0
-    const isOften = this.pushedSince < copiesWanted * pushedShare
-    this.copiesWanted = isOften ? Math.min(copiesMax, 2 * copiesWanted) : Math.max(1, copiesWanted >> 1)
+    const isOften = this.pushedSince < copyCount * pushedShare
+    this.copyCount = isOften ? Math.min(copiesMax, 2 * copyCount) : Math.max(1, copyCount >> 1)
     this.pushedSince = 0
     const rows = await this.rowsOf(copies, this.scan.filter.rest)
     this.kept += rows.length
@@ -227,13 +227,13 @@ class RangePusher extends ObjectPusher {
 }
 
 /** OIDs looked up per batch of the source. */
-const oidsAtOnce = 4_096
+const oidsPerBatch = 4_096
 
 /** The objects of OIDs, without duplicates. */
 class OidPusher extends ObjectPusher {
   protected override readonly areObjects = true
   protected override readonly areOfOids = true
-  private readonly batch = new OidBatch(oidsAtOnce)
+  private readonly batch = new OidBatch(oidsPerBatch)
   private readonly key = Buffer.allocUnsafe(objectKeyBytes)
 
   async push(source: OidSource): Promise<void> {
@@ -252,7 +252,7 @@ class OidPusher extends ObjectPusher {
           reader.hasBorrowedBytes = false
         }
         assert(typeof goesOn !== 'object', 'a store whose reads are immediate answers at once')
-        if (!(goesOn ?? this.goesOnWithout())) await this.settle()
+        if (!(goesOn ?? this.skipMissing())) await this.settle()
       }
       await this.settle()
     }
@@ -263,13 +263,13 @@ class OidPusher extends ObjectPusher {
     this.examined++
     const view = context.reader.view(undefined, this.key, record)
     const isOfClass = view.format !== undefined && classes.numbers.has(view.format.cls.number)
-    return isOfClass ? this.offer(view) : this.mayGoOn()
+    return isOfClass ? this.offer(view) : this.mayContinue()
   }
 
   /** Handles a missing object. Throws ReadSkew if its OID came from an entry. */
-  private goesOnWithout(): boolean {
+  private skipMissing(): boolean {
     const { entries } = this.scan
-    if (entries === undefined) return this.mayGoOn()
+    if (entries === undefined) return this.mayContinue()
     throw new ReadSkew(`${entries} names object ${oidOfObjectKey(this.key)}, which is not there`)
   }
 }

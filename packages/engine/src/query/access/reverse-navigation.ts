@@ -305,7 +305,7 @@ class ReverseNavigation implements OidAccess {
     const { inner, way, unlinked } = this
     const found = explained?.inputs[0] ?? inner.describe(this.cls.name)
     const far =
-      (await inner.source?.(evaluation, context, found)) ?? (await heldOids(inner, found, evaluation, context))
+      (await inner.source?.(evaluation, context, found)) ?? (await collectOids(inner, found, evaluation, context))
     const plan: OwnersPlan = {
       ownersOf: (oid) => this.ownersOf(oid, asked, context),
       isInKey: way.kind === 'inverse' && way.inverse.linkStorage === 'set',
@@ -380,7 +380,7 @@ class ReverseNavigation implements OidAccess {
 }
 
 /** Collects all OIDs of an asynchronous access, or one with duplicates. */
-async function heldOids(
+async function collectOids(
   access: OidAccess,
   plan: ExplainNode,
   evaluation: EvaluationContext,

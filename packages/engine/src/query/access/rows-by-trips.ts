@@ -206,7 +206,7 @@ class NamedRows extends RowsInPlace {
         return this.readPage()
       }
       const pause = this.writeNext()
-      if (pause === 'lacksLinks') this.askForAll()
+      if (pause === 'lacksLinks') this.requestAll()
       if (pause !== undefined) return pause
     }
     return 'end'
@@ -222,7 +222,7 @@ class NamedRows extends RowsInPlace {
     return pause
   }
 
-  private askForAll(): void {
+  private requestAll(): void {
     for (let { at } = this; at < this.count; at++) {
       const record = this.page?.named(at)
       if (record !== undefined) this.askFor(this.keyAt(at), record)

@@ -65,7 +65,7 @@ export function rowsInPlace(
     access === objects.exact ? 1 : entriesAtOnce(objects.filter, found.conjunctsAnswered, wanted),
   )
   if (source instanceof Promise) {
-    return lookedUpLater(source, batch, entries, areRows, plan, evaluation, context, explained)
+    return lookedUpAsync(source, batch, entries, areRows, plan, evaluation, context, explained)
   }
   return begun(
     new LookedUpRows(source, batch, entries, areRows, plan, evaluation, context, explained),
@@ -87,7 +87,7 @@ function allRows(
   })
 }
 
-async function lookedUpLater(
+async function lookedUpAsync(
   source: Promise<OidSource>,
   batch: OidBatch,
   entries: string | undefined,
@@ -109,10 +109,10 @@ export function begun(
   context: StatementContext,
 ): Awaitable<RowChunks> {
   if (skip === undefined && take === undefined) return rows.begin(0, Number.POSITIVE_INFINITY)
-  return begunWithin(rows, skip, take, evaluation, context)
+  return firstSliceOf(rows, skip, take, evaluation, context)
 }
 
-function begunWithin(
+function firstSliceOf(
   rows: RowsInPlace,
   skip: RowLimits['skip'],
   take: RowLimits['take'],
@@ -133,7 +133,7 @@ function begunWithin(
 export type Pause = 'end' | 'full' | 'due' | 'lacksLinks' | Promise<void>
 
 /** Rows written between clock checks, minus one; a bit mask. */
-const rowsBetweenLooks = 15
+const rowsPerClockCheckMask = 15
 
 export abstract class RowsInPlace {
   protected readonly plan: RowsPlan
@@ -313,7 +313,7 @@ export abstract class RowsInPlace {
     const view = this.likelyRow(key, record)
     if (view === undefined) return
     try {
-      if (plan.projections === undefined) askForLinks(view, evaluation)
+      if (plan.projections === undefined) requestLinks(view, evaluation)
       else for (const { evaluate } of plan.projections) evaluate(evaluation)
     } catch (error) {
       if (error !== needsFetch) throw error
@@ -339,7 +339,7 @@ export abstract class RowsInPlace {
   }
 
   private look(): Pause | undefined {
-    return (++this.looked & rowsBetweenLooks) === 0 && this.context.isTurnDue ? 'due' : undefined
+    return (++this.looked & rowsPerClockCheckMask) === 0 && this.context.isTurnDue ? 'due' : undefined
   }
 }
 
@@ -445,7 +445,7 @@ function copied(record: Bytes): Buffer {
 }
 
 /** Requests all lists of links together. Throws `needsFetch`. */
-function askForLinks(view: ObjectView, { reader }: EvaluationContext): void {
+function requestLinks(view: ObjectView, { reader }: EvaluationContext): void {
   let isMissing = false
   for (const { index } of view.format?.linkAttributes ?? []) {
     try {

@@ -18,7 +18,7 @@ import { type Condition, sargablePredicates } from './sargable-predicates.ts'
  * are excluded by the store. Only values of the object itself are used, since the target of a reference may be hidden from this
  * caller.
  */
-export function accessesOfShown(
+export function visibilityAccesses(
   classes: readonly SchemaClass[],
   cls: SchemaClass,
   slot: number,
@@ -58,7 +58,7 @@ function boundPredicate(text: string, cls: SchemaClass, slot: number, { formats 
 
 function ownConditions(bound: Bound, slot: number): Condition[] {
   return conjunctsOf(bound).flatMap((conjunct) =>
-    isOfOwnValues(conjunct) ? sargablePredicates(conjunct, slot) : partsOfOr(conjunct, slot),
+    dependsOnOwnValues(conjunct) ? sargablePredicates(conjunct, slot) : partsOfOr(conjunct, slot),
   )
 }
 
@@ -70,7 +70,7 @@ function partsOfOr(bound: Bound, slot: number): Condition[] {
 }
 
 /** Whether it depends only on scalar attributes of the object, the caller and constants. */
-function isOfOwnValues(bound: Bound): boolean {
+function dependsOnOwnValues(bound: Bound): boolean {
   switch (bound.kind) {
     case 'attribute':
       return bound.attribute.linkStorage === undefined && (isScalar(bound.type) || bound.type.kind === 'embedded')
@@ -86,8 +86,8 @@ function isOfOwnValues(bound: Bound): boolean {
     case 'variable':
       return false
     case 'field':
-      return (isScalar(bound.type) || bound.object.kind === 'user') && partsOf(bound).every(isOfOwnValues)
+      return (isScalar(bound.type) || bound.object.kind === 'user') && partsOf(bound).every(dependsOnOwnValues)
     default:
-      return partsOf(bound).every(isOfOwnValues)
+      return partsOf(bound).every(dependsOnOwnValues)
   }
 }

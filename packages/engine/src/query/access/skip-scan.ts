@@ -30,7 +30,7 @@ import { type Condition, ownConditions } from './sargable-predicates.ts'
 
 /** The cost of finding the next value and its range, in entries, for a local and a remote store. */
 const seekCost = 8
-const seekCostAfar = 256
+const remoteSeekCost = 256
 /** The approximate memory of a range besides the keys at its ends, until the statement ends. */
 const rangeBytes = 200
 /** The first values are sampled: if they have no more entries each than the cost of a seek, skipping does not pay off. */
@@ -109,7 +109,7 @@ export class SkipScan extends IndexScan {
     const known = evaluation.constants[this.foundPlace] as Found | undefined
     if (known !== undefined) return known.cost < max ? known : undefined
     const asked = keyConditionOf(this.behind, await evaluateConstants(this.evaluatesBehind, evaluation, context))
-    const cost = context.isRemote ? seekCostAfar : seekCost
+    const cost = context.isRemote ? remoteSeekCost : seekCost
     const found: Found = { cost: 0, ranges: [] }
     let values = 0
     let alike = 0

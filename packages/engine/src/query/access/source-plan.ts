@@ -14,7 +14,7 @@ import { type IndexOnlyScan, planIndexOnlyScans } from './index-only-scan.ts'
 import { OidLookup } from './oid-lookup.ts'
 import { type OrderedIndexScan, planOrderedIndexScan } from './ordered-index-scan.ts'
 import { sargablePredicates } from './sargable-predicates.ts'
-import { accessesOfShown } from './shown-objects.ts'
+import { visibilityAccesses } from './shown-objects.ts'
 import { planSkipScans, type SkipScan } from './skip-scan.ts'
 
 export interface SourcePlan {
@@ -43,7 +43,7 @@ export interface SourcePlan {
   /** The qualifying objects are the rows, without sorting or grouping. */
   readonly areRows: boolean
   /** Only the existence of an object matters. */
-  readonly asksNothing: boolean
+  readonly isExistenceOnly: boolean
 }
 
 /** `slot`: of the objects. */
@@ -56,7 +56,7 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
   const isOrdered = isClass && groupBy === undefined
   const whole = { where, slot }
   const accesses = isClass
-    ? [...accessesFor(cls, conditions, planning, whole), ...accessesOfShown(classes.classes, cls, slot, planning)]
+    ? [...accessesFor(cls, conditions, planning, whole), ...visibilityAccesses(classes.classes, cls, slot, planning)]
     : []
   const skipping = isClass ? planSkipScans(cls, conditions, planning, whole) : []
   const areFirst = groupBy === undefined && clauses.distinct === undefined && clauses.windows.length === 0
@@ -85,7 +85,7 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
     },
     areFirst,
     areRows: areFirst && orderBy.length === 0,
-    asksNothing: clauses.projections?.length === 0 && orderBy.length === 0,
+    isExistenceOnly: clauses.projections?.length === 0 && orderBy.length === 0,
   }
 }
 

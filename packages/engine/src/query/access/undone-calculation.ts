@@ -29,11 +29,11 @@ function undoneOnce(side: Bound, value: Bound): UndoneCalculation | undefined {
   if (side.kind !== 'arithmetic' || side.type.kind !== 'integer' || value.type.kind !== 'integer') return undefined
   const { operator, left, right } = side
   if (operator !== 'plus' && operator !== 'minus') return undefined
-  const isOfRight = isConstant(left)
-  const [attribute, added] = isOfRight ? [right, left] : [left, right]
+  const isRightOperand = isConstant(left)
+  const [attribute, added] = isRightOperand ? [right, left] : [left, right]
   if (!isConstant(added) || added.type.kind !== 'integer') return undefined
   // `c - a`: reverses the comparison.
-  const isTurned = isOfRight && operator === 'minus'
+  const isTurned = isRightOperand && operator === 'minus'
   const undo = operator === 'plus' || isTurned ? 'minus' : 'plus'
   const calculate = (one: Whole, other: Whole): unknown => {
     if ((one as unknown) === noKeyValue || isFar(other)) return noKeyValue

@@ -9,7 +9,7 @@ import type { ExplainNode } from '../explain/explain-node.ts'
 import { ExtentScan } from './extent-scan.ts'
 
 const oidBytes = 64
-const oidsAtOnce = 256
+const oidsPerBatch = 256
 
 export class UnlinkedObjects {
   private readonly extent: ExtentScan
@@ -27,7 +27,7 @@ export class UnlinkedObjects {
   async *oids({ constants }: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
     const known = this.found.get(constants)
     if (known !== undefined) {
-      for (let at = 0; at < known.length; at += oidsAtOnce) yield known.slice(at, at + oidsAtOnce)
+      for (let at = 0; at < known.length; at += oidsPerBatch) yield known.slice(at, at + oidsPerBatch)
       return
     }
     const all: Oid[] = []

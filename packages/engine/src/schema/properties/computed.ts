@@ -3,7 +3,7 @@ import { defineExpression, isGivenAsExpression } from '../expression.ts'
 import { type AttributeProperty, defineFlag, invalidProperty, isScalar } from './attribute-property.ts'
 
 /** The fields that a definition may combine with `computed`. */
-export const besideComputed: readonly string[] = ['computed', 'isUnique', 'title', 'description', 'annotations']
+export const allowedWithComputed: readonly string[] = ['computed', 'isUnique', 'title', 'description', 'annotations']
 
 export const computed: AttributeProperty = {
   field: 'computed',

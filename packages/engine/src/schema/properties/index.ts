@@ -13,7 +13,7 @@ import {
   type PropertyTarget,
 } from './attribute-property.ts'
 import { exclusiveMaximum, exclusiveMinimum, maximum, minimum } from './bounds.ts'
-import { besideComputed, computed } from './computed.ts'
+import { allowedWithComputed, computed } from './computed.ts'
 import { defaultValue } from './default.ts'
 import { onSourceDelete, onTargetDelete } from './deletions.ts'
 import { enumeration } from './enumeration.ts'
@@ -119,7 +119,7 @@ function defineAll(given: GivenProperties, target: PropertyTarget): AttributePro
     const stored = define(value, target)
     if (stored !== undefined) defined[field] = stored
   }
-  const other = Object.keys(defined).find((field) => !besideComputed.includes(field))
+  const other = Object.keys(defined).find((field) => !allowedWithComputed.includes(field))
   if (defined.computed !== undefined && other !== undefined) {
     throw invalidProperty(other, 'does not stand beside computed')
   }
