@@ -24,12 +24,12 @@ export async function countLosses(
   attributes: readonly AttributeNumber[],
   newContainers: readonly Container[] = [],
 ): Promise<AttributeLoss[]> {
-  const wanted = new Set(attributes)
+  const requested = new Set(attributes)
   const formats = recordFormats(changing)
   const classes = changing.classes.filter((cls) => cls.isReferenceable && formats.of(cls).hasPendingType)
   const losses = new Losses()
   const count = (_owner: ClassFormat, { attribute, pendingType }: AttributeFormat, value: unknown): void => {
-    if (pendingType === undefined || value === null || !wanted.has(attribute.number)) return
+    if (pendingType === undefined || value === null || !requested.has(attribute.number)) return
     losses.add(attribute.declaringClass.name, attribute.name, pendingType.lossyValues(value).length)
   }
   const read = (_key: Bytes, record: Bytes): void => {

@@ -157,7 +157,10 @@ export class DdlExecutor {
    * The conflicting change may be an earlier attempt of this request, whose receipt is written by its last commit only. Throws
    * RequestInProgress in this case, and the errors of `Receipt.check` if that attempt has just ended.
    */
-  private async refuseWhileInProgress(receipt: Receipt<never>, isInProgress: (catalog: Catalog) => boolean): Promise<void> {
+  private async refuseWhileInProgress(
+    receipt: Receipt<never>,
+    isInProgress: (catalog: Catalog) => boolean,
+  ): Promise<void> {
     const { store, catalogs } = this.database
     const isBusy = await withSnapshot(store, async (snapshot) => {
       await receipt.check(snapshot)

@@ -76,10 +76,10 @@ async function firstWith(
   changing: Catalog,
   index: IndexDefinition,
   newContainers: readonly Container[],
-  wanted: Buffer,
+  target: Buffer,
 ): Promise<Oid | undefined> {
   for await (const { object, digest } of digests(snapshot, changing, index, newContainers)) {
-    if (digest.equals(wanted)) return object.oid
+    if (digest.equals(target)) return object.oid
   }
   return undefined
 }

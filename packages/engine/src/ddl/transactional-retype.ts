@@ -157,9 +157,9 @@ async function narrowReferences(
   { attribute: number, to }: Retype,
   isApplied: boolean,
 ): Promise<number> {
-  const wanted = referenceSpecOf(to)?.referencedClass
-  assert(wanted !== undefined, 'references are narrowed')
-  const fits = fitting(context, (cls) => cls.isOrInherits(wanted))
+  const referencedClass = referenceSpecOf(to)?.referencedClass
+  assert(referencedClass !== undefined, 'references are narrowed')
+  const fits = fitting(context, (cls) => cls.isOrInherits(referencedClass))
   const formats = recordFormats(context.catalog)
   let nonConforming = 0
   for (const state of states) {
@@ -260,9 +260,9 @@ async function collectElements(
   }
   const targets = new Set([...held.values()].flat())
   const isKept = await requireAsFound(transaction, targets)
-  const wanted = referenceSpecOf(to)?.referencedClass
-  assert(wanted !== undefined, 'the elements of a collection that moves are references')
-  const fits = fitting(context, (cls) => cls.isOrInherits(wanted))
+  const referencedClass = referenceSpecOf(to)?.referencedClass
+  assert(referencedClass !== undefined, 'the elements of a collection that moves are references')
+  const fits = fitting(context, (cls) => cls.isOrInherits(referencedClass))
   for (const target of isKept) if (!(await fits(target))) isKept.delete(target)
   const inverse = referenceSpecOf(to)?.inverseAttribute ?? null
   // A collection with an inverse contains an object once; if the inverse is a single reference, no other collection contains it.
@@ -287,8 +287,8 @@ async function collectElements(
 }
 
 /** Whether the attribute is not a collection. */
-function isSingle({ classes }: CatalogState, wanted: AttributeNumber): boolean {
+function isSingle({ classes }: CatalogState, attribute: AttributeNumber): boolean {
   return classes.some(({ attributes }) =>
-    attributes.some(({ number, spec }) => number === wanted && spec.logicalType === 'reference'),
+    attributes.some(({ number, spec }) => number === attribute && spec.logicalType === 'reference'),
   )
 }

@@ -88,10 +88,10 @@ export async function putMapEntries(
   const known = new Map<string, Bytes>()
   await inSlices(present, ({ key, value }) => known.set(keyText(key), value))
   if (isOverride) {
-    const wanted = new Set<string>()
-    await inSlices(entryKeys, (key) => wanted.add(keyText(key)))
+    const newElements = new Set<string>()
+    await inSlices(entryKeys, (key) => newElements.add(keyText(key)))
     await inSlices(present, (entry) => {
-      if (!wanted.has(keyText(entry.key))) removeMapEntry(unit, owner, entry)
+      if (!newElements.has(keyText(entry.key))) removeMapEntry(unit, owner, entry)
     })
   }
   unit.requireObject(state.oid)
@@ -202,11 +202,11 @@ async function addUnpaired(collection: Collection, elements: readonly Oid[]): Pr
 async function overrideUnpaired(collection: Collection, elements: readonly Oid[]): Promise<void> {
   const { unit, state, attribute, owner } = collection
   if (attribute.linkStorage === 'set') {
-    const wanted = new Set(elements)
+    const newElements = new Set(elements)
     const held = new Set<Oid>()
     await inSlices(await presentEntries(collection, linkKind.target), (entry) => {
       const target = targetOfKey(entry.key)
-      if (wanted.has(target)) held.add(target)
+      if (newElements.has(target)) held.add(target)
       else removeStoredEntry(unit, owner, entry)
     })
     const added: Oid[] = []
@@ -229,23 +229,23 @@ async function overrideUnpaired(collection: Collection, elements: readonly Oid[]
 
 async function overridePaired(collection: Collection, elements: readonly Oid[]): Promise<void> {
   const { unit, state, attribute, owner, place } = collection
-  const wanted = [...new Set(elements)]
+  const newElements = [...new Set(elements)]
   if (attribute.linkStorage === 'set') {
     const present = (await presentEntries(collection, linkKind.target)).map(({ key }) => targetOfKey(key))
-    const requestedSet = new Set(wanted)
+    const requestedSet = new Set(newElements)
     await removeFromMany(
       unit,
       owner,
       present.filter((target) => !requestedSet.has(target)),
     )
-    return addToMany(unit, owner, wanted, place)
+    return addToMany(unit, owner, newElements, place)
   }
   const present = await presentEntries(collection, linkKind.position)
   // Must run before the removal, see `overrideUnpaired`.
   if (state.stored !== undefined) await readListEnds(unit, [owner])
-  const kept = commonPrefix(present, wanted)
+  const kept = commonPrefix(present, newElements)
   const following = new Map(present.slice(kept).map(({ key, value }) => [oidFromBytes(value, 0), positionOfKey(key)]))
-  const rest = wanted.slice(kept)
+  const rest = newElements.slice(kept)
   const restSet = new Set(rest)
   await removeFromMany(
     unit,

@@ -74,9 +74,9 @@ export function noteReferences(
   after: readonly Oid[],
 ): void {
   if (referrers === undefined) return
-  const [held, wanted] = [referrersOfList(referrers, before, oid), referrersOfList(referrers, after, oid)]
-  for (const [target, key] of held) if (!wanted.has(target)) transaction.delete(key)
-  for (const [target, key] of wanted) if (!held.has(target)) transaction.put(key, oidBytes(oid))
+  const [old, current] = [referrersOfList(referrers, before, oid), referrersOfList(referrers, after, oid)]
+  for (const [target, key] of old) if (!current.has(target)) transaction.delete(key)
+  for (const [target, key] of current) if (!old.has(target)) transaction.put(key, oidBytes(oid))
 }
 
 /** Records the change for consumers of changes and for the constraints of the collection, which are checked after its last change. */

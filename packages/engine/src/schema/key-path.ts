@@ -59,11 +59,11 @@ function firstStep(owner: SchemaClass, text: string, place: CommandPlace): Step 
     const attribute = findAttribute(owner, step, place)
     if (attribute !== undefined) return { attribute, after: dot < 0 ? undefined : text.slice(dot + 1) }
   }
-  const wanted = qualifier < 0 ? (text.split('.', 1)[0] as string) : text
+  const attributeName = qualifier < 0 ? (text.split('.', 1)[0] as string) : text
   const known = owner.attributes.map((attribute) => attribute.outputName)
   throw commandError(
     'UnknownAttribute',
-    `Class ${owner.name} has no attribute '${truncateForMessage(wanted)}'.${didYouMean(wanted, known)}`,
+    `Class ${owner.name} has no attribute '${truncateForMessage(attributeName)}'.${didYouMean(attributeName, known)}`,
     place,
   )
 }

@@ -23,13 +23,13 @@ type DrawResult = readonly bigint[] | AshlarError
 /**
  * A number is beyond every number replied before it was requested, by any process: the commit that draws it begins after the
  * request and requires the sequence's entry as the previous commit left it. Therefore no process may cache numbers for later
- * callers. Requests that arrive during a commit are batch together by the next one.
+ * callers. Requests that arrive during a commit are served together by the next one.
  */
 export class Sequences {
   private readonly store: Store
   private readonly catalogs: Pick<CatalogCache, 'at' | 'latest'>
   private readonly limits: Pick<EngineLimits, 'transactionAttemptsMax'>
-  /** By name: requests for the next commit. A sequence has an entry while requests are being batch. */
+  /** By name: requests for the next commit. A sequence has an entry while requests are being served. */
   private readonly pending = new Map<string, NumberRequest[]>()
 
   constructor(
@@ -45,16 +45,16 @@ export class Sequences {
   /** Returns `count` numbers in order, each drawn only once. Throws SequenceNotFound, SequenceExhausted, TransactionContention. */
   next(name: string, count = 1): Promise<readonly bigint[]> {
     return new Promise((resolve, reject) => {
-      const asked = { count, resolve, reject }
-      const others = this.pending.get(name)
-      if (others !== undefined) {
-        others.push(asked)
+      const request = { count, resolve, reject }
+      const queued = this.pending.get(name)
+      if (queued !== undefined) {
+        queued.push(request)
         return
       }
-      const all = [asked]
-      this.pending.set(name, all)
+      const queue = [request]
+      this.pending.set(name, queue)
       // Requests of the same event loop turn share the first commit.
-      queueMicrotask(() => void this.serve(name, all))
+      queueMicrotask(() => void this.serve(name, queue))
     })
   }
 
@@ -63,9 +63,9 @@ export class Sequences {
     while (pending.length > 0) {
       const batch = pending.splice(0)
       try {
-        const given = await this.draw(name, batch)
+        const results = await this.draw(name, batch)
         for (const [i, { resolve, reject }] of batch.entries()) {
-          const numbers = given[i] as DrawResult
+          const numbers = results[i] as DrawResult
           if (numbers instanceof AshlarError) reject(numbers)
           else resolve(numbers)
         }
@@ -77,17 +77,21 @@ export class Sequences {
     this.pending.delete(name)
   }
 
-  private draw(name: string, asked: readonly NumberRequest[]): Promise<readonly DrawResult[]> {
+  private draw(name: string, requests: readonly NumberRequest[]): Promise<readonly DrawResult[]> {
     const { store, catalogs, limits } = this
     const known = catalogs.latest?.sequenceByName(name)
     const isRemote = !store.capabilities.hasSynchronousReads
-    return transact(store, limits.transactionAttemptsMax, (transaction) => this.take(name, asked, transaction), {
+    return transact(store, limits.transactionAttemptsMax, (transaction) => this.take(name, requests, transaction), {
       isReservation: true,
       prefetchKeys: isRemote && known !== undefined ? [catalogVersionKey, nextNumberKey(known.number)] : undefined,
     })
   }
 
-  private async take(name: string, asked: readonly NumberRequest[], transaction: Transaction): Promise<readonly DrawResult[]> {
+  private async take(
+    name: string,
+    requests: readonly NumberRequest[],
+    transaction: Transaction,
+  ): Promise<readonly DrawResult[]> {
     const catalog = await this.catalogs.at(transaction.snapshot)
     transaction.requireRevision(catalogVersionKey, catalog.version)
     const sequence = sequenceNamed(catalog, name)
@@ -95,23 +99,23 @@ export class Sequences {
     transaction.logEpoch = this.store.capabilities.canAppend ? changeLog : 0
     const key = nextNumberKey(sequence.number)
     const stored = await transaction.readOne(key)
-    const { given, next } = taken(sequence, stored, asked)
+    const { results, next } = drawNumbers(sequence, stored, requests)
     transaction.requireAsRead(key, stored)
     if (next !== undefined) transaction.put(key, next, stored)
-    return given
+    return results
   }
 }
 
 /** Returns the numbers for each request and the new entry of the sequence; undefined if the entry is unchanged. */
-function taken(
+function drawNumbers(
   sequence: SequenceDefinition,
   stored: Bytes | undefined,
-  asked: readonly Pick<NumberRequest, 'count'>[],
-): { readonly given: readonly DrawResult[]; readonly next: Bytes | undefined } {
+  requests: readonly Pick<NumberRequest, 'count'>[],
+): { readonly results: readonly DrawResult[]; readonly next: Bytes | undefined } {
   if (stored === undefined) throw new ReadSkew(`sequence ${sequence.name} has no entry for its next number`)
   const drawn = new NumbersLeft(sequence, stored)
-  const given = asked.map(({ count }) => drawn.take(count))
-  return { given, next: drawn.isTouched ? drawn.entry : undefined }
+  const results = requests.map(({ count }) => drawn.take(count))
+  return { results, next: drawn.isTouched ? drawn.entry : undefined }
 }
 
 /** The remaining numbers of a sequence. */
@@ -150,10 +154,10 @@ export class NumbersLeft {
   private exhausted(count: number): AshlarError {
     const { name, step } = this
     const end = step > 0n ? sequenceMax : sequenceMin
-    const wanted = count === 1 ? 'no more numbers' : `fewer than ${count} numbers left`
+    const problem = count === 1 ? 'no more numbers' : `fewer than ${count} numbers left`
     return new AshlarError(
       'SequenceExhausted',
-      `Sequence ${name} has ${wanted}: its STEP ${step} leads beyond ${end}. ALTER SEQUENCE ${name} RESTART n has it begin anew.`,
+      `Sequence ${name} has ${problem}: its STEP ${step} leads beyond ${end}. ALTER SEQUENCE ${name} RESTART n has it begin anew.`,
     )
   }
 }

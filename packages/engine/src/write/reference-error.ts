@@ -15,14 +15,15 @@ export function noSuchTarget(target: Oid, { attributeName, className }: Referenc
   )
 }
 
-/** `wanted`: the class that the attribute refers to; undefined if it is hidden from the caller. */
+/** `expectedClass`: the class that the attribute refers to; undefined if it is hidden from the caller. */
 export function targetOfOtherClass(
   target: Oid,
   className: string,
-  wanted: string | undefined,
+  expectedClass: string | undefined,
   place: ReferenceLocation,
 ): AshlarError {
-  const refers = wanted === undefined ? 'does not refer to such objects' : `refers to objects of class ${wanted}`
+  const refers =
+    expectedClass === undefined ? 'does not refer to such objects' : `refers to objects of class ${expectedClass}`
   return new AshlarError(
     'InvalidReference',
     `Attribute ${place.attributeName} of class ${place.className} ${refers}, but ${target} is of class ${className}.`,

@@ -69,8 +69,8 @@ export interface OidAccess {
 /** Scans objects directly, instead of looking up OIDs. */
 export interface ObjectAccess {
   describe(className: string): ExplainNode
-  /** Yields batches of qualifying objects; `wanted`: see `objectRows`. */
-  objects(scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]>
+  /** Yields batches of qualifying objects; `rowLimit`: see `objectRows`. */
+  objects(scan: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]>
   /** Pushes the objects one by one, if possible; a caller uses either this or `objects`. */
   push?(scan: ObjectScan): PushRows<ObjectView> | undefined
 }

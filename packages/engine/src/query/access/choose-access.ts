@@ -57,18 +57,18 @@ interface Choice {
   readonly evaluation: EvaluationContext
   readonly context: StatementContext
   /** The number of rows needed in the requested order; undefined for all. */
-  readonly wanted: number | undefined
+  readonly rowLimit: number | undefined
   readonly considered?: Considered
 }
 
-/** `wanted`: see `Choice`. */
+/** `rowLimit`: see `Choice`. */
 export function chooseAccess(
   plan: SourcePlan,
   evaluation: EvaluationContext,
   context: StatementContext,
-  wanted: number | undefined,
+  rowLimit: number | undefined,
 ): Awaitable<ChosenAccessPath> {
-  const choice = { evaluation, context, wanted }
+  const choice = { evaluation, context, rowLimit }
   if (context.probe !== undefined) return explainedChoice(plan, choice)
   if (plan.ofElements.length > 0) return chooseWithElements(plan, choice)
   return settledAccess(plan, choice) ?? choose(plan, choice)
@@ -108,7 +108,7 @@ function likelyAccess({ references, accesses, ordered, extent }: SourcePlan): Ac
 const coveredShare = 2
 
 async function choose(plan: SourcePlan, choice: Choice): Promise<ChosenAccessPath> {
-  const { evaluation, context, wanted, considered } = choice
+  const { evaluation, context, rowLimit, considered } = choice
   const { accesses, ordered, references } = plan
   if (references !== undefined) {
     const estimated = await references.estimate(evaluation, context)
@@ -138,7 +138,7 @@ async function choose(plan: SourcePlan, choice: Choice): Promise<ChosenAccessPat
   // Counting its entries would cost as much as reading them.
   const isNarrowest =
     plan.areFirst &&
-    wanted !== undefined &&
+    rowLimit !== undefined &&
     ordered !== undefined &&
     !ordered.isPresorted &&
     accesses.every((access) => ordered.isNarrowedBy(access))
@@ -163,10 +163,10 @@ async function choose(plan: SourcePlan, choice: Choice): Promise<ChosenAccessPat
     considered?.note(covered, known.estimated, Number.POSITIVE_INFINITY)
     return { access: covered, estimated: known.estimated }
   }
-  const inOrder = ordered && accessInOrder(ordered, known, plan, extent, wanted)
+  const inOrder = ordered && accessInOrder(ordered, known, plan, extent, rowLimit)
   if (inOrder === undefined) return (await narrowed(known, plan, extent, choice)) ?? known
-  considered?.note(inOrder, wanted ?? extent, Number.POSITIVE_INFINITY)
-  return { access: inOrder, estimated: wanted ?? extent }
+  considered?.note(inOrder, rowLimit ?? extent, Number.POSITIVE_INFINITY)
+  return { access: inOrder, estimated: rowLimit ?? extent }
 }
 
 /** Intersects an access with the entries of another one; undefined if that saves little. */
@@ -174,11 +174,11 @@ async function narrowed(
   { access, estimated }: ChosenAccessPath,
   { accesses, areRows }: SourcePlan,
   objects: number,
-  { evaluation, context, wanted, considered }: Choice,
+  { evaluation, context, rowLimit, considered }: Choice,
 ): Promise<ChosenAccessPath | undefined> {
   const narrowest = accesses.find((one) => one === access)
   // The first rows may be complete before all entries are read.
-  if (narrowest === undefined || (areRows && wanted !== undefined)) return undefined
+  if (narrowest === undefined || (areRows && rowLimit !== undefined)) return undefined
   const note = (one: AccessPath, counted: number, max: number): void => considered?.note(one, counted, max)
   const both = await intersectionOf({ access: narrowest, estimated }, accesses, objects, evaluation, context, note)
   if (both === undefined) return undefined
@@ -208,10 +208,10 @@ function accessInOrder(
   other: ChosenAccessPath,
   { accesses, filter, extent, areFirst }: SourcePlan,
   objects: number,
-  wanted: number | undefined,
+  rowLimit: number | undefined,
 ): AccessPath | undefined {
-  if (ordered.isPresorted && (wanted === undefined || !areFirst)) return undefined
-  if (wanted === undefined) return accesses.length === 0 ? ordered : undefined
+  if (ordered.isPresorted && (rowLimit === undefined || !areFirst)) return undefined
+  if (rowLimit === undefined) return accesses.length === 0 ? ordered : undefined
   if (!ordered.isPresorted && (ordered.conjunctsAnswered >= filter.conjuncts || ordered.isNarrowedBy(other.access))) {
     return ordered
   }
@@ -220,14 +220,14 @@ function accessInOrder(
   const { access, estimated } = other
   if (access !== extent) {
     // Assumes that qualifying objects are spread evenly; the trial verifies this.
-    const expected = (wanted * objects) / Math.max(1, estimated)
+    const expected = (rowLimit * objects) / Math.max(1, estimated)
     const entriesMax = Math.ceil(estimated / trialShare)
     return estimated >= candidatesMin && expected <= entriesMax
       ? new OrderedTrial(ordered, access, entriesMax)
       : undefined
   }
   const entriesMax = trialOfExtent(objects, accesses.length === 0)
-  return wanted <= entriesMax ? new OrderedTrial(ordered, extent, entriesMax) : undefined
+  return rowLimit <= entriesMax ? new OrderedTrial(ordered, extent, entriesMax) : undefined
 }
 
 /** A smaller index range is read to its end. `isOfAll`: the trial covers the whole index rather than a range. */
@@ -241,13 +241,13 @@ export function isInOrder({ ordered }: SourcePlan, access: AccessPath): boolean 
 }
 
 /** The choice that does not depend on the data: an access to one object at most, or that of the first rows. */
-function settledAccess(plan: SourcePlan, { context, wanted }: Choice): ChosenAccessPath | undefined {
+function settledAccess(plan: SourcePlan, { context, rowLimit }: Choice): ChosenAccessPath | undefined {
   if (plan.references !== undefined) return undefined
   const { exact } = plan
-  const settled = exact ?? (wanted === undefined ? undefined : accessOfFirstRows(plan, wanted))
+  const settled = exact ?? (rowLimit === undefined ? undefined : accessOfFirstRows(plan, rowLimit))
   if (settled === undefined) return undefined
   const covered = indexOnlyFor(plan, context).find((scan) => scan.isSameAs(settled))
-  return { access: covered ?? settled, estimated: exact === undefined ? (wanted as number) : 1 }
+  return { access: covered ?? settled, estimated: exact === undefined ? (rowLimit as number) : 1 }
 }
 
 /** Entries include objects hidden from the caller, so partial views cannot use them alone. */
@@ -259,14 +259,14 @@ function indexOnlyFor({ indexOnly }: SourcePlan, { script }: StatementContext): 
  * An access that yields the first rows directly, where counting would cost more than reading: one in the requested order if all
  * others read the same entries, or without an order one whose objects nearly all qualify.
  */
-function accessOfFirstRows(plan: SourcePlan, wanted: number): AccessPath | undefined {
+function accessOfFirstRows(plan: SourcePlan, rowLimit: number): AccessPath | undefined {
   const { accesses, ordered, areRows } = plan
   const { conjuncts } = plan.filter
   if (ordered !== undefined) {
     const isNarrowest = accesses.every((access) => ordered.isNarrowedBy(access))
     return isNarrowest && !ordered.isPresorted && ordered.conjunctsAnswered >= conjuncts ? ordered : undefined
   }
-  if (!areRows || wanted > candidatesMin) return undefined
+  if (!areRows || rowLimit > candidatesMin) return undefined
   return bestOf(accesses.filter(({ conjunctsAnswered }) => conjunctsAnswered === conjuncts))
 }
 

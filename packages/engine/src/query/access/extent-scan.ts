@@ -55,7 +55,7 @@ export class ExtentScan implements ObjectAccess {
    * Conditions on the record alone are evaluated on the borrowed bytes, and only qualifying objects are copied. With a limit,
    * the first rows are returned, the same ones on every run.
    */
-  async *objects(scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
+  async *objects(scan: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]> {
     const { filter, evaluation, context, source } = scan
     const { ofRecord, slot } = filter
     const ofRecords = evaluationApart(evaluation)
@@ -72,7 +72,9 @@ export class ExtentScan implements ObjectAccess {
       if (isKept === undefined) undecided.add(view)
       return view
     }
-    for await (const batch of context.scanAll(await this.extents(context), use, { isOrdered: wanted !== undefined })) {
+    for await (const batch of context.scanAll(await this.extents(context), use, {
+      isOrdered: rowLimit !== undefined,
+    })) {
       context.check()
       let views = batch.filter((view) => view !== undefined)
       if (ofRecord !== undefined && undecided.size > 0) {

@@ -26,7 +26,7 @@ export function hintOfOrder(
   cls: SchemaClass,
   slot: number,
   orderBy: readonly BoundOrderItem[],
-  wanted: number,
+  rowLimit: number,
   planning: Planning,
 ): IndexHint | undefined {
   const paths = orderBy.map(({ expression }) => pathOf(expression, slot))
@@ -35,7 +35,7 @@ export function hintOfOrder(
   const isOnKeys = keys.length === orderBy.length && keys.every((key) => isKey(key, planning))
   if (!isUniform || !isOnKeys || keys.some((key) => key.at(-1)?.type.kind === 'reference')) return undefined
   const statement = createIndex(cls, keys, planning)
-  return statement === undefined ? undefined : { statement, rows: wanted, isLikely: true }
+  return statement === undefined ? undefined : { statement, rows: rowLimit, isLikely: true }
 }
 
 function isKey(key: readonly BoundAttribute[], { formats }: Planning): boolean {

@@ -138,13 +138,13 @@ export class IndexOnlyScan implements ObjectAccess {
     return this.readsOnlyEnd && this.scan.conjunctsAnswered >= conjuncts
   }
 
-  async *objects(scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
+  async *objects(scan: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]> {
     const { evaluation, context } = scan
     const ranges = await this.scan.ranges(evaluation, context)
     const { extreme } = this
     if (extreme === undefined) {
-      const batch = entriesAtOnce(scan.filter, this.scan.conjunctsAnswered, wanted)
-      const isOfAll = wanted === undefined || context.isRemote
+      const batch = entriesAtOnce(scan.filter, this.scan.conjunctsAnswered, rowLimit)
+      const isOfAll = rowLimit === undefined || context.isRemote
       yield* this.views(scan, context.scanAll(ranges, this.read, isOfAll ? {} : { batch, isOrdered: true }))
       return
     }

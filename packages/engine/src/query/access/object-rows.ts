@@ -22,7 +22,7 @@ interface ObjectRows {
 }
 
 /**
- * Batches of qualifying objects. `wanted`: the number needed in the requested order; undefined for all. `skipped`: the number
+ * Batches of qualifying objects. `rowLimit`: the number needed in the requested order; undefined for all. `skipped`: the number
  * of these to skip without reading.
  */
 export function objectRows(
@@ -30,7 +30,7 @@ export function objectRows(
   chosen: Omit<ChosenAccessPath, 'estimated'> & { readonly estimated: number | undefined },
   evaluation: EvaluationContext,
   context: StatementContext,
-  wanted: number | undefined,
+  rowLimit: number | undefined,
   skipped = 0,
 ): ObjectRows {
   const { access, considered } = chosen
@@ -45,11 +45,11 @@ export function objectRows(
   const unseen = !isPartial && areRowsInOrder(plan, access) ? skipped : 0
   const scan: ObjectScan = { classes, entries, filter, evaluation, context, source, filterOperator: filtered, unseen }
   const isOfEntries = plan.isExistenceOnly && !isPartial && isAnsweredBy(access, plan)
-  const rows = 'oids' in access ? objectsOf(access, scan, wanted, isOfEntries) : access.objects(scan, wanted)
+  const rows = 'oids' in access ? objectsOf(access, scan, rowLimit, isOfEntries) : access.objects(scan, rowLimit)
   const push = pushRows(access, scan)
   const operator = filtered ?? source
   if (considered?.isScanOfMany === true) {
-    const hint = plan.hint(wanted)
+    const hint = plan.hint(rowLimit)
     if (hint !== undefined) operator.hint = hint
   }
   return { rows: context.measured(rows, operator), push, operator }
@@ -64,12 +64,12 @@ function isAnsweredBy(access: AccessPath, { filter, classes, cls }: SourcePlan):
 function objectsOf(
   access: OidAccess,
   scan: ObjectScan,
-  wanted: number | undefined,
+  rowLimit: number | undefined,
   isOfEntries: boolean,
 ): AsyncGenerator<ObjectView[]> {
   const { evaluation, context, source } = scan
   // If each batch is a round trip, a few surplus entries cost less than another batch.
-  const batch = context.isRemote ? undefined : entriesAtOnce(scan.filter, access.conjunctsAnswered, wanted)
+  const batch = context.isRemote ? undefined : entriesAtOnce(scan.filter, access.conjunctsAnswered, rowLimit)
   const oids = access.oids(evaluation, context, source, batch)
   return isOfEntries ? unseenObjects(scan, oids) : fetchObjects(scan, oids, access.mayRepeat)
 }

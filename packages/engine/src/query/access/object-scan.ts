@@ -98,8 +98,8 @@ const batchDefault = 256
 /** Used if some entries do not qualify, so that the number needed is unknown. */
 const filteredBatchMin = 32
 
-/** The number of index entries to read for `wanted` rows. `answered`: conjuncts that are true for nearly every object of the entries. */
-export function entriesAtOnce({ conjuncts }: FilterPlan, answered: number, wanted: number | undefined): number {
+/** The number of index entries to read for `rowLimit` rows. `answered`: conjuncts that are true for nearly every object of the entries. */
+export function entriesAtOnce({ conjuncts }: FilterPlan, answered: number, rowLimit: number | undefined): number {
   const isFiltered = conjuncts > answered
-  return Math.min(batchDefault, Math.max(isFiltered ? filteredBatchMin : 1, wanted ?? batchDefault))
+  return Math.min(batchDefault, Math.max(isFiltered ? filteredBatchMin : 1, rowLimit ?? batchDefault))
 }

@@ -162,18 +162,18 @@ export class OrderedIndexScan implements ObjectAccess {
    */
   async *objects(
     given: ObjectScan,
-    wanted: number | undefined,
+    rowLimit: number | undefined,
     examinedMax = Number.POSITIVE_INFINITY,
   ): AsyncGenerator<ObjectView[]> {
     const scan = { ...given, entries: this.index.entries }
     const { evaluation, context, source } = scan
     const { presorted } = this
-    const first = presorted === undefined ? undefined : wanted
-    const batch = entriesAtOnce(scan.filter, this.conjunctsAnswered, wanted)
+    const first = presorted === undefined ? undefined : rowLimit
+    const batch = entriesAtOnce(scan.filter, this.conjunctsAnswered, rowLimit)
     const ranges = await this.index.ranges(evaluation, context)
     const mayQualify = this.index.filter?.forRun(evaluation)
     let unseen = this.isOfObjects ? 0 : (given.unseen ?? 0)
-    let left = unseen > 0 ? wanted : undefined
+    let left = unseen > 0 ? rowLimit : undefined
     for (const range of this.isReverse ? ranges.toReversed() : ranges) {
       let alike: { prefix: Buffer; oids: Oid[] } | undefined
       for await (const found of readIndexEntries(context.snapshot, range, this.isReverse, batch)) {

@@ -28,26 +28,26 @@ export class OrderedTrial implements ObjectAccess {
     return explainNode(operator, { ...details, entriesMax: this.entriesMax }, inputs)
   }
 
-  async *objects(scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
+  async *objects(scan: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]> {
     const { ordered, entriesMax } = this
     const { source, context } = scan
     const examinedMax = source.examined + entriesMax
     const found: ObjectView[] = []
-    for await (const views of ordered.objects(scan, wanted, examinedMax)) {
+    for await (const views of ordered.objects(scan, rowLimit, examinedMax)) {
       let bytes = 0
       for (const view of views) {
         found.push(view)
         bytes += 256 + view.record.length
       }
       context.hold(views.length, bytes)
-      if (wanted !== undefined && found.length >= wanted) break
+      if (rowLimit !== undefined && found.length >= rowLimit) break
     }
-    const isEnough = found.length >= (wanted ?? Number.POSITIVE_INFINITY) || source.examined < examinedMax
+    const isEnough = found.length >= (rowLimit ?? Number.POSITIVE_INFINITY) || source.examined < examinedMax
     if (isEnough) yield found
-    else yield* this.sorted(scan, wanted)
+    else yield* this.sorted(scan, rowLimit)
   }
 
-  private async *sorted(given: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
+  private async *sorted(given: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]> {
     const { otherwise, ordered } = this
     const { evaluation, context } = given
     const source = given.source.inputs[0] as ExplainNode
@@ -57,6 +57,6 @@ export class OrderedTrial implements ObjectAccess {
         ? fetchObjects(scan, otherwise.oids(evaluation, context, source), otherwise.mayRepeat)
         : otherwise.objects(scan, undefined)
     const push = pushRows(otherwise, scan)
-    yield* sortedObjects(scan, push ?? context.measured(rows, source), ordered.order, wanted)
+    yield* sortedObjects(scan, push ?? context.measured(rows, source), ordered.order, rowLimit)
   }
 }

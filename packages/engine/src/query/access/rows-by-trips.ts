@@ -28,13 +28,13 @@ export function rowsByTrips(
   { access }: ChosenAccessPath,
   evaluation: EvaluationContext,
   context: StatementContext,
-  wanted: number | undefined,
+  rowLimit: number | undefined,
   explained: LoopCounts | undefined,
 ): Awaitable<RowChunks | undefined> | undefined {
   if (context.snapshot.readNaming === undefined) return undefined
   const { objects, limits } = plan
   if (access === objects.extent && plan.areInAnyOrder && plan.areOfRecords) {
-    return allRows(plan, evaluation, context, wanted, explained)
+    return allRows(plan, evaluation, context, rowLimit, explained)
   }
   const found =
     access === objects.ordered ? objects.ordered : plan.areInAnyOrder && 'oids' in access ? access : undefined
@@ -51,14 +51,14 @@ export function rowsByTrips(
     const rows = new NamedRows(
       one,
       found.entries,
-      entriesAtOnce(objects.filter, found.conjunctsAnswered, isExact ? 1 : wanted),
-      wanted,
+      entriesAtOnce(objects.filter, found.conjunctsAnswered, isExact ? 1 : rowLimit),
+      rowLimit,
       plan,
       evaluation,
       context,
       explained,
     )
-    return rows.readFirst(isExact || wanted !== undefined).then(() => begun(rows, limits, evaluation, context))
+    return rows.readFirst(isExact || rowLimit !== undefined).then(() => begun(rows, limits, evaluation, context))
   }
 }
 
@@ -66,11 +66,11 @@ async function allRows(
   plan: RowsPlan,
   evaluation: EvaluationContext,
   context: StatementContext,
-  wanted: number | undefined,
+  rowLimit: number | undefined,
   explained: LoopCounts | undefined,
 ): Promise<RowChunks> {
   const extents = await plan.objects.extent.extents(context)
-  const rows = new ScannedRows(extents, wanted, plan, evaluation, context, explained)
+  const rows = new ScannedRows(extents, rowLimit, plan, evaluation, context, explained)
   await rows.readBatch()
   return begun(rows, plan.limits, evaluation, context)
 }
@@ -84,7 +84,7 @@ class ScannedRows extends RowsInPlace {
 
   constructor(
     extents: readonly KeyRange[],
-    wanted: number | undefined,
+    rowLimit: number | undefined,
     plan: RowsPlan,
     evaluation: EvaluationContext,
     context: StatementContext,
@@ -93,7 +93,7 @@ class ScannedRows extends RowsInPlace {
     super(plan, evaluation, context, explained)
     // A store with `readNaming` returns bytes that are never overwritten.
     const entry = (key: Bytes, value: Bytes): Entry => ({ key, value })
-    this.batches = context.scanAll(extents, entry, { isOrdered: wanted !== undefined })[Symbol.asyncIterator]()
+    this.batches = context.scanAll(extents, entry, { isOrdered: rowLimit !== undefined })[Symbol.asyncIterator]()
   }
 
   async readBatch(): Promise<void> {
@@ -137,7 +137,7 @@ class NamedRows extends RowsInPlace {
     range: EntryRange,
     entries: string | undefined,
     pageEntries: number,
-    wanted: number | undefined,
+    rowLimit: number | undefined,
     plan: RowsPlan,
     evaluation: EvaluationContext,
     context: StatementContext,
@@ -148,7 +148,7 @@ class NamedRows extends RowsInPlace {
     this.rest = range
     this.entries = entries
     this.sizes = new PartSizes(pageEntries, pageEntries)
-    this.toTake = wanted ?? Number.POSITIVE_INFINITY
+    this.toTake = rowLimit ?? Number.POSITIVE_INFINITY
   }
 
   /** `isEnough`: the first page is expected to contain all rows needed. */

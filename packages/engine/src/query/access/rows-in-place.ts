@@ -40,14 +40,14 @@ export interface RowsPlan {
 
 /**
  * Undefined if the access cannot provide objects one by one: they are not in the requested order, repeat, or use several ranges
- * of a remote store. `wanted`: the number of rows needed.
+ * of a remote store. `rowLimit`: the number of rows needed.
  */
 export function rowsInPlace(
   plan: RowsPlan,
   { access }: ChosenAccessPath,
   evaluation: EvaluationContext,
   context: StatementContext,
-  wanted: number | undefined,
+  rowLimit: number | undefined,
   explained: LoopCounts | undefined,
 ): Awaitable<RowChunks | undefined> | undefined {
   if (context.snapshot.visit === undefined) return undefined
@@ -62,7 +62,7 @@ export function rowsInPlace(
   const { entries } = found
   const areRows = areRowsInOrder(objects, access)
   const batch = new OidBatch(
-    access === objects.exact ? 1 : entriesAtOnce(objects.filter, found.conjunctsAnswered, wanted),
+    access === objects.exact ? 1 : entriesAtOnce(objects.filter, found.conjunctsAnswered, rowLimit),
   )
   if (source instanceof Promise) {
     return lookedUpAsync(source, batch, entries, areRows, plan, evaluation, context, explained)

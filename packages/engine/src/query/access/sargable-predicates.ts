@@ -311,7 +311,7 @@ function beginningConditions(
   const [text, from] = operands
   if (name !== 'SUBSTR' && name !== 'SUBSTRING') return []
   if (text === undefined || from === undefined || !isConstant(from) || !isText(value.type)) return []
-  const calculate = (wanted: string, start: number | bigint): string => (Number(start) <= 0 ? wanted : '')
+  const calculate = (value: string, start: number | bigint): string => (Number(start) <= 0 ? value : '')
   const { type } = value
   const prefix: Bound = { kind: 'arithmetic', operator: 'plus', left: value, right: from, calculate, type, ...span }
   return prefixConditions([text, prefix], 'calculated', (given) => given, slot)

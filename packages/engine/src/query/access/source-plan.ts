@@ -36,8 +36,8 @@ export interface SourcePlan {
   /** For grouped rows: indexes whose entries contain all needed values, best first. */
   readonly indexOnly: readonly IndexOnlyScan[]
   readonly filter: FilterPlan
-  /** For EXPLAIN of a full scan, of which `wanted` rows are needed in the requested order. */
-  readonly hint: (wanted: number | undefined) => IndexHint | undefined
+  /** For EXPLAIN of a full scan, of which `rowLimit` rows are needed in the requested order. */
+  readonly hint: (rowLimit: number | undefined) => IndexHint | undefined
   /** With ORDER BY, the first objects in that order are the first rows: none is filtered out or delayed. */
   readonly areFirst: boolean
   /** The qualifying objects are the rows, without sorting or grouping. */
@@ -77,11 +77,11 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
     extent: new ExtentScan(classes),
     indexOnly,
     filter: planFilter(where, slot, planning),
-    hint: (wanted) => {
+    hint: (rowLimit) => {
       if (!isClass) return undefined
       const hint = hintOfConditions(cls, conditions, planning)
-      if (hint !== undefined || where !== undefined || wanted === undefined || !areFirst) return hint
-      return hintOfOrder(cls, slot, orderBy, wanted, planning)
+      if (hint !== undefined || where !== undefined || rowLimit === undefined || !areFirst) return hint
+      return hintOfOrder(cls, slot, orderBy, rowLimit, planning)
     },
     areFirst,
     areRows: areFirst && orderBy.length === 0,
