@@ -267,7 +267,7 @@ async function collectElements(
   const inverse = referenceSpecOf(to)?.inverseAttribute ?? null
   // A collection with an inverse contains an object once; if the inverse is a single reference, no other collection contains it.
   const isDistinct = to.logicalType === 'set' || inverse !== null
-  const taken = inverse !== null && isSingle(next, inverse) ? new Set<Oid>() : undefined
+  const linked = inverse !== null && isSingle(next, inverse) ? new Set<Oid>() : undefined
   const elements: RelocatedElements[] = []
   let lost = 0
   for (const [oid, before] of held) {
@@ -275,11 +275,11 @@ async function collectElements(
     const own = new Set<Oid>()
     for (const target of before) {
       const isThere = target === noOid ? !isDistinct : isKept.has(target)
-      if (!isThere || (isDistinct && own.has(target)) || taken?.has(target) === true) continue
+      if (!isThere || (isDistinct && own.has(target)) || linked?.has(target) === true) continue
       after.push(target)
       own.add(target)
     }
-    for (const target of own) taken?.add(target)
+    for (const target of own) linked?.add(target)
     lost += before.length - after.length
     if (after.length > 0) elements.push({ attribute: becomes, oid, elements: after })
   }

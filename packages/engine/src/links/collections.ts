@@ -120,12 +120,12 @@ async function keysFor<T>(elements: readonly T[], keyOf: (element: T) => Buffer)
 
 /** Returns the existing entries, without duplicates. The commit requires them unchanged, and the missing keys absent. */
 async function entriesAt(unit: UnitOfWork, keys: readonly Bytes[]): Promise<readonly Entry[]> {
-  const asked = new Set<string>()
+  const seen = new Set<string>()
   const distinct: Bytes[] = []
   await inSlices(keys, (key) => {
     const text = keyText(key)
-    if (asked.has(text)) return
-    asked.add(text)
+    if (seen.has(text)) return
+    seen.add(text)
     distinct.push(key)
   })
   const values = await unit.transaction.readAndRequire(distinct)

@@ -161,9 +161,9 @@ export function setClassProperties(
     return
   }
   const names = namesOf(builder)
-  const [wanted, present] = [withTexts(defined, names), withTexts(draft.properties, names)]
+  const [expected, present] = [withTexts(defined, names), withTexts(draft.properties, names)]
   const { checks: _, ...others } = properties
-  checkAgreement('ClassExists', `Class ${draft.name} exists`, others, wanted, present, place)
+  checkAgreement('ClassExists', `Class ${draft.name} exists`, others, expected, present, place)
   if (defined?.checks !== undefined)
     addChecks(builder, draft, withPlaces(defined, place).checks as readonly Check[], place)
 }

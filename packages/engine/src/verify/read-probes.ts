@@ -19,12 +19,12 @@ export class ProbeReader {
 
   /** Returns one value per probe, in order. `probes`: by the entry that imposes them. */
   async read(probes: readonly (readonly Probe[])[]): Promise<Found[]> {
-    const asked = new Map<string, Buffer>()
-    for (const { key } of probes.flat()) asked.set(key.toString('latin1'), key)
+    const keysByText = new Map<string, Buffer>()
+    for (const { key } of probes.flat()) keysByText.set(key.toString('latin1'), key)
     const found = new Map<string, Found>()
-    if (this.last !== undefined && asked.delete(this.last.key)) found.set(this.last.key, this.last.value)
-    const values = await this.readKeys([...asked.values()])
-    for (const [i, text] of [...asked.keys()].entries()) found.set(text, values[i])
+    if (this.last !== undefined && keysByText.delete(this.last.key)) found.set(this.last.key, this.last.value)
+    const values = await this.readKeys([...keysByText.values()])
+    for (const [i, text] of [...keysByText.keys()].entries()) found.set(text, values[i])
     const first = probes.at(-1)?.[0]?.key.toString('latin1')
     this.last = first === undefined ? undefined : { key: first, value: found.get(first) }
     return probes.flat().map(({ key }) => found.get(key.toString('latin1')))

@@ -76,7 +76,7 @@ export interface ObjectAccess {
 }
 
 /** The conditions of a predicate on the objects of a class. */
-export interface Asked {
+export interface AccessRequest {
   readonly cls: SchemaClass
   readonly conditions: readonly Condition[]
   readonly planning: Planning
@@ -94,7 +94,7 @@ export type AccessesFor = (
 ) => OidAccess[]
 
 /** Returns every access of one kind that answers at least one of the conditions. */
-export type PlanAccess = (asked: Asked) => OidAccess[]
+export type PlanAccess = (request: AccessRequest) => OidAccess[]
 
 /** A value that does not depend on the rows, in the type of the key attribute. */
 export interface KeyValue {

@@ -26,7 +26,7 @@ import { evaluateConstant, evaluateConstants } from '../execute/evaluate-rows.ts
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
-import type { Asked, EntryRange, KeyValue, OidAccess } from './access-path.ts'
+import type { AccessRequest, EntryRange, KeyValue, OidAccess } from './access-path.ts'
 import {
   type AnsweredByRange,
   type EntryFilter,
@@ -58,7 +58,7 @@ export interface KeyConditions {
   readonly upper: KeyRangeEnd | undefined
 }
 
-export function planIndexScans({ cls, conditions, planning, whole }: Asked): IndexScan[] {
+export function planIndexScans({ cls, conditions, planning, whole }: AccessRequest): IndexScan[] {
   const own = ownConditions(conditions)
   const scans = cls.indexes.flatMap((index) => planIndexScan(index, cls, own, planning, whole) ?? [])
   // For equal numbers of entries, conditions checked on keys leave fewer objects.
@@ -75,9 +75,10 @@ export function planIndexScan(
   whole?: WholePredicate,
 ): IndexScan | undefined {
   if (index.state !== 'ready') return undefined
-  const asked = keyConditionsOf(index.keyAttributes, conditions, planning)
-  if (asked.equal.length === 0 && asked.lower === undefined && asked.upper === undefined) return undefined
-  return new IndexScan(planning.formats.of(cls), index, asked, planning, whole)
+  const keyConditions = keyConditionsOf(index.keyAttributes, conditions, planning)
+  if (keyConditions.equal.length === 0 && keyConditions.lower === undefined && keyConditions.upper === undefined)
+    return undefined
+  return new IndexScan(planning.formats.of(cls), index, keyConditions, planning, whole)
 }
 
 /** `isOneRange`: excludes IN, which needs one range per value. */
@@ -91,10 +92,10 @@ export function keyConditionsOf(
   let range: Omit<KeyConditions, 'equal'> = { lower: undefined, upper: undefined }
   let hasInList = isOneRange
   for (const { path } of keyAttributes) {
-    const asked = conditions.filter((condition) => isSamePath(condition.path.key, path))
-    const equality = equalityOf(asked, hasInList, planning)
+    const pathConditions = conditions.filter((condition) => isSamePath(condition.path.key, path))
+    const equality = equalityOf(pathConditions, hasInList, planning)
     if (equality === undefined) {
-      range = rangeOf(asked, planning)
+      range = rangeOf(pathConditions, planning)
       break
     }
     hasInList ||= equality.kind === 'anyOf'
@@ -355,8 +356,8 @@ export class IndexScan implements OidAccess {
   }
 
   private rangeOf(values: unknown[]): KeyConditionRange[] {
-    const asked = keyConditionOf(this.conditions, values)
-    const range = asked && soundRange(this.format, asked)
+    const condition = keyConditionOf(this.conditions, values)
+    const range = condition && soundRange(this.format, condition)
     return range === undefined ? [] : [range]
   }
 }
@@ -386,10 +387,10 @@ export function keyConditionOf(
 /** Undefined if the range is empty. `beginning`: the prefix of the keys before the parts with conditions. */
 export function soundRange(
   format: IndexKeyFormat,
-  asked: KeyCondition,
+  condition: KeyCondition,
   beginning?: KeyBeginning,
 ): KeyConditionRange | undefined {
-  const range = keyConditionRange(format, asked, beginning)
+  const range = keyConditionRange(format, condition, beginning)
   return range.isOneKey || Buffer.compare(range.from, range.to) < 0 ? range : undefined
 }
 

@@ -14,7 +14,7 @@ import { evaluateConstants } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import { typeOfSpec } from '../values/value-type.ts'
-import { type Asked, constantKey, type OidAccess, type PlanAccess } from './access-path.ts'
+import { type AccessRequest, constantKey, type OidAccess, type PlanAccess } from './access-path.ts'
 import { type EntryFilter, planEntryFilter } from './entry-filter.ts'
 import {
   byRange,
@@ -45,16 +45,16 @@ type Way =
     }
 
 /** For conditions at the end of references: finds the targets and follows the references backwards. */
-export const planReverseNavigations: PlanAccess = (asked) => {
-  const { conditions, planning, accessesFor } = asked
+export const planReverseNavigations: PlanAccess = (request) => {
+  const { conditions, planning, accessesFor } = request
   const byStep = new Map<number, { step: BoundAttribute; inner: Condition[] }>()
   const accesses: OidAccess[] = []
   for (const condition of conditions) {
-    if (condition.kind === 'within') accesses.push(...fromElements(asked, condition))
+    if (condition.kind === 'within') accesses.push(...fromElements(request, condition))
     if (!isOfPath(condition)) continue
     const [step, ...steps] = condition.path.steps
     if (step === undefined) {
-      accesses.push(...fromKnownObjects(asked, condition))
+      accesses.push(...fromKnownObjects(request, condition))
       continue
     }
     const group = byStep.get(step.number) ?? { step, inner: [] }
@@ -69,7 +69,7 @@ export const planReverseNavigations: PlanAccess = (asked) => {
     // Conditions fully answered by an index need no scan.
     const isKnown = known.some(({ conjunctsAnswered }) => conjunctsAnswered >= inner.length)
     for (const access of [...known, ...(scanned === undefined || isKnown ? [] : [scanned])]) {
-      for (const way of waysBack(asked, step, target)) {
+      for (const way of waysBack(request, step, target)) {
         accesses.push(new ReverseNavigation(access, target, step, way))
       }
     }
@@ -79,7 +79,7 @@ export const planReverseNavigations: PlanAccess = (asked) => {
 
 /** Conditions on one element of a collection: finds the elements and follows the inverse. */
 function fromElements(
-  { planning, accessesFor }: Asked,
+  { planning, accessesFor }: AccessRequest,
   { collection, conditions, bound }: Extract<Condition, { kind: 'within' }>,
 ): OidAccess[] {
   const { type } = collection
@@ -99,7 +99,7 @@ function fromElements(
 }
 
 /** `ref = an OID`, using the inverse; an index on the reference is a separate access. */
-function fromKnownObjects({ cls, planning }: Asked, condition: PathCondition): OidAccess[] {
+function fromKnownObjects({ cls, planning }: AccessRequest, condition: PathCondition): OidAccess[] {
   const [step] = condition.path.key
   if (step === undefined || condition.path.key.length > 1) return []
   if (condition.kind !== 'equal' && condition.kind !== 'anyOf') return []
@@ -123,7 +123,11 @@ function holdsOnly({ spec }: BoundAttribute, cls: SchemaClass): boolean {
   return element.referencedClass === cls.number
 }
 
-function waysBack({ cls, conditions, planning, whole }: Asked, step: BoundAttribute, target: SchemaClass): Way[] {
+function waysBack(
+  { cls, conditions, planning, whole }: AccessRequest,
+  step: BoundAttribute,
+  target: SchemaClass,
+): Way[] {
   const { formats } = planning
   const ways: Way[] = []
   const inverse = inverseAttribute(step, target, formats)
@@ -133,9 +137,9 @@ function waysBack({ cls, conditions, planning, whole }: Asked, step: BoundAttrib
     const [first, ...next] = index.keyAttributes
     if (index.state !== 'ready' || first === undefined || !isSamePath([step], first.path)) continue
     const format = indexKeyFormat(index, formats.of(cls))
-    const asked = keyConditionsOf(next, own, planning, true)
-    const filter = whole && planEntryFilter(format, byRange(asked, format.parts.slice(1)), whole, planning)
-    ways.push({ kind: 'index', format, conditions: asked, filter })
+    const keyConditions = keyConditionsOf(next, own, planning, true)
+    const filter = whole && planEntryFilter(format, byRange(keyConditions, format.parts.slice(1)), whole, planning)
+    ways.push({ kind: 'index', format, conditions: keyConditions, filter })
   }
   // For equal numbers of entries, conditions checked on keys leave fewer objects.
   return ways.sort((one, other) => checksOf(other) - checksOf(one))
@@ -222,8 +226,8 @@ class ReverseNavigation implements OidAccess {
 
   async estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number> {
     const { inner, cls } = this
-    const asked = await this.asked(evaluation, context)
-    if (asked === undefined) return 0
+    const keyCondition = await this.condition(evaluation, context)
+    if (keyCondition === undefined) return 0
     // All objects would be scanned.
     if ((await this.unlinked?.known.namesNothing(evaluation, context)) === true) return max
     const found: Oid[] = []
@@ -236,7 +240,7 @@ class ReverseNavigation implements OidAccess {
       for (const far of oids) {
         if (++objects > countedObjectsMax) continue
         found.push(far)
-        const range = this.rangeOf(far, asked)
+        const range = this.rangeOf(far, keyCondition)
         if (range === 'none') continue
         const owners = range === undefined ? 1 : await context.countAbout(range, max - count)
         count += owners
@@ -274,8 +278,8 @@ class ReverseNavigation implements OidAccess {
     plan: ExplainNode,
     batch?: number,
   ): AsyncGenerator<Oid[]> {
-    const asked = await this.asked(evaluation, context)
-    if (asked === undefined) return
+    const keyCondition = await this.condition(evaluation, context)
+    if (keyCondition === undefined) return
     const { unlinked } = this
     // In a look-up the value belongs to a row, so it may differ for later rows.
     const hasUnlinked = (await unlinked?.known.namesNothing(evaluation, context)) === true
@@ -284,7 +288,7 @@ class ReverseNavigation implements OidAccess {
     for await (const far of context.measured(this.inner.oids(evaluation, context, found), found)) {
       found.returned += far.length
       for (const oid of far) {
-        const range = this.rangeOf(oid, asked)
+        const range = this.rangeOf(oid, keyCondition)
         if (range === 'none') continue
         if (range !== undefined && this.way.kind === 'index') {
           yield* entriesOf(range, context, plan, batch, mayQualify)
@@ -300,14 +304,14 @@ class ReverseNavigation implements OidAccess {
     context: StatementContext,
     explained: ExplainNode | undefined,
   ): Promise<OidSource> {
-    const asked = await this.asked(evaluation, context)
-    if (asked === undefined) return new KnownOids([])
+    const keyCondition = await this.condition(evaluation, context)
+    if (keyCondition === undefined) return new KnownOids([])
     const { inner, way, unlinked } = this
     const found = explained?.inputs[0] ?? inner.describe(this.cls.name)
     const far =
       (await inner.source?.(evaluation, context, found)) ?? (await collectOids(inner, found, evaluation, context))
     const plan: OwnersPlan = {
-      ownersOf: (oid) => this.ownersOf(oid, asked, context),
+      ownersOf: (oid) => this.ownersOf(oid, keyCondition, context),
       isInKey: way.kind === 'inverse' && way.inverse.linkStorage === 'set',
       at: way.kind === 'inverse' && way.inverse.linkStorage === 'set' ? linkHeaderBytes : 0,
       mayQualify: way.kind === 'index' ? way.filter?.forRun(evaluation) : undefined,
@@ -320,15 +324,15 @@ class ReverseNavigation implements OidAccess {
     return new ChainedSource([owners, new KnownOids(others)])
   }
 
-  private ownersOf(far: Oid, asked: KeyCondition, context: StatementContext): Owners {
-    const range = this.rangeOf(far, asked)
+  private ownersOf(far: Oid, keyCondition: KeyCondition, context: StatementContext): Owners {
+    const range = this.rangeOf(far, keyCondition)
     if (range === 'none') return undefined
     if (range !== undefined || this.way.kind === 'index') return range
     return this.partnerOf(context.reader.objectOnce(far), this.way.inverse)
   }
 
   /** The conditions on key attributes after the reference; undefined if no entry can match. */
-  private async asked(evaluation: EvaluationContext, context: StatementContext): Promise<KeyCondition | undefined> {
+  private async condition(evaluation: EvaluationContext, context: StatementContext): Promise<KeyCondition | undefined> {
     if (this.way.kind !== 'index') return { equal: [] }
     const { conditions } = this.way
     return keyConditionOf(conditions, await evaluateConstants(evaluatesOf(conditions), evaluation, context))

@@ -127,7 +127,7 @@ class NamedRows extends RowsInPlace {
   private page: NamingEntries | undefined
   private at = 0
   /** By position in the page: objects for which references were requested. */
-  private asked: (ObjectView | undefined)[] = []
+  private requestedViews: (ObjectView | undefined)[] = []
   /** The rest of the range; undefined at the end. */
   private rest: KeyRange | undefined
   /** Whether the first page is expected to suffice; if it does not, everything is read again. */
@@ -178,11 +178,11 @@ class NamedRows extends RowsInPlace {
     const { followed: references } = this.plan
     const { reader } = this.context
     let asking: Following[] = []
-    this.asked = []
+    this.requestedViews = []
     for (let at = 0; at < this.count && asking.length < this.left; at++) {
       const record = this.page?.named(at)
       const view = record && this.likelyRow(this.keyAt(at), record)
-      this.asked.push(view)
+      this.requestedViews.push(view)
       if (view !== undefined) asking.push({ view, references })
     }
     for (;;) {
@@ -213,7 +213,7 @@ class NamedRows extends RowsInPlace {
   }
 
   private writeNext(): Pause | undefined {
-    const record = this.asked[this.at]?.record ?? this.page?.named(this.at)
+    const record = this.requestedViews[this.at]?.record ?? this.page?.named(this.at)
     const key = this.keyAt(this.at)
     if (record === undefined)
       throw new ReadSkew(`${this.entries} names object ${oidOfObjectKey(key)}, which is not there`)

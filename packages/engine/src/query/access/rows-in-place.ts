@@ -120,8 +120,8 @@ function firstSliceOf(
   context: StatementContext,
 ): Awaitable<RowChunks> {
   return mapAwaitable(countOf(skip, evaluation, context), (skipped = 0) => {
-    return mapAwaitable(countOf(take, evaluation, context), (taken = Number.POSITIVE_INFINITY) => {
-      return rows.begin(skipped, taken)
+    return mapAwaitable(countOf(take, evaluation, context), (rowLimit = Number.POSITIVE_INFINITY) => {
+      return rows.begin(skipped, rowLimit)
     })
   })
 }
@@ -173,9 +173,9 @@ export abstract class RowsInPlace {
   /** Writes rows from the current position. */
   protected abstract write(): Pause
 
-  begin(skipped: number, taken: number): RowChunks {
+  begin(skipped: number, rowLimit: number): RowChunks {
     this.toSkip = skipped
-    this.toTake = taken
+    this.toTake = rowLimit
     const pause = this.areEnough ? 'end' : this.write()
     if (pause !== 'end') return this.later(pause)
     const rows = this.hasRows ? [this.take()] : []

@@ -292,12 +292,12 @@ function calculatedConditions(
   const undone = undoneCalculation(side, value)
   const path = undone && pathOf(undone.side, slot)
   if (undone === undefined || path === undefined) return []
-  const asked: Bound = { ...undone.value, start, end }
+  const limit: Bound = { ...undone.value, start, end }
   const actual = undone.isTurned ? turned[operator] : operator
   const isInclusive = actual !== 'less' && actual !== 'greater'
   const conditions: Condition[] = []
-  if (!actual.startsWith('less')) conditions.push({ kind: 'lower', path, value: asked, isInclusive, prefixOf: word })
-  if (!actual.startsWith('greater')) conditions.push({ kind: 'upper', path, value: asked, isInclusive, prefixOf: word })
+  if (!actual.startsWith('less')) conditions.push({ kind: 'lower', path, value: limit, isInclusive, prefixOf: word })
+  if (!actual.startsWith('greater')) conditions.push({ kind: 'upper', path, value: limit, isInclusive, prefixOf: word })
   return conditions
 }
 

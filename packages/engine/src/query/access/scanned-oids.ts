@@ -15,13 +15,13 @@ import { constantKey, type KeyValue, type OidAccess } from './access-path.ts'
 import { ExtentScan } from './extent-scan.ts'
 import { type Condition, ownConditions, type PathCondition } from './sargable-predicates.ts'
 
-/** Returns true if an object may fulfil a condition. `value`: of its attribute, not null. `asked`: the value of the condition. */
-type Test = (value: unknown, asked: unknown) => boolean
+/** Returns true if an object may fulfil a condition. `value`: of its attribute, not null. `operand`: the value of the condition. */
+type Test = (value: unknown, operand: unknown) => boolean
 
 interface ScannedCondition {
   /** The position of the attribute in the class. */
   readonly index: number
-  readonly asked: KeyValue
+  readonly operand: KeyValue
   readonly test: Test
   readonly text: string
 }
@@ -41,9 +41,9 @@ function scannedCondition(condition: PathCondition, planning: Planning): Scanned
   if (attribute === undefined || within.length > 0 || attribute.linkStorage !== undefined) return undefined
   if (condition.kind === 'null') return undefined
   const { index, name } = attribute
-  const asked = constantKey(condition.kind === 'anyOf' ? condition.values : condition.value, planning)
+  const operand = constantKey(condition.kind === 'anyOf' ? condition.values : condition.value, planning)
   const test = testOf(condition, attribute)
-  return test && { index, asked, test, text: `${name} ${signs[condition.kind]} ${asked.text}` }
+  return test && { index, operand, test, text: `${name} ${signs[condition.kind]} ${operand.text}` }
 }
 
 const signs = { equal: '=', anyOf: 'IN', lower: '>=', upper: '<=' } as const
@@ -54,15 +54,15 @@ function testOf(condition: Exclude<PathCondition, { kind: 'null' }>, { type }: B
     const { values } = condition
     const element = values.type.kind === 'collection' ? values.type.element : undefined
     const equals = element && equalsFor(type, element)
-    return equals && ((value, asked) => (asked as readonly unknown[]).some((one) => one !== null && equals(value, one)))
+    return equals && ((value, list) => (list as readonly unknown[]).some((one) => one !== null && equals(value, one)))
   }
   if (condition.kind === 'equal') return equalsFor(type, condition.value.type)
   const compare = compareFor(type, condition.value.type)
   if (compare === undefined) return undefined
   const isLower = condition.kind === 'lower'
-  return (value, asked) => {
-    if (typeof asked === 'symbol') return true
-    const order = compare(value as never, asked as never)
+  return (value, operand) => {
+    if (typeof operand === 'symbol') return true
+    const order = compare(value as never, operand as never)
     return isLower ? order >= 0 : order <= 0
   }
 }
@@ -95,8 +95,8 @@ export class ScannedOids implements OidAccess {
 
   /** The number of objects scanned. */
   async estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number> {
-    const asked = await this.asked(evaluation, context)
-    if (asked.some((value) => Array.isArray(value) && value.length > listMax)) return max
+    const operand = await this.operand(evaluation, context)
+    if (operand.some((value) => Array.isArray(value) && value.length > listMax)) return max
     return Math.min(max, await this.extent.estimate(context))
   }
 
@@ -108,15 +108,15 @@ export class ScannedOids implements OidAccess {
     if (oids.length > 0) yield [...oids]
   }
 
-  private asked(evaluation: EvaluationContext, context: StatementContext): Promise<unknown[]> | unknown[] {
-    const evaluates = this.conditions.map(({ asked }) => asked.evaluate)
+  private operand(evaluation: EvaluationContext, context: StatementContext): Promise<unknown[]> | unknown[] {
+    const evaluates = this.conditions.map(({ operand }) => operand.evaluate)
     return evaluateConstants(evaluates, evaluation, context)
   }
 
   /** Computed once per statement and shared with the estimate. */
   private async find(evaluation: EvaluationContext, context: StatementContext): Promise<Found> {
-    const asked = await this.asked(evaluation, context)
-    if (asked.includes(null)) return { oids: [], examined: 0 }
+    const operand = await this.operand(evaluation, context)
+    if (operand.includes(null)) return { oids: [], examined: 0 }
     const { conditions } = this
     const oids: Oid[] = []
     let examined = 0
@@ -125,7 +125,7 @@ export class ScannedOids implements OidAccess {
       const view = context.reader.view(undefined, key, record)
       const isFound = conditions.every(({ index, test }, i) => {
         const value = view.value(index)
-        return value !== null && test(value, asked[i])
+        return value !== null && test(value, operand[i])
       })
       return isFound ? view.oid : undefined
     }
