@@ -1,18 +1,18 @@
 /**
- * Indexes of new unique attributes that existing objects are null in: no two of these are equal, and so the change is made at once,
- * and the index built afterwards, as one in the background (contract 10.5).
+ * Builds the indexes of new unique attributes in the background if existing objects have null in them: nulls are never equal,
+ * so the change itself can be immediate (contract 10.5).
  */
 import type { ImmediateAlter } from '../schema/alter-plan.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
 
 export interface BuiltAfterwards {
-  /** With the indexes as being built. */
+  /** Contains the indexes in state `building`. */
   readonly plan: ImmediateAlter
   readonly indexes: readonly IndexDefinition[]
 }
 
-/** `before`: the catalog in force. `sessionNumber`: of the store session of the process that is to build them. */
+/** `before`: the catalog in force. `sessionNumber`: the store session of the process that builds the indexes. */
 export function builtAfterwards(before: Catalog, plan: ImmediateAlter, sessionNumber: number): BuiltAfterwards {
   const { next, filledIndexes } = plan
   const isLater = (index: IndexDefinition): boolean => {
@@ -36,7 +36,7 @@ export function builtAfterwards(before: Catalog, plan: ImmediateAlter, sessionNu
   }
 }
 
-/** Of a class that is there already: a new one has no objects. */
+/** Only for existing classes: a new one has no objects. */
 function isNullAtFirst(
   before: Catalog,
   { next }: ImmediateAlter,

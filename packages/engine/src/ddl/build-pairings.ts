@@ -1,6 +1,6 @@
 /**
- * Builds the links of references that are being given an inverse, in batches, while others go on. From the moment the pairing is in the catalog, every writer
- * keeps both sides of what it writes, so each object that was there before is visited once.
+ * Builds the links of references that are given an inverse, in batches and concurrently with writers. As soon as the pairing is
+ * in the catalog, every writer maintains both sides of its links, so each older object is visited once.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { catalogVersionKey } from '../bytes/key-space.ts'
@@ -29,7 +29,7 @@ import type { OpenDatabase } from '../write/open-database.ts'
 import { transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
 
-/** Throws AttributeInUse where the pairing is no longer in the catalog. */
+/** Throws AttributeInUse if the pairing is no longer in the catalog. */
 export async function buildPairings(database: OpenDatabase, pairings: readonly Pairing[]): Promise<void> {
   const { store, limits } = database
   await awaitCommitsUnderWay(store)
@@ -60,7 +60,7 @@ async function rangesOf(
   return presentRanges(snapshot, new Set<ClassNumber>([owner, ...subclasses.map(({ number }) => number)]))
 }
 
-/** Where writers keep getting in between, one conflict redoes one object. */
+/** After conflicts with writers, retries object by object, so that a conflict repeats only one. */
 async function pairAll(database: OpenDatabase, pairing: Pairing, oids: readonly Oid[]): Promise<void> {
   try {
     await pairBatch(database, pairing, oids)
@@ -86,7 +86,7 @@ function pairBatch(database: OpenDatabase, pairing: Pairing, oids: readonly Oid[
   )
 }
 
-/** `oids`: objects with the reference, some of which may be gone by now. */
+/** `oids`: objects with the reference, some of which may have been deleted. */
 export async function pairObjects(
   unit: UnitOfWork,
   { attribute, inverse }: Pairing,
@@ -105,7 +105,7 @@ export async function pairObjects(
   await inSlices(states, ({ state, format }) => pairReference(unit, state, format, (target) => found.has(target)))
 }
 
-/** Reads what the inverses are changed by in few trips. */
+/** Reads the data for changing the inverses in few round trips. */
 async function prepareTargets(unit: UnitOfWork, inverse: Attribute, targets: readonly Oid[]): Promise<void> {
   const form = linkStorageOf(inverse.spec)
   if (form === undefined) return unit.objects.loadAll(targets)

@@ -1,4 +1,4 @@
-/** Objects and schema as one transaction changes them: each step sees what the steps before it have changed. */
+/** Changes objects and schema in one transaction, in which each step sees the changes of the previous ones. */
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { changeCatalog } from '../catalog/change-catalog.ts'
 import { encodeNextNumber, nextNumberKey } from '../catalog/next-number.ts'
@@ -55,15 +55,12 @@ import type { Numbering } from './numbering.ts'
 import { planAllowed } from './plan-allowed.ts'
 import { alterInTransaction } from './transactional-alter.ts'
 
-/**
- * Begins the catalog transaction of an attempt, on the attempt's transaction or on its rehearsal. `numbering`: of an attempt that
- * is rehearsed.
- */
+/** Begins the catalog transaction of an attempt, on the attempt's transaction or on its rehearsal. `numbering`: set if the attempt is rehearsed. */
 export type OpenCatalogTransaction = (transaction: Transaction, numbering?: Numbering) => CatalogTransaction
 
 /**
- * Like `transactWithCatalog`, for attempts that change objects and schema by a catalog transaction. After the commit, the one that
- * was opened last does what it has left to do.
+ * Like `transactWithCatalog`, for attempts that change objects and schema by a catalog transaction. The last one opened does
+ * the work that remains after the commit.
  */
 export async function runInCatalogTransaction<T>(
   database: OpenDatabase,
@@ -75,7 +72,7 @@ export async function runInCatalogTransaction<T>(
   const { catalogs } = database
   const body = async (own: Transaction, catalog: Catalog, recorder: ChangeRecorder | undefined): Promise<T> => {
     const open: OpenCatalogTransaction = (transaction, numbering) => {
-      // A rehearsal changes nothing.
+      // Changes of a rehearsal are not recorded.
       const recorded = transaction === own ? recorder : undefined
       last = new CatalogTransaction(transaction, catalog, database, { numbering, recorder: recorded })
       return last
@@ -92,9 +89,9 @@ export async function runInCatalogTransaction<T>(
 }
 
 export interface CatalogTransactionOptions {
-  /** Of an attempt that is rehearsed. */
+  /** Set if the attempt is rehearsed. */
   readonly numbering?: Numbering | undefined
-  /** Undefined for a transaction that is not committed, and where nobody listens. */
+  /** Undefined for a transaction that is not committed, and without a listener. */
   readonly recorder?: ChangeRecorder | undefined
 }
 
@@ -102,7 +99,7 @@ export class CatalogTransaction {
   readonly transaction: Transaction
   readonly containers: Containers
   readonly limits: EngineLimits
-  /** What the expressions of the schema see as `$$USER`. */
+  /** The value of `$$USER` in expressions of the schema. */
   user: UserOfExpressions
   private readonly session: StoreSession
   readonly expressions: ObjectExpressions
@@ -118,7 +115,7 @@ export class CatalogTransaction {
   /** See `beginStep`. */
   private step = 0
   private readonly sequences: Pick<Sequences, 'next'>
-  /** Those that it creates or restarts: what it draws of them is its own. */
+  /** Sequences created or restarted by this transaction, which draws their numbers itself. */
   private readonly ownSequences = new Set<SequenceNumber>()
   private readonly deferred = new DeferredChecks()
 
@@ -146,35 +143,38 @@ export class CatalogTransaction {
     this.sequences = sequences
   }
 
-  /** The catalog as the steps so far have left it. */
+  /** The catalog after the steps so far. */
   get catalog(): Catalog {
     this.built ??= buildCatalog(this.state, this.version)
     return this.built
   }
 
-  /** What the commit puts; undefined if it leaves the catalog as it is, or numbers are continued that are not stored. */
+  /** The catalog that the commit writes; undefined if it is unchanged, or if it continues numbers that are not stored. */
   get changedCatalog(): Catalog | undefined {
     return this.version === this.initialVersion || this.numbering !== undefined ? undefined : this.catalog
   }
 
-  /** Whether its catalog leaves entries behind, which are to be purged once it is committed. */
+  /** Whether the change leaves entries behind, to be purged after the commit. */
   get leavesEntries(): boolean {
     return this.hasDropped
   }
 
-  /** The steps of a batch, by number from 1: each has allocations and numbers of its own, also where others are left out. */
+  /** Begins a step of a batch, numbered from 1. Allocations belong to a step, so they stay the same if other steps are left out. */
   beginStep(number: number): void {
     this.step = number
     this.deferred.step = number
     this.transaction.beginStep(number)
   }
 
-  /** Before the commit: what later steps might have mended. Throws ConstraintViolation; of a step, as a StepFailure. */
+  /**
+   * Checks, before the commit, violations that later steps could have repaired. Throws ConstraintViolation, wrapped in a
+   * StepFailure if there are steps.
+   */
   async judgeDeferred(): Promise<void> {
     if (!this.deferred.isEmpty) await this.deferred.judge(this.beginUnit())
   }
 
-  /** The unit of work of one step, which reads through what the steps before it have written. */
+  /** The unit of work of one step, which sees the writes of the previous steps. */
   beginUnit(isOfText = false): UnitOfWork {
     const { transaction, catalog, containers, session, recorder, expressions: all, user, restriction, limits } = this
     const expressions = { all, user }
@@ -189,12 +189,12 @@ export class CatalogTransaction {
     checkChangedObjects(this.changedObjects, this.limits)
   }
 
-  /** Returns one class number for each description, in their order. Throws what `planDefinitions` and the plan's execution throw. */
+  /** Returns the class number for each description, in order. Throws the errors of `planDefinitions` and of executing the plan. */
   async defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]> {
     return this.carryOut(await this.planDefinitions(command, true))
   }
 
-  /** Throws what `planAlter` and the plan's execution throw; LimitExceeded if the stored values of too many objects are concerned. */
+  /** Throws the errors of `planAlter` and of executing the plan; LimitExceeded if too many objects are affected. */
   async alterClass(command: AlterClass): Promise<ClassNumber> {
     const [number] = await this.carryOut(await this.planAlter(command, true))
     return number as ClassNumber
@@ -206,12 +206,12 @@ export class CatalogTransaction {
     return plan.classNumbers
   }
 
-  /** Plans the change on the catalog as it is; `isStep`: of a larger transaction. Throws what `planAlter` throws. */
+  /** Plans the change on the present catalog; `isStep`: it is part of a larger transaction. Throws the errors of `planAlter`. */
   planAlter(command: AlterClass, isStep: boolean): Promise<AlterPlan> {
     return this.plan(async (given) => planAlter(given, command, this.alterContext(isStep)))
   }
 
-  /** The same for a batch of descriptions. */
+  /** Like `planAlter`, for a batch of descriptions. */
   planDefinitions(command: DefineClasses, isStep: boolean): Promise<AlterPlan> {
     return this.plan(async (given) => inTurnsIfLong(planDefinitions(given, command, this.alterContext(isStep))))
   }
@@ -226,7 +226,7 @@ export class CatalogTransaction {
     return { attributesMax: limits.classAttributesMax, sessionNumber: session.number, isStep, expressions }
   }
 
-  /** Carries out a plan of `planAlter`, before anything else changes the catalog. */
+  /** Executes a plan of `planAlter`, which requires that the catalog has not changed since. */
   async alter(plan: ImmediateAlter | TransactionalAlter): Promise<void> {
     await checkExtents(this, plan.next, plan.extents)
     const before = this.catalog
@@ -234,7 +234,7 @@ export class CatalogTransaction {
     else await alterInTransaction(this, plan)
     for (const number of plan.filledIndexes) {
       const index = this.catalog.indexByNumber(number)
-      // A class that is new has no objects.
+      // A new class has no objects.
       if (index !== undefined && before.classByNumber(index.indexedClass) !== undefined) await this.buildIndex(number)
     }
   }
@@ -243,7 +243,7 @@ export class CatalogTransaction {
   async deleteClass({ className }: DeleteClass): Promise<void> {
     this.continueNumbers()
     if (this.restriction !== undefined) {
-      // Whether there are objects is not looked at before.
+      // The plan does not check for objects; this is done afterwards.
       const plan = async (given: Catalog) =>
         deleteClass(given, changedClass(given, className), false, this.expressions).state
       await this.planAllowed(plan, (state) => state)
@@ -254,7 +254,7 @@ export class CatalogTransaction {
     await this.putAltered(deleteClass(this.catalog, cls, isUsed, this.expressions).state)
   }
 
-  /** Throws what `defineIndex` throws, UniqueViolation, and LimitExceeded if there are too many objects. */
+  /** Throws the errors of `defineIndex`, UniqueViolation, and LimitExceeded if there are too many objects. */
   async createIndex(command: CreateIndex): Promise<IndexDefinition> {
     this.continueNumbers()
     const builder = { sessionNumber: this.session.number, isBackground: false }
@@ -284,7 +284,7 @@ export class CatalogTransaction {
     await this.putAltered(await this.planAllowed(plan, (state) => state))
   }
 
-  /** Throws what `defineSequence` throws, and Forbidden. */
+  /** Throws Forbidden and the errors of `defineSequence`. */
   async createSequence(command: CreateSequence): Promise<void> {
     this.continueNumbers()
     const plan = async (given: Catalog) => defineSequence(given, command)
@@ -293,7 +293,7 @@ export class CatalogTransaction {
     this.ownSequences.add(definition.number)
   }
 
-  /** Whatever it has given. Throws SequenceNotFound, InvalidDefinition. */
+  /** Regardless of the numbers drawn before. Throws SequenceNotFound, InvalidDefinition. */
   restartSequence({ name, next }: RestartSequence): void {
     const { number } = sequenceNamed(this.catalog, name)
     if (next !== undefined) checkNumber(name, 'RESTART', next)
@@ -310,8 +310,8 @@ export class CatalogTransaction {
   }
 
   /**
-   * Numbers of a sequence, see `Sequences.next`: outside of this transaction, unless it has created or restarted the sequence, of which nobody else knows
-   * yet. Throws SequenceNotFound, SequenceExhausted.
+   * Draws numbers of a sequence, see `Sequences.next`. Drawn outside this transaction unless it created or restarted the
+   * sequence, which is not yet visible elsewhere. Throws SequenceNotFound, SequenceExhausted.
    */
   async nextNumbers(name: string, count: number): Promise<readonly bigint[]> {
     const sequence = sequenceNamed(this.catalog, name)
@@ -344,7 +344,7 @@ export class CatalogTransaction {
       const objectsMax = this.limits.transactionIndexObjectsMax
       await fillReferrers(this.transaction, this.catalog, unfilled, this.containers.cached(), objectsMax)
     }
-    // The steps that follow read by what the caller knows of it.
+    // The next steps use the catalog as the caller sees it.
     await this.restriction?.prepared(this.catalog)
   }
 
@@ -352,7 +352,7 @@ export class CatalogTransaction {
     return planAllowed(this.restriction, this.catalog, plan, next)
   }
 
-  /** Before numbers are given out: a step gives those that it gave in the rehearsal, even if other steps are left out now. */
+  /** Runs before numbers are assigned: a step assigns the same numbers as in the rehearsal, even if other steps are now left out. */
   private continueNumbers(): void {
     if (this.numbering === undefined) return
     const counters = this.numbering.countersFor(this.step, this.state.counters)

@@ -1,4 +1,4 @@
-/** Changes the catalog, one commit each, and purges in the background what such changes leave behind. */
+/** Changes the catalog in single commits, and purges obsolete entries in the background. */
 
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { changeCatalog } from '../catalog/change-catalog.ts'
@@ -19,7 +19,7 @@ export class CatalogWriter {
   private readonly database: OpenDatabase
   private purging: Promise<void> = Promise.resolve()
 
-  /** `main`: the one that has work in the background done; this one where it is left out. */
+  /** The writer that runs background work; this one by default. */
   private readonly main: CatalogWriter
 
   constructor(database: OpenDatabase, main?: CatalogWriter) {
@@ -27,18 +27,19 @@ export class CatalogWriter {
     this.main = main ?? this
   }
 
-  /** The same on a database that differs in what is of one request or one caller: who is told of its changes, and the restriction by which these are refused. */
+  /** Returns a writer for the same database with other request-specific parts: the listeners and the caller's restriction. */
   on(database: OpenDatabase): CatalogWriter {
     return new CatalogWriter(database, this.main)
   }
 
   /**
-   * Commits the state that `decide` returns, with what else it has put into the transaction. If others change the catalog first, `decide`
-   * is called again with theirs. Throws Forbidden where the caller may not make that change; one that takes back what it has begun is made in any case.
+   * Commits the state returned by `decide` together with its writes to the transaction. After a concurrent change of the
+   * catalog, `decide` runs again. Throws Forbidden if the caller may not make the change; rolling back an unfinished change is
+   * always allowed.
    */
   change<T>(
     decide: (catalog: Catalog, transaction: Transaction) => Promise<{ state: CatalogState; result: T }>,
-    isTakenBack = false,
+    isRollback = false,
   ): Promise<T> {
     const { catalogs, session, restriction } = this.database
     const attempt = async (transaction: Transaction, catalog: Catalog, recorder?: ChangeRecorder): Promise<T> => {
@@ -48,7 +49,7 @@ export class CatalogWriter {
           unfilledReferrers(catalog.state, state).length === 0,
           'who refers is told from a transaction of objects on',
         )
-        if (!isTakenBack) restriction?.checkSchema(catalog, state)
+        if (!isRollback) restriction?.checkSchema(catalog, state)
         transaction.requireRevision(catalogVersionKey, catalog.version)
         const version = await changeCatalog(transaction, catalog, state, session)
         recorder?.catalog(catalog.state, state)
@@ -59,7 +60,7 @@ export class CatalogWriter {
     return transactWithCatalog(this.database, attempt, { size: anySize })
   }
 
-  /** If purging fails, what remains stays listed in the catalog; the next start or deletion continues with it. */
+  /** If purging fails, the catalog still lists the remaining entries, and the next start or deletion continues. */
   purgeInBackground(): void {
     if (this.main !== this) {
       this.main.purgeInBackground()

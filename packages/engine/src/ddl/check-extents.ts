@@ -1,4 +1,4 @@
-/** What a change of classes asks of all objects that there are: none may come in between of the look at them and the commit (contract 10.5). */
+/** Checks that a change of classes makes on all existing objects; the commit requires that no objects are added or changed since (contract 10.5). */
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { EngineLimits } from '../limits.ts'
 import { type CheckSource, constraintsOfAttributes } from '../records/constraints.ts'
@@ -21,14 +21,14 @@ import { Violations } from './violations.ts'
 
 export interface ExtentContext {
   readonly transaction: Transaction
-  /** In force. */
+  /** The catalog in force. */
   readonly catalog: Catalog
   readonly containers: Containers
   readonly limits: Pick<EngineLimits, 'transactionIndexObjectsMax'>
   readonly expressions: CheckSource
 }
 
-/** `next`: what the transaction is about to put. Throws ObjectsViolateConstraint, LimitExceeded. */
+/** `next`: the state to be committed. Throws ObjectsViolateConstraint, LimitExceeded. */
 export async function checkExtents(context: ExtentContext, next: CatalogState, extents: ExtentChecks): Promise<void> {
   const { transaction, catalog, containers } = context
   const uncommitted = containers.cached()
@@ -42,11 +42,14 @@ export async function checkExtents(context: ExtentContext, next: CatalogState, e
   const holding = holdingAny(catalog, unmet.additions)
   if (!(await hasObjects(transaction, holding, uncommitted, catalogVersionKey))) return
   await refuseUnmet(transaction.overlay(), unmet, uncommitted)
-  // They hold lists that embed no such object yet: it has to stay so until the commit.
+  // Their lists embed no such object, which the commit requires to remain true.
   await requireObjects(context, holding)
 }
 
-/** Stored objects satisfy new checks, and no other comes in between. Throws ObjectsViolateConstraint, LimitExceeded. */
+/**
+ * Checks stored objects against new checks; the commit requires the set of objects to be unchanged. Throws
+ * ObjectsViolateConstraint, LimitExceeded.
+ */
 async function checkObjects(context: ExtentContext, next: Catalog, checks: readonly NewCheck[]): Promise<void> {
   const { transaction, containers, expressions } = context
   const holding = classesOfChecks(next, checks)
@@ -70,7 +73,7 @@ async function requireObjects(
   for await (const _ of required);
 }
 
-/** The same on a snapshot, of which nothing comes. Throws ObjectsViolateConstraint. */
+/** Makes the same checks on a snapshot, without preconditions. Throws ObjectsViolateConstraint. */
 export async function refuseByExtents(
   snapshot: Snapshot,
   catalog: Catalog,
@@ -96,14 +99,14 @@ export async function refuseByExtents(
   if (unmet !== undefined) await refuseUnmet(snapshot, unmet, newContainers)
 }
 
-/** New attributes whose constraints what existing objects are given violates. */
+/** New attributes whose constraints are violated by the initial values in existing objects. */
 interface Unmet {
   readonly additions: readonly Addition[]
-  /** Under the catalog that has them. */
+  /** Under the catalog with the additions. */
   readonly formats: RecordFormats
 }
 
-/** Undefined where there are none, as nearly always. */
+/** Undefined if there are none, as in nearly all cases. */
 function unmetAdditions(additions: readonly Addition[], next: Catalog): Unmet | undefined {
   if (additions.length === 0) return undefined
   const formats = recordFormats(next)
@@ -118,7 +121,7 @@ function unmetAdditions(additions: readonly Addition[], next: Catalog): Unmet | 
   return unmet.length === 0 ? undefined : { additions: unmet, formats }
 }
 
-/** The attribute, and those of the objects that it embeds from the start. */
+/** The attribute and those of the objects that it embeds from the start. */
 function withEmbedded(attribute: AttributeNumber, formats: RecordFormats): Set<AttributeNumber> {
   const numbers = new Set([attribute])
   for (const number of numbers) {

@@ -1,4 +1,4 @@
-/** Stored objects for which checks that a class gets are false (contract 10.6.17). */
+/** Counts stored objects that fail the new checks of a class (contract 10.6.17). */
 import { type CheckSource, constraintsOf } from '../records/constraints.ts'
 import { type Container, listContainers } from '../records/container-registry.ts'
 import { containerExtent, oidOfObjectKey } from '../records/object-key.ts'
@@ -12,7 +12,7 @@ import { openTimeSlice } from '../store/time-slice.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import { Violations } from './violations.ts'
 
-/** The referenceable classes whose objects the checks concern. `catalog`: has the checks. */
+/** The referenceable classes whose objects the checks affect. `catalog`: contains the checks. */
 export function classesOfChecks(catalog: Catalog, checks: readonly NewCheck[]): Set<ClassNumber> {
   const owners = new Set(checks.map(({ owner }) => owner))
   const holding = [...owners].flatMap((owner) => {

@@ -1,4 +1,4 @@
-/** Counts the stored objects whose collections, where these are kept as links, have too few elements or too many (contract 10.5). */
+/** Counts the stored objects that have too few or too many elements in collections stored as links (contract 10.5). */
 import { readAndRequireLinkEntries } from '../links/attribute-links.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { type Container, listContainers } from '../records/container-registry.ts'
@@ -13,13 +13,13 @@ import type { AttributeNumber } from '../types/type-spec.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { Violations } from './violations.ts'
 
-/** What is asked of the number of links of an attribute. */
+/** The limits on the number of links of an attribute. */
 interface LinkLimits {
   readonly attribute: AttributeFormat
   readonly constraints: readonly Constraint[]
 }
 
-/** Of those attributes of the class that are kept as links. */
+/** Only for attributes of the class that are stored as links. */
 export function linkLimitsOf(format: ClassFormat, attributes: ReadonlySet<AttributeNumber>): LinkLimits[] {
   return format.linkAttributes.flatMap((attribute) => {
     const { number, spec, properties } = attribute.attribute
@@ -34,7 +34,7 @@ export function violatedBy(count: number, { constraints }: LinkLimits): Constrai
   return constraints.filter((one) => !one.isSatisfied({ length: count }))
 }
 
-/** `catalog`: under which the constraints hold. Keys alone are read, in the order of objects, which their links have too. */
+/** `catalog`: defines the constraints. Reads only keys, in the order of objects, which is also the order of their links. */
 export async function countLinkViolations(
   snapshot: Snapshot,
   catalog: Catalog,
@@ -68,7 +68,7 @@ interface LinkCounts {
 
 const none: LinkCounts['counts'] = new Map()
 
-/** Of the owners that have any. */
+/** For owners with at least one link. */
 async function* countsByOwner(
   snapshot: Snapshot,
   database: number,
@@ -107,7 +107,7 @@ function addViolated(violations: Violations, limits: LinkLimits, count: number, 
   }
 }
 
-/** Links whose number is limited stay as they are until the commit. */
+/** The commit requires links with a limited number to be unchanged. */
 export async function requireLimitedLinks(
   unit: UnitOfWork,
   oids: readonly Oid[],

@@ -13,23 +13,23 @@ import type { AttributeNumber } from '../types/type-spec.ts'
 export interface AttributeLoss {
   readonly className: string
   readonly attributeName: string
-  /** Single values, and elements of collections. */
+  /** Single values and elements of collections. */
   readonly values: number
 }
 
-/** `changing`: a catalog in which the new types of `attributes` are pending. Attributes that lose nothing are left out. */
+/** `changing`: a catalog in which the new types of `attributes` are pending. Omits attributes without losses. */
 export async function countLosses(
   snapshot: Snapshot,
   changing: Catalog,
   attributes: readonly AttributeNumber[],
   newContainers: readonly Container[] = [],
 ): Promise<AttributeLoss[]> {
-  const wanted = new Set(attributes)
+  const requested = new Set(attributes)
   const formats = recordFormats(changing)
   const classes = changing.classes.filter((cls) => cls.isReferenceable && formats.of(cls).hasPendingType)
   const losses = new Losses()
   const count = (_owner: ClassFormat, { attribute, pendingType }: AttributeFormat, value: unknown): void => {
-    if (pendingType === undefined || value === null || !wanted.has(attribute.number)) return
+    if (pendingType === undefined || value === null || !requested.has(attribute.number)) return
     losses.add(attribute.declaringClass.name, attribute.name, pendingType.lossyValues(value).length)
   }
   const read = (_key: Bytes, record: Bytes): void => {
@@ -44,7 +44,6 @@ export async function countLosses(
   const numbers = new Set(classes.map(({ number }) => number))
   for (const { database, container } of await listContainers(snapshot, numbers, newContainers)) {
     for await (const _batch of snapshot.scan(containerExtent(database, container), read)) {
-      // Counted as they are read.
     }
   }
   return losses.all()
@@ -53,7 +52,7 @@ export async function countLosses(
 /** Counts by class and attribute. */
 export class Losses {
   private readonly counts = new Map<string, AttributeLoss>()
-  /** Of what does not fit, the first that was found, in words. */
+  /** A description of the first value found that does not fit. */
   example: string | undefined
 
   add(className: string, attributeName: string, values: number, example?: string): void {
@@ -72,7 +71,7 @@ export class Losses {
     return [...this.counts.values()]
   }
 
-  /** Throws ValuesWouldBeLost where there are any. */
+  /** Throws ValuesWouldBeLost if there are losses. */
   refuse(): void {
     if (this.counts.size > 0) throw valuesWouldBeLost(this.all(), this.example)
   }

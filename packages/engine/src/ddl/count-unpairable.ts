@@ -1,4 +1,4 @@
-/** Counts the references that an inverse cannot answer (contract 5.3.19): without building it, in bounded memory. */
+/** Counts the references that an inverse cannot mirror (contract 5.3.19), without building it and in bounded memory. */
 import { comparedKeysMax } from '../limits.ts'
 import { type Container, listContainers } from '../records/container-registry.ts'
 import { containerExtent, objectKey, oidOfObjectKey } from '../records/object-key.ts'
@@ -14,8 +14,8 @@ import type { ClassNumber } from '../types/type-spec.ts'
 import type { Losses } from './count-losses.ts'
 
 /**
- * References to objects that do not exist, and, where the inverse is a single reference, those but the first to one object. `catalog`: one that has the reference,
- * with its pending type or without.
+ * Counts references to missing objects and, if the inverse is a single reference, all but the first to each object. `catalog`:
+ * contains the reference, with or without its pending type.
  */
 export async function countUnpairable(
   snapshot: Snapshot,
@@ -32,10 +32,10 @@ export async function countUnpairable(
   const objects = isSingle ? await countObjects(snapshot, classesOf(cls), newContainers) : 0
   const passes = Math.max(1, Math.ceil(objects / keysMax))
   for (let pass = 0; pass < passes; pass++) {
-    const isOfPass = (target: Oid): boolean => oidBytes(target).readUInt32BE(4) % passes === pass
+    const isInPass = (target: Oid): boolean => oidBytes(target).readUInt32BE(4) % passes === pass
     const answered = new Set<Oid>()
     for await (const batch of references(snapshot, catalog, cls, attribute, newContainers)) {
-      const asked = passes === 1 ? batch : batch.filter(({ target }) => isOfPass(target))
+      const asked = passes === 1 ? batch : batch.filter(({ target }) => isInPass(target))
       const missing = await missingAmong(snapshot, new Set(asked.map(({ target }) => target)))
       for (const { oid, target } of asked) {
         if (missing.has(target)) {
@@ -78,14 +78,14 @@ function classesOf({ number, subclasses }: SchemaClass): Set<ClassNumber> {
   return new Set([number, ...subclasses.map((one) => one.number)])
 }
 
-/** A store that answers in trips reads them together. */
-const targetsAtOnce = 256
+/** Read together, in one round trip for a remote store. */
+const targetsPerRead = 256
 
 async function missingAmong(snapshot: Snapshot, targets: ReadonlySet<Oid>): Promise<Set<Oid>> {
   const all = [...targets]
   const missing = new Set<Oid>()
-  for (let at = 0; at < all.length; at += targetsAtOnce) {
-    const part = all.slice(at, at + targetsAtOnce)
+  for (let at = 0; at < all.length; at += targetsPerRead) {
+    const part = all.slice(at, at + targetsPerRead)
     const found = await Promise.all(part.map((target) => snapshot.view(objectKey(target), () => true)))
     for (const [i, target] of part.entries()) if (found[i] !== true) missing.add(target)
   }

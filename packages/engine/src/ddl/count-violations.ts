@@ -14,13 +14,13 @@ import { Violations } from './violations.ts'
 
 export interface CountOptions {
   readonly newContainers?: readonly Container[]
-  /** Told after each part how many objects have been looked at; may throw, to end the count. */
+  /** Called after each part with the number of objects read; may throw to abort the count. */
   readonly onProgress?: (objects: number) => void
 }
 
 /**
- * `catalog`: under which the constraints hold, such as one that is still to come; what is stored in earlier shapes is read by it.
- * `attributes`: those whose constraints are counted, declared by classes of objects or by classes that these embed.
+ * `catalog`: defines the constraints; may be a future catalog, by which earlier shapes are read. `attributes`: those whose
+ * constraints are counted, declared by classes of objects or by embedded classes.
  */
 export async function countViolations(
   snapshot: Snapshot,
@@ -42,7 +42,7 @@ export async function countViolations(
     const found = constraintsOf(format, formats)?.violations(values, undefined, undefined) ?? []
     if (found.length > 0) addAll(violations, found, oidOfObjectKey(key))
   }
-  // What a pattern takes depends on the texts: others have their turns between two objects, and so these are copied.
+  // Matching a pattern may be slow, so the loop yields between objects; entries are copied because borrowed ones do not survive a yield.
   const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
   const slice = openTimeSlice()
   let objects = 0

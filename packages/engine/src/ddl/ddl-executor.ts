@@ -1,4 +1,4 @@
-/** Schema and index changes as single requests: each is planned once and carried out while other requests go on. */
+/** Executes schema and index changes as single requests: each is planned once and carried out concurrently with other requests. */
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError, type ErrorType, isOutOfReach, withoutEffect } from '../errors.ts'
 import type { Receipt } from '../receipts/receipt.ts'
@@ -22,9 +22,9 @@ import { completeOnlineAlter } from './online-alter.ts'
 import { planAllowed } from './plan-allowed.ts'
 
 export interface BuildOptions {
-  /** The build goes on after the index is announced, and after a restart. */
+  /** The build continues after the index is announced, and after a restart. */
   readonly isBackground?: boolean | undefined
-  /** Ends a build that is waited for, and leaves no index. */
+  /** Aborts a foreground build, which leaves no index. */
   readonly signal?: CancelSignal | undefined
   readonly receipt?: Receipt<IndexDefinition> | undefined
 }
@@ -42,12 +42,12 @@ export class DdlExecutor {
     this.heartbeat = heartbeat
   }
 
-  /** The same on a database that differs in what is of one request or one caller: who is told of its changes, and the restriction by which these are refused. */
+  /** Returns an executor for the same database with other request-specific parts: the listeners and the caller's restriction. */
   on(database: OpenDatabase, writer: CatalogWriter): DdlExecutor {
     return new DdlExecutor(database, writer, this.builds, this.heartbeat)
   }
 
-  /** Returns one class number for each description, in their order. */
+  /** Returns the class number for each description, in order. */
   defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]> {
     return this.changeClasses((own) => own.planDefinitions(command, false), undefined)
   }
@@ -67,7 +67,7 @@ export class DdlExecutor {
     const attempt = async (own: CatalogTransaction): Promise<readonly ClassNumber[] | OnlineAlter> => {
       const plan = await planned(own)
       if (plan.kind === 'online') {
-        // The heartbeat is in the store before the pending types, which others would otherwise take for abandoned.
+        // The heartbeat must be stored before the pending types, or other processes would treat them as abandoned.
         if (!isBeating) await this.heartbeat.start()
         isBeating = true
         await own.putCatalog(plan.pending)
@@ -91,7 +91,7 @@ export class DdlExecutor {
       return 'kind' in done ? await completeOnlineAlter(this.database, this.writer, done, receipt) : done
     } catch (error) {
       if (receipt === undefined || !isOfType(error, 'AttributeInUse')) throw error
-      await this.refuseWhileUnderWay(receipt, (catalog) => pendingSessionNumbers(catalog.state).length > 0)
+      await this.refuseWhileInProgress(receipt, (catalog) => pendingSessionNumbers(catalog.state).length > 0)
       throw error
     } finally {
       if (isBeating) this.heartbeat.stop()
@@ -103,9 +103,9 @@ export class DdlExecutor {
   }
 
   /**
-   * The index is added to the catalog, so that writers maintain it; filled from the objects that exist; then made ready. If that
-   * fails, or the signal aborts, no index is left. In the background, its record shows the progress. Throws what `defineIndex`
-   * throws, and UniqueViolation.
+   * Adds the index to the catalog, so that writers maintain it, fills it from existing objects, and makes it ready. On failure
+   * or abort, no index is left. The record of a background build shows its progress. Throws the errors of `defineIndex`, and
+   * UniqueViolation.
    */
   async createIndex(
     command: CreateIndex,
@@ -121,7 +121,7 @@ export class DdlExecutor {
     })
   }
 
-  /** Adds the index to the catalog; a background build has its receipt in that commit. */
+  /** Adds the index to the catalog. The commit contains the receipt of a background build. */
   private async announceIndex(
     command: CreateIndex,
     isBackground: boolean,
@@ -143,25 +143,28 @@ export class DdlExecutor {
       })
     } catch (error) {
       if (receipt === undefined || !isOfType(error, 'IndexExists')) throw error
-      await this.refuseWhileUnderWay(receipt, (catalog) => catalog.indexByName(command.name)?.state === 'building')
+      await this.refuseWhileInProgress(receipt, (catalog) => catalog.indexByName(command.name)?.state === 'building')
       throw error
     }
   }
 
-  /** Before the first of several commits. Throws what `Receipt.check` throws. */
+  /** Called before the first of several commits. Throws the errors of `Receipt.check`. */
   private async checkEarly(receipt: Receipt<never> | undefined): Promise<void> {
     if (receipt !== undefined) await withSnapshot(this.database.store, (snapshot) => receipt.check(snapshot))
   }
 
   /**
-   * The conflicting change may be an earlier copy of this request, whose receipt comes with its last commit only. Throws
-   * RequestInProgress then, and what `Receipt.check` throws if it has just ended.
+   * The conflicting change may be an earlier attempt of this request, whose receipt is written by its last commit only. Throws
+   * RequestInProgress in this case, and the errors of `Receipt.check` if that attempt has just ended.
    */
-  private async refuseWhileUnderWay(receipt: Receipt<never>, isUnderWay: (catalog: Catalog) => boolean): Promise<void> {
+  private async refuseWhileInProgress(
+    receipt: Receipt<never>,
+    isInProgress: (catalog: Catalog) => boolean,
+  ): Promise<void> {
     const { store, catalogs } = this.database
     const isBusy = await withSnapshot(store, async (snapshot) => {
       await receipt.check(snapshot)
-      return isUnderWay(await catalogs.at(snapshot))
+      return isInProgress(await catalogs.at(snapshot))
     })
     if (!isBusy) return
     throw new AshlarError(
@@ -179,16 +182,16 @@ export class DdlExecutor {
       await this.builds.build(definition, signal, receipt)
     } catch (error) {
       const state = await this.dropUnlessReady(definition)
-      // The last commit was made and only its answer was lost: the index and its receipt are there.
+      // The last commit succeeded but its reply was lost: the index and its receipt exist.
       if (state === 'ready') return
-      // Dropped while it was being built: whatever became of its commits, no index is left. An index that another request has
-      // deleted may have been ready before.
+      // The index was dropped while it was being built, so none is left whatever the outcome of its commits. An index deleted
+      // by another request may have been ready before.
       throw state === undefined ? error : withoutEffect(error)
     }
   }
 
   /**
-   * The state in which the index was found; undefined if it is gone. A commit that would make it ready and is still in progress
+   * Returns the state of the index before; undefined if it no longer exists. A commit in progress that would make it ready
    * fails at the catalog version, which this changes. Throws OutcomeUnknown.
    */
   private async dropUnlessReady({ number, name }: IndexDefinition): Promise<IndexDefinition['state'] | undefined> {

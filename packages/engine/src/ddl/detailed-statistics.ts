@@ -1,4 +1,4 @@
-/** Objects and bytes by class, and the sizes of indexes: what an operator asks when a store grows. */
+/** Objects and bytes by class, and the sizes of indexes, for operators. */
 
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
@@ -13,7 +13,7 @@ import type { KeyRange, Snapshot } from '../store/store.ts'
 
 export interface Size {
   readonly entries: number
-  /** Of keys and values, without what the store adds. */
+  /** Of keys and values, excluding the store's overhead. */
   readonly bytes: number
 }
 
@@ -21,7 +21,7 @@ export interface ClassSize {
   readonly className: string
   readonly objects: number
   readonly bytes: number
-  /** Objects that are stored in an earlier shape, and are converted when they are read. */
+  /** Objects stored in an earlier shape, which are converted on read. */
   readonly objectsOfEarlierShapes: number
   readonly links: Size
 }
@@ -29,13 +29,13 @@ export interface ClassSize {
 export interface DetailedStatistics {
   readonly classes: readonly ClassSize[]
   readonly indexes: readonly ({ readonly name: string } & Size)[]
-  /** What is kept of requests with a key of their own. */
+  /** Receipts of requests with idempotency keys. */
   readonly receipts: Size
-  /** The catalog, containers and other small things. */
+  /** The catalog, containers and other small entries. */
   readonly other: Size
 }
 
-/** Reads everything once; memory stays flat. Throws the signal's reason. */
+/** Reads everything once, in bounded memory. Throws the signal's reason. */
 export async function detailedStatistics(
   snapshot: Snapshot,
   catalog: Catalog,

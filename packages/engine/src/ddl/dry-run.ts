@@ -1,4 +1,4 @@
-/** Dry runs (contract 5.3.3): what a schema change would touch and lose, counted on one snapshot, without changing anything. */
+/** Dry runs (contract 5.3.3): counts the effects and losses of a schema change on one snapshot, without changing anything. */
 import type { RequestMemory } from '../budget/request-memory.ts'
 import type { EngineLimits } from '../limits.ts'
 import { type Container, type Containers, listContainers } from '../records/container-registry.ts'
@@ -48,19 +48,19 @@ export interface DryRunContext {
   readonly containers: Containers
   readonly session: StoreSession
   readonly expressions: ObjectExpressions
-  /** Of the request: charged with the report. */
+  /** The account of the request, charged with the report. */
   readonly memory: RequestMemory
   /** The change would be a step of a larger transaction. */
   readonly isStep: boolean
 }
 
-/** Throws what the change itself would throw. */
+/** Throws the errors of the change itself. */
 export async function reportDefinitions(context: DryRunContext, command: DefineClasses): Promise<SchemaReport> {
   const plan = await inTurnsIfLong(planDefinitions(context.catalog, command, alterContext(context)))
   return reportPlan(context, plan)
 }
 
-/** Throws what the change itself would throw, including ValuesWouldBeLost and UniqueViolation. */
+/** Throws the errors of the change itself, including ValuesWouldBeLost and UniqueViolation. */
 export async function reportAlteration(context: DryRunContext, command: AlterClass): Promise<SchemaReport> {
   return reportPlan(context, planAlter(context.catalog, command, alterContext(context)))
 }
@@ -71,7 +71,7 @@ function alterContext({ limits, session, isStep, expressions }: DryRunContext): 
 
 async function reportPlan(context: DryRunContext, plan: AlterPlan): Promise<SchemaReport> {
   const { catalog, containers } = context
-  // Before anything is counted.
+  // Access is checked before anything is counted.
   catalog.checkChange?.(plan.next)
   await refuseByExtents(context.snapshot, catalog, plan.next, plan.extents, containers.cached(), context.expressions)
   const next = buildCatalog(plan.next, catalog.version)
@@ -89,7 +89,7 @@ async function reportPlan(context: DryRunContext, plan: AlterPlan): Promise<Sche
 
 interface Checked {
   readonly losses: Losses
-  /** The objects as the indexes would be built from them. */
+  /** The snapshot from which the indexes would be built. */
   readonly snapshot: Snapshot
 }
 
@@ -133,7 +133,7 @@ type ReportedPlan = Pick<AlterPlan, 'next' | 'droppedIndexes' | 'rebuiltIndexes'
 
 const nothingPlanned = { droppedIndexes: [], rebuiltIndexes: [], retypes: [] }
 
-/** `losses`: through changes of types. */
+/** `losses`: caused by changes of types. */
 async function report(
   { snapshot, catalog: before, containers, memory }: DryRunContext,
   { next, droppedIndexes, rebuiltIndexes, retypes }: ReportedPlan,
@@ -158,7 +158,7 @@ function sorted(losses: readonly AttributeLoss[]): AttributeLoss[] {
   return [...losses].sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
 }
 
-/** Counts, for deleted attributes, the values that are not the default, and the elements. */
+/** Counts, for deleted attributes, the elements and the values other than the default. */
 async function countDeleted(
   snapshot: Snapshot,
   before: Catalog,

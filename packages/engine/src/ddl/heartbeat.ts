@@ -1,4 +1,4 @@
-/** Heartbeats: they let other processes tell work in progress from work that a dead process has left behind. */
+/** Heartbeats, which let other processes distinguish work in progress from work abandoned by a dead process. */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { storePart } from '../bytes/key-layout.ts'
 import { keySpace } from '../bytes/key-space.ts'
@@ -7,10 +7,10 @@ import type { Bytes, Store } from '../store/store.ts'
 
 /** The row as JSON. */
 interface StoredBeat {
-  /** Counts up. Observers compare whole rows, so all that matters is that it changes. */
+  /** A counter. Observers compare whole rows, so only the change matters. */
   readonly beat: number
   readonly pid: number
-  /** Identifies the PID namespace, in which `pid` means something; absent if it cannot be determined. */
+  /** Identifies the PID namespace of `pid`; absent if it cannot be determined. */
   readonly place?: string
 }
 
@@ -28,14 +28,14 @@ export class Heartbeat {
   private works = 0
   private timer: NodeJS.Timeout | undefined
 
-  /** `intervalMs`: how often the row changes while there is work. */
+  /** `intervalMs`: the interval of changes to the row during work. */
   constructor(store: Store, sessionNumber: number, intervalMs: number) {
     this.store = store
     this.key = heartbeatKey(sessionNumber)
     this.intervalMs = intervalMs
   }
 
-  /** Whether this process is doing work that others would take for abandoned without the heartbeat. */
+  /** Whether this process is doing work that other processes would treat as abandoned without the heartbeat. */
   get isBeating(): boolean {
     return this.works > 0
   }
@@ -51,8 +51,8 @@ export class Heartbeat {
   }
 
   /**
-   * The row is in the store when this resolves, and keeps changing until `stop`, which is called once for each `start` that
-   * succeeded. Throws what the commit throws, as without effect.
+   * When this resolves, the row is in the store; it keeps changing until `stop`, to be called once per successful `start`.
+   * Throws the errors of the commit, as without effect.
    */
   async start(): Promise<void> {
     this.works++
@@ -71,14 +71,14 @@ export class Heartbeat {
     this.timer = undefined
   }
 
-  /** Deletes the row, so that others take over at once what this process has left unfinished. */
+  /** Deletes the row, so that other processes take over unfinished work immediately. */
   async end(): Promise<void> {
     clearInterval(this.timer)
     if (this.beats === 0) return
     try {
       await this.store.commit({ changes: [{ kind: 'delete', key: this.key }], preconditions: [] })
     } catch (error) {
-      // While the store is out of reach the row stays; others take over once it has not changed for a while.
+      // The row remains while the store is unreachable; other processes take over after it has not changed for some time.
       if (!isOutOfReach(error)) throw error
     }
   }
@@ -109,7 +109,7 @@ export function isProcessDead(stored: Bytes): boolean {
   }
 }
 
-/** The process has ended but was never waited for: in a container whose first process does not reap, it stays a zombie forever. */
+/** The process has ended but was not reaped: in a container whose init process does not reap, it stays a zombie forever. */
 function isZombie(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
@@ -120,7 +120,7 @@ function isZombie(pid: number): boolean {
   }
 }
 
-/** This boot of this machine, and the PID namespace: containers have their own. */
+/** Identifies this boot of this machine and the PID namespace, which differs between containers. */
 export const ownPlace = placeHere()
 
 function placeHere(): string | undefined {

@@ -1,4 +1,4 @@
-/** Builds indexes over the existing objects, while a client waits or in the background (contract 6.1.1, 6.2.1, 6.2.2). */
+/** Builds indexes from existing objects, in the foreground or in the background (contract 6.1.1, 6.2.1, 6.2.2). */
 
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
@@ -21,7 +21,7 @@ export class IndexBuilds {
   private readonly writer: CatalogWriter
   private readonly heartbeat: Heartbeat
   private readonly underWay = new Map<IndexNumber, Promise<void>>()
-  /** Of those to come, whose announcements are being committed. */
+  /** Builds whose announcements are being committed. */
   private announced = 0
   private readonly stopping = new AbortController()
 
@@ -31,12 +31,12 @@ export class IndexBuilds {
     this.heartbeat = heartbeat
   }
 
-  /** Those in the background, by this process. */
+  /** Background builds of this process. */
   get count(): number {
     return this.underWay.size
   }
 
-  /** Throws UniqueViolation, IndexNotFound where the index is deleted meanwhile, and the signal's reason. */
+  /** Throws UniqueViolation, IndexNotFound if the index is deleted during the build, and the signal's reason. */
   async build(
     { number, name }: IndexDefinition,
     signal: CancelSignal | undefined,
@@ -46,7 +46,7 @@ export class IndexBuilds {
     await this.makeReady(number, name, receipt)
   }
 
-  /** Announces a build and begins it, to go on after the reply. Throws ServerBusy, with nothing announced, and what `announce` does. */
+  /** Announces a build and starts it in the background. Throws ServerBusy without announcing it, and the errors of `announce`. */
   async beginInBackground(announce: () => Promise<IndexDefinition>): Promise<IndexDefinition> {
     const { backgroundBuildsMax } = this.database.limits
     if (this.underWay.size + this.announced >= backgroundBuildsMax) {
@@ -64,8 +64,8 @@ export class IndexBuilds {
   }
 
   /**
-   * Continues a build that was stopped. Its outcome shows in the index's record. Where the store cannot be reached, the build ends
-   * without an outcome: the index stays as it is, and `Recovery` starts the build again.
+   * Continues a stopped build. Its outcome is stored in the index's record. If the store is unreachable, the build ends without
+   * an outcome: the index is unchanged, and `Recovery` starts the build again.
    */
   startInBackground(index: IndexDefinition): void {
     if (this.underWay.has(index.number)) return
@@ -78,13 +78,13 @@ export class IndexBuilds {
     this.underWay.set(index.number, building)
   }
 
-  /** The same for who waits for it; the outcome shows in the index's record. */
+  /** Like `startInBackground`, but waits for the end; the outcome is stored in the index's record. */
   async buildToEnd(index: IndexDefinition): Promise<void> {
     this.startInBackground(index)
     await this.underWay.get(index.number)
   }
 
-  /** Background builds end where they are, and go on when the federated database is opened again. */
+  /** Stops background builds; they resume when the federated database is opened again. */
   async stop(): Promise<void> {
     this.stopping.abort(new StoppedError())
     await this.drain()
@@ -107,7 +107,7 @@ export class IndexBuilds {
     }
   }
 
-  /** What is stored of an earlier start, or the first note. */
+  /** The progress stored by an earlier run, or the initial one. */
   private async begun({ number, indexedClass }: IndexDefinition): Promise<StoredProgress> {
     const { store, catalogs, limits } = this.database
     return transact(store, limits.transactionAttemptsMax, async (transaction) => {
@@ -119,7 +119,7 @@ export class IndexBuilds {
       const classes = new Set<ClassNumber>([indexedClass, ...(cls?.subclasses ?? []).map((one) => one.number)])
       const first = { objectsDone: 0, objectsTotal: await countObjects(snapshot, classes) }
       const key = catalogKey('progress', number)
-      // Of an index that is dropped meanwhile nothing would ever delete it.
+      // If the index was dropped concurrently, the progress entry would never be deleted.
       transaction.requireRevision(catalogVersionKey, catalog.version)
       transaction.requireAbsent(key)
       transaction.put(key, encodeProgress(first))
@@ -139,7 +139,7 @@ export class IndexBuilds {
     })
   }
 
-  /** Of an error of ours, what it says is for the log. */
+  /** The message of an internal error goes only to the log. */
   private async fail(number: IndexNumber, error: unknown): Promise<void> {
     if (!(error instanceof AshlarError)) this.database.onFault(error)
     const failure =
@@ -154,7 +154,7 @@ export class IndexBuilds {
   }
 }
 
-/** Of builds that keep no progress. */
+/** For builds that store no progress. */
 export function buildContext({ store, limits, catalogs }: OpenDatabase): BuildContext {
   return {
     store,

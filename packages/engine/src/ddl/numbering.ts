@@ -1,12 +1,12 @@
-/** Gives classes, shapes, attributes, indexes and sequences the same numbers in a rehearsed transaction as in its rehearsal. */
+/** Assigns the same numbers to classes, shapes, attributes, indexes and sequences in a transaction as in its rehearsal. */
 import type { CatalogCounters } from '../schema/class-definition.ts'
 
-/** For one attempt: its rehearsal, and then the run that is committed. */
+/** For one attempt: its rehearsal and the run that is committed. */
 export class Numbering {
   private readonly rehearsed = new Map<number, CatalogCounters>()
 
   /**
-   * The next numbers for an operation: those that it had in the rehearsal, or those of `present` if they are later. Returns `present`
+   * The next numbers for an operation: those of the rehearsal, or those of `present` if they are greater. Returns `present`
    * itself if nothing has to change.
    */
   countersFor(operation: number, present: CatalogCounters): CatalogCounters {

@@ -1,6 +1,7 @@
 /**
- * The online change of a class. Its types and constraints are published as pending, so that writers validate against them; existing values are
- * checked, the links of new inverses and the replacement indexes built; one commit then completes the change. Others go on working all the while.
+ * Changes a class online. Publishes its types and constraints as pending, so that writers validate against them; checks
+ * existing values and builds the links of new inverses and the replacement indexes; then completes the change in one commit.
+ * Other requests continue concurrently.
  */
 import { AshlarError, isOutOfReach, withoutEffect } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
@@ -27,8 +28,8 @@ import { buildContext } from './index-builds.ts'
 import type { Violations } from './violations.ts'
 
 /**
- * Completes the change, after the commit with its pending types. If it fails, they are removed. Throws ValuesWouldBeLost,
- * ObjectsViolateConstraint, UniqueViolation, AttributeInUse, OutcomeUnknown, and what `Receipt.check` throws.
+ * Completes the change after the commit with its pending types; on failure, removes them. Throws ValuesWouldBeLost,
+ * ObjectsViolateConstraint, UniqueViolation, AttributeInUse, OutcomeUnknown, and the errors of `Receipt.check`.
  */
 export async function completeOnlineAlter(
   database: OpenDatabase,
@@ -50,10 +51,10 @@ export async function completeOnlineAlter(
   }
 }
 
-/** It looks at all objects of a class. */
+/** For reads of all objects of a class. */
 const longReading = { isLong: true }
 
-/** Checks what was written before the types were published, and so has to see those commits to the last one. */
+/** Checks values written before the types were published, so it must first wait for all commits of that time. */
 async function refuseLosses({ store, catalogs }: OpenDatabase, { typeChanges, pairings }: OnlineAlter): Promise<void> {
   await awaitCommitsUnderWay(store)
   const losses = new Losses()
@@ -67,7 +68,7 @@ async function refuseLosses({ store, catalogs }: OpenDatabase, { typeChanges, pa
   losses.refuse()
 }
 
-/** Of what was written before the constraints were published; what is written since satisfies them. Throws ObjectsViolateConstraint. */
+/** Checks objects written before the constraints were published; later writes satisfy them. Throws ObjectsViolateConstraint. */
 async function refuseViolations({ store, catalogs }: OpenDatabase, plan: OnlineAlter): Promise<void> {
   const attributes = checkedAttributes(plan)
   if (attributes.size === 0) return
@@ -80,7 +81,7 @@ async function refuseViolations({ store, catalogs }: OpenDatabase, plan: OnlineA
   ;(await withSnapshot(store, count, longReading)).refuse()
 }
 
-/** A replacement index is missing only if this process was presumed dead and its change rolled back by another. */
+/** A replacement index is missing only if another process considered this one dead and rolled back its change. */
 async function buildReplacements(database: OpenDatabase, { typeChanges, replacements }: OnlineAlter): Promise<void> {
   try {
     for (const index of replacements) await buildIndexEntries(buildContext(database), index, undefined)
@@ -105,7 +106,7 @@ async function complete(
   })
 }
 
-/** Finds what was written in the meantime and is unique only under the old type. Throws UniqueViolation. */
+/** Finds concurrent writes whose keys are unique only under the old type. Throws UniqueViolation. */
 async function refuseDuplicates(
   transaction: Transaction,
   catalog: Catalog,
@@ -120,7 +121,7 @@ async function refuseDuplicates(
   }
 }
 
-/** Rolls the change back; returns the error to throw instead of `error`, which says what is known of the change by then. */
+/** Rolls the change back and returns the error to throw instead of `error`, with the known outcome of the change. */
 async function rolledBack(writer: CatalogWriter, plan: OnlineAlter, error: unknown): Promise<unknown> {
   try {
     // A commit that may still be in progress fails at the catalog version, which this changes.
@@ -132,7 +133,7 @@ async function rolledBack(writer: CatalogWriter, plan: OnlineAlter, error: unkno
   }
 }
 
-/** True if the change was still being prepared, and so was certainly not made. */
+/** True if the change was still being prepared, and so was certainly not committed. */
 async function rollback(writer: CatalogWriter, { typeChanges, replacements }: OnlineAlter): Promise<boolean> {
   const attributes = typeChanges.map(({ attribute }) => attribute)
   return writer.change(async (catalog) => {

@@ -1,16 +1,17 @@
-/** A change of the schema by a caller from whom something may be kept: what it does not know of is unknown to its commands. */
+/** Plans schema changes for a caller with restricted rights, whose commands must not depend on hidden parts of the catalog. */
 import { AshlarError, type ErrorType } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState } from '../schema/class-definition.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import type { Restriction } from '../write/change-guard.ts'
 
-/** Names are taken, also by what the caller does not see: that cannot be kept from whoever asks for one. */
-const namesTaken: ReadonlySet<ErrorType> = new Set(['ClassExists', 'IndexExists'])
+/** Name conflicts include names hidden from the caller: uniqueness makes them observable in any case. */
+const nameConflicts: ReadonlySet<ErrorType> = new Set(['ClassExists', 'IndexExists'])
 
 /**
- * What `plan` makes of the catalog, which is `next`. For a restricted caller it is planned on what that knows first, so that it fails alike for what is hidden and for what is not there, and is
- * allowed before anything else is looked at. Throws Forbidden, and what `plan` throws.
+ * Applies `plan` to the catalog, `next` being the result. For a restricted caller the change is first planned on the visible
+ * catalog, so that it fails in the same way for hidden and missing parts, and rights are checked before anything else is read.
+ * Throws Forbidden, and the errors of `plan`.
  */
 export async function planAllowed<P>(
   restriction: Restriction | undefined,
@@ -24,14 +25,14 @@ export async function planAllowed<P>(
   await slice.yieldIfDue()
   const known = restriction.catalogOf(catalog)
   const planned = next(await plan(known))
-  // Each of these steps looks at all classes: others have their turns in between.
+  // Each of these steps visits all classes, so this yields in between.
   await slice.yieldIfDue()
   known.checkChange?.(planned)
   await slice.yieldIfDue()
   try {
     return await plan(catalog)
   } catch (error) {
-    if (!(error instanceof AshlarError) || error.kind === 'fault' || namesTaken.has(error.type)) throw error
+    if (!(error instanceof AshlarError) || error.kind === 'fault' || nameConflicts.has(error.type)) throw error
     throw new AshlarError('Forbidden', 'The change concerns classes that the caller may not define.')
   }
 }

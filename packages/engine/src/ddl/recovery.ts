@@ -1,6 +1,6 @@
 /**
- * Takes over the work that dead processes have left behind: unfinished type changes and index builds that a client was waiting for
- * are removed, and background builds are resumed here. The work of a process whose heartbeat changes is left alone.
+ * Takes over work left by dead processes: removes unfinished type changes and foreground index builds, and resumes background
+ * builds here. Leaves the work of a process whose heartbeat changes alone.
  */
 import { isOutOfReach } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
@@ -14,13 +14,13 @@ import type { CatalogWriter } from './catalog-writer.ts'
 import { type Heartbeat, heartbeatKey, isProcessDead } from './heartbeat.ts'
 import type { IndexBuilds } from './index-builds.ts'
 
-/** So many polls in a row have to find a heartbeat unchanged: at least two intervals lie between the first and the last. */
+/** The number of consecutive polls that must find a heartbeat unchanged: at least two intervals lie between the first and the last. */
 const unchangedPollsMax = 3
 
 interface HeartbeatObservation {
   /** The heartbeat row; undefined if there is none. */
   readonly row: Bytes | undefined
-  /** Polls that have found the row so, the last one included. */
+  /** Consecutive polls that found the same row, including the last one. */
   readonly polls: number
 }
 
@@ -44,8 +44,8 @@ export class Recovery {
   }
 
   /**
-   * Polls at once, and then once per interval; a poll costs nothing while no work of others is in the catalog. Work that cannot be
-   * taken over now, for instance because a node of the store is missing, does not prevent the start.
+   * Polls immediately and then once per interval. A poll costs nothing while the catalog contains no work of other processes.
+   * Work that cannot be taken over now, for instance because a node of the store is missing, does not prevent the start.
    */
   async start(): Promise<void> {
     const { store, catalogs } = this.database
@@ -64,13 +64,13 @@ export class Recovery {
     await this.polling
   }
 
-  /** Skipped while the last poll is still in progress, which takes long if the store is out of reach. */
+  /** Skipped while the previous poll is still running, which takes long if the store is unreachable. */
   private pollAgain(): void {
     if (this.isPolling) return
     this.isPolling = true
     this.polling = this.poll()
       .catch((error) => {
-        // The next poll will tell.
+        // Left to the next poll.
         if (!isOutOfReach(error)) this.database.onFault(error)
       })
       .finally(() => {
@@ -101,8 +101,9 @@ export class Recovery {
   }
 
   /**
-   * The numbers of the store sessions with work in the catalog; 0 stands for those of an unknown session. This process is among them while its
-   * heartbeat is stopped: what it could not undo, because the store was out of reach, is an orphan like that of others.
+   * The store sessions with work in the catalog; 0 represents those with an unknown session. Includes this process while its
+   * heartbeat is stopped: work that it could not undo, because the store was unreachable, is orphaned like that of other
+   * processes.
    */
   private owners(catalog: Catalog | undefined): number[] {
     if (catalog === undefined) return []
@@ -112,7 +113,7 @@ export class Recovery {
     return [...owners]
   }
 
-  /** `dead`: numbers of store sessions, with the heartbeat rows that were observed; one whose row has changed since is left alone. */
+  /** `dead`: session numbers with the observed heartbeat rows; a session whose row has changed since is skipped. */
   private async adoptOrphans(dead: ReadonlyMap<number, Bytes | undefined>): Promise<void> {
     const { session } = this.database
     const owners = [...dead.keys()]

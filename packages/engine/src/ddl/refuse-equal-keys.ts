@@ -1,4 +1,4 @@
-/** Whether a unique index would still be unique once types have changed: found without building it, in bounded memory. */
+/** Checks whether a unique index would remain unique after a change of types, without building it and in bounded memory. */
 import { createHash } from 'node:crypto'
 import { type IndexKeyFormat, makeIndexKey } from '../indexes/index-key.ts'
 import { indexFormatsOf, uniqueViolationError } from '../indexes/maintain.ts'
@@ -14,8 +14,8 @@ import type { Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 
 /**
- * `changing`: a catalog that marks the attributes as changing, and has the index that is to take the place of the present one.
- * Compares digests of keys; those of many objects in several passes, each over a part of them. Throws UniqueViolation.
+ * `changing`: a catalog that marks the attributes as changing and contains the replacement of the present index. Compares
+ * digests of keys; for many objects in several passes, each over a part of the digests. Throws UniqueViolation.
  */
 export async function refuseEqualKeys(
   snapshot: Snapshot,
@@ -49,7 +49,7 @@ interface Digested {
   readonly digest: Buffer
 }
 
-/** Of the keys that stand for uniqueness. */
+/** Digests of the keys that must be unique. */
 async function* digests(
   snapshot: Snapshot,
   changing: Catalog,
@@ -68,7 +68,7 @@ async function* digests(
   }
 }
 
-/** So many that two keys of one digest are not to be met with. */
+/** Long enough to make collisions of digests negligible. */
 const digestBytes = 16
 
 async function firstWith(
@@ -76,10 +76,10 @@ async function firstWith(
   changing: Catalog,
   index: IndexDefinition,
   newContainers: readonly Container[],
-  wanted: Buffer,
+  target: Buffer,
 ): Promise<Oid | undefined> {
   for await (const { object, digest } of digests(snapshot, changing, index, newContainers)) {
-    if (digest.equals(wanted)) return object.oid
+    if (digest.equals(target)) return object.oid
   }
   return undefined
 }

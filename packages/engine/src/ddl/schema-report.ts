@@ -1,4 +1,4 @@
-/** The reply of a dry run (contract 5.3.3): the classes, indexes, objects and values that a schema change would concern. */
+/** The reply of a dry run (contract 5.3.3): the classes, indexes, objects and values affected by a schema change. */
 import { isDeepStrictEqual } from 'node:util'
 import type { RequestMemory } from '../budget/request-memory.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
@@ -13,7 +13,7 @@ export interface SchemaReport {
   readonly classes: readonly ClassChange[]
   readonly indexesDropped: readonly string[]
   readonly indexesRebuilt: readonly string[]
-  /** Objects of which a reply would look different, or that would be written. */
+  /** Objects whose representation would change, or that would be written. */
   readonly objects: number
   readonly valuesLost: readonly AttributeLoss[]
 }
@@ -21,7 +21,7 @@ export interface SchemaReport {
 export interface ClassChange {
   readonly className: string
   readonly change: 'add' | 'change' | 'rename' | 'delete'
-  /** Of a class that is renamed. */
+  /** Set if the class is renamed. */
   readonly newName?: string
   readonly attributesAdded: readonly string[]
   readonly attributesDeleted: readonly string[]
@@ -33,11 +33,11 @@ export interface ClassChange {
   }[]
 }
 
-/** About what a change of a class, and what is said of one of its attributes, take in memory. */
+/** Approximate memory of a class change and of the entry for one of its attributes. */
 const changeBytes = 500
 const attributeBytes = 200
 
-/** In order of class number. `memory` is charged with them. Throws LimitExceeded and ServerBusy. */
+/** In order of class number. Charges `memory`. Throws LimitExceeded and ServerBusy. */
 export function* classChanges(before: Catalog, after: Catalog, memory: RequestMemory): Pieces<ClassChange[]> {
   const numbers = [...new Set([...before.classes, ...after.classes].map(({ number }) => number))]
   const changes: ClassChange[] = []
@@ -79,7 +79,7 @@ type Differences = Pick<
   'attributesAdded' | 'attributesDeleted' | 'attributesRenamed' | 'attributesChanged'
 >
 
-/** Elements that are moved get another attribute number, but stay under one name. */
+/** Elements that are moved get another attribute number but keep their name. */
 function attributeChanges(
   before: Catalog,
   after: Catalog,
@@ -118,7 +118,7 @@ function attributeChanges(
   }
 }
 
-/** Referenceable classes whose objects have another shape afterwards, or embed some that have. */
+/** Referenceable classes whose objects get another shape, or embed objects that do. */
 export function* reshapedObjects(before: Catalog, after: Catalog): Pieces<SchemaClass[]> {
   const reshaped = new Set(
     before.classes

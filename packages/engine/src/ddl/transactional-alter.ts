@@ -1,4 +1,4 @@
-/** The change of a class within one transaction: objects are checked and rewritten, and indexes filled, before its commit. */
+/** Changes a class within one transaction: checks and rewrites objects and fills indexes before its commit. */
 import { checkedAttributes, type TransactionalAlter } from '../schema/alter-plan.ts'
 import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
 import { flushObjects } from '../write/flush.ts'
@@ -7,14 +7,14 @@ import { requireLimitedLinks } from './count-link-violations.ts'
 import { countViolations } from './count-violations.ts'
 import { prepareTypeChanges, type RetypeContext, writeRelocated } from './transactional-retype.ts'
 
-/** What a catalog transaction provides for the change. */
+/** The services of a catalog transaction that the change uses. */
 interface AlterTransaction extends RetypeContext {
   putAltered(state: CatalogState): Promise<void>
   /** Throws LimitExceeded and UniqueViolation. */
   buildIndex(number: IndexNumber): Promise<void>
 }
 
-/** Throws ValuesWouldBeLost, UniqueViolation, ObjectsViolateConstraint, and LimitExceeded if it concerns too many objects. */
+/** Throws ValuesWouldBeLost, UniqueViolation, ObjectsViolateConstraint, and LimitExceeded if too many objects are affected. */
 export async function alterInTransaction(own: AlterTransaction, plan: TransactionalAlter): Promise<void> {
   const { losses, relocated, oids } = await prepareTypeChanges(own, plan, plan.isLossAllowed)
   if (!plan.isLossAllowed) losses.refuse()

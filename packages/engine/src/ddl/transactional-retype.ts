@@ -1,5 +1,5 @@
 /**
- * Changes of types within a transaction: every object concerned is checked, and rewritten if necessary, before the commit, which
+ * Changes types within a transaction: every affected object is checked, and rewritten if necessary, before the commit, which
  * requires all of them as they were read (contract 5.3.9). Their number is limited.
  */
 
@@ -41,7 +41,7 @@ export interface RetypeContext {
   beginUnit(): UnitOfWork
 }
 
-/** Elements that are stored elsewhere under the new type; to be written once the catalog has changed. */
+/** Elements that are stored elsewhere under the new type, to be written after the catalog has changed. */
 export interface RelocatedElements {
   readonly attribute: AttributeNumber
   readonly oid: Oid
@@ -55,10 +55,7 @@ export interface PreparedTypeChanges {
   readonly oids: readonly Oid[]
 }
 
-/**
- * Counts what would be lost, and collects the elements to be relocated. With `isApplied`, references that do not fit are
- * cleared. Throws LimitExceeded.
- */
+/** Counts losses and collects the elements to be relocated. With `isApplied`, clears references that do not fit. Throws LimitExceeded. */
 export async function prepareTypeChanges(
   context: RetypeContext,
   plan: TransactionalAlter,
@@ -113,7 +110,7 @@ function classIn(catalog: Catalog, number: ClassNumber): SchemaClass {
   return cls
 }
 
-/** `unit`: one under the catalog that has the new attributes. */
+/** `unit`: under the catalog with the new attributes. */
 export async function writeRelocated(unit: UnitOfWork, relocated: readonly RelocatedElements[]): Promise<void> {
   await unit.objects.loadAll(relocated.map(({ oid }) => oid))
   for (const { oid, attribute, elements } of relocated) {
@@ -127,7 +124,7 @@ export async function writeRelocated(unit: UnitOfWork, relocated: readonly Reloc
   await flushObjects(unit)
 }
 
-/** The loaded state of an object that the commit requires as it was read. */
+/** The loaded state of an object; the commit requires it as read. */
 function stateOf(unit: UnitOfWork, oid: Oid): ObjectState {
   const state = unit.objects.known(oid)
   if (state === undefined) throw notThere(oid)
@@ -152,7 +149,7 @@ async function countConversions(
   )
 }
 
-/** Counts the references to objects of other classes than the new one, and clears them if `isApplied`. */
+/** Counts the references to objects outside the new class, and clears them if `isApplied`. */
 async function narrowReferences(
   context: RetypeContext,
   unit: UnitOfWork,
@@ -160,9 +157,9 @@ async function narrowReferences(
   { attribute: number, to }: Retype,
   isApplied: boolean,
 ): Promise<number> {
-  const wanted = referenceSpecOf(to)?.referencedClass
-  assert(wanted !== undefined, 'references are narrowed')
-  const fits = fitting(context, (cls) => cls.isOrInherits(wanted))
+  const referencedClass = referenceSpecOf(to)?.referencedClass
+  assert(referencedClass !== undefined, 'references are narrowed')
+  const fits = fitting(context, (cls) => cls.isOrInherits(referencedClass))
   const formats = recordFormats(context.catalog)
   let nonConforming = 0
   for (const state of states) {
@@ -219,12 +216,12 @@ function referencesIn(value: unknown): Oid[] {
   return Array.isArray(value) ? value.map(referenceIn) : [value as Oid]
 }
 
-/** `element`: of a list or set, or a pair of a map, whose value it is then. */
+/** `element`: of a list or set, or a pair of a map, whose value is the reference. */
 function referenceIn(element: unknown): Oid {
   return typeof element === 'object' && element !== null ? ((element as MapPair).value as Oid) : (element as Oid)
 }
 
-/** Decides by the class of the container, which is known even if the object is gone; a reference to nothing fits. */
+/** Decides by the class of the container, which is known even if the object is deleted; a null reference fits. */
 function fitting(
   { transaction, containers, catalog }: RetypeContext,
   isWanted: (cls: SchemaClass) => boolean,
@@ -238,8 +235,8 @@ function fitting(
 }
 
 /**
- * The elements that a list or set keeps in its new place: those that exist and belong to the new class. The commit requires that those
- * that exist stay, and that those that do not are not created.
+ * The elements that a list or set keeps in its new place: those that exist and belong to the new class. The commit requires
+ * these to exist and the missing ones to be absent.
  */
 async function collectElements(
   context: RetypeContext,
@@ -263,14 +260,14 @@ async function collectElements(
   }
   const targets = new Set([...held.values()].flat())
   const isKept = await requireAsFound(transaction, targets)
-  const wanted = referenceSpecOf(to)?.referencedClass
-  assert(wanted !== undefined, 'the elements of a collection that moves are references')
-  const fits = fitting(context, (cls) => cls.isOrInherits(wanted))
+  const referencedClass = referenceSpecOf(to)?.referencedClass
+  assert(referencedClass !== undefined, 'the elements of a collection that moves are references')
+  const fits = fitting(context, (cls) => cls.isOrInherits(referencedClass))
   for (const target of isKept) if (!(await fits(target))) isKept.delete(target)
   const inverse = referenceSpecOf(to)?.inverseAttribute ?? null
-  // A collection with an inverse holds an object once; where the inverse is a single reference, no other does.
+  // A collection with an inverse contains an object once; if the inverse is a single reference, no other collection contains it.
   const isDistinct = to.logicalType === 'set' || inverse !== null
-  const taken = inverse !== null && isSingle(next, inverse) ? new Set<Oid>() : undefined
+  const linked = inverse !== null && isSingle(next, inverse) ? new Set<Oid>() : undefined
   const elements: RelocatedElements[] = []
   let lost = 0
   for (const [oid, before] of held) {
@@ -278,20 +275,20 @@ async function collectElements(
     const own = new Set<Oid>()
     for (const target of before) {
       const isThere = target === noOid ? !isDistinct : isKept.has(target)
-      if (!isThere || (isDistinct && own.has(target)) || taken?.has(target) === true) continue
+      if (!isThere || (isDistinct && own.has(target)) || linked?.has(target) === true) continue
       after.push(target)
       own.add(target)
     }
-    for (const target of own) taken?.add(target)
+    for (const target of own) linked?.add(target)
     lost += before.length - after.length
     if (after.length > 0) elements.push({ attribute: becomes, oid, elements: after })
   }
   return { elements, lost }
 }
 
-/** Whether the attribute is no collection. */
-function isSingle({ classes }: CatalogState, wanted: AttributeNumber): boolean {
+/** Whether the attribute is not a collection. */
+function isSingle({ classes }: CatalogState, attribute: AttributeNumber): boolean {
   return classes.some(({ attributes }) =>
-    attributes.some(({ number, spec }) => number === wanted && spec.logicalType === 'reference'),
+    attributes.some(({ number, spec }) => number === attribute && spec.logicalType === 'reference'),
   )
 }

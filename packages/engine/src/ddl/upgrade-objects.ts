@@ -1,6 +1,6 @@
 /**
- * Rewrites objects that are stored in an earlier shape of their class, or embed such (contract 5.3.11). They
- * are read right without it; afterwards they are read without a conversion. Goes on where it was stopped.
+ * Rewrites objects stored in an earlier shape of their class, or that embed such objects (contract 5.3.11). Reads are correct
+ * without it but need a conversion. Resumes after an interruption.
  */
 
 import { soleKey } from '../bytes/key-layout.ts'
@@ -32,18 +32,18 @@ export interface UpgradeProgress {
 }
 
 export interface UpgradeOptions {
-  /** Stops where it is. */
+  /** Interrupts the upgrade, which can be resumed. */
   readonly signal?: CancelSignal
-  /** Objects looked at in a second, at most; without it half of the time is left to others. */
+  /** The maximum rate of objects read; by default half of the time is left to other requests. */
   readonly objectsPerSecondMax?: number
   readonly onProgress?: (progress: UpgradeProgress) => void
 }
 
-/** Where a pass has come to, for the schema as it was: with another one it begins again. */
+/** The position of a pass, valid for one version of the schema; with another, the pass starts again. */
 const positionKey = soleKey('upgradePosition')
 
 interface Position extends UpgradeProgress {
-  /** Of the catalog, in hexadecimal. */
+  /** The version of the catalog, in hexadecimal. */
   readonly version: string
   readonly last?: Oid
 }
@@ -94,7 +94,7 @@ function referenceable({ classes }: Catalog): Set<Catalog['classes'][number]['nu
   return new Set(classes.filter(({ isReferenceable }) => isReferenceable).map(({ number }) => number))
 }
 
-/** Undefined at the end; `again` where a writer was there between. */
+/** Undefined at the end; `again` after a conflict with a writer. */
 async function upgradeBatch(database: OpenDatabase, position: Position): Promise<Position | 'again' | undefined> {
   const batch = await readBatch(database, position)
   if (batch === undefined) return undefined
@@ -139,7 +139,7 @@ async function readBatch(
     const preconditions: Precondition[] = rewritten.map(({ key, revision }) => {
       return { kind: 'revision', key, prefix: revision }
     })
-    // A writer under a later schema may have made a shape that this one does not know.
+    // A writer under a later schema may have created a shape unknown to this one.
     preconditions.push({ kind: 'revision', key: catalogVersionKey, prefix: catalog.version })
     const puts = rewritten.map(({ key, record }): Change => ({ kind: 'put', key, value: record }))
     return { commit: { changes: [...puts, noted], preconditions }, next }
@@ -148,12 +148,12 @@ async function readBatch(
 
 interface Rewritten {
   readonly key: Buffer
-  /** Before. */
+  /** The revision before the rewrite. */
   readonly revision: Buffer
   readonly record: Buffer
 }
 
-/** Undefined where the record has its present form already: whatever it embeds, the bytes tell. */
+/** Undefined if the record is already in its present form, including embedded objects; decided by comparing bytes. */
 function rewrite(catalog: Catalog, key: Bytes, before: Bytes, commitId: Buffer): Rewritten | undefined {
   const format = recordFormats(catalog).ofShape(shapeNumberOf(before))
   const record = encodeRecord(format, commitId, decodeRecord(format, before))

@@ -1,4 +1,4 @@
-/** Holds all stored objects against the constraints that were added without it, which from then on they are known to satisfy (contract 10.5). */
+/** Checks all stored objects against constraints that were added without validation, and marks these as validated (contract 10.5). */
 import { isDeepStrictEqual } from 'node:util'
 import type { CancelSignal } from '../cancel-signal.ts'
 import type { Attribute, CatalogState } from '../schema/class-definition.ts'
@@ -13,20 +13,20 @@ import type { Violations } from './violations.ts'
 
 export interface ValidateOptions {
   readonly signal?: CancelSignal
-  /** Told how many objects have been looked at. */
+  /** Called with the number of objects read. */
   readonly onProgress?: (objects: number) => void
 }
 
 export interface ValidatedConstraints {
-  /** Whose constraints were not validated. */
+  /** The number of attributes whose constraints were not validated. */
   readonly attributes: number
-  /** That were looked at. */
+  /** The number of objects read. */
   readonly objects: number
 }
 
 /**
- * What is written meanwhile satisfies them in any case. Attributes whose constraints no object violates are settled, also where others
- * are refused. Throws ObjectsViolateConstraint, and the signal's reason.
+ * Concurrent writes satisfy the constraints in any case. Attributes without violations are marked as validated even if others
+ * fail. Throws ObjectsViolateConstraint, and the signal's reason.
  */
 export async function validateConstraints(
   database: OpenDatabase,
@@ -56,7 +56,7 @@ export async function validateConstraints(
   return { attributes: unvalidated.size, objects }
 }
 
-/** By number. */
+/** By attribute number. */
 type Unvalidated = ReadonlyMap<AttributeNumber, Attribute>
 
 function unvalidatedIn({ classes }: CatalogState): Unvalidated {
@@ -65,7 +65,7 @@ function unvalidatedIn({ classes }: CatalogState): Unvalidated {
   return new Map(unvalidated.map((attribute) => [attribute.number, attribute]))
 }
 
-/** Of those that are still what was looked at: others may have been constrained or retyped since. */
+/** Only for attributes that are unchanged since: others may have been constrained or retyped. */
 function withValidated(state: CatalogState, validated: Unvalidated): CatalogState {
   const classes = mapAttributes(state.classes, (attribute) => {
     const { properties, spec } = attribute

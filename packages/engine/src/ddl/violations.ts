@@ -1,4 +1,4 @@
-/** Stored objects that violate constraints, counted by constraint: what ObjectsViolateConstraint tells (contract 10.5). */
+/** Counts the stored objects that violate constraints, by constraint, for ObjectsViolateConstraint (contract 10.5). */
 import { AshlarError } from '../errors.ts'
 import type { Attribute } from '../schema/class-definition.ts'
 import type { Oid } from '../types/oid.ts'
@@ -7,14 +7,14 @@ import type { AttributeNumber } from '../types/type-spec.ts'
 /** The objects that violate one constraint. */
 export interface ConstraintViolations {
   readonly className: string
-  /** Absent for what is asked of a class. */
+  /** Absent for constraints on a class. */
   readonly attributeName?: string
-  /** Of a check, whose `constraint` is `checks`. */
+  /** For a check, whose `constraint` is `checks`. */
   readonly checkName?: string
-  /** The field of the definition that states it. */
+  /** The field of the definition that states the constraint. */
   readonly constraint: string
   readonly objects: number
-  /** The first of them. */
+  /** The first OIDs. */
   readonly oids: readonly Oid[]
 }
 
@@ -35,13 +35,13 @@ export class Violations {
     return this.attributes.has(attribute)
   }
 
-  /** Once for each object and constraint. */
+  /** Must be called once per object and constraint. */
   add(className: string, attribute: ViolatedAttribute | undefined, constraint: string, oid: Oid): void {
     if (attribute !== undefined) this.attributes.add(attribute.number)
     this.count(attribute === undefined ? { className } : { className, attributeName: attribute.name }, constraint, oid)
   }
 
-  /** The same for a check of a class. */
+  /** Like `add`, for a check of a class. */
   addCheck(className: string, checkName: string, oid: Oid): void {
     this.count({ className, checkName }, 'checks', oid)
   }
@@ -57,7 +57,7 @@ export class Violations {
     if (before.oids.length < oidsMax) before.oids = [...before.oids, oid]
   }
 
-  /** Throws ObjectsViolateConstraint where there are any. */
+  /** Throws ObjectsViolateConstraint if there are violations. */
   refuse(): void {
     if (this.found.size === 0) return
     const violations = [...this.found.values()]

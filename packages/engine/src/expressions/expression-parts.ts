@@ -1,4 +1,4 @@
-/** The text of an expression in parts: its names are replaced by the numbers of the attributes and classes that they mean. */
+/** Splits the text of an expression into parts, replacing names with the numbers of the attributes and classes they refer to. */
 import type { Span } from '../query/language/ast.ts'
 import { Lexer } from '../query/parse/lexer.ts'
 import type { Token } from '../query/parse/token.ts'
@@ -6,7 +6,7 @@ import type { Catalog } from '../schema/catalog.ts'
 import type { ExpressionPart } from '../schema/expression.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 
-/** What the name at a place of the text was found to mean. */
+/** A name in the text, with the attribute or class that it resolves to. */
 export interface NamedPlace extends Span {
   readonly attribute?: AttributeNumber
   readonly class?: ClassNumber
@@ -16,7 +16,7 @@ interface Piece extends Span {
   readonly part: ExpressionPart
 }
 
-/** `places`: later ones count where several are of one place, as a binder may try what it gives up again. */
+/** `places`: where several have the same position, the last one wins, because a binder may backtrack. */
 export function expressionParts(text: string, places: readonly NamedPlace[], catalog: Catalog): ExpressionPart[] {
   const tokens = nameTokens(text)
   const byStart = new Map<number, Piece[]>()
@@ -41,7 +41,7 @@ function nameTokens(text: string): Token[] {
   return tokens
 }
 
-/** Of `Base::name`, the class and the attribute. */
+/** Splits `Base::name` into the class and the attribute. */
 function piecesOf(place: NamedPlace, tokens: readonly Token[], text: string, catalog: Catalog): Piece[] {
   const within = tokens.filter(({ start, end }) => start >= place.start && end <= place.end)
   const names = within.filter(({ kind }) => kind === 'name')
@@ -65,7 +65,7 @@ function classPiece(names: readonly Token[], number: ClassNumber): Piece {
   return { start: first.start, end: last.end, part: { class: number, as: names.map(({ text }) => text).join('.') } }
 }
 
-/** In backquotes where it was written so: it may be a keyword. */
+/** Keeps backquotes: a quoted name may be a keyword. */
 function nameOf(token: Token, text: string): string {
   return token.kind === 'name' && token.isQuoted ? text.slice(token.start, token.end) : token.text
 }

@@ -1,4 +1,4 @@
-/** The expressions of classes, compiled once for each catalog, and evaluated on the values of objects that are written. */
+/** Compiles the expressions of classes once per catalog and evaluates them on the values of objects that are written. */
 import { MemoryPool } from '../budget/memory-pool.ts'
 import { ownBytes, RequestMemory } from '../budget/request-memory.ts'
 import { AshlarError, unreachable } from '../errors.ts'
@@ -35,10 +35,10 @@ import type { ObjectExpressions, ValueExpression } from '../write/object-express
 import { expressionParts, type NamedPlace } from './expression-parts.ts'
 import { bindOwnExpression } from './own-expression.ts'
 
-/** Of the checks of `Work`, each after a millisecond or so. */
+/** Upper bound on the checks of `Work`, which run about once per millisecond. */
 const checksOfWorkMax = 1_000
 
-/** What an own expression does not ask for. */
+/** An own expression never reads other objects. */
 const noObjects: ObjectReader = {
   object: () => unreachable('an own expression follows no reference'),
   objectAt: () => unreachable('an own expression follows no reference'),
@@ -138,7 +138,7 @@ export class CompiledExpressions implements ObjectExpressions {
     return found
   }
 
-  /** Of a class of the catalog. */
+  /** `attribute`: belongs to a class of `catalog`. */
   computedValue({ attribute, codec }: AttributeFormat, catalog: Catalog): ComputedValue {
     const expression = attribute.properties?.own.computed as BoundExpression
     const site: ExpressionSite = { kind: 'computed', name: attribute.name, attribute }
@@ -152,7 +152,7 @@ export class CompiledExpressions implements ObjectExpressions {
         try {
           return this.valueOf(compiled, new ReadView(read), null, what, accept)
         } catch (error) {
-          // Whoever reads an object is not to blame for what cannot be evaluated.
+          // An expression that fails to evaluate must not make its object unreadable.
           if (error instanceof AshlarError && error.kind !== 'fault') return accept(null)
           throw error
         }
@@ -199,12 +199,12 @@ export class CompiledExpressions implements ObjectExpressions {
 
 const noVariables: EvaluationContext['variables'] = new Map()
 
-/** The class itself, after those that it inherits from. */
+/** Superclasses first, then the class itself. */
 function lineageOf(cls: SchemaClass): SchemaClass[] {
   return cls.superClass === null ? [cls] : [...lineageOf(cls.superClass), cls]
 }
 
-/** An object of which only values are known; those that are computed are evaluated. */
+/** A view of an object of which only the values are known; computed attributes are evaluated. */
 class ReadView extends ValuesView {
   private readonly read: (index: number) => unknown
 
@@ -218,7 +218,7 @@ class ReadView extends ValuesView {
   }
 }
 
-/** Attributes that the expression names, and those that computed ones among them are made of. */
+/** Indexes of the attributes that the expression names, including those that its computed attributes depend on. */
 function namedIndexes(expression: SchemaExpression, format: ClassFormat): ReadonlySet<number> {
   const indexes = new Set<number>()
   const open = [...attributesNamed(expression)]
@@ -232,7 +232,7 @@ function namedIndexes(expression: SchemaExpression, format: ClassFormat): Readon
   return indexes
 }
 
-/** As expressions of the class see it. */
+/** The object in the form that expressions of the class operate on. */
 function objectOf(format: ClassFormat, values: readonly unknown[]): unknown {
   return format.cls.isReferenceable ? new ReadView((index) => format.valueIn(values, index)) : values
 }
@@ -242,7 +242,7 @@ function evaluated({ evaluate, slot }: Compiled, evaluation: EvaluationContext, 
   return evaluate(evaluation) ?? null
 }
 
-/** What an expression cannot be evaluated for is refused, with where the expression is. */
+/** Adds the place of the expression to evaluation errors. */
 function inWords<T>(what: string, evaluate: () => T): T {
   try {
     return evaluate()
@@ -253,7 +253,7 @@ function inWords<T>(what: string, evaluate: () => T): T {
   }
 }
 
-/** Records are read without a database at hand: what computed attributes take beside its pool is a few rows' worth. */
+/** Records are decoded without access to a database, so computed attributes use a pool of their own, a few rows in size. */
 const ofRecords = new CompiledExpressions(new MemoryPool(), defaultEngineLimits)
 
 provideComputedValues((attribute, catalog) => ofRecords.computedValue(attribute, catalog))

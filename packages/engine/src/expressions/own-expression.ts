@@ -1,4 +1,4 @@
-/** Expressions over what an object itself holds: bound to its class, with what they may be made of (contract 10.6). */
+/** Binds expressions over the values of a single object to its class and restricts what they may contain (contract 10.6). */
 
 import { expressionTokensMax } from '../query/bind/bind-computed.ts'
 import { bindWhere } from '../query/bind/bind-select.ts'
@@ -17,15 +17,15 @@ import type { ExpressionSite } from '../schema/class-expressions.ts'
 import { isExpression } from '../schema/expression.ts'
 
 export interface OwnExpression {
-  /** It follows references: not made of what the object itself holds. */
+  /** The expression follows references, so its value depends on other objects. */
   readonly isFollowing: boolean
   readonly bound: Bound
   readonly binder: Binder
-  /** In which the object stands. */
+  /** The slot that holds the object. */
   readonly slot: number
 }
 
-/** `cls`: of the catalog, which `onName` is told each name that resolves to. Throws QuerySyntaxError, QueryError, LimitExceeded. */
+/** `cls`: a class of the catalog. `onName` is called for each name that resolves. Throws QuerySyntaxError, QueryError, LimitExceeded. */
 export function bindOwnExpression(
   text: string,
   site: ExpressionSite,
@@ -43,7 +43,7 @@ export function bindOwnExpression(
   if (binder.nested.length + binder.inner.length > 0) throw binder.error(expression, onlyOwn('a statement'))
   const isFollowing = site.kind === 'computed' && !isStored && isFollowed(bound)
   refuseOthers(bound, site, isFollowing, binder)
-  if (!isOfObject(site.kind)) refuseEachOther(bound, site, cls, binder)
+  if (!isObjectOnly(site.kind)) refuseEachOther(bound, site, cls, binder)
   return { bound, binder, slot, isFollowing }
 }
 
@@ -63,16 +63,16 @@ function refuseOthers(bound: Bound, site: ExpressionSite, mayFollow: boolean, bi
   if (what !== undefined && !(mayFollow && followedKinds.includes(what))) throw binder.error(bound, onlyOwn(what))
   for (const part of partsOf(bound)) refuseOthers(part, site, mayFollow, binder)
   if (mayFollow) return
-  // Whatever goes through the elements of a collection of references.
+  // Rejects expressions that iterate over the elements of a collection of references.
   if (partsOf(bound).every(isOfRecord) && !isOfRecord(bound)) throw binder.error(bound, onlyOwn(aPath))
 }
 
-/** Whether it says nothing but what the object holds. */
-function isOfObject(kind: ExpressionSite['kind']): boolean {
+/** Whether the value of the expression may depend on nothing except the object. */
+function isObjectOnly(kind: ExpressionSite['kind']): boolean {
   return kind === 'checks' || kind === 'computed'
 }
 
-/** Functions that give another value each time, where that is asked for. */
+/** Non-deterministic functions that each kind of expression may call. */
 const newValues: Readonly<Record<ExpressionSite['kind'], readonly string[]>> = {
   checks: [],
   default: ['GUID'],
@@ -102,7 +102,7 @@ function otherThanOwn(bound: Bound, { kind }: ExpressionSite): string | undefine
     case 'variable':
       return 'a parameter'
     case 'user':
-      return isOfObject(kind) ? 'the user' : undefined
+      return isObjectOnly(kind) ? 'the user' : undefined
     case 'nested':
     case 'inner':
     case 'union':
@@ -111,12 +111,15 @@ function otherThanOwn(bound: Bound, { kind }: ExpressionSite): string | undefine
       return 'a statement'
     default:
       if (!isTimeOrChance(bound)) return undefined
-      if (bound.kind === 'now') return isOfObject(kind) ? 'the time' : undefined
+      if (bound.kind === 'now') return isObjectOnly(kind) ? 'the time' : undefined
       return bound.kind === 'call' && newValues[kind].includes(bound.name) ? undefined : 'chance'
   }
 }
 
-/** Which of two expressions comes first is not told by the schema. An update may name what its attribute was before. Throws QueryError. */
+/**
+ * The schema defines no order of evaluation between two expressions. An update may refer to the previous value of its
+ * attribute. Throws QueryError.
+ */
 function refuseEachOther(bound: Bound, site: ExpressionSite, cls: SchemaClass, binder: Binder): void {
   const { kind } = site
   if (bound.kind === 'attribute' && kind !== 'checks') {

@@ -11,7 +11,7 @@ export interface AttributeLink {
   readonly target: Oid
 }
 
-/** In the order of the elements; required to be the same at the commit. The owner is required at its revision elsewhere. */
+/** In element order; the commit requires them to be unchanged. The owner's revision is required elsewhere. */
 export async function readAndRequireLinks(
   transaction: Transaction,
   owner: Oid,
@@ -23,7 +23,7 @@ export async function readAndRequireLinks(
   })
 }
 
-/** The same as they are stored. */
+/** Like `readAndRequireLinks`, in stored form. */
 export async function readAndRequireLinkEntries(
   transaction: Transaction,
   owner: Oid,
@@ -32,7 +32,7 @@ export async function readAndRequireLinkEntries(
   const kind = linkStorage === 'set' ? linkKind.target : linkStorage === 'map' ? linkKind.name : linkKind.position
   const range = linkRange(owner, attribute.number, kind)
   const entries = await transaction.readAndRequireRange(range, objectKey(owner))
-  // Elements of lists and sets come and go with their entries; that of a map's key changes in place.
+  // Elements of lists and sets are inserted and deleted with their entries; the entry of a map key is updated in place.
   if (linkStorage === 'map') for (const { key, value } of entries) transaction.requireRevision(key, value)
   return entries
 }

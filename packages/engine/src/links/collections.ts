@@ -1,4 +1,4 @@
-/** Changes of to-many attributes that are kept as link entries: override, add and remove (contract 4.3, 4.4). */
+/** Changes to-many attributes that are stored as link entries: override, add and remove (contract 4.3, 4.4). */
 import { AshlarError, assert } from '../errors.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { linkKind, linkRange, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
@@ -35,7 +35,7 @@ function collectionOf(unit: UnitOfWork, state: ObjectState, attribute: Attribute
   return { unit, state, attribute, owner: { oid: state.oid, attribute }, place: placeOf(state.format, attribute) }
 }
 
-/** Carries out a change of a list or set of references that is kept as links. Throws InvalidReference. */
+/** Changes a list or set of references that is stored as links. Throws InvalidReference. */
 export async function changeElements(
   unit: UnitOfWork,
   state: ObjectState,
@@ -62,7 +62,7 @@ export async function changeElements(
   }
 }
 
-/** Carries out an `override` or `add` of a map. Throws InvalidReference. */
+/** Performs an `override` or `add` on a map. Throws InvalidReference. */
 export async function putMapEntries(
   unit: UnitOfWork,
   state: ObjectState,
@@ -83,19 +83,19 @@ export async function putMapEntries(
     : isNew
       ? []
       : await entriesAt(unit, entryKeys)
-  // What a key holds decides about which references are checked.
+  // The present value of a key decides which references are checked.
   await inSlices(present, ({ key, value }) => unit.transaction.requireRevision(key, value))
   const known = new Map<string, Bytes>()
   await inSlices(present, ({ key, value }) => known.set(keyText(key), value))
   if (isOverride) {
-    const wanted = new Set<string>()
-    await inSlices(entryKeys, (key) => wanted.add(keyText(key)))
+    const newElements = new Set<string>()
+    await inSlices(entryKeys, (key) => newElements.add(keyText(key)))
     await inSlices(present, (entry) => {
-      if (!wanted.has(keyText(entry.key))) removeMapEntry(unit, owner, entry)
+      if (!newElements.has(keyText(entry.key))) removeMapEntry(unit, owner, entry)
     })
   }
   unit.requireObject(state.oid)
-  // Only references that change are checked, and written: what was read can be sent back, dangling ones included.
+  // Only changed references are checked and written, so a client can send back what it read, including dangling references.
   await inSlices(pairs.entries(), async ([i, { key, value }]) => {
     const target = value as Oid
     const entryKey = entryKeys[i] as Buffer
@@ -118,14 +118,14 @@ async function keysFor<T>(elements: readonly T[], keyOf: (element: T) => Buffer)
   return keys
 }
 
-/** Those that there are, each once; required to be so at the commit, as the others are required not to be there. */
+/** Returns the existing entries, without duplicates. The commit requires them unchanged, and the missing keys absent. */
 async function entriesAt(unit: UnitOfWork, keys: readonly Bytes[]): Promise<readonly Entry[]> {
-  const asked = new Set<string>()
+  const seen = new Set<string>()
   const distinct: Bytes[] = []
   await inSlices(keys, (key) => {
     const text = keyText(key)
-    if (asked.has(text)) return
-    asked.add(text)
+    if (seen.has(text)) return
+    seen.add(text)
     distinct.push(key)
   })
   const values = await unit.transaction.readAndRequire(distinct)
@@ -148,7 +148,7 @@ export async function removeKeys(
   await inSlices(await entriesAt(unit, entryKeys), (entry) => removeMapEntry(unit, owner, entry))
 }
 
-/** What the collection holds now, required to hold the same when the operation commits; a new object has nothing. */
+/** The present elements, which the commit requires to be unchanged; a new object has none. */
 async function presentEntries({ unit, state, attribute }: Collection, kind: number): Promise<readonly Entry[]> {
   if (state.stored === undefined) return []
   unit.transaction.requireRevision(state.key, revisionPrefixOf(state.stored))
@@ -156,7 +156,7 @@ async function presentEntries({ unit, state, attribute }: Collection, kind: numb
   return unit.transaction.readAndRequireRange(range, state.key)
 }
 
-/** `known`: targets that the collection held before, dangling ones perhaps: only references that change are checked. */
+/** `known`: previous targets, possibly dangling; only references that change are checked. */
 async function append(
   { unit, state, attribute, owner, place }: Collection,
   elements: readonly Oid[],
@@ -188,7 +188,7 @@ async function remove(collection: Collection, elements: readonly Oid[]): Promise
 
 const noTargets = new Set<Oid>()
 
-/** What a set has already is left alone. */
+/** Skips elements that the set already contains. */
 async function addUnpaired(collection: Collection, elements: readonly Oid[]): Promise<void> {
   const { unit, state, attribute } = collection
   if (attribute.linkStorage === 'list' || state.stored === undefined) return append(collection, elements, noTargets)
@@ -198,15 +198,15 @@ async function addUnpaired(collection: Collection, elements: readonly Oid[]): Pr
   return append(collection, added, noTargets)
 }
 
-/** The elements that stand already where they shall stand are left alone; what follows them is written anew. */
+/** Keeps the common prefix of the present and new elements and rewrites the rest. */
 async function overrideUnpaired(collection: Collection, elements: readonly Oid[]): Promise<void> {
   const { unit, state, attribute, owner } = collection
   if (attribute.linkStorage === 'set') {
-    const wanted = new Set(elements)
+    const newElements = new Set(elements)
     const held = new Set<Oid>()
     await inSlices(await presentEntries(collection, linkKind.target), (entry) => {
       const target = targetOfKey(entry.key)
-      if (wanted.has(target)) held.add(target)
+      if (newElements.has(target)) held.add(target)
       else removeStoredEntry(unit, owner, entry)
     })
     const added: Oid[] = []
@@ -218,7 +218,7 @@ async function overrideUnpaired(collection: Collection, elements: readonly Oid[]
     return append(collection, added, noTargets)
   }
   const present = await presentEntries(collection, linkKind.position)
-  // Behind what is removed the end would have to be looked for through all of it.
+  // Must run before the removal: finding the end of a list behind removed entries would scan all of them.
   if (state.stored !== undefined) await readListEnds(unit, [owner])
   const kept = commonPrefix(present, elements)
   await inSlices(present.slice(kept), (entry) => removeStoredEntry(unit, owner, entry))
@@ -229,23 +229,23 @@ async function overrideUnpaired(collection: Collection, elements: readonly Oid[]
 
 async function overridePaired(collection: Collection, elements: readonly Oid[]): Promise<void> {
   const { unit, state, attribute, owner, place } = collection
-  const wanted = [...new Set(elements)]
+  const newElements = [...new Set(elements)]
   if (attribute.linkStorage === 'set') {
     const present = (await presentEntries(collection, linkKind.target)).map(({ key }) => targetOfKey(key))
-    const wantedSet = new Set(wanted)
+    const requestedSet = new Set(newElements)
     await removeFromMany(
       unit,
       owner,
-      present.filter((target) => !wantedSet.has(target)),
+      present.filter((target) => !requestedSet.has(target)),
     )
-    return addToMany(unit, owner, wanted, place)
+    return addToMany(unit, owner, newElements, place)
   }
   const present = await presentEntries(collection, linkKind.position)
-  // Before anything is removed, see `overrideUnpaired`.
+  // Must run before the removal, see `overrideUnpaired`.
   if (state.stored !== undefined) await readListEnds(unit, [owner])
-  const kept = commonPrefix(present, wanted)
+  const kept = commonPrefix(present, newElements)
   const following = new Map(present.slice(kept).map(({ key, value }) => [oidFromBytes(value, 0), positionOfKey(key)]))
-  const rest = wanted.slice(kept)
+  const rest = newElements.slice(kept)
   const restSet = new Set(rest)
   await removeFromMany(
     unit,

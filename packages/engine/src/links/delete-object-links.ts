@@ -1,4 +1,4 @@
-/** What a deleted object leaves behind: its link entries, and what its partners hold of it. */
+/** Cleans up after a deleted object: deletes its link entries and the references that its partners hold to it. */
 import type { AttributeFormat } from '../records/class-format.ts'
 import { attributeOfKey, kindOfKey, linkKind, objectLinksRange, targetOfKey } from '../records/link-keys.ts'
 import type { Entry } from '../store/store.ts'
@@ -19,8 +19,8 @@ import {
 } from './relationships.ts'
 
 /**
- * Takes the object out of every bidirectional link and deletes its link entries (contract 4.4.6).
- * The commit requires its entries, and what its partners hold of it or do not, as they were read: a concurrent link to it makes the
+ * Removes the object from every bidirectional link and deletes its link entries (contract 4.4.6). The commit requires these
+ * entries, and the presence or absence of the object in its partners, as read: a concurrent link to the object makes the
  * deletion run again.
  */
 export async function deleteObjectLinks(unit: UnitOfWork, state: ObjectState): Promise<void> {
@@ -42,7 +42,7 @@ async function leaveLinks(unit: UnitOfWork, state: ObjectState): Promise<void> {
   await inSlices(entries, ({ key }) => unit.transaction.delete(key))
 }
 
-/** It is no longer among those who refer to what it refers to. */
+/** Removes the object from the referrers of its targets. */
 async function leaveTargets(
   unit: UnitOfWork,
   { oid }: ObjectState,

@@ -1,4 +1,4 @@
-/** Entries of collections that are kept as links: written and recorded, and the positions of new elements of lists. */
+/** Writes and records the entries of collections stored as links, and assigns positions to new elements of lists. */
 import { referrerOfLink, referrersOfList } from '../indexes/referrer-entries.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { linkKind, linkRange, positionKey, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
@@ -9,7 +9,7 @@ import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { ObjectState } from '../write/working-set.ts'
 
-/** For the change log: the element is removed, and its object is not. */
+/** Marks in the change log that an element was removed while its object still exists. */
 const nothing = Buffer.alloc(0)
 
 /** One side of a link: an object and its attribute. */
@@ -18,7 +18,7 @@ export interface RelationshipEnd {
   readonly attribute: AttributeFormat
 }
 
-/** `position`: of a list. */
+/** `position`: for lists only. */
 export function addEntry(unit: UnitOfWork, owner: RelationshipEnd, target: Oid, position?: Bytes): void {
   const { oid } = owner
   const { number } = owner.attribute.attribute
@@ -39,7 +39,7 @@ export function removeEntry(unit: UnitOfWork, owner: RelationshipEnd, target: Oi
   noteChange(unit, owner)
 }
 
-/** An element of a list or set, as its entry was read. */
+/** Removes an element of a list or set. The entry is as it was read. */
 export function removeStoredEntry(unit: UnitOfWork, owner: RelationshipEnd, { key, value }: Entry): void {
   unit.transaction.delete(key, value)
   const isSet = owner.attribute.linkStorage === 'set'
@@ -47,7 +47,7 @@ export function removeStoredEntry(unit: UnitOfWork, owner: RelationshipEnd, { ke
   noteChange(unit, owner)
 }
 
-/** Of a map; `entry`: its key and value as they are stored. `before`: the value that it has instead of. */
+/** For maps. `entry`: key and value in stored form. `before`: the value that it replaces. */
 export function putMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entry: Entry, before: Bytes | undefined): void {
   unit.transaction.put(entry.key, entry.value, before)
   if (before !== undefined) deleteReferrer(unit, owner, oidFromBytes(before, 0), entry.key)
@@ -55,7 +55,7 @@ export function putMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entry: Ent
   noteChange(unit, owner)
 }
 
-/** Of a map; `entry`: as it was read. */
+/** For maps. `entry`: as it was read. */
 export function removeMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entry: Entry): void {
   unit.transaction.delete(entry.key, entry.value)
   deleteReferrer(unit, owner, oidFromBytes(entry.value, 0), entry.key)
@@ -63,8 +63,8 @@ export function removeMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entry: 
 }
 
 /**
- * Of references that are kept in the record. Their entries are written with it; for a deletion in the same unit they are there before. What objects are
- * left with is written again then.
+ * For references stored in the record. Referrer entries are written with the record, or earlier if the same unit deletes
+ * objects; the final state of the objects is then written again.
  */
 export function noteReferences(
   { transaction }: UnitOfWork,
@@ -74,12 +74,12 @@ export function noteReferences(
   after: readonly Oid[],
 ): void {
   if (referrers === undefined) return
-  const [held, wanted] = [referrersOfList(referrers, before, oid), referrersOfList(referrers, after, oid)]
-  for (const [target, key] of held) if (!wanted.has(target)) transaction.delete(key)
-  for (const [target, key] of wanted) if (!held.has(target)) transaction.put(key, oidBytes(oid))
+  const [old, current] = [referrersOfList(referrers, before, oid), referrersOfList(referrers, after, oid)]
+  for (const [target, key] of old) if (!current.has(target)) transaction.delete(key)
+  for (const [target, key] of current) if (!old.has(target)) transaction.put(key, oidBytes(oid))
 }
 
-/** For those who follow changes, and for the constraints of the collection, which are checked once all of it is changed. */
+/** Records the change for consumers of changes and for the constraints of the collection, which are checked after its last change. */
 function noteChange(unit: UnitOfWork, { oid, attribute }: RelationshipEnd): void {
   unit.recorder?.link(oid)
   const { properties, number } = attribute.attribute
@@ -105,21 +105,21 @@ function putReferrer(unit: UnitOfWork, { oid, attribute }: RelationshipEnd, targ
   if (referrer !== undefined) unit.transaction.put(referrer.key, referrer.value)
 }
 
-/** Also where the link entry goes with its object, of which nothing is recorded. */
+/** Also used when the link entry is deleted with its object, which records nothing. */
 export function deleteReferrer(unit: UnitOfWork, { oid, attribute }: RelationshipEnd, target: Oid, key: Bytes): void {
   const referrer = referrerOfLink(attribute, oid, target, { key })
   if (referrer !== undefined) unit.transaction.delete(referrer.key)
 }
 
-/** Lists whose ends are read in one trip. */
-const listsAtOnce = 1_000
+/** Lists whose ends are read in one round trip. */
+const listsPerRead = 1_000
 
-/** Reads where the lists end, in one trip, so that `nextPosition` can be asked for them. Those that are known are not read again. */
+/** Reads the ends of lists in one round trip, as `nextPosition` requires. Skips those that are already known. */
 export async function readListEnds(unit: UnitOfWork, lists: readonly RelationshipEnd[]): Promise<void> {
   const ends = unit.listEnds ?? new Map<string, Bytes | undefined>()
   unit.listEnds = ends
   const missing = lists.filter((list) => !ends.has(nameOf(list)))
-  await inParts(missing, listsAtOnce, async (part) => {
+  await inParts(missing, listsPerRead, async (part) => {
     const ranges = part.map(({ oid, attribute }) => {
       return { ...linkRange(oid, attribute.attribute.number, linkKind.position), reverse: true, limit: 1 }
     })
@@ -131,7 +131,7 @@ export async function readListEnds(unit: UnitOfWork, lists: readonly Relationshi
   })
 }
 
-/** A position after all others of the list, whose end was read before. */
+/** Returns a position after all others of the list, whose end must have been read. */
 export function nextPosition(unit: UnitOfWork, list: RelationshipEnd): Buffer {
   return unit.session.nextPosition(unit.listEnds?.get(nameOf(list)), Date.now())
 }

@@ -1,4 +1,4 @@
-/** The entries of a map: key → target, in key order. Part of the storage format. */
+/** The entries of a map (key → target) in key order. Part of the storage format. */
 import { createHash } from 'node:crypto'
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { KeyWriter } from '../bytes/key-writer.ts'
@@ -15,7 +15,7 @@ import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
 const oidLength = 8
 const keyCodecs = new WeakMap<AttributeFormat, Codec>()
 
-/** Map keys are texts or references: nothing that embeds, so no context is needed. */
+/** Map keys are strings or references and embed nothing, so they need no context. */
 const noContext: CodecContext = {
   embedded: () => {
     unreachable('a map key is no embedded object')
@@ -33,7 +33,7 @@ export function mapKeyCodec(attribute: AttributeFormat): Codec {
   return codec
 }
 
-/** The key of a map's entry: in key order up to where a long text is cut, exact by a digest of the whole. */
+/** The key of a map entry. It sorts in key order up to where a long string is cut; a digest of the full key makes it exact. */
 export function mapEntryKey(owner: Oid, attribute: AttributeFormat, key: unknown): Buffer {
   const codec = mapKeyCodec(attribute)
   const writer = new KeyWriter()
@@ -45,12 +45,12 @@ export function mapEntryKey(owner: Oid, attribute: AttributeFormat, key: unknown
   return nameKey(owner, attribute.attribute.number, Buffer.concat([name, digest]))
 }
 
-/** The target, and the key in full, since the entry's own key may be cut. */
+/** The target, followed by the full key, since the entry's own key may be cut. */
 export function mapEntryValue(attribute: AttributeFormat, key: unknown, target: Oid): Buffer {
   return Buffer.concat([oidBytes(target), encodeKey(mapKeyCodec(attribute), key)])
 }
 
-/** The key in full. */
+/** Returns the full key. */
 export function keyOfMapEntry(codec: Codec, { value }: Entry): unknown {
   return codec.read(value, oidLength, value.length)
 }
@@ -60,7 +60,7 @@ export interface MapEntry {
   readonly key: unknown
 }
 
-/** The pairs in key order. */
+/** Returns the pairs in key order. */
 export function readMapEntries(attribute: AttributeFormat, entries: readonly Entry[]): MapEntry[] {
   const codec = mapKeyCodec(attribute)
   return inKeyOrder(codec, entries).map((entry) => readMapEntry(codec, entry))
@@ -70,7 +70,7 @@ export function readMapEntry(codec: Codec, entry: Entry): MapEntry {
   return { target: oidFromBytes(entry.value, 0), key: keyOfMapEntry(codec, entry) }
 }
 
-/** The order of entries is that of their keys, up to where these are cut. */
+/** Entries sort by key only up to where keys are cut, so entries with cut keys are sorted again. */
 export function inKeyOrder(codec: Codec, entries: readonly Entry[]): readonly Entry[] {
   const mayBeCut = entries.some(({ key }) => key.length >= keyBytesMax - keyDigestBytes)
   return mayBeCut ? inTextOrder(entries, (entry) => keyOfMapEntry(codec, entry) as string) : entries

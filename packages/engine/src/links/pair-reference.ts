@@ -1,4 +1,4 @@
-/** Enters an object in the inverse that a reference of it is being given, as the reference stands. */
+/** Adds an object to the inverse that is being defined for one of its references, without changing the reference. */
 import type { AttributeFormat } from '../records/class-format.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
@@ -6,8 +6,8 @@ import { type ObjectState, setPosition, setValue } from '../write/working-set.ts
 import { inverseIn, inverseOf, putEntry } from './relationships.ts'
 
 /**
- * `isThere`: whether the object that is referred to exists; the commit requires that already. A reference is cleared where there is none, and, where the inverse is
- * a single reference, where that leads to another object already.
+ * `isThere`: whether the target exists, which the commit already requires. Clears the reference if the target is missing, or if
+ * the inverse is a single reference that already leads to another object.
  */
 export async function pairReference(
   unit: UnitOfWork,
@@ -18,7 +18,7 @@ export async function pairReference(
   const target = state.values[attribute.index] as Oid
   const inverse = inverseOf(attribute)
   if (target === noOid || inverse === null || state.positions[attribute.index] !== undefined) return
-  // The entry is right only for as long as the reference is.
+  // The entry is valid only while the reference is unchanged.
   unit.requireUnchanged(state)
   const format = isThere(target) ? (await unit.formatsOf([target])).get(target) : undefined
   if (format === undefined) return clear(state, attribute)

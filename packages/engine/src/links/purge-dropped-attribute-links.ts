@@ -1,4 +1,4 @@
-/** Deletes the link entries of deleted attributes, in batches; until then the catalog keeps them on a list. */
+/** Deletes the link entries of deleted attributes in batches; the catalog lists these attributes until then. */
 import { prefixEnd } from '../bytes/key-space.ts'
 import { catalogKey, catalogPartRange, numberOfCatalogKey } from '../catalog/catalog-keys.ts'
 import { type Container, listContainers } from '../records/container-registry.ts'
@@ -11,15 +11,15 @@ const batchEntries = 2_000
 
 interface DroppedLinkAttribute {
   readonly attribute: AttributeNumber
-  /** Those whose objects have had the attribute. */
+  /** Classes whose objects have had the attribute. */
   readonly classes: ReadonlySet<ClassNumber>
 }
 
-/** Clears whatever is on the list; begun again after a stop, it goes on. */
+/** Processes the whole list. After a crash, a new run resumes where the last one stopped. */
 export async function purgeDroppedAttributeLinks(store: Store): Promise<void> {
   const dropped = await listDroppedAttributes(store)
   if (dropped.length === 0) return
-  // Of writers that still knew of the attribute, no entry may come after it is cleared.
+  // Writers that still use the old catalog must finish first, or they could add entries after the purge.
   await awaitCommitsUnderWay(store)
   const containers = await withSnapshot(store, (snapshot) => listContainers(snapshot, allClasses(dropped)))
   for (const { attribute, classes } of dropped) {

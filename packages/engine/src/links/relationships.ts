@@ -1,7 +1,7 @@
 /**
- * Bidirectional links: whatever changes one side changes the other in the same commit (contract 4.4). A to-one side is a value in the
- * object's record. A to-many side has an entry of its own for each link, so that linking to an object neither rewrites it nor conflicts
- * with others who do.
+ * Bidirectional links: a change of one side changes the other in the same commit (contract 4.4). A to-one side is a value in
+ * the object's record. A to-many side has one entry per link, so adding a link to an object neither rewrites its record nor
+ * conflicts with concurrent additions.
  */
 import { assert } from '../errors.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
@@ -27,7 +27,7 @@ export function inverseOf(attribute: AttributeFormat): AttributeNumber | null {
   return referenceSpecOf(attribute).inverseAttribute
 }
 
-/** The attribute by which a partner answers: it was found by a link, and not by its class. Throws ReadSkew. */
+/** Returns the inverse attribute of a partner that was found through a link rather than by its class. Throws ReadSkew. */
 export function inverseIn(format: ClassFormat, inverse: AttributeNumber, partner: Oid): AttributeFormat {
   const found = format.find(inverse)
   if (found !== undefined) return found
@@ -40,7 +40,7 @@ export function placeOf(format: ClassFormat, attribute: AttributeFormat): Refere
   return { className: format.cls.name, attributeName: attribute.attribute.name }
 }
 
-/** Sets a to-one side, and clears what its previous partner holds of it, and what the new partner's previous one holds of that. */
+/** Sets a to-one side, and clears the references of its previous partner and of the new partner's previous partner. */
 export async function setReference(
   unit: UnitOfWork,
   state: ObjectState,
@@ -48,7 +48,7 @@ export async function setReference(
   target: Oid,
 ): Promise<void> {
   const old = state.values[attribute.index] as Oid
-  // That there is nothing to change is a conclusion from what it held.
+  // The decision that nothing changes depends on the old value.
   if (old === target) return unit.requireUnchanged(state)
   const inverse = inverseOf(attribute)
   assert(inverse !== null, 'a bidirectional link has an inverse')
@@ -65,7 +65,7 @@ export async function setReference(
   else setPosition(state, attribute, await putEntry(unit, inverseEnd, state.oid))
 }
 
-/** Clears a to-one side and what its partner holds of it. */
+/** Clears a to-one side and the reference of its partner. */
 export async function clearReference(unit: UnitOfWork, state: ObjectState, attribute: AttributeFormat): Promise<void> {
   const old = state.values[attribute.index] as Oid
   const inverse = inverseOf(attribute)
@@ -78,7 +78,7 @@ export async function clearReference(unit: UnitOfWork, state: ObjectState, attri
   const partner = (await unit.formatsOf([old])).get(old)
   if (partner === undefined) return
   if (form === 'list' && position === undefined) {
-    // The list does not have it yet.
+    // The inverse is still being built and does not contain the object yet.
     if (isPairing(attribute.attribute.becoming)) return
     throw new ReadSkew(`object ${state.oid} refers to ${old}, and not to a place in the list there`)
   }
@@ -86,7 +86,7 @@ export async function clearReference(unit: UnitOfWork, state: ObjectState, attri
   removeEntry(unit, owner, state.oid, form === 'list' ? position : undefined)
 }
 
-/** Clears the partner's to-one side if it refers to `target`; if not, or if there is no partner, the commit requires that. */
+/** Clears the partner's to-one side if it refers to `target`; otherwise the commit requires that it does not, or that there is no partner. */
 async function clearReferenceTo(unit: UnitOfWork, oid: Oid, attribute: AttributeNumber, target: Oid): Promise<void> {
   const state = await unit.objects.load(oid)
   if (state === undefined) return unit.requireNoObject(oid)
@@ -98,7 +98,7 @@ async function clearReferenceTo(unit: UnitOfWork, oid: Oid, attribute: Attribute
   unit.blame(state)
 }
 
-/** The same for the to-one sides of several objects, read in one trip. */
+/** Like `clearReferenceTo` for several objects, read in one round trip. */
 export async function clearReferencesTo(
   unit: UnitOfWork,
   oids: readonly Oid[],
@@ -109,7 +109,7 @@ export async function clearReferencesTo(
   await inSlices(oids, (oid) => clearReferenceTo(unit, oid, attribute, target))
 }
 
-/** 1–1: the partner leaves the object that it has, and points back (contract 4.4.3). */
+/** 1–1: detaches the partner from its previous object and points it back (contract 4.4.3). */
 async function stealPartner(
   unit: UnitOfWork,
   state: ObjectState,
@@ -118,7 +118,7 @@ async function stealPartner(
 ): Promise<void> {
   const partner = await unit.objects.load(inverseEnd.oid)
   if (partner === undefined) throw unit.noSuchObject(inverseEnd.oid, placeOf(state.format, attribute))
-  // Its own partner, through an attribute that is its own inverse: set already.
+  // The object is its own partner through a self-inverse attribute, which is already set.
   if (partner.oid === state.oid && inverseEnd.attribute.index === attribute.index) return
   const taken = partner.values[inverseEnd.attribute.index] as Oid
   if (taken !== noOid && taken !== state.oid) {
@@ -129,7 +129,7 @@ async function stealPartner(
   unit.blame(partner)
 }
 
-/** Adds the targets, in order, to a to-many side; those that are in it already stay where they are. */
+/** Adds the targets, in order, to a to-many side; targets already present keep their positions. */
 export async function addToMany(
   unit: UnitOfWork,
   owner: RelationshipEnd,
@@ -183,20 +183,20 @@ async function addToManyToMany(
   await inSlices(targets.entries(), async ([index, target]) => {
     if (values[index] !== undefined) return
     await putPairedEntry(unit, owner, target.oid)
-    // An object linked with itself through an attribute that is its own inverse has one entry, not two.
+    // An object linked with itself through a self-inverse attribute has one entry, not two.
     if (target.oid !== owner.oid || target.attribute.attribute.number !== number) {
       await putPairedEntry(unit, target, owner.oid)
     }
   })
 }
 
-/** Removes the targets from a to-many side; those that are not in it are no error, and required not to be. */
+/** Removes the targets from a to-many side. Absent targets are not an error, and the commit requires them to be absent. */
 export async function removeFromMany(unit: UnitOfWork, owner: RelationshipEnd, targets: readonly Oid[]): Promise<void> {
   const { inverseAttribute: inverse, referencedClass } = referenceSpecOf(owner.attribute)
   assert(inverse !== null, 'a bidirectional link has an inverse')
   const removed: Oid[] = []
   await inSlices(new Set(targets), async (oid) => {
-    // What is of another class has never been in it.
+    // Objects of other classes cannot be elements.
     if ((await unit.classOf(oid))?.isOrInherits(referencedClass) === true) removed.push(oid)
   })
   if (unit.linkStorageOf(inverse) !== undefined) {
@@ -244,7 +244,7 @@ export function pairedEntry(side: RelationshipEnd, target: Oid): PairedEntry {
   return { side, target, key: targetKey(side.oid, side.attribute.attribute.number, target) }
 }
 
-/** Deletes those that there are, under what was read of them; the others are required not to be there. */
+/** Deletes the entries that exist, as read; the commit requires the others to be absent. */
 export async function deletePairedEntries(unit: UnitOfWork, entries: readonly PairedEntry[]): Promise<void> {
   const { transaction } = unit
   const values = await transaction.readAndRequire(entries.map(({ key }) => key))
@@ -257,7 +257,7 @@ export async function deletePairedEntries(unit: UnitOfWork, entries: readonly Pa
   })
 }
 
-/** Puts the entry of one side whose partner is to-one; returns its position where that side is a list. */
+/** Puts the entry of one side whose partner is to-one; returns its position if that side is a list. */
 export async function putEntry(unit: UnitOfWork, side: RelationshipEnd, target: Oid): Promise<Buffer | undefined> {
   if (side.attribute.linkStorage === 'set') {
     addEntry(unit, side, target)
@@ -269,7 +269,7 @@ export async function putEntry(unit: UnitOfWork, side: RelationshipEnd, target: 
   return position
 }
 
-/** Puts the entries of one side of an n–n pair. Required absent by value: else a pair could be linked twice. */
+/** Puts one side's entry of an n–n pair. Required absent by value, or a pair could be linked twice. */
 async function putPairedEntry(unit: UnitOfWork, side: RelationshipEnd, target: Oid): Promise<void> {
   const { number } = side.attribute.attribute
   const byTarget = targetKey(side.oid, number, target)
@@ -283,7 +283,7 @@ async function putPairedEntry(unit: UnitOfWork, side: RelationshipEnd, target: O
   addEntry(unit, side, target, position)
 }
 
-/** Gives a target of a list a new position, at the end. */
+/** Moves a target of a list to a new position at the end. */
 export async function moveToEnd(
   unit: UnitOfWork,
   owner: RelationshipEnd,

@@ -1,4 +1,4 @@
-/** Carries out what a command does to the attributes of one object (contract 4.1.6, 4.1.8, 4.3, 4.4). */
+/** Applies the changes of a command to the attributes of an object (contract 4.1.6, 4.1.8, 4.3, 4.4). */
 import { unreachable } from '../errors.ts'
 import { changeElements, putMapEntries, removeKeys } from '../links/collections.ts'
 import { noteReferences } from '../links/link-entries.ts'
@@ -17,7 +17,7 @@ import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { type ObjectState, setValue, touch } from '../write/working-set.ts'
 import { attributeError } from './attribute-error.ts'
 
-/** In their order; attributes without a change stay as they are. Throws InvalidReference, ValueNotAllowed, Forbidden. */
+/** Applies them in order; other attributes keep their values. Throws InvalidReference, ValueNotAllowed, Forbidden. */
 export async function applyChanges(
   unit: UnitOfWork,
   state: ObjectState,
@@ -35,13 +35,13 @@ export async function applyChanges(
   }
 }
 
-/** What was refused may be a conclusion from what the object held: a reference that it holds already is not checked. */
+/** The error may depend on the old value, since an unchanged reference is not checked: the commit requires it. */
 function refusal(error: unknown, unit: UnitOfWork, state: ObjectState, name: string): unknown {
   unit.requireUnchanged(state)
   return attributeError(error, state.format.cls.name, name)
 }
 
-/** At once where nothing has to be read, as for most attributes. */
+/** Synchronous if nothing has to be read, as for most attributes. */
 function applyTo(
   unit: UnitOfWork,
   state: ObjectState,
@@ -54,7 +54,7 @@ function applyTo(
     : applyGuarded(unit, guard, state, attribute, change)
 }
 
-/** `known`: the attribute as the caller knows it. */
+/** `known`: the attribute as the caller sees it. */
 async function applyGuarded(
   unit: UnitOfWork,
   guard: ChangeGuard,
@@ -89,7 +89,7 @@ function applyWhole(
   return undefined
 }
 
-/** A computed attribute keeps its value; whether the given one is right is known when the object is written. */
+/** A computed attribute keeps its value; the given one is verified when the object is written. */
 function claim(state: ObjectState, attribute: AttributeFormat, change: ValueChange): undefined {
   const { index, codec } = attribute
   if (isFollowing(attribute)) {
@@ -102,7 +102,7 @@ function claim(state: ObjectState, attribute: AttributeFormat, change: ValueChan
   touch(state)
 }
 
-/** Of a reference without an inverse. */
+/** For references without an inverse. */
 async function setTarget(
   unit: UnitOfWork,
   state: ObjectState,
@@ -142,7 +142,7 @@ function applyLinks(
   }
 }
 
-/** Only references that change are checked: what was read can be sent back, dangling ones included. */
+/** Only changed references are checked, so a client can send back what it read, including dangling references. */
 async function setChecked(
   unit: UnitOfWork,
   state: ObjectState,

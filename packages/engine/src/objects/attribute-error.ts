@@ -1,17 +1,17 @@
-/** Faults in the attributes of a command, told with class, attribute and place. */
+/** Adds class, attribute and position to errors in the attributes of a command. */
 import { AshlarError, type CommandPlace, type ErrorKind } from '../errors.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
 import { ValueError } from '../types/logical-type.ts'
 
-/** Where a command says something about an attribute. */
+/** The position of an attribute in a command. */
 export function attributePlace(name: string, path: readonly (string | number)[] = []): CommandPlace {
   return ['attributes', name, ...path]
 }
 
-/** What a value can be to blame for; the rest is the store's, or ours. */
+/** The kinds of errors that a value can cause; all others are internal or come from the store. */
 const kindsOfValues: ReadonlySet<ErrorKind> = new Set(['malformed', 'notFound', 'conflict', 'unprocessable'])
 
-/** A ValueError as an error of the command; an error without a place gets the attribute's; anything else stays as it is. */
+/** Converts a ValueError to an error of the command and adds the attribute's position to an error without one. Returns other errors unchanged. */
 export function attributeError(error: unknown, className: string, name: string): unknown {
   if (error instanceof AshlarError && error.errors.length === 0 && kindsOfValues.has(error.kind)) {
     return new AshlarError(error.type, error.message, [{ place: attributePlace(name), message: error.message }])

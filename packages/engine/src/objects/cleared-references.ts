@@ -1,4 +1,4 @@
-/** References of objects that remain to objects that are deleted: set to null, or taken out of collections (contract 10.4). */
+/** Clears references from remaining objects to deleted ones: sets them to null or removes them from collections (contract 10.4). */
 import { AshlarError } from '../errors.ts'
 import { type RelationshipEnd, removeMapEntry, removeStoredEntry } from '../links/link-entries.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
@@ -11,17 +11,17 @@ import { excuse, type ObjectState, objectsAtOnce, setValue } from '../write/work
 import type { DeletionRule } from './deletion-rules.ts'
 import type { Referrer } from './referrers.ts'
 
-/** What one object loses of one attribute. */
+/** The references that one object loses in one attribute. */
 interface Loss {
   readonly rule: DeletionRule
   readonly source: Oid
   readonly targets: Set<Oid>
-  /** Of a collection kept as links: of each entry, its target and what its key is made of. */
+  /** For collections stored as links: target and key element of each entry. */
   readonly elements: (readonly [Oid, Bytes])[]
 }
 
 export class ClearedReferences {
-  /** Whose references they are, by attribute; an object is there as often as it has such references. */
+  /** The sources of the references by attribute, one entry per reference. */
   readonly sources = new Map<DeletionRule, Oid[]>()
   private readonly unit: UnitOfWork
   private losses = new Map<DeletionRule, Map<Oid, Loss>>()
@@ -31,7 +31,7 @@ export class ClearedReferences {
     this.unit = unit
   }
 
-  /** One that is cleared with the links of its target. */
+  /** Counts a reference that is cleared with the links of its target. */
   note(rule: DeletionRule, source: Oid): void {
     const known = this.sources.get(rule)
     if (known === undefined) this.sources.set(rule, [source])
@@ -83,7 +83,7 @@ export class ClearedReferences {
     if (elements.length > 0) await this.clearElements(elements)
   }
 
-  /** What is read of them in one trip is required to be there at the commit. */
+  /** The commit requires the entries read in this round trip to exist. */
   private async clearElements(elements: readonly Element[]): Promise<void> {
     const { unit } = this
     const values = await unit.transaction.readAndRequire(elements.map(({ key }) => key))
@@ -99,7 +99,7 @@ export class ClearedReferences {
   }
 }
 
-/** Of a collection kept as links. */
+/** An element of a collection stored as links. */
 interface Element {
   readonly owner: RelationshipEnd
   readonly key: Buffer

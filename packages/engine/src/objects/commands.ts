@@ -1,4 +1,4 @@
-/** The commands that change objects: attributes resolved, values as they are kept. */
+/** The commands that change objects, with resolved attributes and values as stored. */
 import type { AttributeChange } from '../records/attribute-change.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import type { SchemaClass } from '../schema/catalog.ts'
@@ -15,8 +15,8 @@ export interface UpdateObject {
 }
 
 /**
- * The changes of an object of that class. Which class an object has is known when it has been read, so its attributes are resolved
- * then. Throws what reading the command throws.
+ * Returns the changes for an object of that class. The class is known only after the object is read, so attributes are resolved
+ * then. Throws the errors of reading the command.
  */
 export type ChangesOf = (format: ClassFormat, oid: Oid) => readonly AttributeChange[]
 

@@ -1,4 +1,4 @@
-/** Entity tags of objects, and changes that depend on them (contract 4.1.13, 4.1.17, 4.1.18). */
+/** Entity tags of objects, and changes conditional on them (contract 4.1.13, 4.1.17, 4.1.18). */
 import { createHash, hash } from 'node:crypto'
 import { AshlarError, assert } from '../errors.ts'
 import { readAndRequireLinkEntries } from '../links/attribute-links.ts'
@@ -10,35 +10,38 @@ import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { objectJson, shownLinks } from './read.ts'
 import { loadExisting } from './update.ts'
 
-/** Asked for the object's entity tag as it is when the change is committed. */
+/** Receives the object's entity tag as of the commit. */
 export type Condition = (entityTag: string) => boolean
 
-/** Of a representation that is hashed between two looks at the clock: about a millisecond's worth. */
-const hashedAtOnce = 1_048_576
+/** Bytes hashed per time slice check: about a millisecond of work. */
+const hashSliceBytes = 1_048_576
 
 /**
- * The same for the same representation: attributes, links, and the schema that shows them. In double quotes. That of some megabytes is made with turns
- * for others in between: with its links, an object may take a hundred.
+ * A hash, in double quotes, of the representation: attributes, links, and the schema used to show them. Yields to other
+ * requests for large representations, which may reach a hundred megabytes with their links.
  */
 export function entityTagOf(representation: Uint8Array): Awaitable<string> {
-  if (representation.length > hashedAtOnce) return largeEntityTag(representation)
+  if (representation.length > hashSliceBytes) return largeEntityTag(representation)
   return `"${hash('sha1', representation, 'base64url')}"`
 }
 
 async function largeEntityTag(representation: Uint8Array): Promise<string> {
-  // To make the representation has taken what is left of this turn.
+  // Building the representation has used up this time slice.
   await laterTurn()
   const slice = openTimeSlice()
   const digest = createHash('sha1')
-  for (let at = 0; at < representation.length; at += hashedAtOnce) {
-    digest.update(representation.subarray(at, at + hashedAtOnce))
+  for (let at = 0; at < representation.length; at += hashSliceBytes) {
+    digest.update(representation.subarray(at, at + hashSliceBytes))
     const pause = slice.yieldIfDue()
     if (pause !== undefined) await pause
   }
   return `"${digest.digest('base64url')}"`
 }
 
-/** `action`: what depends on it. Throws ObjectNotFound, Forbidden, PreconditionFailed. What was looked at is required to be the same at the commit. */
+/**
+ * `action`: the change that depends on the condition. The commit requires the representation to be unchanged. Throws
+ * ObjectNotFound, Forbidden, PreconditionFailed.
+ */
 export async function checkCondition(
   unit: UnitOfWork,
   oid: Oid,

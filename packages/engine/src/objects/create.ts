@@ -7,20 +7,20 @@ import type { ObjectState } from '../write/working-set.ts'
 import { applyChanges } from './apply-changes.ts'
 import type { CreateObject } from './commands.ts'
 
-/** `position`: see `ObjectState`. Throws what `beginObject` and `applyChanges` throw. */
+/** `position`: see `ObjectState`. Throws the errors of `beginObject` and `applyChanges`. */
 export async function createObject(unit: UnitOfWork, { cls, changes }: CreateObject, position?: number): Promise<Oid> {
   const state = await beginObject(unit, cls, position)
   await applyChanges(unit, state, changes)
   return state.oid
 }
 
-/** An object that has no attributes yet, and can be referred to. Throws ClassNotReferenceable, Forbidden. */
+/** Creates an object without attributes, to which references are possible. Throws ClassNotReferenceable, Forbidden. */
 export async function beginObject(unit: UnitOfWork, cls: SchemaClass, position?: number): Promise<ObjectState> {
   const format = unit.formatOf(creatableClass(unit, cls))
   return unit.objects.create(await unit.allocate(format), format, position)
 }
 
-/** As far as the caller knows of it. Throws ClassNotReferenceable, Forbidden. */
+/** Checks the class as the caller sees it. Throws ClassNotReferenceable, Forbidden. */
 export function creatableClass(unit: UnitOfWork, cls: SchemaClass): SchemaClass {
   if (!cls.isReferenceable) {
     throw new AshlarError(

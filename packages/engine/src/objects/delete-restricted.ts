@@ -1,21 +1,21 @@
-/** DeleteRestricted: objects that remain refer to what would be deleted, by attributes that restrict that (contract 10.4). */
+/** DeleteRestricted: remaining objects refer to a deleted one by attributes that restrict deletions (contract 10.4). */
 import { AshlarError } from '../errors.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ChangeGuard } from '../write/change-guard.ts'
 import type { DeletionRule } from './deletion-rules.ts'
 
-/** OIDs that are told of one attribute. */
-export const restrictingToldMax = 10
+/** The maximum number of OIDs reported per attribute. */
+export const reportedRestrictingMax = 10
 
-/** The objects that refer by one attribute. */
+/** The objects that refer to deleted ones by one attribute. */
 export interface Restricting {
   readonly rule: DeletionRule
   count: number
-  /** The first of them. */
+  /** The first OIDs. */
   readonly oids: Oid[]
 }
 
-/** Of what the caller does not see, it says only that it is there. */
+/** For hidden objects, the error says only that they exist. */
 export async function deleteRestricted(
   all: readonly Restricting[],
   guard: ChangeGuard | undefined,
@@ -47,7 +47,7 @@ async function seenAmong(oids: readonly Oid[], guard: ChangeGuard): Promise<Oid[
   return oids.filter((oid) => !hidden.has(oid))
 }
 
-/** Nothing of an attribute that the caller does not know. */
+/** Omits attributes that are hidden from the caller. */
 export function nameOf(
   { attribute, cls }: Pick<DeletionRule, 'attribute' | 'cls'>,
   guard: ChangeGuard | undefined,

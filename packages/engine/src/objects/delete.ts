@@ -1,4 +1,4 @@
-/** Deletes an object for good and takes it out of its links (contract 4.1.9, 4.4.6, 10.4). */
+/** Deletes an object permanently and removes it from its links (contract 4.1.9, 4.4.6, 10.4). */
 import { deleteObjectLinks } from '../links/delete-object-links.ts'
 import { flushObjects } from '../write/flush.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
@@ -9,8 +9,8 @@ import { Deletions } from './deletions.ts'
 import { loadExisting } from './update.ts'
 
 /**
- * Where more may follow, the object is deleted with what does once all that a statement deletes is known: by `carryOutDeletions`, or when the
- * unit is flushed. Throws ObjectNotFound, Forbidden.
+ * If the deletion may have further effects, the object is deleted when all deletions of the statement are known: by
+ * `carryOutDeletions`, or when the unit is flushed. Throws ObjectNotFound, Forbidden.
  */
 export async function deleteObject(unit: UnitOfWork, { oid }: DeleteObject): Promise<void> {
   const state = await loadExisting(unit, oid, 'delete')
@@ -23,7 +23,7 @@ export async function deleteObject(unit: UnitOfWork, { oid }: DeleteObject): Pro
   state.isDeleted = true
 }
 
-/** What `deleteObject` would do, which may be refused as that is; the unit is not committed. */
+/** Reports the effects of `deleteObject`, with the same errors; the unit must not be committed. */
 export async function tryDeletion(unit: UnitOfWork, { oid }: DeleteObject): Promise<DeletionReport> {
   const state = await loadExisting(unit, oid, 'delete')
   const deletions = new Deletions(unit)
@@ -33,7 +33,7 @@ export async function tryDeletion(unit: UnitOfWork, { oid }: DeleteObject): Prom
   return deletions.report()
 }
 
-/** Ends the deletions of one of several operations. Throws DeleteRestricted, LimitExceeded. */
+/** Completes the deletions of one of several operations. Throws DeleteRestricted, LimitExceeded. */
 export async function carryOutDeletions(unit: UnitOfWork): Promise<void> {
   await unit.deletions?.carryOut()
 }

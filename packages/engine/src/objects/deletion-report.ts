@@ -1,4 +1,4 @@
-/** What a deletion deletes and clears, by attribute: the reply of a dry run (contract 10.4). */
+/** The effects of a deletion by attribute, as the reply of a dry run (contract 10.4). */
 import { inParts } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ChangeGuard } from '../write/change-guard.ts'
@@ -7,11 +7,11 @@ import { nameOf } from './delete-restricted.ts'
 import type { DeletionRule } from './deletion-rules.ts'
 
 export interface DeletionCount {
-  /** The class that declares the attribute; of an object that was asked for, its class. Null of what the caller does not see. */
+  /** The class that declares the attribute; for an object deleted by request, its class. Null if hidden from the caller. */
   readonly className: string | null
-  /** The attribute by which objects follow, or that is cleared; null for what was asked for. */
+  /** The attribute that causes the deletion or is cleared; null for objects deleted by request. */
   readonly attributeName: string | null
-  /** Left out of what the caller does not see. */
+  /** Missing if hidden from the caller. */
   readonly count?: number
 }
 
@@ -20,7 +20,7 @@ export interface DeletionReport {
   readonly cleared: readonly DeletionCount[]
 }
 
-/** What was done. */
+/** The deletions and cleared references to report. */
 export interface ReportedDeletions {
   deleted(): Iterable<{ readonly state: ObjectState; readonly rule: DeletionRule | undefined }>
   readonly clearedSources: ReadonlyMap<DeletionRule, readonly Oid[]>
@@ -32,7 +32,7 @@ interface Counted {
   readonly oids: readonly Oid[]
 }
 
-/** Of what is hidden from the caller, it says only that it is there. */
+/** For hidden objects, the report says only that they exist. */
 export async function reportDeletions(
   deletions: ReportedDeletions,
   guard: ChangeGuard | undefined,

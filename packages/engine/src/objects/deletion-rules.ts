@@ -1,15 +1,15 @@
-/** What follows from the deletion of an object of a class, by the attributes that lead to it and from it (contract 10.4). */
+/** The effects of deleting an object of a class, by incoming and outgoing reference attributes (contract 10.4). */
 import type { ClassFormat } from '../records/class-format.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Attribute } from '../schema/class-definition.ts'
 import type { OnSourceDelete, OnTargetDelete } from '../schema/properties/deletions.ts'
-import { heldReference, referenceProperties } from '../schema/referrer-indexes.ts'
+import { referenceInAttribute, referenceProperties } from '../schema/referrer-indexes.ts'
 import type { AttributeNumber, ReferenceSpec } from '../types/type-spec.ts'
 
-/** Of one attribute of references. */
+/** The rule of one reference attribute. */
 export interface DeletionRule {
   readonly attribute: Attribute
-  /** The class that declares it. */
+  /** The class that declares the attribute. */
   readonly cls: SchemaClass
   readonly reference: ReferenceSpec
   readonly onTargetDelete: OnTargetDelete | undefined
@@ -17,16 +17,16 @@ export interface DeletionRule {
 }
 
 export interface ClassDeletionRules {
-  /** Of attributes that lead to objects of the class, where who refers matters. */
+  /** Attributes that refer to the class and whose sources are affected by a deletion. */
   readonly incoming: readonly DeletionRule[]
-  /** Of attributes of the class, where what they refer to may follow. */
+  /** Attributes of the class whose targets may be deleted too. */
   readonly outgoing: readonly DeletionRule[]
 }
 
 const rulesOfCatalogs = new WeakMap<Catalog, readonly DeletionRule[]>()
 const rulesOfClasses = new WeakMap<ClassFormat, ClassDeletionRules | null>()
 
-/** Undefined where nothing follows. */
+/** Undefined if deletions have no further effects. */
 export function deletionRulesOf(format: ClassFormat, catalog: Catalog): ClassDeletionRules | undefined {
   let rules = rulesOfClasses.get(format)
   if (rules === undefined) {
@@ -61,7 +61,7 @@ function rulesOfCatalog(catalog: Catalog): readonly DeletionRule[] {
 function ruleOf(cls: SchemaClass, attribute: Attribute): DeletionRule | undefined {
   const { spec, properties } = attribute
   if (properties === undefined) return undefined
-  const reference = heldReference(spec)
+  const reference = referenceInAttribute(spec)
   if (reference === undefined) return undefined
   const { onTargetDelete, onSourceDelete } = referenceProperties(spec, properties)
   if (onTargetDelete === undefined && onSourceDelete === undefined) return undefined
@@ -74,7 +74,7 @@ function ruleOf(cls: SchemaClass, attribute: Attribute): DeletionRule | undefine
   }
 }
 
-/** The partner attribute that tells who refers; null where entries of the attribute's own do. */
+/** The partner attribute from which the referrers are read; null if the attribute has referrer entries. */
 export function tellingInverse({ attribute, reference }: DeletionRule): AttributeNumber | null {
   return attribute.referrers === undefined ? reference.inverseAttribute : null
 }

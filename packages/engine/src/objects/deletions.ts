@@ -1,6 +1,6 @@
 /**
- * The deletions of one statement or operation, and what follows from them (contract 10.4): all that goes is found first, then whether the rest
- * forbids it; then it is deleted, and what is left of references to it is cleared.
+ * The deletions of a statement or operation and their effects (contract 10.4): first collects all objects to delete, then
+ * checks for restrictions, then deletes and clears the remaining references.
  */
 import { AshlarError } from '../errors.ts'
 import { deleteObjectLinks } from '../links/delete-object-links.ts'
@@ -9,14 +9,14 @@ import type { Oid } from '../types/oid.ts'
 import type { PendingDeletions, UnitOfWork } from '../write/unit-of-work.ts'
 import { type ObjectState, objectsAtOnce } from '../write/working-set.ts'
 import { ClearedReferences } from './cleared-references.ts'
-import { deleteRestricted, type Restricting, restrictingToldMax } from './delete-restricted.ts'
+import { deleteRestricted, type Restricting, reportedRestrictingMax } from './delete-restricted.ts'
 import { type DeletionReport, reportDeletions } from './deletion-report.ts'
 import { type DeletionRule, deletionRulesOf, tellingInverse } from './deletion-rules.ts'
 import { type Referrer, referrersOf, requireReferrer, targetsOf } from './referrers.ts'
 
-/** An object that goes. */
+/** An object to be deleted. */
 interface Going {
-  /** The attribute by which it follows; undefined where it was asked for. */
+  /** The attribute that causes the deletion; undefined for objects deleted by request. */
   readonly rule: DeletionRule | undefined
   /** Undefined until it is read. */
   state: ObjectState | undefined
@@ -25,12 +25,12 @@ interface Going {
 export class Deletions implements PendingDeletions {
   private readonly unit: UnitOfWork
   private readonly going = new Map<Oid, Going>()
-  /** Those of which it is still to be found what follows. */
+  /** Objects whose further effects are still to be determined. */
   private open: Oid[] = []
   private follow = 0
-  /** Objects that go if no object that remains refers to them, with an attribute by which one that goes does. */
+  /** Objects to delete unless a remaining object refers to them, each with an attribute by which a deleted one does. */
   private candidates = new Map<Oid, DeletionRule>()
-  /** Candidates that stay for as long as an object remains, by that object. */
+  /** Candidates that a remaining object keeps, by that object. */
   private readonly kept = new Map<Oid, [Oid, DeletionRule][]>()
   private readonly cleared: ClearedReferences
   private readonly slice = openTimeSlice()
@@ -40,7 +40,7 @@ export class Deletions implements PendingDeletions {
     this.cleared = new ClearedReferences(unit)
   }
 
-  /** One that was asked for. */
+  /** Adds an object deleted by request. */
   add(state: ObjectState): void {
     const known = this.going.get(state.oid)
     if (known !== undefined) return
@@ -64,12 +64,12 @@ export class Deletions implements PendingDeletions {
     return reportDeletions(this, this.unit.guard)
   }
 
-  /** Those that were deleted so far, with the attribute by which they followed. */
+  /** The objects deleted so far, with the attributes that caused it. */
   *deleted(): Generator<{ readonly state: ObjectState; readonly rule: DeletionRule | undefined }> {
     for (const { state, rule } of this.going.values()) if (state !== undefined) yield { state, rule }
   }
 
-  /** Whose references were cleared, by attribute. */
+  /** The objects whose references were cleared, by attribute. */
   get clearedSources(): ReadonlyMap<DeletionRule, readonly Oid[]> {
     return this.cleared.sources
   }
@@ -88,7 +88,7 @@ export class Deletions implements PendingDeletions {
     return all
   }
 
-  /** Those that there are: references may dangle. */
+  /** The objects that exist: references may dangle. */
   private async loaded(oids: readonly Oid[]): Promise<ObjectState[]> {
     const { objects } = this.unit
     await objects.loadAll(oids)
@@ -137,7 +137,7 @@ export class Deletions implements PendingDeletions {
     return this.going.has(oid) || this.unit.objects.isDeleted(oid)
   }
 
-  /** What it has kept may go now. */
+  /** Reconsiders the candidates that the object has kept. */
   private noteGone(oid: Oid): void {
     for (const [candidate, rule] of this.kept.get(oid) ?? []) this.candidates.set(candidate, rule)
     this.kept.delete(oid)
@@ -162,7 +162,7 @@ export class Deletions implements PendingDeletions {
     }
   }
 
-  /** An object that remains and refers to it by an attribute which says that it goes with the last of them; not itself. */
+  /** Finds a remaining object that refers to the candidate by an attribute with `deleteUnreferenced`, other than the candidate itself. */
   private async keeperOf(state: ObjectState): Promise<Oid | undefined> {
     const rules = deletionRulesOf(state.format, this.unit.catalog)
     for (const rule of rules?.incoming ?? []) {
@@ -209,17 +209,17 @@ export class Deletions implements PendingDeletions {
     let last: Oid | undefined
     for await (const part of referrersOf(this.unit, state, rule)) {
       for (const { source } of part) {
-        // Elements of one collection follow each other.
+        // Elements of the same collection are adjacent.
         if (source === last || this.isGone(source)) continue
         last = source
         found.count++
-        if (found.oids.length < restrictingToldMax) found.oids.push(source)
+        if (found.oids.length < reportedRestrictingMax) found.oids.push(source)
       }
       await this.slice.yieldIfDue()
     }
   }
 
-  /** What inverses tell is cleared with the links of what goes. */
+  /** References with an inverse are cleared with the links of the deleted objects. */
   private async collectCleared(going: readonly ObjectState[]): Promise<void> {
     for (const state of going) {
       const rules = deletionRulesOf(state.format, this.unit.catalog)

@@ -1,6 +1,7 @@
 /**
- * Reads of large objects: to check and copy a record of some megabytes takes milliseconds, and as many requests as arrive together would be one
- * long piece of work, and hold as many copies. So one is read at a time, after what has just arrived; from a store that is elsewhere, a few.
+ * Limits concurrent reads of large objects. Checking and copying a record of several megabytes takes milliseconds, so many
+ * concurrent reads would block the event loop and hold as many copies. A local store reads one at a time, after pending events;
+ * a remote one, a few.
  */
 import { largeRecordBytes } from '../limits.ts'
 import type { Catalog } from '../schema/catalog.ts'
@@ -10,10 +11,10 @@ import { laterTurn } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 
 const knownMax = 4_096
-/** After which the room for copies is let go of. */
-const roomKeptMs = 5_000
+/** The time after which an idle copy buffer is released. */
+const roomIdleMs = 5_000
 
-/** Objects that were seen to be large, the oldest first: of a federated database as long as its schema stays. */
+/** Objects known to be large, oldest first, per federated database until its schema changes. */
 const known = new WeakMap<Catalog, Set<Oid>>()
 let isAnyKnown = false
 
@@ -21,7 +22,7 @@ export function isKnownToBeLarge(catalog: Catalog, oid: Oid): boolean {
   return isAnyKnown && known.get(catalog)?.has(oid) === true
 }
 
-/** To be called with each long record that is read: whether it is large. */
+/** Must be called for each long record that is read. Returns whether it is large. */
 export function noteLongRecord(catalog: Catalog, oid: Oid, bytes: number): boolean {
   if (bytes < largeRecordBytes) return false
   let ofCatalog = known.get(catalog)
@@ -36,30 +37,30 @@ export function noteLongRecord(catalog: Catalog, oid: Oid, bytes: number): boole
   return true
 }
 
-/** Of the read before: the system gives memory page by page, which takes longer than to copy. */
+/** Reused from the previous read: the system provides memory page by page, which takes longer than copying. */
 let room: Buffer | undefined
-let letGo: NodeJS.Timeout | undefined
+let releaseTimer: NodeJS.Timeout | undefined
 let last: Promise<unknown> = Promise.resolve()
 
-/** `read` is called once those before have ended, in a turn of the event loop of its own. What it copies by `copyOf` is there until it has ended. */
+/** Calls `read` after previous reads have ended, in a separate turn of the event loop. Buffers returned by `copyOf` are valid until `read` ends. */
 export function readAlone<T>(read: (copyOf: (record: Bytes) => Buffer) => Promise<T>): Promise<T> {
   const result = last.then(laterTurn).then(() => read(copyInRoom))
   last = result.then(keepRoom, keepRoom)
   return result
 }
 
-/** From a store that is elsewhere, where nobody waits for another's trip: each holds a record, what is copied of it and its text. */
-const remoteAtOnce = 4
+/** For a remote store, where reads overlap their round trips: each holds a record, its copies and its text. */
+const remoteReadsMax = 4
 
-const fetched = new Semaphore(remoteAtOnce)
-const written = new Semaphore(remoteAtOnce)
+const fetched = new Semaphore(remoteReadsMax)
+const written = new Semaphore(remoteReadsMax)
 
-/** Whole reads of objects that are known to be large, from a store that is elsewhere: a few at a time. */
+/** Limits complete reads of objects known to be large, for a remote store. */
 export function fetchFew<T>(read: () => Awaitable<T>): Promise<T> {
   return fetched.run(read)
 }
 
-/** What is done with large records that have come from there, also within such a read: a few at a time. */
+/** Limits the processing of large records from a remote store, also within `fetchFew`. */
 export function writeFew<T>(write: () => Awaitable<T>): Promise<T> {
   return written.run(write)
 }
@@ -71,8 +72,8 @@ function copyInRoom(record: Bytes): Buffer {
 }
 
 function keepRoom(): void {
-  clearTimeout(letGo)
-  letGo = setTimeout(() => {
+  clearTimeout(releaseTimer)
+  releaseTimer = setTimeout(() => {
     room = undefined
-  }, roomKeptMs).unref()
+  }, roomIdleMs).unref()
 }

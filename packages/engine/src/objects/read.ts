@@ -1,4 +1,4 @@
-/** Reads an object as JSON text, from its record and its link entries. */
+/** Reads an object as JSON text from its record and its link entries. */
 import type { RequestMemory } from '../budget/request-memory.ts'
 import { JsonWriter } from '../bytes/json-writer.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
@@ -14,20 +14,20 @@ import { isKnownToBeLarge, noteLongRecord, readAlone, writeFew } from './long-re
 import { type LinkEntries, LinksJson, manyLinksJson, writeObjectJson } from './representation.ts'
 import { objectNotFound } from './update.ts'
 
-/** Links of one attribute read in the first trip; longer collections are scanned, letting other requests in between. */
-const linksReadAtOnce = 1_000
+/** Links of one attribute read in the first round trip; longer collections are scanned, yielding to other requests. */
+const linksPerRead = 1_000
 const noLinks: LinkEntries = new Map()
 
-/** One writer serves all reads: each fills and empties it without a pause. */
+/** One writer serves all reads, since each fills and empties it synchronously. */
 const writer = new JsonWriter()
 
-/** What an entry of a link takes in memory, about, where many are held together. */
-const heldEntryBytes = 300
+/** Approximate memory of a link entry while many are held. */
+const bufferedEntryBytes = 300
 
-/** Of attributes, beside their values, in the text of a long record. */
+/** Room for attribute names in the text of a long record, besides values. */
 const roomForNames = 4_096
 
-/** Gives `use` an account for what an object of very many links takes in memory until `use` is done. */
+/** Gives `use` a memory account for objects with very many links, released when `use` ends. */
 export interface MemorySource {
   readonly database: { readonly store: Pick<Store, 'capabilities'> }
   withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T>
@@ -42,8 +42,8 @@ interface ObjectRead {
 }
 
 /**
- * The representation in UTF-8. `watch`: lets the read of very many links go on. Throws ObjectNotFound, for an object of very many links LimitExceeded
- * and ServerBusy, and what the watch throws.
+ * Returns the representation in UTF-8. `watch`: called during reads of very many links, which it can abort by throwing. Throws
+ * ObjectNotFound and the errors of the watch; LimitExceeded and ServerBusy for objects with very many links.
  */
 export function readObject(
   snapshot: Snapshot,
@@ -55,11 +55,11 @@ export function readObject(
   const object: ObjectRead = { snapshot, catalog, oid, source, watch }
   if (isKnownToBeLarge(catalog, oid)) return readLarge(object)
   const bytes = snapshot.bytesLeftOut?.(objectKey(oid))
-  if (bytes === undefined) return readAtOnce(object)
-  // Nobody has read it yet: however many different ones are asked for together, few are held.
+  if (bytes === undefined) return readDirectly(object)
+  // The first read of this object: the number of records held is limited however many reads run concurrently.
   return bytes.then((known) => {
     const isLarge = known !== undefined && noteLongRecord(catalog, oid, known)
-    return isLarge ? readLarge(object) : readAtOnce(object)
+    return isLarge ? readLarge(object) : readDirectly(object)
   })
 }
 
@@ -71,20 +71,20 @@ function readLarge(object: ObjectRead): Promise<Buffer> {
       const format = formats.ofShape(shapeNumberOf(borrowed))
       return { format, record: copyOf(borrowed), hasLinks: format.linkAttributes.length > 0 }
     })
-    // To check and copy some megabytes takes as long as a slice.
+    // Checking and copying several megabytes uses up a time slice.
     if (isLocal && found !== undefined) await laterTurn()
     return restOf(found, object)
   }
   const isLocal = source.database.store.capabilities.hasSynchronousReads
   if (isLocal) return readAlone(read)
-  // Nobody waits for another's trip to a store that is elsewhere.
+  // A remote store allows overlapping round trips.
   const readOwn = (): Promise<Buffer> => read((borrowed) => Buffer.from(borrowed))
-  // Within a transaction a connection may be held for which those who are at it wait.
+  // A transaction may hold a connection that its other readers wait for.
   const isFirstRead = snapshot.bytesLeftOut?.(objectKey(oid)) !== undefined
   return isFirstRead ? writeFew(readOwn) : readOwn()
 }
 
-function readAtOnce(object: ObjectRead): Awaitable<Buffer> {
+function readDirectly(object: ObjectRead): Awaitable<Buffer> {
   const { snapshot, catalog, oid } = object
   const formats = recordFormats(catalog)
   const found = snapshot.view(objectKey(oid), (record): Buffer | SeenRecord | typeof large => {
@@ -101,7 +101,7 @@ function readAtOnce(object: ObjectRead): Awaitable<Buffer> {
   return found instanceof Promise ? found.then(goOn) : goOn(found)
 }
 
-/** It is to be read again, alone or beside few: nothing of it is copied before. */
+/** Signals that the object must be read again under the limits for large objects; nothing is copied before. */
 const large = Symbol('large')
 
 interface SeenRecord {
@@ -110,7 +110,7 @@ interface SeenRecord {
   readonly hasLinks: boolean
 }
 
-/** What the record alone does not show, or not at once. */
+/** Reads the parts that are not in the record or too large for one slice. */
 function restOf(seen: Buffer | SeenRecord | undefined, object: ObjectRead): Awaitable<Buffer> {
   if (seen === undefined) throw objectNotFound(object.oid)
   if (Buffer.isBuffer(seen)) return seen
@@ -134,10 +134,10 @@ async function readWithLinks(
   })
 }
 
-/** The representation, from a record under the format of its class. */
+/** Builds the representation from a record in the format of its class. */
 export function objectJson(format: ClassFormat, oid: Oid, record: Bytes, links: LinkEntries): Buffer {
   if (isLongRecord(record)) {
-    // Room for all that takes no more than in its record: a buffer that doubles would be copied over and over.
+    // Preallocated for values about as large as in the record: a buffer that doubles would be copied repeatedly.
     const own = new JsonWriter(undefined, record.length + roomForNames)
     writeObjectJson(own, format, oid, record, links)
     return own.to.written()
@@ -149,26 +149,26 @@ export function objectJson(format: ClassFormat, oid: Oid, record: Bytes, links: 
 
 interface FirstLinks {
   readonly first: ReadonlyMap<number, readonly Entry[]>
-  /** Of at least one attribute. */
+  /** At least one attribute has more links. */
   readonly hasMore: boolean
 }
 
 async function firstLinks(snapshot: Snapshot, format: ClassFormat, oid: Oid): Promise<FirstLinks> {
   const ranges = format.linkAttributes.map((attribute) => {
-    return { ...shownRange(oid, attribute), limit: linksReadAtOnce }
+    return { ...shownRange(oid, attribute), limit: linksPerRead }
   })
   const answer = await snapshot.read([], ranges)
   const first = new Map(format.linkAttributes.map(({ index }, position) => [index, answer.ranges[position] ?? []]))
-  return { first, hasMore: answer.ranges.some((entries) => entries.length >= linksReadAtOnce) }
+  return { first, hasMore: answer.ranges.some((entries) => entries.length >= linksPerRead) }
 }
 
-/** Of very many links of one object. */
+/** The resources for reading very many links of an object. */
 interface LinksWork {
   readonly memory: RequestMemory
   readonly slice: TimeSlice
 }
 
-/** `first`: the first entries of the attribute, and all where they are fewer than `linksReadAtOnce`. */
+/** `first`: the first entries of the attribute; all of them if fewer than `linksPerRead`. */
 async function allLinks(
   snapshot: Snapshot,
   attribute: AttributeFormat,
@@ -177,16 +177,16 @@ async function allLinks(
   work: LinksWork,
 ): Promise<readonly Entry[] | Buffer> {
   const last = first.at(-1)
-  if (first.length < linksReadAtOnce || last === undefined) return first
+  if (first.length < linksPerRead || last === undefined) return first
   const rest = { ...shownRange(oid, attribute), from: Buffer.concat([last.key, Buffer.from([0])]) }
-  // The keys of maps may be cut, and are then sorted: they are held.
-  if (attribute.linkStorage === 'map') return manyLinksJson(attribute, await heldEntries(snapshot, rest, first, work))
+  // Map keys may be cut, so the entries are held and sorted.
+  if (attribute.linkStorage === 'map') return manyLinksJson(attribute, await bufferedEntries(snapshot, rest, first, work))
   const text = new LinksJson(attribute)
   for (const entry of first) text.add(entry)
   let charged = 0
   const add = (key: Bytes, value: Bytes): void => text.add({ key: key as Buffer, value: value as Buffer })
   for await (const _ of snapshot.scan(rest, add, { slice: work.slice })) {
-    // The writer's buffer doubles when it is full; the text is copied out of it, and then into that of the object.
+    // Allows for the writer's buffer, which doubles when full, and for the copies into and within the object's text.
     const bytes = 4 * text.bytes
     work.memory.chargeStatement(bytes - charged)
     charged = bytes
@@ -194,7 +194,7 @@ async function allLinks(
   return text.end()
 }
 
-async function heldEntries(
+async function bufferedEntries(
   snapshot: Snapshot,
   rest: KeyRange,
   first: readonly Entry[],
@@ -203,25 +203,25 @@ async function heldEntries(
   const all = [...first]
   const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
   for await (const batch of snapshot.scan(rest, copy, { slice })) {
-    memory.chargeStatement(batch.length * heldEntryBytes)
+    memory.chargeStatement(batch.length * bufferedEntryBytes)
     for (const entry of batch) all.push(entry)
   }
   return all
 }
 
-/** What `objectJson` takes for a link attribute: of very many entries, their text. */
+/** The links that `objectJson` expects for an attribute: text if there are very many. */
 export function shownLinks(
   attribute: AttributeFormat,
   entries: readonly Entry[],
 ): Awaitable<readonly Entry[] | Buffer> {
-  return entries.length < linksReadAtOnce ? entries : manyLinksJson(attribute, entries)
+  return entries.length < linksPerRead ? entries : manyLinksJson(attribute, entries)
 }
 
 export function shownRange(oid: Oid, attribute: AttributeFormat): KeyRange {
-  return linkRange(oid, attribute.attribute.number, shownKind(attribute))
+  return linkRange(oid, attribute.attribute.number, linkKindOf(attribute))
 }
 
-function shownKind(attribute: AttributeFormat): number {
+function linkKindOf(attribute: AttributeFormat): number {
   if (attribute.linkStorage === 'list') return linkKind.position
   return attribute.linkStorage === 'set' ? linkKind.target : linkKind.name
 }

@@ -1,4 +1,4 @@
-/** Who refers to an object by an attribute, and what an object refers to by one: read for its deletion, and required to stay so. */
+/** Reads the objects that refer to a deleted one, and those that it refers to; the commit requires them to be unchanged. */
 import { elementOfReferrer, referrersRange, sourceOfReferrerKey } from '../indexes/referrer-entries.ts'
 import { inverseIn } from '../links/relationships.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
@@ -11,15 +11,15 @@ import { type DeletionRule, tellingInverse } from './deletion-rules.ts'
 
 export interface Referrer {
   readonly source: Oid
-  /** Of the entry that tells; undefined where the target itself does. */
+  /** The key of the referrer entry; undefined if the reference is read from the target itself. */
   readonly key: Buffer | undefined
-  /** Of a collection kept as links: what the key of its entry is made of. */
+  /** For collections stored as links: the element part of the entry's key. */
   readonly element: Buffer
 }
 
 const nothing = Buffer.alloc(0)
 
-/** In parts. The commit requires that they are these, once all of them were read. */
+/** Yields them in parts. When all are read, the commit requires the set to be unchanged. */
 export async function* referrersOf(
   unit: UnitOfWork,
   target: ObjectState,
@@ -52,13 +52,13 @@ function entriesRange({ attribute: { referrers } }: DeletionRule, target: Oid): 
   return referrers === undefined ? { from: nothing, to: nothing } : referrersRange(referrers, target)
 }
 
-/** That it goes on to refer to the target is what a decision rests on. */
+/** The commit requires the reference to exist, because a decision depends on it. */
 export function requireReferrer(unit: UnitOfWork, target: ObjectState, { key }: Referrer): void {
   if (key === undefined) unit.requireUnchanged(target)
   else unit.transaction.requirePresent(key)
 }
 
-/** Without `0-0-0-0`; one may be there several times. */
+/** Excludes `0-0-0-0`; may contain duplicates. */
 export async function targetsOf(unit: UnitOfWork, source: ObjectState, attribute: AttributeFormat): Promise<Oid[]> {
   const targets = await heldBy(unit, source, attribute)
   return targets.filter((target) => target !== noOid)

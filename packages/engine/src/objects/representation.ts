@@ -1,4 +1,4 @@
-/** An object as replies show it (contract 4.1.5): flat, in schema order, superclass attributes first. */
+/** The representation of an object in replies (contract 4.1.5): flat, in schema order, superclass attributes first. */
 
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { JsonWriter } from '../bytes/json-writer.ts'
@@ -14,12 +14,12 @@ import { inSlices } from '../store/time-slice.ts'
 import type { Codec } from '../types/logical-type.ts'
 import { writeOidJson, writeOidText } from '../types/oid.ts'
 
-/** The link entries of each link attribute, in order, by the attribute's position in the class; of very many, their JSON text. */
+/** Link entries in order, by the index of the link attribute in the class; JSON text if there are very many. */
 export type LinkEntries = ReadonlyMap<number, readonly Entry[] | Buffer>
 
 const openings = new WeakMap<ClassFormat, PreparedText>()
 
-/** Appends `{"__class__":…,"__identifier__":…, …}`. `oid`: text. */
+/** Appends `{"__class__":…,"__identifier__":…, …}`. `oid`: as text. */
 export function writeObjectJson(
   json: JsonWriter,
   format: ClassFormat,
@@ -34,7 +34,7 @@ export function writeObjectJson(
   json.ascii('}')
 }
 
-/** The same of a class without link attributes; the OID as the key of the record has it. */
+/** Like `writeObjectJson`, for a class without link attributes. `key`: of the record, contains the OID. */
 export function writeRecordJson(json: JsonWriter, format: ClassFormat, key: Bytes, record: Bytes): void {
   json.prepared(openingOf(format))
   writeOidText(json, key, objectKeyHeaderBytes)
@@ -85,7 +85,7 @@ function writeElementJson(json: JsonWriter, { linkStorage }: AttributeFormat, po
   else writeOidJson(json, entry.value, 0)
 }
 
-/** The JSON text of very many links, written with turns for others in between. */
+/** The JSON text of very many links, written in slices that yield to other requests. */
 export async function manyLinksJson(attribute: AttributeFormat, entries: readonly Entry[]): Promise<Buffer> {
   const json = new JsonWriter()
   if (attribute.linkStorage === 'map') {
@@ -104,7 +104,7 @@ export async function manyLinksJson(attribute: AttributeFormat, entries: readonl
   return json.to.written()
 }
 
-/** The same of a list or set, written while its entries are read, so that they are never held together. */
+/** Like `manyLinksJson` for a list or set, written while its entries are read so that they are not held together. */
 export class LinksJson {
   private readonly attribute: AttributeFormat
   private readonly json = new JsonWriter()
@@ -119,7 +119,7 @@ export class LinksJson {
     writeElementJson(this.json, this.attribute, this.position++, entry)
   }
 
-  /** Of the text so far. */
+  /** The length of the text so far. */
   get bytes(): number {
     return this.json.to.length
   }

@@ -6,21 +6,21 @@ import { isChanged, type ObjectState } from '../write/working-set.ts'
 import { applyChanges } from './apply-changes.ts'
 import type { UpdateObject } from './commands.ts'
 
-/** Throws ObjectNotFound, Forbidden, and what `changesOf` and `applyChanges` throw. */
+/** Throws ObjectNotFound, Forbidden, and the errors of `changesOf` and `applyChanges`. */
 export async function updateObject(unit: UnitOfWork, { oid, changesOf }: UpdateObject): Promise<void> {
   const state = await loadExisting(unit, oid, 'update')
   await applyChanges(unit, state, changesOf(unit.commandFormatOf(state), oid))
   if (!isChanged(state)) unit.requireObject(oid)
 }
 
-/** `action`: what the caller is to do with it. Throws ObjectNotFound, Forbidden. */
+/** `action`: the intended access, for the rights check. Throws ObjectNotFound, Forbidden. */
 export async function loadExisting(
   unit: UnitOfWork,
   oid: Oid,
   action: 'read' | 'update' | 'delete',
 ): Promise<ObjectState> {
   const { guard, objects } = unit
-  // One that is hidden and one that is missing go the same way: nothing is required of either.
+  // A hidden object and a missing one take the same path, and the commit requires nothing of either.
   if (guard !== undefined && objects.known(oid) === undefined && !(await guard.isSeen(oid))) throw objectNotFound(oid)
   const state = await objects.load(oid)
   if (state === undefined) {

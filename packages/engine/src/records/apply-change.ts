@@ -1,4 +1,4 @@
-/** The new value of an attribute kept in the record, from its present one and what a command does to it. */
+/** Computes the new value of an attribute stored in the record from its present value and a change. */
 import { unreachable } from '../errors.ts'
 import type { Codec } from '../types/logical-type.ts'
 import type { MapPair } from '../types/map.ts'
@@ -14,7 +14,7 @@ export function applyChange({ codec, attribute }: AttributeFormat, current: unkn
       return mergeFields(current as readonly unknown[], change.fields)
     case 'add': {
       const elements = [...(current as readonly unknown[]), ...change.elements]
-      // A set has each element once, in order: its codec sees to both.
+      // The codec of a set removes duplicates and sorts its elements.
       return attribute.spec.logicalType === 'set' ? codec.accept(elements) : elements
     }
     case 'remove':
@@ -30,7 +30,7 @@ export function applyChange({ codec, attribute }: AttributeFormat, current: unkn
   }
 }
 
-/** The embedded object `base` with these attributes changed, one after the other. */
+/** Returns the embedded object `base` with the changes applied in order. */
 export function mergeFields(base: readonly unknown[], fields: readonly AttributeChange[]): readonly unknown[] {
   const values = [...base]
   for (const { attribute, change } of fields) {
@@ -39,7 +39,7 @@ export function mergeFields(base: readonly unknown[], fields: readonly Attribute
   return values
 }
 
-/** `codec`: of the collection. Elements are the same where they would be stored the same, and 0 is -0: each is encoded once. */
+/** `codec`: of the collection. Elements are compared in stored form, in which -0 is 0; each is encoded once. */
 export function withoutElements(
   codec: Codec,
   elements: readonly unknown[],

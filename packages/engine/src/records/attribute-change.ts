@@ -1,29 +1,30 @@
-/** What a command does to the attributes of an object: values are in memory, as the codecs of the attributes have taken them. */
+/** The changes that commands make to attributes, with values in memory, as accepted by the codecs of the attributes. */
 import type { MapPair } from '../types/map.ts'
 import type { AttributeFormat } from './class-format.ts'
 
 /**
- * Of a list whose elements were edited one by one: at which position of the list, as whoever changes it saw it, each element was; undefined for a new one.
+ * For a list whose elements were edited individually: the position of each element in the list that the client edited;
+ * undefined for a new element.
  */
 export type ElementOrigins = readonly (number | undefined)[]
 
-/** The values are those that `Codec.parse` or `Codec.accept` returned, so they are not checked again. */
+/** Values come from `Codec.parse` or `Codec.accept` and are not checked again. */
 export type ValueChange =
-  /** The whole value; of a collection all its elements, or pairs. Null for types that have a null. */
+  /** The whole value; for a collection all its elements or pairs. Null for nullable types. */
   | { readonly kind: 'set'; readonly value: unknown; readonly origins?: ElementOrigins }
-  /** To the end of a list; to a set those that it has not. */
+  /** Appends to a list; adds missing elements to a set. */
   | { readonly kind: 'add'; readonly elements: readonly unknown[] }
-  /** Every equal element of a list or set. */
+  /** Removes every equal element of a list or set. */
   | { readonly kind: 'remove'; readonly elements: readonly unknown[] }
   | { readonly kind: 'putPairs'; readonly pairs: readonly MapPair[] }
   | { readonly kind: 'removeKeys'; readonly keys: readonly unknown[] }
-  /** Of an embedded object these attributes, in this order; the others stay as they are. */
+  /** Changes these attributes of an embedded object in this order. */
   | { readonly kind: 'merge'; readonly fields: readonly AttributeChange[] }
 
 export interface AttributeChange {
-  /** Of the class of the object, or of the embedded one. */
+  /** Of the class of the object or of the embedded one. */
   readonly attribute: AttributeFormat
-  /** The attribute as the command spells it, for errors. */
+  /** The name as spelled in the command, for errors. */
   readonly name: string
   readonly change: ValueChange
 }

@@ -1,4 +1,4 @@
-/** An attribute of an object, or of an embedded object within it, by the attributes that lead there. */
+/** The path to an attribute of an object, or of an embedded object within it. */
 import { assert } from '../errors.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { AttributeChange, ValueChange } from './attribute-change.ts'
@@ -6,11 +6,11 @@ import type { AttributeFormat, ClassFormat } from './class-format.ts'
 
 export interface PathStep {
   readonly number: AttributeNumber
-  /** As the command spells it. */
+  /** As spelled in the command. */
   readonly name: string
 }
 
-/** The format of what the path leads to. */
+/** The format of the attribute at the end of the path. */
 export function formatAt(format: ClassFormat, path: readonly PathStep[]): AttributeFormat {
   let found: AttributeFormat | undefined
   let owner: ClassFormat | undefined = format
@@ -23,7 +23,7 @@ export function formatAt(format: ClassFormat, path: readonly PathStep[]): Attrib
   return found
 }
 
-/** The change of what the path leads to, as one of the object. */
+/** Wraps the change of the attribute at the end of the path into a change of the object. */
 export function changeAt(format: ClassFormat, path: readonly PathStep[], change: ValueChange): AttributeChange {
   const [first, ...rest] = path
   assert(first !== undefined, 'a path has an attribute')

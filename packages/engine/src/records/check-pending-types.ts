@@ -1,4 +1,4 @@
-/** Values of attributes whose type is changing: what is written meanwhile has to fit (contract 5.3). */
+/** Checks values of attributes whose type is changing: concurrent writes must fit the new type (contract 5.3). */
 import { AshlarError } from '../errors.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
@@ -7,8 +7,8 @@ import { encodeValue, isSameValue } from './same-value.ts'
 import { visitValues } from './visit-values.ts'
 
 /**
- * What the object held already is let stay: the check of the change finds it, since it was there before. `before`: undefined for a
- * new object, in which the defaults of its types may stay. Throws ValueNotAllowed, naming class, attribute and value.
+ * Values that the object already has are accepted here, since the type change itself checks them. `before`: undefined for a new
+ * object, which may keep the defaults of its types. Throws ValueNotAllowed with class, attribute and value.
  */
 export function checkPendingTypes(
   format: ClassFormat,
@@ -21,7 +21,7 @@ export function checkPendingTypes(
     const { codec } = attribute
     const isNew = before === undefined || owner !== format
     if (isNew && !isList(attribute) && isSameValue(codec, value, codec.defaultValue)) return
-    if (before !== undefined) held ??= heldLossyValues(format, before, formats)
+    if (before !== undefined) held ??= storedLossyValues(format, before, formats)
     if (held?.get(attribute.attribute.number)?.has(textOf(attribute, value)) === true) return
     const { name } = attribute.attribute
     const json = isList(attribute) ? (codec.toJson([value]) as readonly unknown[])[0] : codec.toJson(value)
@@ -35,7 +35,7 @@ export function checkPendingTypes(
   })
 }
 
-/** Each single value, or element of a list, that the type to come does not take without loss. */
+/** Visits each value, or element of a list, that cannot be converted to the new type without loss. */
 function visitLossyValues(
   format: ClassFormat,
   values: readonly unknown[],
@@ -49,7 +49,7 @@ function visitLossyValues(
   })
 }
 
-function heldLossyValues(
+function storedLossyValues(
   format: ClassFormat,
   values: readonly unknown[],
   formats: FormatSource,
@@ -67,7 +67,7 @@ function isList({ attribute }: AttributeFormat): boolean {
   return attribute.spec.logicalType === 'list'
 }
 
-/** Equal for values that are stored alike. */
+/** Equal for values with the same stored form. */
 function textOf(attribute: AttributeFormat, lossyValue: unknown): string {
   return encodeValue(attribute.codec, isList(attribute) ? [lossyValue] : lossyValue).toString('latin1')
 }

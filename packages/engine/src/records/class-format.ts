@@ -1,4 +1,4 @@
-/** How objects of one class are read and written under one catalog, whatever shape their bytes have. */
+/** Reads and writes objects of one class under one catalog, whatever the shape of their bytes. */
 import { isDeepStrictEqual } from 'node:util'
 import { JsonWriter } from '../bytes/json-writer.ts'
 import { PreparedText } from '../bytes/prepared-text.ts'
@@ -18,17 +18,17 @@ import { RecordLayout, type Slice } from './record-layout.ts'
 import type { RecordValues } from './record-values.ts'
 import { encodeValue } from './same-value.ts'
 
-/** Where formats find those of other classes, and earlier shapes. */
+/** Gives access to the formats of other classes and to earlier shapes. */
 export interface FormatSource extends CodecContext {
   readonly catalog: Catalog
   byNumber(classNumber: ClassNumber): ClassFormat
 }
 
-/** The value of a computed attribute, from those that it is made of. */
+/** Computes the value of an attribute from the values of the attributes that it depends on. */
 export interface ComputedValue {
-  /** What is not kept with the object is evaluated whenever it is read. */
+  /** If false, the value is evaluated on every read. */
   readonly isStored: boolean
-  /** In memory; null for what cannot be evaluated. `read`: the value of the attribute at an index. */
+  /** Returns a value in memory, null if it cannot be evaluated. `read`: returns the value of the attribute at an index. */
   valueOf(read: (index: number) => unknown): unknown
 }
 
@@ -36,7 +36,7 @@ let compileComputed: (attribute: AttributeFormat, catalog: Catalog) => ComputedV
   return unreachable('whoever opens a database provides what computed attributes are compiled with')
 }
 
-/** Expressions are compiled above this module. */
+/** Breaks a dependency cycle: expressions are compiled in a layer above this module. */
 export function provideComputedValues(compile: typeof compileComputed): void {
   compileComputed = compile
 }
@@ -46,36 +46,36 @@ export interface AttributeFormat {
   readonly codec: Codec
   /** The format of the embedded class, for attributes that hold an embedded object. */
   readonly embedded: ClassFormat | undefined
-  /** Set where the values are link entries, not part of the record. */
+  /** Set if the values are stored as link entries, outside the record. */
   readonly linkStorage: LinkStorage | undefined
   readonly index: number
-  /** `,"name":` as it stands in replies. */
+  /** `,"name":` as in replies. */
   readonly jsonName: PreparedText
   /** Set while the attribute's type changes. */
   readonly pendingType: PendingTypeFormat | undefined
 }
 
-/** What an attribute is to be, and how its present values become that. */
+/** The new type of an attribute and the conversion of its present values. */
 export interface PendingTypeFormat {
   readonly format: AttributeFormat
   readonly convert: (value: unknown) => unknown
-  /** What would be lost of a value: the value itself, or elements of the list that it is. */
+  /** The values that a conversion would lose: the value itself, or elements of a list. */
   readonly lossyValues: (value: unknown) => readonly unknown[]
-  /** False where writers store nothing any more of which something would be lost. */
+  /** False once writers no longer store values that the conversion would lose. */
   readonly isLossAllowed: boolean
 }
 
-/** How one stored shape shows under the class as it is now. */
+/** Decodes a stored shape into the present class. */
 interface ShapeDecoder {
   readonly shapeNumber: ShapeNumber
   readonly layout: RecordLayout
-  /** For each attribute of the class, its index in the stored shape; -1 where the shape does not have it. */
+  /** For each attribute of the class, its index in the stored shape; -1 if the shape does not have it. */
   readonly sources: readonly number[]
-  /** The same for places in lists of partners: -1 also where the attribute had another inverse then, or none. */
+  /** Like `sources`, for positions in lists of partners: also -1 if the attribute had another inverse or none. */
   readonly positionSources: readonly number[]
-  /** For each attribute that had another type then: reads the value as it was stored, and as it is now. */
+  /** For each attribute that had another type: reads the stored value and converts it. */
   readonly readers: readonly (StoredReader | undefined)[]
-  /** For each attribute that the shape does not have: the default that it was added with, as it is now. */
+  /** For each attribute that the shape does not have: the default with which it was added, converted to the present type. */
   readonly absent: readonly AbsentValue[]
 }
 
@@ -86,42 +86,41 @@ interface AbsentValue {
 
 type StoredReader = (bytes: Bytes, start: number, end: number) => unknown
 
-/** Reads are synchronous and never nested within one value, so one slice serves them all. */
+/** Shared by all reads, since they are synchronous and not nested within a value. */
 const slice: Slice = { start: 0, end: 0 }
 
 export class ClassFormat {
   readonly cls: SchemaClass
   readonly attributes: readonly AttributeFormat[]
   readonly layout: RecordLayout
-  /** The link attributes, in schema order: what a reply needs beside the record. */
+  /** Link attributes in schema order, which replies need in addition to the record. */
   readonly linkAttributes: readonly AttributeFormat[]
-  /** To-one sides of bidirectional links: references that are kept in the record, and have an inverse. */
+  /** To-one sides of bidirectional links: references that are stored in the record and have an inverse. */
   readonly linkedReferences: readonly AttributeFormat[]
-  /** Those that are changing their type, or that embed objects of which an attribute is. */
+  /** Attributes whose type is changing, or that embed objects with such an attribute. */
   readonly changingAttributes: readonly AttributeFormat[]
   readonly hasPendingType: boolean
-  /** The class has checks; or attributes of it, or of those that it embeds, have properties, which may be constraints. */
+  /** The class has checks, or attributes of it or of embedded classes have properties, which may be constraints. */
   readonly hasProperties: boolean
-  /** Collections kept as links that have to have elements, which a new object may lack. */
+  /** Collections stored as links that require elements, which a new object may lack. */
   readonly neededLinks: readonly AttributeFormat[]
   readonly computedAttributes: readonly AttributeFormat[]
-  /** By index, where attributes are computed; undefined where none is. */
+  /** By index, if the class has computed attributes; otherwise undefined. */
   private readonly computed: (ComputedValue | null)[] | undefined
-  /** What is written is checked before it is. */
   readonly isChecked: boolean
-  /** Values of an attribute, or within one, are of type json. */
+  /** An attribute, or an embedded attribute, has type json. */
   readonly holdsJson: boolean
   private readonly formats: FormatSource
   private readonly views = new Map<ShapeNumber, ShapeDecoder>()
-  /** The one that was used last. */
+  /** The most recently used decoder. */
   private last: ShapeDecoder | undefined
   private defaults: readonly unknown[] | undefined
-  /** Where values stand in the shape; undefined where the class has the attributes of its shape, in their order. */
+  /** The index of each value in the shape; undefined if the class has the attributes of its shape in order. */
   private readonly places: readonly number[] | undefined
-  /** Whether objects have places in lists of their partners. */
+  /** Whether objects have positions in lists of their partners. */
   private readonly hasPositions: boolean
   private readonly byNumber = new Map<AttributeNumber, AttributeFormat>()
-  /** By the names that commands have used. */
+  /** Cache of the names that commands have used. */
   private readonly byName = new Map<string, AttributeFormat>()
 
   constructor(cls: SchemaClass, formats: FormatSource) {
@@ -158,7 +157,7 @@ export class ClassFormat {
     this.places = isShape ? undefined : view.sources
   }
 
-  /** The class whose objects the attribute embeds, alone or in a list. */
+  /** The class of the objects embedded by the attribute, singly or in a list. */
   embeddedIn({ attribute: { spec } }: AttributeFormat): ClassFormat | undefined {
     const embedded = embeddedClassOf(spec)
     return embedded && this.formats.byNumber(embedded)
@@ -174,24 +173,24 @@ export class ClassFormat {
     return found
   }
 
-  /** As a command spells it; undefined where the class has none of that name. Throws AmbiguousAttribute. */
+  /** `name`: as spelled in a command. Returns undefined if there is no such attribute. Throws AmbiguousAttribute. */
   attributeNamed(name: string): AttributeFormat | undefined {
     const known = this.byName.get(name)
     if (known !== undefined) return known
     const found = this.cls.findAttribute(name)
     if (found === undefined) return undefined
     const attribute = this.attribute(found.number)
-    // As many as there are ways to spell attributes.
+    // Bounded by the number of ways to spell attributes.
     this.byName.set(name, attribute)
     return attribute
   }
 
-  /** The same for an attribute that another object is linked by: undefined where the class does not have it. */
+  /** For an attribute through which another object is linked: undefined if the class does not have it. */
   find(number: AttributeNumber): AttributeFormat | undefined {
     return this.byNumber.get(number)
   }
 
-  /** Values of the class as `layout` takes them: a class as a restricted caller knows it lacks attributes of its shape, which are null then. */
+  /** Orders the values as `layout` expects. A class as seen by a restricted caller lacks attributes of its shape, which are null then. */
   inShapeOrder(values: readonly unknown[]): readonly unknown[] {
     const { places } = this
     if (places === undefined) return values
@@ -200,7 +199,7 @@ export class ClassFormat {
     return placed
   }
 
-  /** What an object has before any attribute is given. */
+  /** The values of an object before any attribute is given. */
   defaultValues(): RecordValues {
     this.defaults ??= this.attributes.map((one) => (one.linkStorage === undefined ? creationValue(one) : undefined))
     return {
@@ -209,7 +208,7 @@ export class ClassFormat {
     }
   }
 
-  /** Values in the order of the class's attributes, defaults for those that the stored shape does not have. */
+  /** Values in the order of the class's attributes, with defaults for attributes that the stored shape does not have. */
   readValues(bytes: Bytes, start: number, end: number, shapeNumber: ShapeNumber): RecordValues {
     const view = this.view(shapeNumber)
     const result = this.defaultValues()
@@ -231,7 +230,6 @@ export class ClassFormat {
     return result
   }
 
-  /** The value of one attribute, without reading the others. */
   readValue(bytes: Bytes, start: number, shapeNumber: ShapeNumber, index: number): unknown {
     const view = this.view(shapeNumber)
     const source = view.sources[index] as number
@@ -241,7 +239,7 @@ export class ClassFormat {
     return slice.start < 0 ? null : (view.readers[index] ?? codec.read)(bytes, slice.start, slice.end)
   }
 
-  /** Where the value of one attribute is, as its codec has written it, until the next is looked for; undefined where there is none. */
+  /** The position of an attribute's value as encoded by its codec, valid until the next call; undefined if there is none. */
   stored(bytes: Bytes, start: number, shapeNumber: ShapeNumber, index: number): Readonly<Slice> | undefined {
     const view = this.view(shapeNumber)
     const source = view.sources[index] as number
@@ -250,7 +248,7 @@ export class ClassFormat {
     return slice.start < 0 ? undefined : slice
   }
 
-  /** Where the eight bytes of a reference are; -1 where they are not stored so: it is null, or of another type then, or the shape lacks it. */
+  /** The offset of the eight bytes of a reference; -1 if it is null, was of another type, or the shape lacks it. */
   locateReference(bytes: Bytes, start: number, shapeNumber: ShapeNumber, index: number): number {
     const view = this.view(shapeNumber)
     const source = view.sources[index] as number
@@ -259,14 +257,14 @@ export class ClassFormat {
     return slice.start
   }
 
-  /** Writes the value of one attribute, which is no link. */
+  /** Writes the value of one attribute that is not stored as links. */
   writeValueJson(json: JsonWriter, bytes: Bytes, start: number, shapeNumber: ShapeNumber, index: number): void {
     this.writeValueAt(this.view(shapeNumber), index, bytes, start, json)
   }
 
   /**
-   * Writes `,"name":value` for each attribute; `writeLinks` writes the value of an attribute that is kept as links.
-   * The caller opens the object, and takes care of the first comma.
+   * Writes `,"name":value` for each attribute; `writeLinks` writes the values of attributes stored as links. The caller opens
+   * the object and handles the first comma.
    */
   writeAttributesJson(
     json: JsonWriter,
@@ -303,7 +301,7 @@ export class ClassFormat {
     else writeValueJson(codec, reader(bytes, slice.start, slice.end), json)
   }
 
-  /** How the value of the attribute is evaluated; undefined for one that is not computed. */
+  /** The computation of an attribute; undefined if it is not computed. */
   computedAt(index: number): ComputedValue | undefined {
     if (this.computed === undefined) return undefined
     let value = this.computed[index]
@@ -315,7 +313,7 @@ export class ClassFormat {
     return value ?? undefined
   }
 
-  /** The value at an index of the class, evaluated where it is computed. */
+  /** The value at an index of the class, evaluated if it is computed. */
   valueIn(values: readonly unknown[], index: number): unknown {
     const computed = this.computedAt(index)
     if (computed !== undefined) return computed.valueOf((other) => this.valueIn(values, other))
@@ -323,7 +321,7 @@ export class ClassFormat {
     return value === defaultPending ? null : value
   }
 
-  /** Of an attribute that the record does not have: its default, or what it is computed of. */
+  /** The value of an attribute that the record does not contain: its default, or its computed value. */
   private unstored(view: ShapeDecoder, index: number, bytes: Bytes, start: number): unknown {
     const computed = this.computedAt(index)
     if (computed === undefined) return view.absent[index]?.value
@@ -331,7 +329,7 @@ export class ClassFormat {
   }
 
   private view(shapeNumber: ShapeNumber): ShapeDecoder {
-    // Most objects that are read one after the other have the same shape.
+    // Consecutively read objects mostly have the same shape.
     const { last } = this
     if (last?.shapeNumber === shapeNumber) return last
     const view = this.views.get(shapeNumber) ?? this.newView(shapeNumber)
@@ -359,7 +357,7 @@ export class ClassFormat {
     const shown = new Set(sources)
     const fields = shape.attributes.map(({ spec }, source) => {
       if (this.cls.isReferenceable && linkStorageOf(spec) !== undefined) return undefined
-      // What embedded the objects of a class may be deleted, and that class with it.
+      // The class of objects embedded by an old attribute may be deleted.
       const codec = shown.has(source) ? codecFor(spec, this.formats) : layoutCodec(spec, this.formats)
       return { codec, hasPosition: hasPosition(spec) }
     })
@@ -376,7 +374,7 @@ export class ClassFormat {
     return { shapeNumber: shape.number, layout: new RecordLayout(fields), sources, positionSources, readers, absent }
   }
 
-  /** What objects of that shape have: the default of the type with which the attribute came, or was there, and what became of it. */
+  /** The default for objects of that shape: of the type with which the attribute was added or stored, converted since. */
   private defaultSince(shape: Shape, index: number): unknown {
     const { attribute, codec } = this.attributes[index] as AttributeFormat
     const { catalog } = this.formats
@@ -392,14 +390,17 @@ export class ClassFormat {
     return convertAll(valueOfJson(first, earliest.initial), conversionsBetween(types, this.formats))
   }
 
-  /** Defaults as the class had them when another class got that shape, as they are now. */
+  /** The defaults of the class at the time of that shape of another class, converted to the present types. */
   private defaultsAsOf(shapeNumber: ShapeNumber): unknown[] {
     const { catalog } = this.formats
     const shape = catalog.shapesOf(this.cls.number).findLast(({ number }) => number <= shapeNumber) ?? this.cls.shape
     return this.attributes.map((_attribute, index) => this.defaultSince(shape, index))
   }
 
-  /** The types that the attribute has had from that shape on, the present one last. Shapes share what they have in common (`catalog/shared-attributes.ts`): few are compared by their content. */
+  /**
+   * The types of the attribute since that shape, the present one last. Shapes share their common parts
+   * (`catalog/shared-attributes.ts`), so few are compared by content.
+   */
   private typesSince(shape: Shape, number: AttributeNumber): ShapeAttribute[] {
     const types: ShapeAttribute[] = []
     for (const later of this.formats.catalog.shapesSince(shape)) {
@@ -411,22 +412,22 @@ export class ClassFormat {
   }
 }
 
-/** In place of a value that an expression gives when the object is written (contract 10.6): a creation has left it out. */
+/** Placeholder for a default by expression, evaluated when the object is written (contract 10.6). */
 export const defaultPending: unique symbol = Symbol('a default by expression')
 
-/** What a creation that leaves the attribute out gets. */
+/** The value of an attribute that a creation leaves out. */
 export function creationValue({ attribute: { spec, properties }, codec }: AttributeFormat): unknown {
   if (isDefaultExpression(properties?.own.default, spec)) return defaultPending
   return valueOfJson(codec, creationDefault(spec, properties))
 }
 
-/** The default of the type where nothing is given. */
+/** The default of the type if `json` is undefined. */
 function valueOfJson(codec: Codec, json: unknown): unknown {
   if (json === undefined) return codec.defaultValue
   return json === null ? null : codec.parse(json)
 }
 
-/** Undefined where the bytes are read as they are: one type, or one class of references after another. */
+/** Undefined if the bytes need no conversion: the type is unchanged, or only the class of references has changed. */
 function storedReader(types: readonly ShapeAttribute[], context: CodecContext): StoredReader | undefined {
   const [first] = types
   const steps = conversionsBetween(types, context)
@@ -435,7 +436,10 @@ function storedReader(types: readonly ShapeAttribute[], context: CodecContext): 
   return (bytes, start, end) => convertAll(read(bytes, start, end), steps)
 }
 
-/** From each type to the next; classes of references need none. What does not fit becomes what the attribute had by default when it got the type. */
+/**
+ * Converts from each type to the next; changes of the referenced class need no conversion. A value that does not fit becomes
+ * the default that the attribute had when it got the type.
+ */
 function conversionsBetween(types: readonly ShapeAttribute[], context: CodecContext): Conversion[] {
   return types.slice(1).flatMap(({ spec, conversion, initial }, i) => {
     const lost = valueOfJson(codecFor(spec, context), initial)
@@ -455,12 +459,12 @@ function hasAttribute(shape: Shape, number: AttributeNumber): boolean {
 
 const placesOfShapes = new WeakMap<Shape, ReadonlyMap<AttributeNumber, number>>()
 
-/** A record, or an object embedded in one, has a shape that the catalog read with it does not know. */
+/** A record or embedded object has a shape that is missing from the catalog read with it. */
 export function unknownShape(number: ShapeNumber): ReadSkew {
   return new ReadSkew(`there is an object of shape ${number}, which the catalog does not have`)
 }
 
-/** Where in the shape each attribute is: each attribute of a class asks, of each shape that the class has had. */
+/** The index of each attribute in the shape. Cached, since every attribute of a class looks itself up in each shape of the class. */
 function placesIn(shape: Shape): ReadonlyMap<AttributeNumber, number> {
   let places = placesOfShapes.get(shape)
   if (places === undefined) {
@@ -477,7 +481,7 @@ function isComputed({ attribute: { properties } }: AttributeFormat): boolean {
   return isExpression(computed) && !('text' in computed) && computed.isFollowing !== true
 }
 
-/** It is read by its name alone: no value of it is in the object. */
+/** The attribute is only evaluated by name, since its value does not depend on the object alone. */
 export function isFollowing({ attribute: { properties } }: AttributeFormat): boolean {
   const computed = properties?.own.computed
   return isExpression(computed) && !('text' in computed) && computed.isFollowing === true
@@ -488,12 +492,12 @@ function isUnstored({ properties }: ClassAttribute): boolean {
   return isExpression(computed) && computed.isStored !== true
 }
 
-/** Its own, or inherited ones. */
+/** Whether the class has own or inherited checks. */
 function hasChecks({ definition, superClass }: SchemaClass): boolean {
   return definition.properties?.checks !== undefined || (superClass !== null && hasChecks(superClass))
 }
 
-/** Enough to know where a value lies that nobody reads any more. */
+/** A codec that only determines the extent of a value that is no longer read. */
 function layoutCodec(spec: TypeSpec, context: CodecContext): Codec {
   const isEmbedding = spec.logicalType === 'object' || spec.logicalType === 'list'
   return isEmbedding ? unreadCodec : codecFor(spec, context)
@@ -514,21 +518,20 @@ const unreadCodec: Codec = {
   toJson: unread,
 }
 
-/** The class of the objects that values of the type embed, alone or as elements of a list. */
+/** The class of objects embedded by values of the type, singly or as elements of a list. */
 export function embeddedClassOf(spec: TypeSpec): ClassNumber | undefined {
   const held = spec.logicalType === 'list' ? spec.element : spec
   return held.logicalType === 'object' ? held.class : undefined
 }
 
-/** Of all objects without places in lists. */
+/** Shared by all objects without positions in lists. */
 const noPositions = Object.freeze([]) as unknown as (Bytes | undefined)[]
 
-/** Every to-one side of a bidirectional link has room for its place in the partner's list. */
+/** Every to-one side of a bidirectional link has room for its position in the partner's list. */
 function hasPosition(spec: TypeSpec): boolean {
   return inverseIn(spec) !== null
 }
 
-/** Of a single reference. */
 function inverseIn(spec: TypeSpec | undefined): AttributeNumber | null {
   return spec?.logicalType === 'reference' ? spec.inverseAttribute : null
 }

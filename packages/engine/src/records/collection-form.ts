@@ -4,11 +4,11 @@ import type { CollectionSpec } from '../types/type-spec.ts'
 
 type CollectionAction = 'override' | 'add' | 'remove'
 
-/** The elements (list, set) or pairs (map) are still JSON; for `remove` on a map they are its keys. */
+/** Elements (list, set) or pairs (map) as JSON; keys for `remove` on a map. */
 export interface CollectionForm {
   readonly action: CollectionAction
   readonly given: unknown
-  /** Where `given` stands within the value, for errors. */
+  /** The position of `given` in the value, for errors. */
   readonly path: readonly string[]
 }
 
@@ -26,7 +26,7 @@ export function readCollectionForm(spec: CollectionSpec, json: unknown): Collect
   return readActionForm(spec, form)
 }
 
-/** The form a map is read in: names to OIDs. A key may be called `pairs` or `action` all the same. */
+/** The form of maps in replies: names to OIDs. Its keys may include `pairs` and `action`. */
 function isReadForm(form: Record<string, unknown>): boolean {
   const isAction = Object.hasOwn(form, 'action') && actions.includes(form.action)
   const isPairs = Object.hasOwn(form, 'pairs') && Array.isArray(form.pairs)
@@ -66,7 +66,7 @@ function formsOf(spec: CollectionSpec): string {
   return 'an array, or {"action":"add","elements":[…]}'
 }
 
-/** `given` through the codec that parses it, with the place of a fault told from the whole value. */
+/** Parses `given` by a codec; errors get the position in the whole value. */
 export function parseGiven<T>(change: CollectionForm, parse: (given: unknown) => T): T {
   try {
     return parse(change.given)

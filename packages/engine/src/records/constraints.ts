@@ -1,4 +1,4 @@
-/** The constraints of a class, compiled: which values of an object violate them (contract 10.1). */
+/** Compiled constraints of a class, which find the values of an object that violate them (contract 10.1). */
 import type { CommandPlace } from '../errors.ts'
 import type { ClassAttribute } from '../schema/catalog.ts'
 import { type Constraint, compileConstraints, type PropertiesOfAttribute } from '../schema/properties/index.ts'
@@ -7,10 +7,10 @@ import type { AttributeNumber } from '../types/type-spec.ts'
 import { type AttributeFormat, type ClassFormat, embeddedClassOf, type FormatSource } from './class-format.ts'
 import { isSameValue } from './same-value.ts'
 
-/** A check of a class, compiled. */
+/** A compiled check of a class. */
 export interface ObjectCheck {
   readonly name: string
-  /** What an object has to be, as a sentence without a full stop. */
+  /** The requirement as a sentence without a full stop. */
   readonly message: string
   /** The indexes of the attributes that it names. */
   readonly indexes: ReadonlySet<number>
@@ -18,40 +18,40 @@ export interface ObjectCheck {
   isBrokenBy(values: readonly unknown[]): boolean
 }
 
-/** Where the checks of a class come from: their expressions are compiled above this module. */
+/** The source of the checks of a class: their expressions are compiled in a layer above this module. */
 export interface CheckSource {
-  /** With those that the class inherits. */
+  /** Includes inherited checks. */
   checksOf(format: ClassFormat, formats: FormatSource): readonly ObjectCheck[]
 }
 
 export type Violation = ValueViolation | CheckViolation
 
-/** A check is false for an object, or for one that is embedded in it. */
+/** A check that is false for an object or for an embedded one. */
 export interface CheckViolation {
   readonly check: ObjectCheck
-  /** The attribute of the object, within which an embedded one is at fault; undefined for the object itself. */
+  /** The attribute that contains the embedded object; undefined for the object itself. */
   readonly root: AttributeNumber | undefined
   readonly className: string
-  /** From the attribute of the object to the embedded one; empty for the object itself. */
+  /** The path to the embedded object; empty for the object itself. */
   readonly path: CommandPlace
 }
 
 export interface ValueViolation {
   readonly check?: undefined
-  /** The attribute of the object, within which the value at fault may be. */
+  /** The attribute of the object that contains the invalid value. */
   readonly root: AttributeNumber
   readonly attribute: AttributeFormat
   /** The field of the definition that states the constraint. */
   readonly constraint: string
-  /** What the value has to be, to follow the name of the attribute. */
+  /** The requirement, to follow the name of the attribute. */
   readonly requirement: string
-  /** From the attribute of the object to the value at fault. */
+  /** The path from the attribute of the object to the invalid value. */
   readonly path: CommandPlace
   /** As JSON. */
   readonly value: unknown
 }
 
-/** Whether a later step of the transaction may mend it. */
+/** Whether a later step of the transaction may repair the violation. */
 export function isDeferrable(violation: Violation): boolean {
   if (violation.check !== undefined || violation.path.length > 1) return false
   const { constraint, attribute } = violation
@@ -60,17 +60,17 @@ export function isDeferrable(violation: Violation): boolean {
   )
 }
 
-/** What is checked of one attribute. */
+/** The checks of one attribute. */
 interface AttributeChecks {
   readonly attribute: AttributeFormat
   readonly own: readonly Constraint[]
   readonly element: readonly Constraint[]
   readonly isReadOnly: boolean
-  /** While the type of the attribute changes: these are of the type that it is to have. */
+  /** Set while the type of the attribute changes, if the checks apply to the new type. */
   readonly convert: ((value: unknown) => unknown) | undefined
-  /** Of the values that are checked. */
+  /** The codec of the checked values. */
   readonly codec: Codec
-  /** Of embedded objects, alone or as elements. */
+  /** For embedded objects, single or as elements. */
   readonly embedded: ObjectConstraints | undefined
 }
 
@@ -85,7 +85,7 @@ export class ObjectConstraints {
     this.objectChecks = objectChecks
   }
 
-  /** Whether new values satisfy all constraints: without the cost of describing what violates them. */
+  /** Whether new values satisfy all constraints, without the cost of describing violations. */
   areSatisfiedBy(values: readonly unknown[]): boolean {
     for (const checks of this.checks) {
       const { attribute, own, element, embedded } = checks
@@ -100,8 +100,9 @@ export class ObjectConstraints {
   }
 
   /**
-   * `before`: the values of a stored object as they were read, from which only those that differ are checked; undefined for a new one.
-   * `changed`: the indexes of the attributes that a change has set; undefined if any may differ. `excused`: of those that deletions of other objects have changed.
+   * `before`: the values of a stored object as read; only changed values are checked. Undefined for a new object. `changed`:
+   * the indexes of the attributes that were set; undefined if any may differ. `excused`: indexes of attributes changed by
+   * deletions of other objects.
    */
   violations(
     values: readonly unknown[],
@@ -136,11 +137,11 @@ const readOnly: Constraint = {
   isSatisfied: () => false,
 }
 
-/** Constraints of an attribute; `pending`: those of the type that it is to have. */
+/** Constraints of an attribute; `pending`: of its new type. */
 type Selection = 'present' | 'pending'
 type Select = (attribute: ClassAttribute, selection: Selection) => PropertiesOfAttribute | undefined
 
-/** The constraints of classes that some of their properties state. */
+/** Compiles the constraints given by selected properties of classes. */
 class ConstraintCompiler {
   private readonly select: Select
   private readonly compiled = new WeakMap<ClassFormat, ObjectConstraints | null>()
@@ -149,7 +150,7 @@ class ConstraintCompiler {
     this.select = select
   }
 
-  /** Undefined where the class, and what it embeds, has none of them. */
+  /** Undefined if the class and its embedded classes have none. */
   of(format: ClassFormat, formats: FormatSource, source: CheckSource): ObjectConstraints | undefined {
     if (!format.hasProperties) return undefined
     let constraints = this.compiled.get(format)
@@ -181,7 +182,7 @@ class ConstraintCompiler {
   }
 }
 
-/** Those that are not asked of the value anyway. */
+/** The checks of the new type that differ from the present ones. */
 function pendingChecks(
   { attribute, own, element }: AttributeChecks,
   pending: PropertiesOfAttribute,
@@ -211,7 +212,7 @@ const validated = new ConstraintCompiler(({ properties }, selection) => {
   return selection === 'present' && properties?.isValidated !== false ? properties : undefined
 })
 
-/** What is written is held against these. Undefined where the class, and what it embeds, has no constraints. */
+/** The constraints of writes. Undefined if the class and its embedded classes have none. */
 export function constraintsOf(
   format: ClassFormat,
   formats: FormatSource,
@@ -220,7 +221,7 @@ export function constraintsOf(
   return written.of(format, formats, source)
 }
 
-/** Those that all stored objects satisfy. */
+/** The constraints that all stored objects are known to satisfy. */
 export function validatedConstraintsOf(
   format: ClassFormat,
   formats: FormatSource,
@@ -229,10 +230,10 @@ export function validatedConstraintsOf(
   return validated.of(format, formats, source)
 }
 
-/** For those that look at attributes alone. */
+/** For constraints of attributes only. */
 export const noChecks: CheckSource = { checksOf: () => [] }
 
-/** Those of some attributes alone, without checks. */
+/** The constraints of selected attributes, without checks. */
 export function constraintsOfAttributes(
   attributes: ReadonlySet<AttributeNumber>,
 ): (format: ClassFormat, formats: FormatSource) => ObjectConstraints | undefined {
@@ -248,7 +249,7 @@ function checkedValue({ convert }: AttributeChecks, value: unknown): unknown {
 
 const noConstraints = { own: [], element: [] } as const
 
-/** `before`: undefined where all of the value is new. */
+/** `before`: undefined if the whole value is new. */
 function collect(
   checks: AttributeChecks,
   stored: unknown,
@@ -289,7 +290,7 @@ function collectElements(
   }
 }
 
-/** An element of every kind of violation suffices: a list may have millions of elements. */
+/** Limits the reported violations: a list may have millions of elements. */
 const violationsMax = 1_000
 
 function collectEmbedded(

@@ -1,4 +1,4 @@
-/** Containers: which class each belongs to, and the pages from which new OIDs are taken. */
+/** Manages containers: the class of each, and the pages from which new OIDs are allocated. */
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
 import { assert, withoutEffect } from '../errors.ts'
 import { containerMax, databaseMax, firstContainer, firstDatabase, pageMax, slotMax } from '../limits.ts'
@@ -15,9 +15,9 @@ export interface Container {
 }
 
 interface ContainerRow extends Container {
-  /** The page to be leased next; one past `pageMax` when the container is full. */
+  /** The next page to lease; beyond `pageMax` when the container is full. */
   readonly nextPage: number
-  /** Who leases pages of it; 0: everybody. */
+  /** The stripe of processes that lease its pages; 0 for all processes. */
   readonly stripe: number
   readonly stored: Bytes
 }
@@ -30,8 +30,8 @@ interface OpenPage {
 const allContainers = { from: Buffer.from([keySpace.container, 0]), to: prefixEnd(Buffer.from([keySpace.container])) }
 
 /**
- * Every container of the given classes, in OID order, as the snapshot has them, and those of `added` besides: a
- * transaction may have objects in containers that are younger than its snapshot.
+ * Containers of the given classes in OID order, as of the snapshot, and those of `added`, since a transaction may have objects
+ * in containers younger than its snapshot.
  */
 export async function listContainers(
   snapshot: Snapshot,
@@ -50,39 +50,39 @@ export async function listContainers(
   return [...rows, ...newer].sort((one, other) => one.database - other.database || one.container - other.container)
 }
 
-/** Where containers lie on different nodes: of each class so many are open at once, each for some of the processes. */
+/** For stores with several nodes: the number of open containers per class, each for some of the processes. */
 const stripes = 16
-/** Of those, each process writes to so many, so that what even one process creates lies on several nodes. */
+/** The number of stripes to which each process writes, so that even the objects of one process are spread over nodes. */
 const stripesOfProcess = 4
-/** What belongs together stays together, up to so many objects. */
+/** Related objects are placed together up to this number. */
 const objectsTogetherMax = 1_000
 
-/** Where OIDs come from, and which classes they belong to. */
+/** Allocates OIDs and determines their classes. */
 export type Containers = Pick<ContainerRegistry, 'allocate' | 'cached' | 'classOf'>
 
 /**
- * Gives out OIDs: a page is leased by one small commit, then its slots come from memory, so that creating objects
- * never contends. What a process left unused of its pages stays unused: OIDs are never reused.
+ * Allocates OIDs: one small commit leases a page, whose slots are then allocated from memory, so that creations do not contend.
+ * Slots that a process leaves unused are lost: OIDs are never reused.
  */
 export class ContainerRegistry {
   private readonly store: Store
-  /** The stripes that this process writes to. */
+  /** The stripes to which this process writes. */
   private readonly stripes: readonly number[]
   private turn = 0
   private readonly turns = new WeakMap<object, { stripe: number; left: number }>()
   /** By class and stripe. */
   private readonly pages = new Map<number, OpenPage>()
   private readonly leases = new Map<number, Promise<OpenPage>>()
-  /** A container belongs to one class for good, so what was read once stays true. */
+  /** The class of a container never changes, so entries stay valid. */
   private readonly classes = new Map<number, ClassNumber>()
 
-  /** `sessionNumber`: processes with different ones write to different nodes, where the store has several. */
+  /** `sessionNumber`: processes with different numbers write to different nodes, if the store has several. */
   constructor(store: Store, sessionNumber: number) {
     this.store = store
     this.stripes = store.capabilities.isDistributed ? stripesOf(sessionNumber) : [0]
   }
 
-  /** `work`: what it creates stays together, such as a transaction. */
+  /** `work`: a unit, such as a transaction, whose objects are placed together. */
   allocate(classNumber: ClassNumber, work: object): Awaitable<Oid> {
     const stripe = this.stripeOf(work)
     const page = this.pages.get(pageNumber(classNumber, stripe))
@@ -90,14 +90,14 @@ export class ContainerRegistry {
     return this.allocateFromNewPage(classNumber, stripe)
   }
 
-  /** The containers that this process has given OIDs from, or has met. */
+  /** The containers that this process has used or looked up. */
   cached(): Container[] {
     return [...this.classes].map(([key, classNumber]) => {
       return { database: Math.floor(key / 65_536), container: key % 65_536, classNumber }
     })
   }
 
-  /** The class of the objects in an OID's container, or undefined where there is no such container. */
+  /** The class of the objects in an OID's container, or undefined if there is no such container. */
   classOf(oid: Oid, snapshot: Snapshot): Awaitable<ClassNumber | undefined> {
     const container = containerNumberOf(oid)
     return this.classes.get(container) ?? this.readClass(container, snapshot)
@@ -154,7 +154,7 @@ export class ContainerRegistry {
     }
   }
 
-  /** A page whose lease may or may not have been committed is never used: nothing is lost but its slots. */
+  /** If it is unknown whether the lease was committed, the page is never used; only its slots are lost. */
   private async commitLease(
     classNumber: ClassNumber,
     stripe: number,
@@ -193,7 +193,7 @@ export class ContainerRegistry {
     return outcome.isCommitted ? { database: row.database, container: row.container, page: row.nextPage } : undefined
   }
 
-  /** `next` is the stored row of the container to be given out next. */
+  /** `next`: the stored row of the next container to assign. */
   private async addContainer(
     classNumber: ClassNumber,
     stripe: number,
@@ -222,12 +222,12 @@ export class ContainerRegistry {
   }
 }
 
-/** A page from which OIDs were given out. */
+/** A page from which OIDs were allocated. */
 export interface UsedPage extends Container {
   readonly page: number
 }
 
-/** What makes the store give out none of these pages again, and know their containers: for who restores objects of later commits. */
+/** Changes that mark these pages as allocated and register their containers, for restoring objects of later commits. */
 export async function containersWith(snapshot: Snapshot, used: Iterable<UsedPage>): Promise<Change[]> {
   const changes: Change[] = []
   const next = await snapshot.view(nextContainerKey, (value) => Buffer.from(value))
@@ -249,12 +249,12 @@ export async function containersWith(snapshot: Snapshot, used: Iterable<UsedPage
   return changes
 }
 
-/** One number for the two. */
+/** Combines the two into one number. */
 function pageNumber(classNumber: ClassNumber, stripe: number): number {
   return classNumber * (stripes + 1) + stripe
 }
 
-/** Those of the first processes are all different. */
+/** The stripes of the first processes are distinct. */
 function stripesOf(sessionNumber: number): number[] {
   const step = stripes / stripesOfProcess
   return Array.from({ length: stripesOfProcess }, (_, i) => 1 + ((sessionNumber + i * step) % stripes))
@@ -262,7 +262,7 @@ function stripesOf(sessionNumber: number): number[] {
 
 const rowBytes = 8
 
-/** A stripe is written where there is one only: other stores have rows without. */
+/** The stripe is omitted if 0, as in rows of stores without stripes. */
 function encodeRow(classNumber: ClassNumber, nextPage: number, stripe: number): Buffer {
   const value = Buffer.alloc(stripe === 0 ? rowBytes : rowBytes + 1)
   value.writeUInt32BE(classNumber, 0)

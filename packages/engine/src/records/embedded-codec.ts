@@ -38,7 +38,7 @@ function parseEmbedded(format: ClassFormat, json: unknown): readonly unknown[] {
     : ((change as { value: unknown }).value as readonly unknown[])
 }
 
-/** Null is what an attribute holds that has none, where its type knows no null. */
+/** Replaces null by the default for attributes whose type is not nullable. */
 function acceptEmbedded(format: ClassFormat, given: readonly unknown[]): readonly unknown[] {
   return format.attributes.map(({ attribute, codec, index }) => {
     const value = given[index] ?? null
@@ -63,7 +63,7 @@ function writeEmbeddedJson(format: ClassFormat, bytes: Bytes, start: number, jso
   closeObject(json, from)
 }
 
-/** Each attribute begins with a comma; the first one's is where the object opens. */
+/** Each attribute starts with a comma; the first comma is replaced by the opening brace. */
 function closeObject(json: JsonWriter, comma: number): void {
   if (json.to.length === comma) {
     json.ascii('{}')

@@ -6,12 +6,12 @@ import { type Oid, oidFromBytes, writeOidBytes } from '../types/oid.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 
 /**
- * `position`: lists, position → target. `target`: the elements of a set, and beside a list whose partner is to-many
- * the way from a target to its position. `name`: maps, key → target and the key in full.
+ * `position`: lists, position → target. `target`: the elements of a set, and for a list whose partner is to-many also the index
+ * from target to position. `name`: maps, key → target and full key.
  */
 export const linkKind = { position: 0x00, target: 0x01, name: 0x02 } as const
 
-/** By which each element of a collection is found once. */
+/** The kind that contains each element of a collection exactly once. */
 export const kindOfForm = { list: linkKind.position, set: linkKind.target, map: linkKind.name } as const
 
 const oidBytesLength = 8
@@ -66,13 +66,13 @@ export function kindOfKey(key: Uint8Array): number {
   return key[kindOffset] as number
 }
 
-/** The entries of one kind of one attribute of one object: for lists, its elements in order. */
+/** The entries of one kind for one attribute of an object: for lists, the elements in order. */
 export function linkRange(owner: Oid, attribute: AttributeNumber, kind: number): Required<KeyRange> {
   const from = header(owner, attribute, kind, 0)
   return { from, to: prefixEnd(from) }
 }
 
-/** Every link entry of the objects in a container. */
+/** All link entries of the objects in a container. */
 export function containerLinksRange(database: number, container: number): { from: Buffer; to: Buffer } {
   const from = Buffer.alloc(5)
   from[0] = keySpace.link
@@ -81,7 +81,7 @@ export function containerLinksRange(database: number, container: number): { from
   return { from, to: prefixEnd(from) }
 }
 
-/** Every link entry of an object. */
+/** All link entries of an object. */
 export function objectLinksRange(owner: Oid): Required<KeyRange> {
   const from = Buffer.allocUnsafe(attributeOffset)
   from[0] = keySpace.link

@@ -3,7 +3,7 @@ import { keySpace } from '../bytes/key-space.ts'
 import type { Bytes } from '../store/store.ts'
 import { type Oid, oidFromBytes, oidLength, writeOidBytes } from '../types/oid.ts'
 
-/** The space. */
+/** The key space byte. */
 export const objectKeyHeaderBytes = 1
 export const objectKeyBytes = objectKeyHeaderBytes + oidLength
 
@@ -28,10 +28,10 @@ export function containerKey(database: number, container: number): Buffer {
   return key
 }
 
-/** The row that tells which container is given out next; sorts before all containers. */
+/** Key of the row with the next container to assign; sorts before all containers. */
 export const nextContainerKey = Buffer.from([keySpace.container])
 
-/** The range of all records of one container. */
+/** The range of all records of a container. */
 export function containerExtent(database: number, container: number): { from: Buffer; to: Buffer } {
   const from = Buffer.allocUnsafe(5)
   from[0] = keySpace.object
@@ -42,7 +42,7 @@ export function containerExtent(database: number, container: number): { from: Bu
   return { from, to }
 }
 
-/** The key of whatever follows the object. */
+/** The smallest key after the object. */
 export function keyAfter(oid: Oid): Buffer {
   return Buffer.concat([objectKey(oid), Buffer.from([0])])
 }

@@ -1,9 +1,9 @@
-/** How many objects are read at a time, by how large those before were: what they take in memory is known only once they are read. */
+/** Adapts the number of objects read at a time to the size of the previous ones, since their memory is known only after reading. */
 import type { Bytes } from '../store/store.ts'
 
-/** While nothing is known of their sizes, unless told otherwise. */
+/** The default before any size is known. */
 const firstObjects = 32
-/** What a part may take in memory, about. */
+/** The approximate memory of a part. */
 const partBytes = 4 * 2 ** 20
 
 export class PartSizes {
@@ -15,12 +15,12 @@ export class PartSizes {
     this.objects = first
   }
 
-  /** How many the next part may have. */
+  /** The maximum number of objects in the next part. */
   get next(): number {
     return this.objects
   }
 
-  /** Each part is as large as is right when it is asked for. */
+  /** Yields parts, each sized when it is requested. */
   *parts<T>(all: readonly T[]): Generator<readonly T[]> {
     let at = 0
     while (at < all.length) {
@@ -30,17 +30,17 @@ export class PartSizes {
     }
   }
 
-  /** The records of a part, as they were read; `parted`: how many the part had, of which several may share a record. */
+  /** `records`: as read. `parted`: the number of objects in the part, which may share records. */
   note(records: Iterable<Bytes | undefined>, parted: number): void {
     let bytes = 0
     for (const record of records) bytes += record?.length ?? 0
     this.noteBytes(bytes, parted)
   }
 
-  /** The same where it is known what they take. */
+  /** Like `note`, for a known total size. */
   noteBytes(bytes: number, parted: number): void {
     const fitting = Math.floor((partBytes * parted) / Math.max(1, bytes))
-    // A few records say little of the others: the next part is not much larger than this one.
+    // A few records are a poor estimate, so parts grow gradually.
     this.objects = Math.max(1, Math.min(fitting, this.objectsMax, Math.max(firstObjects, 8 * parted)))
   }
 }

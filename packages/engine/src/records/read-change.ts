@@ -1,4 +1,4 @@
-/** JSON to what it does to an attribute (contract 4.1.10, 4.3.1 to 4.3.4): a value, or a change of a part of one. */
+/** Converts JSON to a change of an attribute (contract 4.1.10, 4.3.1 to 4.3.4): a new value or a partial change. */
 
 import { truncateForMessage } from '../schema/command-error.ts'
 import { type Codec, ValueError } from '../types/logical-type.ts'
@@ -9,7 +9,7 @@ import type { AttributeChange, ValueChange } from './attribute-change.ts'
 import type { AttributeFormat, ClassFormat } from './class-format.ts'
 import { parseGiven, readCollectionForm } from './collection-form.ts'
 
-/** Throws ValueError; a null is stored where the type has one and otherwise means empty, all defaults or no object. */
+/** Null is stored if the type is nullable; otherwise it means empty, all defaults or no object. Throws ValueError. */
 export function readValueChange(attribute: AttributeFormat, json: unknown): ValueChange {
   const { codec, embedded } = attribute
   const { spec } = attribute.attribute
@@ -22,10 +22,7 @@ export function isCollection(spec: TypeSpec): spec is CollectionSpec {
   return spec.logicalType === 'list' || spec.logicalType === 'set' || spec.logicalType === 'map'
 }
 
-/**
- * Null means all defaults, and `{"action":"override", …}` starts from the defaults; the parts that another object gives are
- * changed. Throws ValueError.
- */
+/** Null means all defaults, and `{"action":"override", …}` starts from the defaults; other objects change the given parts. Throws ValueError. */
 export function readEmbeddedChange(format: ClassFormat, json: unknown): ValueChange {
   if (json === null) return { kind: 'set', value: format.defaultValues().values }
   if (typeof json !== 'object' || Array.isArray(json)) {
@@ -70,7 +67,7 @@ function readCollectionChange(codec: Codec, spec: CollectionSpec, json: unknown)
   return { kind: form.action, elements: given }
 }
 
-/** By way of pairs without a value, since keys alone are not a map. */
+/** Parses keys as pairs without values, since a map codec does not parse keys alone. */
 function parseKeys(codec: Codec, keys: readonly unknown[]): unknown[] {
   try {
     const pairs = codec.parse(keys.map((key) => ({ key, value: null }))) as MapPair[]

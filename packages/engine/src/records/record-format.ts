@@ -10,7 +10,7 @@ import type { ClassFormat } from './class-format.ts'
 import type { RecordValues } from './record-values.ts'
 
 const shapeBytes = 4
-/** What a record begins with: its shape number and its revision, together the text of a precondition. */
+/** The header of a record: shape number and revision, which together form a precondition. */
 export const recordHeaderBytes = shapeBytes + commitIdBytes
 
 export function shapeNumberOf(record: Bytes): ShapeNumber {
@@ -21,18 +21,18 @@ export function revisionPrefixOf(record: Bytes): Bytes {
   return record.subarray(0, recordHeaderBytes)
 }
 
-/** The ID of the commit that has written it; the same in whatever shape the record is shown. */
+/** The ID of the commit that wrote the record, independent of the shape in which it is shown. */
 export function commitIdOf(record: Bytes): Bytes {
   return record.subarray(shapeBytes, recordHeaderBytes)
 }
 
 const roomToBeginWith = 4_096
-/** A larger buffer is not kept for the next record. */
-const roomKeptMax = 1_048_576
+/** Larger buffers are not reused for the next record. */
+const roomRetainedMax = 1_048_576
 
 let writer = new ByteWriter(roomToBeginWith)
 
-/** A record in the class's present shape. `commitId` is the revision: the ID of the commit that writes it. Throws LimitExceeded. */
+/** A record in the class's present shape. `commitId`: the revision, the ID of the commit that writes it. Throws LimitExceeded. */
 export function encodeRecord(format: ClassFormat, commitId: Bytes, content: RecordValues): Buffer {
   writer.reset()
   try {
@@ -40,11 +40,11 @@ export function encodeRecord(format: ClassFormat, commitId: Bytes, content: Reco
     if (writer.length > recordBytesMax) throw tooLarge(format, writer.length)
     return writer.length > longRecordBytes ? writer.taken() : writer.copy()
   } finally {
-    if (writer.bytes.length > roomKeptMax) writer = new ByteWriter(roomToBeginWith)
+    if (writer.bytes.length > roomRetainedMax) writer = new ByteWriter(roomToBeginWith)
   }
 }
 
-/** Appends the same, of whatever length. */
+/** Like `encodeRecord`, appended to a buffer and without a length limit. */
 export function writeRecord(format: ClassFormat, commitId: Bytes, content: RecordValues, to: ByteWriter): void {
   to.writeUint32(format.cls.shape.number)
   to.writeBytes(commitId)
@@ -62,7 +62,7 @@ export function decodeRecord(format: ClassFormat, record: Bytes): RecordValues {
 
 const longRecordBytes = 65_536
 
-/** Whether work on a record may take milliseconds, and what is written of it goes to a buffer that is not kept. */
+/** Whether processing the record may take milliseconds and should use a separate buffer. */
 export function isLongRecord(record: Bytes): boolean {
   return record.length > longRecordBytes
 }

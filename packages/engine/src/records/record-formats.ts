@@ -1,4 +1,4 @@
-/** The formats of all classes under one catalog, made when first needed. */
+/** The formats of all classes under one catalog, created on demand. */
 import { assert } from '../errors.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import { ReadSkew } from '../store/read-skew.ts'
@@ -34,9 +34,9 @@ export class RecordFormats implements FormatSource {
     return this.of(cls)
   }
 
-  /** The format of the class whose records have that shape number, which a record tells. Throws ReadSkew where the catalog has no such class. */
+  /** The format of the class that has the shape. Throws ReadSkew if the catalog has no such class. */
   ofShape(shapeNumber: ShapeNumber): ClassFormat {
-    // Most objects that are read one after the other have the same shape.
+    // Consecutively read objects mostly have the same shape.
     if (this.lastFormat !== undefined && this.lastShape === shapeNumber) return this.lastFormat
     let format = this.shapes.get(shapeNumber)
     if (format === undefined) {

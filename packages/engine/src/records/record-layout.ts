@@ -1,6 +1,6 @@
 /**
- * How the values of one shape lie in bytes: null bits, then the values of fixed width, then the ends of the others,
- * then those. Any one value is found without reading the rest. Part of the storage format.
+ * The byte layout of the values of a shape: null bits, fixed-width values, end offsets of variable-width values, then these
+ * values. Any value can be located without reading the rest. Part of the storage format.
  */
 import type { ByteWriter } from '../bytes/byte-writer.ts'
 import { readUint32 } from '../bytes/read-number.ts'
@@ -12,22 +12,22 @@ import type { Codec } from '../types/logical-type.ts'
 
 export interface LayoutField {
   readonly codec: Codec
-  /** A to-one reference whose partner is a list keeps its place in that list beside it. */
+  /** A to-one reference whose partner is a list is followed by its position in that list. */
   readonly hasPosition: boolean
 }
 
 interface PlacedField extends LayoutField {
-  /** Which of the values handed to `encode` it takes. */
+  /** Its index in the values passed to `encode`. */
   readonly valueIndex: number
   readonly nullByte: number
   readonly nullMask: number
   /** From the start of the body; -1 for values of variable width. */
   readonly fixedOffset: number
-  /** Which of the variable ends is its own; -1 for values of fixed width. */
+  /** Its index in the end offsets; -1 for values of fixed width. */
   readonly variableIndex: number
 }
 
-/** Where a value is; `start` is -1 where it is null. */
+/** The extent of a value; `start` is -1 for null. */
 export interface Slice {
   start: number
   end: number
@@ -43,7 +43,7 @@ export class RecordLayout {
   private readonly endsOffset: number
   private readonly variableOffset: number
 
-  /** `fields` in shape order; undefined for attributes that are kept as links, outside the record. */
+  /** `fields`: in shape order; undefined for attributes stored as links, outside the record. */
   constructor(fields: readonly (LayoutField | undefined)[]) {
     const count = fields.filter((field) => field !== undefined).length
     this.nullBytes = Math.ceil(count / 8)
@@ -69,7 +69,7 @@ export class RecordLayout {
     this.variableOffset = fixedEnd + endBytes * variables
   }
 
-  /** Appends a body. `values` in shape order (null = null); `positions` in shape order, where a field has one. */
+  /** Appends a body. `values`: in shape order. `positions`: in shape order, for fields that have one. */
   encode(to: ByteWriter, values: readonly unknown[], positions: readonly (Bytes | undefined)[]): void {
     const start = this.encodeFixedFields(to, values, positions)
     const ends = to.reserve(endBytes * this.variableFields.length)
@@ -101,7 +101,7 @@ export class RecordLayout {
     slice.end = variables + readUint32(bytes, ends)
   }
 
-  /** The place in the partner's list that is kept beside the reference, or undefined. */
+  /** The position in the partner's list stored with the reference, or undefined. */
   positionOf(bytes: Bytes, start: number, index: number): Buffer | undefined {
     const field = this.placed[index]
     if (field === undefined || !field.hasPosition) return undefined
@@ -110,14 +110,14 @@ export class RecordLayout {
     return position.equals(noPosition) ? undefined : position
   }
 
-  /** Returns where the body begins. */
+  /** Returns the start of the body. */
   private encodeFixedFields(
     to: ByteWriter,
     values: readonly unknown[],
     positions: readonly (Bytes | undefined)[],
   ): number {
     const start = to.reserve(this.nullBytes)
-    // Mostly one: a call that fills it would cost more than all else.
+    // Usually one byte, for which a call of `fill` would dominate the cost.
     for (let at = start; at < start + this.nullBytes; at++) to.bytes[at] = 0
     for (const field of this.fixedFields) {
       this.encodeFixed(to, start, field, values[field.valueIndex])

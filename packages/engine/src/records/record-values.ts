@@ -1,10 +1,10 @@
-/** The contents of a record, in memory. */
+/** The values of a record in memory. */
 
 import type { Bytes } from '../store/store.ts'
 
-/** The values of an object in the order of its class's attributes; link attributes hold undefined. */
+/** The values of an object in the order of its class's attributes; undefined for link attributes. */
 export interface RecordValues {
   readonly values: unknown[]
-  /** Where a to-one reference stands in its partner's list, by the same order. */
+  /** The positions of to-one references in their partners' lists, in the same order. */
   readonly positions: (Bytes | undefined)[]
 }

@@ -1,4 +1,4 @@
-/** Every reference within a value that is kept in a record: alone, in collections and in embedded objects. */
+/** Finds every reference in a value stored in a record: single, in collections and in embedded objects. */
 import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { ClassNumber, MapSpec, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
@@ -47,7 +47,7 @@ function referenceTo({ referencedClass }: ReferenceSpec, target: unknown): Refer
   return { target: target as Oid, referencedClass }
 }
 
-/** False where no value of the type can hold a reference. */
+/** False if no value of the type can contain a reference. */
 export function mayHoldReferences(spec: TypeSpec): boolean {
   switch (spec.logicalType) {
     case 'list':
@@ -67,9 +67,9 @@ function holdsReferences(element: TypeSpec): boolean {
 }
 
 /**
- * The references of `after` that `before` did not have in their place: only those are newly set. In a list, whatever is
- * appended is new; where it is changed otherwise, an element that it held before is not. Undefined stands for a reference that is not new,
- * of `before` or `after`: there may be hundreds of thousands, and whoever asks may let others have their turn.
+ * Yields the references of `after` that are new compared with `before`. Elements appended to a list are always new; if the list
+ * changes otherwise, an element that it had before is not. Yields undefined for every reference that is not new, so that the
+ * caller can yield to other requests: there may be hundreds of thousands.
  */
 export function* newReferences(
   spec: TypeSpec,
@@ -115,7 +115,7 @@ export function* newReferences(
   }
 }
 
-/** What a map had under a key before is not new there. */
+/** A pair is not new if the map had it before. */
 function* newPairs(
   spec: MapSpec,
   before: readonly MapPair[],

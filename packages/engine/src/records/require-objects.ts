@@ -1,4 +1,4 @@
-/** All objects of some classes, read by a transaction that nothing may come in between of. */
+/** Reads all objects of some classes in a transaction that requires them to be unchanged. */
 import { AshlarError } from '../errors.ts'
 import type { Bytes } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
@@ -9,9 +9,9 @@ import { containerExtent, nextContainerKey, objectKey, oidOfObjectKey } from './
 import { revisionPrefixOf } from './record-format.ts'
 
 /**
- * Requires the objects to be as they were read, and no others to be added. Passes the borrowed record of each to `use`, and gives in parts what that
- * gives: records themselves are not held. `newContainers`: containers that may be younger than
- * the transaction's snapshot; `rangeLockKey`: see `Precondition`. Throws LimitExceeded for more than `objectsMax`.
+ * The commit requires the objects to be as read, and no others to be added. Passes the borrowed record of each to `use` and
+ * yields its results in parts, since records are not retained. `newContainers`: containers that may be younger than the
+ * transaction's snapshot. `rangeLockKey`: see `Precondition`. Throws LimitExceeded for more than `objectsMax`.
  */
 export async function* readAndRequireObjects<T>(
   transaction: Transaction,
@@ -38,7 +38,7 @@ export async function* readAndRequireObjects<T>(
   }
 }
 
-/** Whether there is an object of one of the classes; where there is none, none may be added before the commit. */
+/** Whether one of the classes has an object; if not, the commit requires that none is added. */
 export async function hasObjects(
   transaction: Transaction,
   classes: ReadonlySet<ClassNumber>,
@@ -59,7 +59,7 @@ export async function hasObjects(
   return false
 }
 
-/** The objects of a container that is added would be missed. */
+/** Otherwise the objects of a new container would be missed. */
 async function requireNoNewContainers(transaction: Transaction): Promise<void> {
   const { values } = await transaction.read([nextContainerKey])
   const [next] = values
@@ -69,7 +69,7 @@ async function requireNoNewContainers(transaction: Transaction): Promise<void> {
 
 const keysAtOnce = 1_000
 
-/** Those of the objects that exist. The commit requires that they stay, and that the others are not created. */
+/** Returns the objects that exist. The commit requires them to exist and the others to be absent. */
 export async function requireAsFound(transaction: Transaction, oids: ReadonlySet<Oid>): Promise<Set<Oid>> {
   const all = [...oids]
   const found = new Set<Oid>()

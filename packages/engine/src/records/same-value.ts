@@ -9,10 +9,10 @@ export function encodeValue(codec: Codec, value: unknown): Buffer {
   return writer.copy()
 }
 
-/** True where an index would not tell the two apart; types without a key form compare by what is stored. */
+/** True if an index would not distinguish the two; types without a key form are compared in stored form. */
 export function isSameValue(codec: Codec, one: unknown, other: unknown): boolean {
   if (one === other) return true
-  // Values that are strings in memory have one form each.
+  // Values represented as strings in memory have a unique form.
   if (one === null || other === null || typeof one === 'string') return false
   const { key } = codec
   if (key === undefined) return encodeValue(codec, one).equals(encodeValue(codec, other))

@@ -1,4 +1,4 @@
-/** Every object of some classes, as one snapshot has them, in batches. */
+/** Scans all objects of some classes in batches, as of one snapshot. */
 
 import type { Snapshot } from '../store/store.ts'
 import type { Oid } from '../types/oid.ts'
@@ -15,7 +15,7 @@ export interface ScannedObject {
   readonly values: readonly unknown[]
 }
 
-/** `newContainers`: containers that may be younger than the snapshot. Objects of the classes themselves, not of their subclasses. */
+/** `newContainers`: containers that may be younger than the snapshot. Excludes objects of subclasses. */
 export async function* scanObjects(
   snapshot: Snapshot,
   formats: RecordFormats,
@@ -31,7 +31,7 @@ export async function* scanObjects(
   }
 }
 
-/** Counts keys alone. */
+/** Counts keys without reading values. */
 export async function countObjects(
   snapshot: Snapshot,
   classes: ReadonlySet<ClassNumber>,
@@ -45,7 +45,7 @@ export async function countObjects(
   return count
 }
 
-/** Where the objects of the classes themselves are now, container by container: those that are created later lie behind. */
+/** The ranges of the present objects of the classes, excluding subclasses, per container: objects created later are outside. */
 export async function presentRanges(
   snapshot: Snapshot,
   classes: ReadonlySet<ClassNumber>,

@@ -1,4 +1,4 @@
-/** OIDs for what is never committed, such as an analyzed statement that is undone: none that a store has is used up for it. */
+/** Allocates OIDs for trial runs that are never committed, such as an analyzed statement, without using up those of the store. */
 import { assert } from '../errors.ts'
 import { containerMax, databaseMax, firstContainer, pageMax, slotMax } from '../limits.ts'
 import type { Awaitable, Snapshot } from '../store/store.ts'
@@ -6,7 +6,7 @@ import type { Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { Container, Containers } from './container-registry.ts'
 
-/** The last one: containers are given out from the first on, 32,765 to a database. */
+/** The last database: containers are assigned from the first one on, 32,765 per database. */
 const trialDatabase = databaseMax
 
 interface TrialContainer extends Container {
@@ -14,7 +14,7 @@ interface TrialContainer extends Container {
   nextSlot: number
 }
 
-/** Knows all other containers by those of the process. */
+/** Looks up all other containers in the registry of the process. */
 export class TrialContainers implements Containers {
   private readonly others: Containers
   private readonly own = new Map<ClassNumber, TrialContainer>()

@@ -1,7 +1,7 @@
-/** The values of a record, those of embedded objects included. */
+/** Visits the values of a record, including those of embedded objects. */
 import { type AttributeFormat, type ClassFormat, embeddedClassOf, type FormatSource } from './class-format.ts'
 
-/** Each value that is kept in the record, those of embedded objects included. */
+/** Visits each value stored in the record, including those of embedded objects. */
 export function visitValues(
   format: ClassFormat,
   values: readonly unknown[],
@@ -13,7 +13,7 @@ export function visitValues(
   }
 }
 
-/** The same for one attribute of `owner`. */
+/** Like `visitValues`, for one attribute of `owner`. */
 export function visitValue(
   owner: ClassFormat,
   attribute: AttributeFormat,
@@ -31,7 +31,7 @@ export function visitValue(
   for (const object of objects) visitValues(inner, object, formats, visit)
 }
 
-/** The values as `map` makes them, embedded objects first: those that it leaves are the very values given. */
+/** Maps the values, embedded objects first; unchanged values keep their identity. */
 export function mapValues(
   format: ClassFormat,
   values: readonly unknown[],

@@ -1,4 +1,4 @@
-/** Computes the change of a class: it is renamed, or its attributes are deleted, renamed, retyped, added and constrained (contract 5.3, 10.5). */
+/** Computes a change of a class: renames it, or deletes, renames, retypes, adds and constrains attributes (contract 5.3, 10.5). */
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import { atOnce } from '../store/time-slice.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
@@ -28,19 +28,19 @@ import { type UniqueKey, withSettledIndexes } from './unique-indexes.ts'
 
 export interface AlterOptions {
   readonly attributesMax: number
-  /** The types are pending (`withPendingTypes`), and the preparation is done. */
+  /** The types are pending (`withPendingTypes`), and their preparation is complete. */
   readonly isPrepared?: boolean
-  /** Without one, there are no expressions. */
+  /** If missing, the schema must not contain expressions. */
   readonly expressions?: ExpressionBinder | undefined
 }
 
 export interface Alteration {
-  /** The catalog's own state object where nothing changes. */
+  /** The catalog's own state object if nothing changes. */
   readonly state: CatalogState
-  /** Deleted together with an attribute, so they are not rebuilt, whatever else changes. */
+  /** Deleted together with an attribute, so never rebuilt. */
   readonly droppedIndexes: readonly IndexDefinition[]
   readonly retypes: readonly Retype[]
-  /** Of those that are made online. */
+  /** Only those made online. */
   readonly pairings: readonly Pairing[]
   readonly extents: ExtentChecks
   /** New attributes that are unique. */
@@ -48,8 +48,8 @@ export interface Alteration {
 }
 
 /**
- * Throws InvalidName, ClassExists, UnknownAttribute, AttributeExists, AttributeInUse, and what definitions of attributes
- * throw. Does not check whether stored values fit the new types.
+ * Does not check whether stored values fit the new types. Throws InvalidName, ClassExists, UnknownAttribute, AttributeExists,
+ * AttributeInUse, and the errors of attribute definitions.
  */
 export function alterClass(catalog: Catalog, cls: SchemaClass, command: AlterClass, options: AlterOptions): Alteration {
   const altered = alterWithoutExpressions(catalog, cls, command, options)
@@ -141,7 +141,7 @@ function renameClass(
   return { ...state, classes: state.classes.map((one) => (one === definition ? { ...definition, name } : one)) }
 }
 
-/** Returns the indexes that go with them. Throws AttributeInUse. */
+/** Returns the indexes that are deleted with them. Throws AttributeInUse. */
 function deleteAttributes(
   catalog: Catalog,
   builder: SchemaBuilder,
@@ -171,14 +171,14 @@ function deleteAttributes(
   }
   refuseEdgeAttributes(builder, gone, deletions)
   const indexes = catalog.indexes.filter((index) => usedNumber(index, gone) !== undefined)
-  // What keeps an attribute unique goes with it.
+  // The index that enforces uniqueness is deleted with its attribute.
   const first = indexes.find(({ attribute }) => attribute === undefined || !gone.has(attribute))
   if (first !== undefined && !isCascading) throw keyInUse(draft, first, gone, deletions)
   for (const { owner, attribute } of gone.values()) builder.removeAttribute(owner, attribute)
   return new Set(indexes.map(({ number }) => number))
 }
 
-/** Edges would lose the objects behind them: also with cascade, the attributes that have them come first. */
+/** Edges would lose their targets, so even with cascade the attributes that refer to edges must be deleted first. */
 function refuseEdgeAttributes(
   builder: SchemaBuilder,
   gone: ReadonlyMap<AttributeNumber, { owner: ClassDraft; attribute: DraftAttribute }>,
@@ -207,13 +207,13 @@ function keyInUse(
   return commandError('AttributeInUse', message, deletionOf(used, deletions))
 }
 
-/** What goes with another is not listed. */
+/** Attributes that are deleted by cascade are not listed. */
 function deletionOf(name: string | undefined, deletions: readonly string[]): CommandPlace {
   const position = name === undefined ? -1 : deletions.indexOf(name)
   return position < 0 ? ['attributesToDelete'] : ['attributesToDelete', position]
 }
 
-/** No shape changes: an attribute's identity is its number. */
+/** Shapes do not change: an attribute is identified by its number. */
 function renameAttributes(builder: SchemaBuilder, draft: ClassDraft, renames: readonly AttributeRename[]): boolean {
   let isRenamed = false
   for (const [i, { originalName, newName }] of renames.entries()) {
@@ -231,7 +231,7 @@ function renameAttributes(builder: SchemaBuilder, draft: ClassDraft, renames: re
   return isRenamed
 }
 
-/** In their order; a type is compared with the one that the attribute has by then. */
+/** Applied in order; each type is compared with the one that the attribute has at that point. */
 function retypeAttributes(
   context: RetypeContext,
   draft: ClassDraft,
@@ -271,7 +271,7 @@ function retypeAttributes(
   })
 }
 
-/** The inverse of an attribute that has none any more; returns the indexes that go with it. Throws AttributeInUse. */
+/** Deletes the inverse of an attribute that no longer has one; returns the indexes deleted with it. Throws AttributeInUse. */
 function deleteInverse(
   catalog: Catalog,
   builder: SchemaBuilder,
@@ -282,7 +282,7 @@ function deleteInverse(
   place: CommandPlace,
 ): IndexNumber[] {
   const partner = builder.declared(inverse)
-  // Attributes may be their own inverse, which they have in their new form no longer.
+  // A self-inverse attribute in its new form has no partner.
   if (partner === undefined || (partner.owner === draft && partner.attribute.name === name)) return []
   const gone = new Map([[inverse, partner]])
   if (!isCascading) {
@@ -294,7 +294,6 @@ function deleteInverse(
   return catalog.indexes.flatMap((index) => (usedNumber(index, gone) === undefined ? [] : [index.number]))
 }
 
-/** Names and properties change in the definition alone: shapes name attributes by number. */
 /** The class that a command changes or deletes, by full name or class number. Throws ClassNotFound, ClassIsInternal. */
 export function changedClass(catalog: Catalog, nameOrNumber: string): SchemaClass {
   const cls = catalog.findClass(nameOrNumber)

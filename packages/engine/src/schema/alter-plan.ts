@@ -1,4 +1,4 @@
-/** Decides how a change of classes is put into effect (contract 5.1, 5.3): once, from the catalog and the command alone. */
+/** Plans how a change of classes takes effect (contract 5.1, 5.3), from the catalog and the command alone. */
 import { AshlarError } from '../errors.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { type Alteration, alterClass, changedClass } from './alter-class.ts'
@@ -21,38 +21,38 @@ import { unfilledReferrers } from './referrer-indexes.ts'
 import type { Retype } from './retype-attribute.ts'
 import { checkIndexNames, withIndexesFor } from './unique-indexes.ts'
 
-/** What a plan depends on besides catalog and command. */
+/** The inputs of a plan besides catalog and command. */
 export interface AlterContext {
   readonly attributesMax: number
-  /** Number of this process's store session, which pending types contain. */
+  /** The store session of this process, which is stored in pending types. */
   readonly sessionNumber: number
   /** The change is a step of a larger transaction, so it must be complete when the step ends. */
   readonly isStep: boolean
-  /** Without one, there are no expressions. */
+  /** If missing, the schema must not contain expressions. */
   readonly expressions?: ExpressionBinder | undefined
 }
 
 interface AlterEffect {
-  /** Classes that the command defines or changes, in its order. */
+  /** Classes that the command defines or changes, in order. */
   readonly classNumbers: readonly ClassNumber[]
-  /** The catalog after the change; the state the plan was made for if nothing changes. */
+  /** The catalog after the change; the original state object if nothing changes. */
   readonly next: CatalogState
   readonly retypes: readonly Retype[]
   readonly droppedIndexes: readonly IndexDefinition[]
   readonly rebuiltIndexes: readonly IndexDefinition[]
-  /** To be made in the commit that publishes `next`. */
+  /** Checked in the commit that publishes `next`. */
   readonly extents: ExtentChecks
-  /** Indexes of new attributes: ready in `next`, and to be filled in its commit from the objects that there are. */
+  /** Indexes of new attributes: ready in `next`, and filled from existing objects in its commit. */
   readonly filledIndexes: readonly IndexNumber[]
 }
 
-/** No stored value or index entry is affected, and none violates a constraint: one commit of the catalog. */
+/** No stored value or index entry changes or violates a constraint: one commit of the catalog. */
 export interface ImmediateAlter extends AlterEffect {
   readonly kind: 'immediate'
 }
 
 interface PreparedAlter extends AlterEffect {
-  /** The changes of `retypes` that concern stored values or index entries. */
+  /** The changes among `retypes` that affect stored values or index entries. */
   readonly typeChanges: readonly Retype[]
   /** The catalog with the new types as pending and the replacement indexes under construction. */
   readonly pending: CatalogState
@@ -62,7 +62,7 @@ interface PreparedAlter extends AlterEffect {
   readonly pairings: readonly Pairing[]
 }
 
-/** The attributes, as they are in `next`, whose constraints stored values are held against. */
+/** The attributes, as in `next`, whose constraints are checked on stored values. */
 export function checkedAttributes({ typeChanges }: PreparedAlter): Set<AttributeNumber> {
   return new Set(typeChanges.flatMap(({ becomes, isChecked }) => (isChecked ? [becomes] : [])))
 }
@@ -127,7 +127,7 @@ function planOf(
   const { state: keyed, added: filled } = withIndexesFor(state, newKeys, undefined)
   checkIndexNames(keyed, [])
   const filledIndexes = filled.map(({ number }) => number)
-  // Entries that tell who refers to an object are filled in the transaction of the change.
+  // Referrer entries are filled in the transaction of the change.
   const isFilling = unfilledReferrers(catalog.state, state).length > 0
   if (typeChanges.length === 0 && !isFilling) {
     return {
@@ -160,18 +160,18 @@ function planOf(
   return { kind: 'online', ...prepared, next, replacements: added, complete }
 }
 
-/** A new index of values that are to be converted could not be told from one of values that are there. */
+/** A new index could not distinguish values before and after their conversion. */
 function isTransactional({ work, becomesUnique }: Retype): boolean {
   return work.kind === 'narrow' || work.kind === 'move' || (becomesUnique && work.kind === 'convert')
 }
 
 /**
- * The catalog that completes an online change whose preparation is done. The planned one if `catalog` is still what the change
- * has published; if others have changed it since, in what this change does not touch, it is computed anew. Throws AttributeInUse
- * if the pending types are gone, and what `alterClass` throws.
+ * The catalog that completes a prepared online change. Returns the planned one if `catalog` is still the one that the change
+ * published; after unrelated concurrent changes it is recomputed. Throws AttributeInUse if the pending types are gone, and the
+ * errors of `alterClass`.
  */
 export function* completedState(plan: OnlineAlter, catalog: Catalog): Generator<undefined, CatalogState> {
-  // The shapes of pairings have taken the numbers of those of the planned catalog.
+  // The shapes of pairings have used the numbers of the planned catalog's shapes.
   if (catalog.state === plan.pending && plan.pairings.length === 0) return plan.next
   for (const { attribute, name } of plan.typeChanges) {
     if (catalog.attribute(attribute)?.becoming === undefined) throw concurrentAlter(name)
@@ -181,7 +181,7 @@ export function* completedState(plan: OnlineAlter, catalog: Catalog): Generator<
   return swapReplacementIndexes(state, plan.replacements)
 }
 
-/** The pending type has been removed, since this process was presumed dead, or the class has been deleted. */
+/** The pending type was removed because this process was considered dead, or the class was deleted. */
 export function concurrentAlter(attributeName: string | undefined): AshlarError {
   return new AshlarError('AttributeInUse', `Attribute ${attributeName} was changed by another request meanwhile.`)
 }

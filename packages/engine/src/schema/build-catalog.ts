@@ -125,7 +125,7 @@ function linkClasses(state: CatalogState, shapes: ReadonlyMap<ShapeNumber, Shape
   return linked
 }
 
-/** The indexes that cover a class, in the order of all indexes, without a look at those of other classes. */
+/** The indexes that cover a class, in the order of all indexes, found without visiting those of other classes. */
 class ClassIndexes {
   private readonly order = new Map<IndexDefinition, number>()
   private readonly own: ReadonlyMap<ClassNumber, readonly IndexDefinition[]>
@@ -144,7 +144,7 @@ class ClassIndexes {
   }
 }
 
-/** One is made for each class at each change of the catalog: what few of them are asked for is made when it is asked for. */
+/** Created for each class on every change of the catalog, so expensive members are lazy. */
 class LinkedClass implements SchemaClass {
   readonly definition: ClassDefinition
   readonly number: ClassNumber
@@ -182,7 +182,7 @@ class LinkedClass implements SchemaClass {
     return this.declared
   }
 
-  /** Classes by the thousand may each have inherited a thousand. */
+  /** There may be thousands of classes with a thousand inherited attributes each, so the list is lazy. */
   get attributes(): readonly ClassAttribute[] {
     this.all ??= this.collectAttributes()
     return this.all
@@ -204,7 +204,7 @@ class LinkedClass implements SchemaClass {
     return seen && this.attributes.find(({ number }) => number === seen.number)
   }
 
-  /** What is not hidden has one form in all classes that inherit it. */
+  /** An attribute that is not hidden is the same object in all classes that inherit it. */
   private findNearest(name: string): ClassAttribute | undefined {
     for (let cls: LinkedClass | null = this; cls !== null; cls = cls.superClass) {
       const attribute = cls.own.get(name)
@@ -217,7 +217,7 @@ class LinkedClass implements SchemaClass {
     for (let cls = this.superClass; cls !== null; cls = cls.superClass) cls.subclasses.push(this)
   }
 
-  /** By full name, or by a simple name that only one of them has. */
+  /** By full name, or by a simple name that is unique among them. */
   private findInLineage(name: string, asWritten: string): LinkedClass | undefined {
     const lineage: LinkedClass[] = []
     for (let cls: LinkedClass | null = this; cls !== null; cls = cls.superClass) {

@@ -1,4 +1,4 @@
-/** The catalog's parts as bytes: JSON, one value a class, shape, index and sequence. Part of the storage format. */
+/** Encodes the parts of the catalog: JSON, one value per class, shape, index and sequence. Part of the storage format. */
 import { assert } from '../errors.ts'
 import type {
   CatalogCounters,
@@ -21,7 +21,7 @@ export interface ChangedParts {
   readonly counters: CatalogCounters | undefined
 }
 
-/** Parts are immutable, so what is another object has changed. */
+/** Parts are immutable, so a changed part is another object. */
 export function changedParts(before: CatalogState, after: CatalogState): ChangedParts {
   return {
     classes: added(before.classes, after.classes),
@@ -39,7 +39,7 @@ function added<T>(before: readonly T[], after: readonly T[]): T[] {
   return after.filter((part) => !known.has(part))
 }
 
-/** By their numbers: what has changed keeps its own. */
+/** Compares by number, since changed parts keep theirs. */
 function removed<N>(before: readonly { readonly number: N }[], after: readonly { readonly number: N }[]): N[] {
   if (before === after) return []
   const kept = new Set(after.map(({ number }) => number))

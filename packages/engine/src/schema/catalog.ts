@@ -1,4 +1,4 @@
-/** The schema of an FD at one version: immutable, held in memory, replaced whole. */
+/** The schema of a federated database at one version: immutable, held in memory, replaced as a whole. */
 import type { AttributeNumber, ClassNumber, ShapeNumber } from '../types/type-spec.ts'
 import type {
   Attribute,
@@ -13,81 +13,81 @@ import type {
 /** An attribute as seen from one class: own or inherited, perhaps hidden by a nearer one of the same name. */
 export interface ClassAttribute extends Attribute {
   readonly declaringClass: SchemaClass
-  /** Hidden ones are reached, and shown, as `Full.Super::name` (contract 4.2.3). */
+  /** Hidden attributes are accessed, and shown, as `Full.Super::name` (contract 4.2.3). */
   readonly isHidden: boolean
   /** The key under which replies show it. */
   readonly outputName: string
 }
 
-/** One class with everything that follows from the catalog around it. */
+/** A class with the information derived from the rest of the catalog. */
 export interface SchemaClass {
   readonly definition: ClassDefinition
   readonly number: ClassNumber
   readonly name: string
-  /** Everything before the last dot; null = the default namespace. */
+  /** The part before the last dot; null for the default namespace. */
   readonly namespace: string | null
   readonly isReferenceable: boolean
   readonly superClass: SchemaClass | null
-  /** Direct and indirect, in order of class number; the class itself is not among them. */
+  /** Direct and indirect subclasses, excluding the class itself, by class number. */
   readonly subclasses: readonly SchemaClass[]
   readonly shape: Shape
   /** In schema order, superclass attributes first: the same order as `shape.attributes`. */
   readonly attributes: readonly ClassAttribute[]
-  /** Indexes that cover objects of this class: its own and its superclasses'. */
+  /** Indexes that cover objects of this class, including those of superclasses. */
   readonly indexes: readonly IndexDefinition[]
   /** True for the class itself and its direct and indirect superclasses. */
   isOrInherits(ancestor: ClassNumber): boolean
   /**
-   * By unqualified name (the nearest declaration) or `Super::name` (superclass, or the class itself, by full or
-   * unambiguous simple name). Undefined for an unknown one; throws AmbiguousAttribute.
+   * By unqualified name (the nearest declaration) or `Super::name` (a superclass or the class itself, by full or unambiguous
+   * simple name). Undefined if unknown; throws AmbiguousAttribute.
    */
   findAttribute(name: string): ClassAttribute | undefined
 }
 
-/** A predicate of DO over the objects of a class. */
+/** A DO predicate over the objects of a class. */
 export interface ObjectPredicate {
   readonly text: string
-  /** Whose attributes its names mean. */
+  /** The class in which its names are resolved. */
   readonly cls: ClassNumber
 }
 
-/** What is about the federated database as a whole, and not about classes of it. */
+/** Actions on the federated database as a whole. */
 export type WholeAction = 'write' | 'define'
 
-/** What statements do with the objects of a class that they name. */
+/** Actions of statements on the objects of a class that they name. */
 export type StatementAction = 'query' | 'create' | 'update' | 'delete'
 
 export interface Catalog {
   /**
-   * Of a catalog for a reader that does not see all objects: predicates of which one holds for every object of the classes that it sees; undefined
-   * where none is known.
+   * Set if the reader does not see all objects: returns predicates, one of which holds for every visible object of the classes;
+   * undefined if none is known.
    */
   readonly predicatesOf?: ((classes: readonly SchemaClass[]) => readonly ObjectPredicate[] | undefined) | undefined
-  /** Of a catalog for a reader that may not do everything: whether it may do that with some objects of the class. Undefined: everything. */
+  /** Set for a restricted reader: whether it may perform the action on some objects of the class. If missing, everything is allowed. */
   readonly permits?: ((cls: SchemaClass, action: StatementAction) => boolean) | undefined
-  /** Of such a catalog: whether the reader may do that with the whole federated database. Undefined: everything. */
+  /** Set for a restricted reader: whether it may perform the action on the whole federated database. If missing, everything is allowed. */
   readonly permitsWhole?: ((action: WholeAction) => boolean) | undefined
-  /** Of such a catalog: throws Forbidden where the reader may not make that of it. */
+  /** Set for a restricted reader: throws Forbidden if it may not change the catalog to `next`. */
   readonly checkChange?: ((next: CatalogState) => void) | undefined
-  /** The catalog by which writers keep records and links while references are being given inverses; undefined at other times. */
+  /** The catalog by which writers store records and links while references are given inverses; otherwise undefined. */
   readonly writers?: (() => Catalog) | undefined
   /** The commit ID under which this version was committed. */
   readonly version: Uint8Array
   readonly state: CatalogState
-  /** Classes that are not deleted, by class number. */
+  /** By class number, excluding deleted classes. */
   readonly classes: readonly SchemaClass[]
-  /** `ooObj`, which is not among the classes: `classByNumber` knows it, look-ups by name do not. */
+  /** `ooObj`, which is not in `classes`: `classByNumber` finds it, look-ups by name do not. */
   readonly root: SchemaClass
-  /** Without those that are to take the place of another. */
+  /** Excluding replacements under construction. */
   readonly indexes: readonly IndexDefinition[]
   classByNumber(number: ClassNumber): SchemaClass | undefined
   classByName(name: string): SchemaClass | undefined
-  /** By full name or digits; undefined when there is none (or it is deleted). */
+  /** By full name or class number in digits; undefined if it does not exist or is deleted. */
   findClass(nameOrNumber: string): SchemaClass | undefined
   shape(number: ShapeNumber): Shape | undefined
-  /** All that the class has had, in the order in which they came. */
+  /** All shapes that the class has had, in order of creation. */
   shapesOf(classNumber: ClassNumber): readonly Shape[]
-  /** The shape and the later ones of its class, in the order in which they came. */
+  /** The shape and later ones of its class, in order of creation. */
   shapesSince(shape: Shape): readonly Shape[]
   attribute(number: AttributeNumber): Attribute | undefined
   indexByName(name: string): IndexDefinition | undefined

@@ -1,23 +1,23 @@
-/** What must hold of the classes of a batch and their superclasses (contract 5.1). */
+/** Validates the classes of a batch and their superclasses (contract 5.1). */
 import type { AshlarError, CommandPlace } from '../errors.ts'
 import { inheritanceDepthMax } from '../limits.ts'
 import { commandError, within } from './command-error.ts'
 import { type ClassDraft, countAttributes, type SchemaBuilder, selfAndAncestors } from './schema-builder.ts'
 
-/** No class inherits from itself, or from too many. Must hold before anything else walks up the superclasses. */
+/** Rejects inheritance cycles and excessive depth. Must run before any other code follows superclasses. */
 export function checkInheritance(builder: SchemaBuilder): void {
   for (const draft of builder.all()) {
     let depth = 0
     for (let at = draft.superClass; at !== null; at = at.superClass) {
       depth += 1
       if (at === draft) throw invalidSuperClass(draft, `Class ${draft.name} inherits from itself.`)
-      // Within a cycle that does not pass through the class, the depth ends the walk.
+      // In a cycle that does not include the class, the depth limit ends the loop.
       if (depth > inheritanceDepthMax) throw tooDeep(draft)
     }
   }
 }
 
-/** A superclass is of the same kind. */
+/** A superclass must be of the same kind. */
 export function checkKinds(builder: SchemaBuilder): void {
   for (const draft of builder.all()) {
     const { name, isReferenceable, superClass } = draft
@@ -28,7 +28,7 @@ export function checkKinds(builder: SchemaBuilder): void {
   }
 }
 
-/** `place`: what has added to them, where it is no description of a class. Throws LimitExceeded. */
+/** `place`: of the cause, if it is not a description of the class. Throws LimitExceeded. */
 export function checkAttributeCount(draft: ClassDraft, attributesMax: number, place?: CommandPlace): void {
   const count = countAttributes(draft)
   if (count <= attributesMax) return
@@ -52,7 +52,7 @@ function tooDeep(draft: ClassDraft): AshlarError {
   )
 }
 
-/** The place of the class, or else of the nearest superclass that the batch describes. */
+/** The place of the class or of its nearest superclass in the batch. */
 function nearestPlace(draft: ClassDraft): CommandPlace | undefined {
   return selfAndAncestors(draft).find(({ place }) => place !== undefined)?.place
 }

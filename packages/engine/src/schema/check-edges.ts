@@ -1,4 +1,7 @@
-/** References to edge objects: the attribute that leads on from them fits, and stays as long as it is used (contract 5.1.28). */
+/**
+ * Validates references to edge objects: the attribute that leads from the edge to its target must fit and remain while it is
+ * used (contract 5.1.28).
+ */
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import { commandError, within } from './command-error.ts'
 import { isRootClass } from './root-class.ts'
@@ -7,7 +10,7 @@ import { type ClassDraft, type DraftAttribute, type SchemaBuilder, selfAndAncest
 /** A reference whose targets are edge objects. */
 type EdgeSpec = ReferenceSpec & { readonly edgeClass: ClassNumber; readonly edgeAttribute: AttributeNumber }
 
-/** The reference that the values are, or that the elements of a collection are, where it leads to edge objects. */
+/** The reference to edge objects in the type of a value or of its elements. */
 function edgeSpecIn(spec: TypeSpec | undefined): EdgeSpec | undefined {
   if (spec?.logicalType === 'list' || spec?.logicalType === 'set' || spec?.logicalType === 'map')
     return edgeSpecIn(spec.element)
@@ -56,7 +59,7 @@ export interface EdgeUse {
   readonly spec: EdgeSpec
 }
 
-/** The first attribute, but for those that are `gone`, whose edges need what `isNeeded` tells. */
+/** The first attribute, excluding those `gone`, whose edges need an attribute for which `isNeeded` is true. */
 export function edgeUse(
   builder: SchemaBuilder,
   gone: ReadonlySet<AttributeNumber>,

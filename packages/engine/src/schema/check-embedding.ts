@@ -1,11 +1,11 @@
-/** Which classes may be embedded where (contract 5.1.17). */
+/** Validates which classes may be embedded where (contract 5.1.17). */
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import { embeddingDepthMax, objectAttributesMax } from '../limits.ts'
 import type { ClassNumber, TypeSpec } from '../types/type-spec.ts'
 import { commandError, within } from './command-error.ts'
 import { type ClassDraft, type DraftAttribute, isConverted, type SchemaBuilder } from './schema-builder.ts'
 
-/** Classes that become referenceable are embedded by no attribute that exists. Throws ClassIsEmbedded. */
+/** Classes that become referenceable must not be embedded by existing attributes. Throws ClassIsEmbedded. */
 export function checkConversions(builder: SchemaBuilder): void {
   for (const owner of builder.all()) {
     for (const attribute of owner.attributes.values()) {
@@ -26,22 +26,22 @@ export function classIsEmbedded(converted: ClassDraft, owner: ClassDraft, attrib
 }
 
 interface Embedding {
-  /** Levels of embedded objects below. */
+  /** Nesting levels below the class. */
   readonly depth: number
-  /** Attributes of the class and of all objects that an object of it embeds from the start. */
+  /** Attributes of the class and of all objects that an object of it initially embeds. */
   readonly attributes: number
 }
 
 /**
- * No class embeds itself, directly or through others, inherited attributes included; nor does one embed so many others
- * that a single object of it could not be held, nor an abstract one. Throws InvalidDefinition, LimitExceeded, ClassIsAbstract.
+ * No class may embed itself, directly or indirectly, including by inheritance; nor an abstract class; nor so many others that
+ * one object would be too large. Throws InvalidDefinition, LimitExceeded, ClassIsAbstract.
  */
 export function checkEmbedding(builder: SchemaBuilder): void {
   const known = { embeddings: new Map<ClassDraft, Embedding>(), holders: new Map<ClassDraft, Holders>() }
   for (const draft of builder.all()) measure(builder, draft, [], known)
 }
 
-/** The attributes of a class that embed objects, inherited ones first, and how many it has in all. */
+/** The attributes of a class that embed objects, inherited ones first, and its total number of attributes. */
 interface Holders {
   readonly attributes: readonly { readonly attribute: DraftAttribute; readonly before: number }[]
   readonly count: number
@@ -52,7 +52,7 @@ interface Known {
   readonly holders: Map<ClassDraft, Holders>
 }
 
-/** What is inherited is not looked through again for each class that inherits it. */
+/** Cached, so that inherited attributes are not visited again for every subclass. */
 function holdersOf(draft: ClassDraft, known: Known): Holders {
   const before = known.holders.get(draft)
   if (before !== undefined) return before
@@ -91,7 +91,7 @@ function measure(builder: SchemaBuilder, draft: ClassDraft, path: readonly Step[
     const inner = measure(builder, builder.get(embedded.number), steps, known)
     depth = Math.max(depth, inner.depth + 1)
     if (depth > embeddingDepthMax) throw tooDeep(steps)
-    // A list is empty at first.
+    // A list is initially empty.
     if (!embedded.isElement) embeddedAttributes += inner.attributes
     if (before + 1 + embeddedAttributes > objectAttributesMax) {
       throw commandError(
@@ -127,12 +127,12 @@ function tooDeep(steps: readonly Step[]): AshlarError {
   )
 }
 
-/** The first of the attributes that the batch defines. */
+/** The place of the first attribute that the batch defines. */
 function placeOf(steps: readonly Step[]): CommandPlace {
   return steps.find(({ attribute }) => attribute.place !== undefined)?.attribute.place ?? []
 }
 
-/** The class that values of the type embed, alone or as elements of a list. */
+/** The class that values of the type embed, singly or as elements of a list. */
 function embeddedBy(spec: TypeSpec | undefined): { number: ClassNumber; isElement: boolean } | undefined {
   if (spec?.logicalType === 'object') return { number: spec.class, isElement: false }
   if (spec?.logicalType !== 'list' || spec.element.logicalType !== 'object') return undefined

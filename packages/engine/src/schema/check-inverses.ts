@@ -1,12 +1,12 @@
-/** Both sides of a bidirectional link fit each other (contract 5.1.19). */
+/** Validates that both sides of a bidirectional link match (contract 5.1.19). */
 import type { ReferenceSpec } from '../types/type-spec.ts'
 import { commandError, within } from './command-error.ts'
 import { type ClassDraft, type DraftAttribute, referenceIn, type SchemaBuilder } from './schema-builder.ts'
 
 /**
- * Both name each other, and each refers to just the class that declares the other: were it a superclass, objects could
- * be linked that do not have the partner; a subclass, objects could have to be linked that the partner cannot hold.
- * Throws InvalidDefinition.
+ * Both sides must name each other and refer to exactly the class that declares the other side. With a superclass, objects
+ * without the partner attribute could be linked; with a subclass, the partner could not refer to all objects. Throws
+ * InvalidDefinition.
  */
 export function checkInverses(builder: SchemaBuilder, owner: ClassDraft): void {
   for (const attribute of owner.attributes.values()) {

@@ -15,17 +15,17 @@ export interface StagedAttribute {
   /** Of the description. */
   readonly place: CommandPlace
   readonly attribute: DraftAttribute
-  /** The class has none of that name; else the definition is that of the one that it has. */
+  /** The attribute is new to the class; otherwise its definition must match the existing one. */
   readonly isNew: boolean
 }
 
 export class ClassBatch {
   readonly builder: SchemaBuilder
-  /** The next numbers to give out. */
+  /** The next numbers to assign. */
   nextNumber: number
   nextAttribute: number
   private readonly added = new Set<AttributeNumber>()
-  /** Inverses that others do not know of yet are those of this change, which is about to complete. */
+  /** Inverses under construction belong to this change, which is about to complete. */
   private readonly isPrepared: boolean
 
   constructor(catalog: Catalog, isPrepared = false) {
@@ -35,7 +35,7 @@ export class ClassBatch {
     this.nextAttribute = catalog.state.counters.attribute
   }
 
-  /** The class that a description is of: an existing one, or a new draft. `number`: of a new one; by default the next. */
+  /** The draft for a description: of an existing class or a new one. `number`: of a new class; by default the next number. */
   stageClass(description: ClassDescription, place: CommandPlace, mode: DefineMode, number?: ClassNumber): ClassDraft {
     const draft = this.findExisting(description, place) ?? this.addNew(description, place, number)
     if (draft.place !== undefined) {
@@ -52,7 +52,7 @@ export class ClassBatch {
     return draft
   }
 
-  /** A new class takes its superclass; an existing one must have it already. */
+  /** A new class gets its superclass; an existing one must already have it. */
   setSuperclass(draft: ClassDraft, { superClass }: ClassDescription): void {
     if (superClass === undefined || superClass === null) return
     const place = within(draft.place, 'superClass')
@@ -61,7 +61,7 @@ export class ClassBatch {
       const message = `Class ${draft.name} is embeddable, and ${named.name} is the root of the referenceable classes.`
       throw commandError('InvalidDefinition', message, place)
     }
-    // Below the root a class has no superclass.
+    // Classes directly below the root have no superclass.
     const above = isRootClass(named) ? null : named
     if (draft.existing === undefined) {
       draft.superClass = above
@@ -75,7 +75,7 @@ export class ClassBatch {
     )
   }
 
-  /** Gives new attributes their numbers, before any type is defined: types refer to attributes of the same batch. */
+  /** Numbers new attributes before any type is defined, since types refer to attributes of the same batch. */
   stageAttributes(
     draft: ClassDraft,
     descriptions: readonly AttributeDescription[],
@@ -93,7 +93,7 @@ export class ClassBatch {
     return descriptions.map((attribute, position) => this.stageAttribute(draft, attribute, [...place, position]))
   }
 
-  /** Whether the batch adds an attribute of that number. */
+  /** Whether the batch adds the attribute. */
   isAdded(number: AttributeNumber): boolean {
     return this.added.has(number)
   }
@@ -133,7 +133,7 @@ export class ClassBatch {
     return { description, place, attribute: added, isNew: true }
   }
 
-  /** The number of an inverse whose links are there. Throws AttributeInUse for one of another request. */
+  /** The number of an inverse whose links are complete. Throws AttributeInUse for one of another request. */
   private takeArriving(draft: ClassDraft, name: string, place: CommandPlace): AttributeNumber | undefined {
     const arriving = draft.arriving.find((one) => one.name === name)
     if (arriving === undefined) return undefined
@@ -145,7 +145,7 @@ export class ClassBatch {
     return arriving.number
   }
 
-  /** Undefined for a name that no class has yet. Throws UnknownClass for such a number. */
+  /** Undefined for a new name. Throws UnknownClass for an unknown number. */
   private findExisting({ className, classNumber }: ClassDescription, place: CommandPlace): ClassDraft | undefined {
     if (classNumber !== undefined) return this.builder.resolve(classNumber, 'classNumber', [...place, 'classNumber'])
     if (className === undefined) return undefined

@@ -1,52 +1,52 @@
-/** Classes, attributes, shapes and indexes as the catalog keeps them: plain data, JSON-able, everything by number. */
+/** Classes, attributes, shapes and indexes as stored in the catalog: plain JSON data with references by number. */
 import type { AttributeNumber, ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
 import type { ClassProperties } from './properties/class-properties.ts'
 import type { PropertiesOfAttribute } from './properties/index.ts'
 
 export interface Attribute {
-  /** Its identity for life, unique in the FD: renames change the name only. */
+  /** Permanent and unique in the federated database; a rename changes only the name. */
   readonly number: AttributeNumber
   readonly name: string
   readonly spec: TypeSpec
-  /** Constraints, default and texts; absent where there are none. */
+  /** Constraints, default and texts; absent if there are none. */
   readonly properties?: PropertiesOfAttribute
-  /** The number of the index that tells who refers by it (`referrer-indexes.ts`); absent where nothing asks. */
+  /** The number of the index of its referrers (`referrer-indexes.ts`); absent if not needed. */
   readonly referrers?: IndexNumber
-  /** While its type or its constraints change: what it is to be. Every writer sees to it that its values fit. */
+  /** The new type or constraints while they change. Every writer ensures that its values fit. */
   readonly becoming?: PendingType
-  /** Of which its default draws numbers: they cannot be deleted. */
+  /** Sequences from which its default draws numbers; they cannot be deleted. */
   readonly sequences?: readonly SequenceNumber[]
 }
 
 export interface PendingType {
   readonly spec: TypeSpec
-  /** Writers see to it that their values satisfy these, too; absent where there are none. */
+  /** Writers ensure that their values satisfy these, too; absent if there are none. */
   readonly properties?: PropertiesOfAttribute
-  /** It has that type already: what is to be is the properties alone. */
+  /** The type is unchanged: only the properties change. */
   readonly keepsType?: true
   readonly isLossAllowed: boolean
-  /** The number of the store session of the process that makes the change. */
+  /** The store session of the process that makes the change. */
   readonly session: number
 }
 
 export interface ClassDefinition {
   readonly number: ClassNumber
-  /** Full name: namespace and simple name joined by a dot. */
+  /** Full name: namespace and simple name, joined by a dot. */
   readonly name: string
   readonly isReferenceable: boolean
   readonly isDeleted: boolean
   readonly superClass: ClassNumber | null
-  /** The present shape; objects written before may have earlier ones. */
+  /** The present shape; older objects may have earlier ones. */
   readonly shapeNumber: ShapeNumber
-  /** Whether it may have objects of its own, how tools show it; absent where all is usual. */
+  /** For example whether it is abstract and how tools show it; absent if all are defaults. */
   readonly properties?: ClassProperties
   /** The class's own attributes, in schema order. */
   readonly attributes: readonly Attribute[]
-  /** Inverses that references are being given (`pairing.ts`): writers keep their links, and readers do not know of them yet. */
+  /** Inverses under construction (`pairing.ts`): writers maintain their links, and readers do not see them yet. */
   readonly arriving?: readonly Attribute[]
 }
 
-/** What a record of that shape number holds, inherited attributes first, in order. Shapes are never changed or removed. */
+/** The attributes in records of that shape number, in order, inherited ones first. Shapes are never changed or removed. */
 export interface Shape {
   readonly number: ShapeNumber
   readonly classNumber: ClassNumber
@@ -55,9 +55,9 @@ export interface Shape {
 export interface ShapeAttribute {
   readonly number: AttributeNumber
   readonly spec: TypeSpec
-  /** What objects of earlier shapes have, as JSON; absent: the default of the type. */
+  /** The value in objects of earlier shapes, as JSON; if absent, the default of the type. */
   readonly initial?: unknown
-  /** In the shape that came with a change of the type to this one: how values of earlier shapes follow; absent: leniently. */
+  /** Set in the shape created by a change to this type: how values of earlier shapes are converted; if absent, leniently. */
   readonly conversion?: 'strict'
 }
 
@@ -66,7 +66,7 @@ export type IndexNumber = number & { readonly brand: 'IndexNumber' }
 /** A key attribute, resolved: the attribute of the indexed class, then those inside embedded objects. */
 export interface KeyAttribute {
   readonly path: readonly AttributeNumber[]
-  /** Characters of a string key kept in the entry; absent for keys that are not strings. */
+  /** Characters of a string key stored in the entry; absent for other keys. */
   readonly maxStoredStringLength?: number
 }
 
@@ -76,48 +76,48 @@ export interface IndexDefinition {
   readonly indexedClass: ClassNumber
   readonly isUnique: boolean
   readonly keyAttributes: readonly KeyAttribute[]
-  /** Whose `isUnique` it keeps; absent for an index that was made by itself. */
+  /** The attribute whose `isUnique` the index enforces; absent for an index created explicitly. */
   readonly attribute?: AttributeNumber
   /**
-   * While `building`, every writer keeps the entries of what it writes, and no reader uses them. A `failed` one has no
-   * entries, and is only there to tell why.
+   * While `building`, every writer maintains the entries of its writes, and no reader uses them. A `failed` index has no
+   * entries and only records the failure.
    */
   readonly state: 'building' | 'ready' | 'failed'
-  /** Nobody waits for the build: it goes on after a restart, and tells by `failed` what it could not do. */
+  /** The build runs in the background: it resumes after a restart and reports failure by state `failed`. */
   readonly isBackground?: true
-  /** While it is `building`: the number of the store session of the process that builds it. */
+  /** While `building`: the store session of the process that builds it. */
   readonly session?: number
   readonly failure?: { readonly type: string; readonly message: string }
-  /** Set while a key attribute changes its type: the index, of the same name, whose place this one is to take. */
+  /** Set while a key attribute changes its type: the index of the same name that this one will replace. */
   readonly replaces?: IndexNumber
 }
 
 export type SequenceNumber = number & { readonly brand: 'SequenceNumber' }
 
-/** What its next number is stands in an entry of its own, which changes without the catalog. */
+/** The next number is stored in a separate entry, which changes without the catalog. */
 export interface SequenceDefinition {
   readonly number: SequenceNumber
   readonly name: string
-  /** Of 64 bits, and so decimal digits: JSON has no such numbers. */
+  /** 64 bits, in decimal digits because JSON numbers are less precise. */
   readonly start: string
-  /** The same; not 0. */
+  /** 64 bits in decimal digits; not 0. */
   readonly step: string
 }
 
-/** The next numbers to be given out; one counter serves classes and shapes (contract 5.1.24). */
+/** The next numbers to assign; classes and shapes share one counter (contract 5.1.24). */
 export interface CatalogCounters {
   readonly classOrShape: number
   readonly attribute: number
   readonly index: number
-  /** The epoch of the change log that commits are written to; absent or 0 where it is off. */
+  /** The epoch of the change log to which commits are written; absent or 0 if it is off. */
   readonly changeLog?: number
-  /** The latest epoch that there was. */
+  /** The latest epoch used. */
   readonly lastChangeLog?: number
-  /** Absent where there was no sequence yet. */
+  /** Absent before the first sequence. */
   readonly sequence?: number
 }
 
-/** All that the catalog holds; `Catalog` is the view of it with look-ups. */
+/** The complete content of the catalog; `Catalog` adds look-ups. */
 export interface CatalogState {
   readonly counters: CatalogCounters
   readonly classes: readonly ClassDefinition[]

@@ -1,4 +1,7 @@
-/** The expressions of the classes of a catalog: bound when they are defined, bound again whenever classes change, and gone with what they name. */
+/**
+ * The expressions of a catalog's classes: binds them when they are defined, rebinds them when classes change, and deletes them
+ * with the attributes and classes that they name.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import type { AttributeNumber, ClassNumber, TypeSpec } from '../types/type-spec.ts'
@@ -19,24 +22,24 @@ import {
 } from './expression.ts'
 import type { PropertiesOfAttribute } from './properties/index.ts'
 
-/** Where in a class an expression is. */
+/** The location of an expression in a class. */
 export interface ExpressionSite {
   readonly kind: 'checks' | (typeof expressionFields)[number]
-  /** Of the attribute or the check. */
+  /** The name of the attribute or check. */
   readonly name: string
   /** Undefined for a check. */
   readonly attribute: Attribute | undefined
 }
 
-/** Resolves names; above the schema, which knows no DO. */
+/** Resolves names; implemented in a layer above the schema, which has no access to DO. */
 export interface ExpressionBinder {
-  /** `cls`: of the catalog. Throws AshlarError of the kinds that a text can be to blame for. */
+  /** `cls`: a class of `catalog`. Throws AshlarError for faults in the text. */
   bind(text: string, site: ExpressionSite, cls: SchemaClass, catalog: Catalog, isStored: boolean): BoundExpression
 }
 
 type MapExpression = (expression: SchemaExpression, site: ExpressionSite) => SchemaExpression | undefined
 
-/** The definition itself where nothing changes; what becomes undefined goes, with its check or field. */
+/** Returns the definition itself if nothing changes; if `map` returns undefined, the check or field is removed. */
 function mapExpressions(definition: ClassDefinition, map: MapExpression): ClassDefinition {
   const attributes = definition.attributes.map((attribute) => mapAttribute(attribute, map))
   const isSame = attributes.every((attribute, i) => attribute === definition.attributes[i])
@@ -76,7 +79,7 @@ function mapAttribute(attribute: Attribute, map: MapExpression): Attribute {
   return isEmpty ? plain : { ...attribute, properties: { ...properties, own } }
 }
 
-/** The expressions of a class, without what it inherits. */
+/** The expressions of a class, excluding inherited ones. */
 function expressionsOf(definition: ClassDefinition): { expression: SchemaExpression; site: ExpressionSite }[] {
   const found: { expression: SchemaExpression; site: ExpressionSite }[] = []
   mapExpressions(definition, (expression, site) => {
@@ -99,15 +102,15 @@ function isExpressionOf({ spec, properties }: Attribute, field: (typeof expressi
 
 export interface ExpressionChange {
   readonly binder: ExpressionBinder | undefined
-  /** Fields and checks go with an attribute or a class that they name; else the change is refused. */
+  /** Fields and checks are deleted with an attribute or class that they name; otherwise the change is rejected. */
   readonly isCascading: boolean
-  /** Where the command deletes the attribute of that name. */
+  /** The place in the command that deletes the attribute. */
   readonly placeOf?: (attributeName: string) => CommandPlace
 }
 
 /**
- * The state with its expressions bound: new ones, and again those that a change may concern, which have to mean what they meant. Throws InvalidDefinition, and
- * AttributeInUse for what names an attribute or a class that is gone. Others may have their turn between two classes.
+ * Returns the state with new expressions bound and those affected by the change bound again with unchanged meaning. Throws
+ * InvalidDefinition, and AttributeInUse for an expression that names a deleted attribute or class. Yields between classes.
  */
 export function* withBoundExpressions(
   before: Catalog,
@@ -139,7 +142,7 @@ export function* withBoundExpressions(
   return { ...kept, classes }
 }
 
-/** Throws InvalidDefinition for computed attributes that come to themselves. */
+/** Throws InvalidDefinition for computed attributes that depend on themselves. */
 function refuseCircles(classes: readonly ClassDefinition[]): void {
   const named = new Map<AttributeNumber, { readonly what: string; readonly numbers: readonly AttributeNumber[] }>()
   for (const definition of classes) {
@@ -171,15 +174,15 @@ function refuseCircles(classes: readonly ClassDefinition[]): void {
   for (const number of named.keys()) follow(number)
 }
 
-/** Computed attributes that are made of each other. */
+/** The maximum nesting of computed attributes. */
 const computedDepthMax = 50
 
-/** One that is new, or names classes: which class a simple name means depends on all of them. */
+/** Whether the expression is new or names classes, since the meaning of a simple class name depends on all of them. */
 function mayChange(expression: SchemaExpression): boolean {
   return 'text' in expression || classesNamed(expression).length > 0
 }
 
-/** The classes whose attributes its names may mean. */
+/** The classes in which its attribute names may resolve. */
 function usedClasses(cls: SchemaClass, expression: SchemaExpression, catalog: Catalog): readonly SchemaClass[] {
   const used = new Set([cls])
   for (const one of used) {
@@ -253,7 +256,7 @@ function namedIn(expression: SchemaExpression): unknown {
   return [attributesNamed(expression), classesNamed(expression)]
 }
 
-/** As messages about expressions begin. */
+/** The subject of messages about expressions. */
 export function describeSite(className: string, { kind, name }: ExpressionSite): string {
   return kind === 'checks' ? `Class ${className}, check ${name}` : `Class ${className}, attribute ${name}, ${kind}`
 }

@@ -1,4 +1,4 @@
-/** Classes whose objects are asked for together, such as a class with all that inherit from it, and what follows from them. */
+/** A set of classes queried together, such as a class with its subclasses, and its derived properties. */
 import { linkStorageOf } from '../types/link-storage.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
@@ -8,13 +8,13 @@ export class ClassSet {
   readonly numbers: ReadonlySet<ClassNumber>
   private links: boolean | undefined
 
-  /** All of one catalog. */
+  /** `classes`: all of the same catalog. */
   constructor(classes: readonly SchemaClass[]) {
     this.classes = classes
     this.numbers = new Set(classes.map(({ number }) => number))
   }
 
-  /** Whether objects of one of them may have link entries. What is inherited within the set is looked at once. */
+  /** Whether objects of one of them may have link entries. Inherited attributes are checked once within the set. */
   get haveLinks(): boolean {
     this.links ??= this.classes.some(({ superClass, definition, attributes }) => {
       const isCovered = superClass !== null && this.numbers.has(superClass.number)
@@ -24,11 +24,11 @@ export class ClassSet {
   }
 }
 
-/** By a class of a catalog: there may be thousands in one, and thousands of plans that have it. */
+/** Cached per class of a catalog: thousands of plans may use the same set of thousands of classes. */
 const setsOfClasses = new WeakMap<SchemaClass, ClassSet>()
 const referenceableOfRoots = new WeakMap<SchemaClass, ClassSet>()
 
-/** The class, and all that inherit from it: one set as long as the catalog stays. */
+/** The class and all its subclasses: one set per catalog. */
 export function withSubclasses(cls: SchemaClass): ClassSet {
   let known = setsOfClasses.get(cls)
   if (known === undefined) {
@@ -38,7 +38,7 @@ export function withSubclasses(cls: SchemaClass): ClassSet {
   return known
 }
 
-/** All whose objects have an OID: one set as long as the catalog stays. */
+/** All classes whose objects have an OID: one set per catalog. */
 export function referenceableClasses({ root }: Catalog): ClassSet {
   let known = referenceableOfRoots.get(root)
   if (known === undefined) {

@@ -1,4 +1,4 @@
-/** Errors of the commands of this room, with their place in the command. */
+/** Errors of schema commands, with their place in the command. */
 import { AshlarError, type CommandPlace, type ErrorType } from '../errors.ts'
 
 const shownCharactersMax = 60
@@ -8,12 +8,12 @@ export function commandError(type: ErrorType, message: string, place: CommandPla
   return new AshlarError(type, message, [{ place, message }])
 }
 
-/** The place that the steps lead to; the whole command where it says nothing of what they start from. */
+/** Appends steps to a place; the whole command if the starting point is unknown. */
 export function within(place: CommandPlace | undefined, ...steps: CommandPlace): CommandPlace {
   return place === undefined ? [] : [...place, ...steps]
 }
 
-/** A name that a client sent, as messages show it. */
+/** Shortens a name sent by a client for messages. */
 export function truncateForMessage(text: string): string {
   return text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text
 }

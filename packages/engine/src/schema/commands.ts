@@ -1,37 +1,37 @@
 /**
- * The commands that change classes and indexes: what is wanted, with classes and attributes by name, since they are looked up in the
- * catalog of each attempt. An error names its place (`ErrorDetail.place`) by the steps that lead there from the command's fields; in
- * `DefineClasses`, from its `classes`.
+ * The commands that change classes and indexes. They refer to classes and attributes by name, since each attempt resolves them
+ * in its own catalog. The place of an error (`ErrorDetail.place`) is the path from the command's fields; in `DefineClasses`,
+ * from its `classes`.
  */
 import type { TypeDefinition } from '../types/type-definition.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { GivenProperties } from './properties/index.ts'
 
-/** `create`: every class is new, else ClassExists. */
+/** `create`: every class must be new, or ClassExists is thrown. */
 export type DefineMode = 'create' | 'createOrExtend'
 
 export interface DefineSettings {
-  /** References that do not fit the inverse that an attribute is given are cleared; else the command is refused. */
+  /** References that do not fit a new inverse are cleared; otherwise the command is rejected. */
   readonly isLossAllowed: boolean
 }
 
-/** All classes are defined, or none. */
+/** Defines all classes or none. */
 export interface DefineClasses extends Partial<DefineSettings> {
   readonly mode: DefineMode
   readonly classes: readonly ClassDescription[]
-  /** What new classes are numbered as, one a description, each number its own and none given yet; without it they get the next ones. */
+  /** The numbers of new classes, one per description, distinct and unused; by default the next ones. */
   readonly numbers?: readonly ClassNumber[]
 }
 
 export interface ClassDescription {
-  /** Name, or digits that are a class number. Undefined where only `classNumber` is given. */
+  /** Name or class number in digits. Undefined if only `classNumber` is given. */
   readonly className: string | undefined
-  /** Digits. Set in descriptions written by hand; a read representation's number is informational. */
+  /** Digits. Set in descriptions written by hand; the number in a representation that was read is informational. */
   readonly classNumber?: string | undefined
   readonly isReferenceable: boolean | undefined
-  /** Undefined = not said; null = said to be none. Name or digits. */
+  /** Name or digits; undefined if not given, null if explicitly none. */
   readonly superClass: string | null | undefined
-  /** Fields of class properties as given, checked with the catalog; null takes one away. */
+  /** Fields of class properties as given, validated with the catalog; null removes one. */
   readonly properties?: GivenProperties | undefined
   readonly attributes: readonly AttributeDescription[]
 }
@@ -39,23 +39,23 @@ export interface ClassDescription {
 export interface AttributeDescription {
   readonly attributeName: string
   readonly type: TypeDefinition
-  /** Fields of attribute properties as given, and those of `elementSpecification`; checked with the catalog. */
+  /** Fields of attribute properties as given, and those of `elementSpecification`; validated with the catalog. */
   readonly properties?: GivenProperties | undefined
   readonly elementProperties?: GivenProperties | undefined
 }
 
-/** A class by full name, or digits that are its class number. */
+/** A class by full name or by class number in digits. */
 interface ClassCommand {
   readonly className: string
 }
 
 export interface RenameClass extends ClassCommand {
   readonly kind: 'renameClass'
-  /** Without a dot: in the same namespace; with a leading one: in the default one. */
+  /** A name without a dot stays in the same namespace; a leading dot moves it to the default one. */
   readonly classRename: string
 }
 
-/** Carried out in the order of the lists. */
+/** Executed in the order of the lists. */
 export interface AlterAttributes extends ClassCommand, AlterSettings {
   readonly kind: 'alterAttributes'
   readonly attributesToDelete: readonly string[]
@@ -63,14 +63,14 @@ export interface AlterAttributes extends ClassCommand, AlterSettings {
   readonly attributesToChange: readonly AttributeDescription[]
   readonly attributesToAdd: readonly AttributeDescription[]
   readonly attributesToConstrain: readonly AttributeConstraints[]
-  /** Fields of class properties as given; null takes one away. */
+  /** Fields of class properties as given; null removes one. */
   readonly classFields: GivenProperties | undefined
-  /** As definitions give them; by name, those that go. Without them, `classFields` may have all checks. */
+  /** Checks to add as in definitions, checks to delete by name. If both are missing, `classFields` may replace all checks. */
   readonly checksToAdd?: readonly unknown[]
   readonly checksToDelete?: readonly string[]
 }
 
-/** What is given of the properties of an attribute, and of those of its `elementSpecification`; null takes one away. */
+/** The given properties of an attribute and of its `elementSpecification`; null removes one. */
 export type AttributeConstraints = Omit<AttributeDescription, 'type'>
 
 export interface AttributeRename {
@@ -79,11 +79,11 @@ export interface AttributeRename {
 }
 
 export interface AlterSettings {
-  /** Indexes that use a deleted attribute, and the partners of its links, are deleted with it; else the command is refused. */
+  /** Deletes the indexes that use a deleted attribute and the partners of its links; otherwise the command is rejected. */
   readonly isCascading: boolean
-  /** Values that do not fit the new type become its default; else the command is refused. */
+  /** Values that do not fit the new type become its default; otherwise the command is rejected. */
   readonly isLossAllowed: boolean
-  /** False: existing objects may violate constraints that are new, which only what is written is held against. */
+  /** If false, existing objects may violate new constraints, which then apply only to writes. */
   readonly isValidating: boolean
 }
 
@@ -108,14 +108,14 @@ export interface DeleteIndex {
   readonly name: string
 }
 
-/** Of 64 bits each. */
+/** 64-bit numbers. */
 export interface CreateSequence {
   readonly name: string
   readonly start: bigint
   readonly step: bigint
 }
 
-/** The next number is this one, whatever the sequence has given before; there is none where it is undefined. */
+/** `next`: independent of the numbers drawn before; undefined if the sequence is exhausted. */
 export interface RestartSequence {
   readonly name: string
   readonly next: bigint | undefined

@@ -1,4 +1,4 @@
-/** `attributesToConstrain`: constraints, defaults and texts of attributes that exist (contract 10.5). */
+/** `attributesToConstrain`: changes constraints, defaults and texts of existing attributes (contract 10.5). */
 import type { StagedAttribute } from './class-batch.ts'
 import { commandError } from './command-error.ts'
 import type { AttributeConstraints } from './commands.ts'
@@ -35,7 +35,7 @@ export function constrainAttributes(
   })
 }
 
-/** One change for each attribute, with the properties that it has in the end. */
+/** Merges the changes of each attribute into one with its final properties. */
 export function withConstraints(
   retypes: readonly Retype[],
   constrained: readonly Retype[],
@@ -57,7 +57,7 @@ export function withConstraints(
   return [...changed, ...added.values()]
 }
 
-/** New attributes whose constraints existing objects may violate. */
+/** Marks the constraints of new attributes as not validated, since existing objects may violate them. */
 export function leaveUnvalidated(staged: readonly StagedAttribute[]): void {
   for (const { attribute, isNew } of staged) {
     const { properties } = attribute

@@ -1,4 +1,4 @@
-/** The type of one attribute of a batch: from its definition to the normal form, and compared with what exists. */
+/** Converts the type of an attribute in a batch from its definition to the normal form and compares it with an existing one. */
 import { isDeepStrictEqual } from 'node:util'
 import { AshlarError, type CommandPlace, type ErrorType } from '../errors.ts'
 import { defineType, describeType } from '../types/index.ts'
@@ -11,7 +11,7 @@ import type { AttributeDescription } from './commands.ts'
 import { didYouMean } from './names.ts'
 import { allAttributes, type ClassDraft, isConverted, type SchemaBuilder } from './schema-builder.ts'
 
-/** `place`: of the description. Throws what `defineType` finds, as an AshlarError; UnknownClass, UnknownAttribute, ClassIsEmbedded. */
+/** `place`: of the description. Throws the errors of `defineType` as AshlarErrors; UnknownClass, UnknownAttribute, ClassIsEmbedded. */
 export function defineAttribute(
   builder: SchemaBuilder,
   owner: ClassDraft,
@@ -32,17 +32,17 @@ export function defineAttribute(
   }
 }
 
-/** As messages about definitions begin. */
+/** The subject of messages about definitions. */
 export function attributeOf(className: string, attributeName: string): string {
   return `Class ${className}, attribute ${attributeName}`
 }
 
-/** `what`: class and attribute. `words`: what is wrong with the definition at that place. */
+/** `what`: class and attribute. `words`: the fault of the definition at that place. */
 export function definitionError(type: ErrorType, what: string, words: string, place: CommandPlace): AshlarError {
   return new AshlarError(type, `${what}: ${words}.`, [{ place, message: words }])
 }
 
-/** An attribute listed again has the definition that it has by then. Throws AttributeExists, naming both. */
+/** Checks that an attribute listed again has the same definition. Throws AttributeExists, naming both. */
 export function checkSameDefinition(
   builder: SchemaBuilder,
   owner: ClassDraft,
@@ -60,7 +60,7 @@ export function checkSameDefinition(
   )
 }
 
-/** A type as messages show it, such as `integer signed b32`. */
+/** A type in messages, for example `integer signed b32`. */
 export function formatTypeForMessage(builder: SchemaBuilder, spec: TypeSpec): string {
   const context: DescribeContext = {
     className: (number) => builder.get(number).name,
@@ -70,7 +70,7 @@ export function formatTypeForMessage(builder: SchemaBuilder, spec: TypeSpec): st
   return wordsOf(describeType(spec, context))
 }
 
-/** Such as `list variable of (reference Fleet.Vehicle inverse owner)`. */
+/** For example `list variable of (reference Fleet.Vehicle inverse owner)`. */
 function wordsOf(definition: TypeDefinition): string {
   const words = Object.entries(definition).map(([field, value]) => {
     if (field === 'elementSpecification') return `of (${wordsOf(value as TypeDefinition)})`
@@ -102,7 +102,7 @@ function defineContext(builder: SchemaBuilder, what: string, type: TypeDefinitio
   }
 }
 
-/** Where in the definition one of the fields holds that text. */
+/** The path in the definition to the field that contains the text. */
 function stepsTo(type: TypeDefinition, fields: readonly NameField[], text: string): string[] {
   const own = fields.find((field) => type[field] === text)
   if (own !== undefined) return [own]
@@ -113,7 +113,7 @@ function stepsTo(type: TypeDefinition, fields: readonly NameField[], text: strin
   return []
 }
 
-/** The class that the definition wants to embed, alone or as elements; undefined where it wants no such thing. */
+/** The class to embed, singly or as elements; undefined if the definition embeds nothing. */
 function embeddedName(type: TypeDefinition): string | undefined {
   const holder = [type, type.elementSpecification].find((one) => one?.logicalType?.toLowerCase() === 'object')
   return holder?.class ?? undefined

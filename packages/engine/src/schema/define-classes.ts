@@ -1,4 +1,4 @@
-/** A batch of class descriptions becomes the next state of the catalog, or none of it does. */
+/** Applies a batch of class descriptions to the catalog, completely or not at all. */
 import { atOnce } from '../store/time-slice.ts'
 import type { ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
@@ -26,13 +26,13 @@ import {
 import type { UniqueKey } from './unique-indexes.ts'
 
 export interface DefinedClasses {
-  /** The catalog's own state object where nothing changes. */
+  /** The catalog's own state object if nothing changes. */
   readonly state: CatalogState
-  /** One a description, in their order. */
+  /** One per description, in order. */
   readonly classNumbers: readonly ClassNumber[]
-  /** References that are given inverses. */
+  /** References that gain inverses. */
   readonly retypes: readonly Retype[]
-  /** Of those that are made online. */
+  /** Only those made online. */
   readonly pairings: readonly Pairing[]
   readonly extents: ExtentChecks
   /** New attributes that are unique. */
@@ -41,22 +41,22 @@ export interface DefinedClasses {
 
 export interface DefineOptions {
   readonly attributesMax: number
-  /** The types are pending (`withPendingTypes`), and the preparation is done. */
+  /** The types are pending (`withPendingTypes`), and their preparation is complete. */
   readonly isPrepared?: boolean
-  /** Without one, there are no expressions. */
+  /** If missing, the schema must not contain expressions. */
   readonly expressions?: ExpressionBinder | undefined
 }
 
 /**
- * Throws what section 5.1 of the contract says of batches of descriptions: InvalidName,
- * InvalidDefinition, UnknownClass, UnknownAttribute, MalformedValue, LimitExceeded, ClassExists, AttributeExists,
- * SuperClassMismatch, ClassIsEmbedded, ClassIsReferenceable, and AttributeInUse.
+ * Throws the errors for batches of descriptions in section 5.1 of the contract: InvalidName, InvalidDefinition, UnknownClass,
+ * UnknownAttribute, MalformedValue, LimitExceeded, ClassExists, AttributeExists, SuperClassMismatch, ClassIsEmbedded,
+ * ClassIsReferenceable, and AttributeInUse.
  */
 export function defineClasses(catalog: Catalog, command: DefineClasses, options: DefineOptions): DefinedClasses {
   return atOnce(defineClassesInPieces(catalog, command, options))
 }
 
-/** The same; others may have their turn between two classes, each of which may have thousands of attributes. */
+/** Like `defineClasses`, yielding between classes, each of which may have thousands of attributes. */
 export function* defineClassesInPieces(
   catalog: Catalog,
   { classes, mode, numbers }: DefineClasses,
@@ -91,7 +91,7 @@ export function* defineClassesInPieces(
   }
   checkEmbedding(builder)
   const redefined = targets.filter(({ isRedefined, needsNewShape }) => isRedefined && !needsNewShape)
-  const reshapedState = yield* nextStateInPieces(catalog.state, batch, reshaped)
+  const reshapedState = yield* nextStateYielding(catalog.state, batch, reshaped)
   const shaped = redefined.reduce(withDefinition, reshapedState)
   const state = yield* withBoundExpressions(catalog, shaped, { binder, isCascading: false })
   const classNumbers = targets.map(({ number }) => number)
@@ -101,19 +101,19 @@ export function* defineClassesInPieces(
   return { state, classNumbers, retypes, pairings: pairingsOf(builder, retypes), extents, newKeys }
 }
 
-/** New classes, changed ones and the subclasses of those, by class number. */
+/** New classes, changed classes and their subclasses, by class number. */
 export function classesWithNewShape(builder: SchemaBuilder): ClassDraft[] {
   return [...builder.all()]
     .filter((draft) => selfAndAncestors(draft).some(({ needsNewShape }) => needsNewShape))
     .sort((one, other) => one.number - other.number)
 }
 
-/** The state with the drafts that need new shapes; the given state itself where none is. */
+/** The state with new shapes for the drafts; the given state itself if there are none. */
 export function nextState(state: CatalogState, batch: ClassBatch, reshaped: readonly ClassDraft[]): CatalogState {
-  return atOnce(nextStateInPieces(state, batch, reshaped))
+  return atOnce(nextStateYielding(state, batch, reshaped))
 }
 
-function* nextStateInPieces(
+function* nextStateYielding(
   state: CatalogState,
   batch: ClassBatch,
   reshaped: readonly ClassDraft[],
@@ -138,7 +138,7 @@ function* nextStateInPieces(
   })
 }
 
-/** The state with the definition of a class that keeps its shape. */
+/** The state with a new definition of a class that keeps its shape. */
 export function withDefinition(state: CatalogState, draft: ClassDraft): CatalogState {
   return {
     ...state,
@@ -148,7 +148,7 @@ export function withDefinition(state: CatalogState, draft: ClassDraft): CatalogS
   }
 }
 
-/** The definition with another shape, or in its present one. */
+/** The definition with the given shape. */
 function toDefinition(draft: ClassDraft, shapeNumber: ShapeNumber): ClassDefinition {
   return {
     number: draft.number,
@@ -174,7 +174,7 @@ function toAttribute({ number, name, spec, properties, referrers, pendingType }:
   }
 }
 
-/** `shaped`: the attributes so far, which the shapes of all that inherit them have in common. */
+/** `shaped`: the attributes so far, shared by the shapes of all classes that inherit them. */
 function toShape(draft: ClassDraft, number: ShapeNumber, shaped: Map<DraftAttribute, ShapeAttribute>): Shape {
   const attributes = storedAttributes(draft).map((attribute) => {
     let one = shaped.get(attribute)

@@ -1,4 +1,4 @@
-/** The properties of the attributes and classes of a batch: from their definitions to the normal form, and compared with what exists. */
+/** Converts the properties of attributes and classes in a batch from their definitions to the normal form and compares them with existing ones. */
 import { isDeepStrictEqual } from 'node:util'
 import { AshlarError, type CommandPlace, type ErrorType } from '../errors.ts'
 import { formatForMessage, ValueError } from '../types/logical-type.ts'
@@ -14,7 +14,7 @@ import type { ClassDraft, DraftAttribute, SchemaBuilder } from './schema-builder
 
 const nothing: GivenProperties = {}
 
-/** Undefined where the description says nothing beside the type. Throws InvalidDefinition. */
+/** Undefined if the description gives only the type. Throws InvalidDefinition. */
 export function definePropertiesOf(
   owner: ClassDraft,
   spec: TypeSpec,
@@ -27,7 +27,7 @@ export function definePropertiesOf(
   return defined && { ...defined, own: withPlaces(defined.own, place) }
 }
 
-/** Of an attribute that exists, with what is given in the place of what it has. Throws InvalidDefinition. */
+/** Merges the given properties into those of an existing attribute. Throws InvalidDefinition. */
 export function changedPropertiesOf(
   owner: ClassDraft,
   { name, spec, properties: present }: DraftAttribute,
@@ -39,11 +39,11 @@ export function changedPropertiesOf(
   )
 }
 
-/** Of an attribute whose type changes. */
+/** The properties of an attribute whose type changes. */
 export interface RetypedProperties {
-  /** The present ones under the new type: what stored values satisfy that are converted without loss. */
+  /** The present ones under the new type, which stored values satisfy if they are converted without loss. */
   readonly kept: PropertiesOfAttribute | undefined
-  /** With what is given in the place of these. */
+  /** `kept` merged with the given properties. */
   readonly properties: PropertiesOfAttribute | undefined
 }
 
@@ -66,7 +66,7 @@ export function retypedProperties(
   }
 }
 
-/** `classFields` of a change, of which null takes a field away, and its checks. Throws InvalidDefinition. */
+/** Applies `classFields`, where null removes a field, and changes of checks. Throws InvalidDefinition. */
 export function changeClassProperties(
   builder: SchemaBuilder,
   draft: ClassDraft,
@@ -99,7 +99,7 @@ function definedChecks(draft: ClassDraft, given: readonly unknown[]): readonly C
   return withPlaces({ checks }, place).checks as readonly Check[]
 }
 
-/** Throws InvalidDefinition for the name of one that the class does not have. */
+/** Throws InvalidDefinition for an unknown name. */
 function remainingChecks(draft: ClassDraft, checks: readonly Check[], names: readonly string[]): readonly Check[] {
   for (const name of names) {
     if (checks.some((check) => check.name === name)) continue
@@ -108,7 +108,7 @@ function remainingChecks(draft: ClassDraft, checks: readonly Check[], names: rea
   return checks.filter(({ name }) => !names.includes(name))
 }
 
-/** The checks that the class has already stay as they are bound; the names of others are noted as new. Throws InvalidDefinition. */
+/** Keeps the bound form of unchanged checks and records the names of new ones. Throws InvalidDefinition. */
 function knownChecks(builder: SchemaBuilder, draft: ClassDraft, checks: readonly Check[]): readonly Check[] {
   const names = namesOf(builder)
   const shown = (check: Check): unknown => withTexts({ checks: [{ ...check }] }, names).checks
@@ -127,7 +127,7 @@ function knownChecks(builder: SchemaBuilder, draft: ClassDraft, checks: readonly
   })
 }
 
-/** An attribute listed again agrees with what exists in each field that it gives. Throws AttributeExists. */
+/** Checks that an attribute listed again agrees with the existing one in each given field. Throws AttributeExists. */
 export function checkSameProperties(
   builder: SchemaBuilder,
   owner: ClassDraft,
@@ -146,7 +146,7 @@ export function checkSameProperties(
   checkAgreement('AttributeExists', what, elementProperties, defined?.element, attribute.properties?.element, inner)
 }
 
-/** A new class takes the properties of its description; an existing one must have those that it gives. Throws InvalidDefinition, ClassExists. */
+/** A new class gets the given properties; an existing one must already have them. Throws InvalidDefinition, ClassExists. */
 export function setClassProperties(
   builder: SchemaBuilder,
   draft: ClassDraft,
@@ -162,14 +162,14 @@ export function setClassProperties(
     return
   }
   const names = namesOf(builder)
-  const [wanted, present] = [withTexts(defined, names), withTexts(draft.properties, names)]
+  const [expected, present] = [withTexts(defined, names), withTexts(draft.properties, names)]
   const { checks: _, ...others } = properties
-  checkAgreement('ClassExists', `Class ${draft.name} exists`, others, wanted, present, place)
+  checkAgreement('ClassExists', `Class ${draft.name} exists`, others, expected, present, place)
   if (defined?.checks !== undefined)
     addChecks(builder, draft, withPlaces(defined, place).checks as readonly Check[], place)
 }
 
-/** Checks of new names are added; others agree. Throws ClassExists. */
+/** Adds checks with new names; others must match the existing ones. Throws ClassExists. */
 function addChecks(builder: SchemaBuilder, draft: ClassDraft, given: readonly Check[], place: CommandPlace): void {
   const present = draft.properties?.checks ?? []
   const known = knownChecks(builder, draft, given)
@@ -219,7 +219,7 @@ function checkAgreement(
   }
 }
 
-/** Gives a ValueError its place in the command. */
+/** Adds the place in the command to a ValueError. */
 function placed<T>(what: string, place: CommandPlace, define: () => T): T {
   try {
     return define()

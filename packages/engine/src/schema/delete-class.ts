@@ -1,4 +1,4 @@
-/** The deletion of a class (contract 5.3.2, 5.3.12 to 5.3.14): it is removed except for its number. */
+/** Deletes a class except for its number (contract 5.3.2, 5.3.12 to 5.3.14). */
 import { AshlarError } from '../errors.ts'
 import { atOnce } from '../store/time-slice.ts'
 import type { AttributeNumber, ClassNumber, TypeSpec } from '../types/type-spec.ts'
@@ -16,7 +16,7 @@ export interface ClassDeletion {
   readonly droppedIndexes: readonly IndexDefinition[]
 }
 
-/** `hasObjects`: of the class itself. Throws ClassInUse; AttributeInUse where an expression names what goes with it. */
+/** `hasObjects`: objects of the class itself. Throws ClassInUse; AttributeInUse if an expression names an attribute deleted with it. */
 export function deleteClass(
   catalog: Catalog,
   cls: SchemaClass,
@@ -55,7 +55,7 @@ export function deleteClass(
   }
 }
 
-/** Also an attribute that would go with the class may lead on from edge objects. Throws ClassInUse. */
+/** An attribute deleted with the class may lead from edge objects to their targets. Throws ClassInUse. */
 function refuseEdges(builder: SchemaBuilder, cls: SchemaClass, gone: ReadonlySet<AttributeNumber>): void {
   const use = edgeUse(builder, new Set(), ({ edgeClass, edgeAttribute }, owner) => {
     return owner.number !== cls.number && (edgeClass === cls.number || gone.has(edgeAttribute))

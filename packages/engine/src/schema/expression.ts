@@ -1,24 +1,24 @@
-/** Expressions of a schema (contract 10.6): texts of DO in which attributes and classes stand by their numbers, so that they follow renames. */
+/** Expressions of a schema (contract 10.6): DO texts in which attributes and classes are replaced by their numbers, so that they survive renames. */
 import type { CommandPlace } from '../errors.ts'
 import { ValueError } from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber, TypeSpec } from '../types/type-spec.ts'
 
-/** A piece of text, or a name: `as` is how it was written when it was defined. */
+/** A piece of text, or a name; `as` is its original spelling. */
 export type ExpressionPart =
   | string
   | { readonly attribute: AttributeNumber; readonly as: string }
   | { readonly class: ClassNumber; readonly as: string }
 
-/** As the catalog keeps it. */
+/** The form stored in the catalog. */
 export interface BoundExpression {
   readonly parts: readonly ExpressionPart[]
-  /** Of a computed attribute: its values are kept with the objects. */
+  /** For a computed attribute: its values are stored with the objects. */
   readonly isStored?: true
-  /** Of a computed attribute: it follows references, and so is no value of the object alone. */
+  /** For a computed attribute: it follows references, so its value does not depend on the object alone. */
   readonly isFollowing?: true
 }
 
-/** As it was given, before the classes around it are complete: `place` is that in the command. */
+/** An expression before binding; `place` is its position in the command. */
 export interface GivenExpression {
   readonly text: string
   readonly place: CommandPlace
@@ -28,7 +28,7 @@ export interface GivenExpression {
 
 export type SchemaExpression = BoundExpression | GivenExpression
 
-/** Present names; undefined for what is gone. */
+/** Present names; undefined if deleted. */
 export interface ExpressionNames {
   attribute(number: AttributeNumber): string | undefined
   className(number: ClassNumber): string | undefined
@@ -36,7 +36,7 @@ export interface ExpressionNames {
 
 const charactersMax = 10_000
 
-/** Reads `{"expression": "…"}`, or the text alone. Throws ValueError, whose path leads from the field. */
+/** Reads `{"expression": "…"}`, or the text alone. Throws ValueError with the path from the field. */
 export function defineExpression(field: string, given: unknown): GivenExpression {
   if (typeof given !== 'string' || given.trim() === '' || given.length > charactersMax) {
     const error = new ValueError(
@@ -49,23 +49,23 @@ export function defineExpression(field: string, given: unknown): GivenExpression
   return { text: given.trim(), place: [] }
 }
 
-/** Whether the value of a property is an expression as it is given: `{"expression": "…"}`. */
+/** Whether a given property value has the form `{"expression": "…"}`. */
 export function isGivenAsExpression(given: unknown): given is { readonly expression: unknown } {
   return typeof given === 'object' && given !== null && Object.hasOwn(given, 'expression')
 }
 
-/** Whether the value of a property, as a definition or the catalog has it, is an expression. */
+/** Whether a property value, as given or stored, is an expression. */
 export function isExpression(value: unknown): value is SchemaExpression {
   if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return false
   return 'parts' in value || ('text' in value && 'place' in value)
 }
 
-/** The same for the default of an attribute, which may be any value where that is JSON. */
+/** Like `isExpression` for a default, which may be any JSON value if the attribute has type json. */
 export function isDefaultExpression(value: unknown, { logicalType }: TypeSpec): value is SchemaExpression {
   return (logicalType as string) !== 'json' && isExpression(value)
 }
 
-/** The text with the present names. A name that was changed is in backquotes: whatever it is, it is no keyword then. */
+/** The text with present names. A renamed name is quoted with backquotes, in case it is a keyword. */
 export function expressionText(expression: SchemaExpression, names: ExpressionNames): string {
   if ('text' in expression) return expression.text
   return expression.parts.map((part) => partText(part, names)).join('')
@@ -96,17 +96,17 @@ export function classesNamed(expression: SchemaExpression): readonly ClassNumber
   return expression.parts.flatMap((part) => (typeof part === 'object' && 'class' in part ? [part.class] : []))
 }
 
-/** Fields of attributes whose value is an expression, or may be one. */
+/** Attribute fields whose value is, or may be, an expression. */
 export const expressionFields = ['default', 'onUpdate', 'computed'] as const
 
-/** Properties whose expressions know their places in the command, whose properties have the given one. */
+/** Adds to each expression its place in the command, based on that of the properties. */
 export function withPlaces<P extends object>(properties: P, place: CommandPlace): P {
   return withExpressions(properties, (expression, path) => {
     return 'text' in expression ? { ...expression, place: [...place, ...path] } : expression
   })
 }
 
-/** Properties as they are given and shown: with the texts of their expressions. `spec`: of the attribute that has them. */
+/** Properties as given and shown, with expressions as text. `spec`: of their attribute. */
 export function withTexts(
   properties: object | undefined,
   names: ExpressionNames,
@@ -124,7 +124,7 @@ export function withTexts(
   )
 }
 
-/** `path`: of the expression, from the properties. */
+/** `path`: from the properties to the expression. */
 function withExpressions<P extends object>(
   properties: P,
   map: (expression: SchemaExpression, path: CommandPlace) => unknown,

@@ -1,16 +1,16 @@
-/** What a change of classes asks of all objects that there are, and that cannot be told by what they hold (contract 10.5). */
+/** Checks of a schema change on all existing objects that do not depend on their stored values (contract 10.5). */
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import type { StagedAttribute } from './class-batch.ts'
 import type { ClassDraft } from './schema-builder.ts'
 import { isUniqueIn, type UniqueKey } from './unique-indexes.ts'
 
-/** An attribute that a class gets which may have objects: these satisfy its constraints by what they are given. */
+/** A new attribute of a class that may have objects: their initial value must satisfy its constraints. */
 export interface Addition {
   readonly attribute: AttributeNumber
   readonly owner: ClassNumber
 }
 
-/** A check of a class that may have objects. */
+/** A new check of a class that may have objects. */
 export interface NewCheck {
   readonly owner: ClassNumber
   readonly name: string
@@ -19,7 +19,7 @@ export interface NewCheck {
 export interface ExtentChecks {
   readonly newChecks: readonly NewCheck[]
   readonly additions: readonly Addition[]
-  /** Classes that become abstract: they have no objects of their own. */
+  /** Classes that become abstract: they must have no objects. */
   readonly abstractClasses: readonly ClassNumber[]
 }
 
@@ -32,7 +32,7 @@ export function additionsTo(draft: ClassDraft, staged: readonly StagedAttribute[
   })
 }
 
-/** Checks that existing classes get. */
+/** New checks of existing classes. */
 export function newChecksOf({ number, existing, newChecks }: ClassDraft): NewCheck[] {
   return existing === undefined ? [] : newChecks.map((name) => ({ owner: number, name }))
 }

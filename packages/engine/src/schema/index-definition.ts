@@ -1,4 +1,4 @@
-/** Index definitions: the rules of their creation, and what is shown of them (contract 6.1). */
+/** Index definitions: validates their creation and represents them in replies (contract 6.1). */
 import type { CommandPlace } from '../errors.ts'
 import { maxStoredStringLengthDefault } from '../limits.ts'
 import { isTruncatedInKeys } from '../types/truncated-key.ts'
@@ -21,15 +21,15 @@ export interface IndexRepresentation {
     readonly properties?: { readonly maxStoredStringLength: number }
   }[]
   readonly state: IndexDefinition['state']
-  /** Why a background build has failed. */
+  /** The reason why a background build failed. */
   readonly failure?: { readonly type: string; readonly message: string }
 }
 
 const notIndexable: readonly LogicalTypeName[] = ['list', 'set', 'map', 'object', 'json']
 
 /**
- * The definition, in state `building`, and the catalog state that has it. Throws InvalidName, IndexExists,
- * UnknownClass, ClassIsInternal, ClassNotReferenceable, UnknownAttribute, AttributeNotIndexable, InvalidDefinition, LimitExceeded.
+ * Returns the definition, in state `building`, and the catalog state with it. Throws InvalidName, IndexExists, UnknownClass,
+ * ClassIsInternal, ClassNotReferenceable, UnknownAttribute, AttributeNotIndexable, InvalidDefinition, LimitExceeded.
  */
 export function defineIndex(
   catalog: Catalog,
@@ -77,7 +77,7 @@ export function withReadyIndex(state: CatalogState, number: IndexNumber): Catalo
   return withIndexAs(state, number, ({ session: _, ...index }) => ({ ...index, state: 'ready' }))
 }
 
-/** Built by the process of another store session from now on. */
+/** Assigns the build to the process of another store session. */
 export function reassignBuild(state: CatalogState, number: IndexNumber, sessionNumber: number): CatalogState {
   return withIndexAs(state, number, (index) => ({ ...index, session: sessionNumber }))
 }
@@ -90,7 +90,7 @@ function withIndexAs(
   return { ...state, indexes: state.indexes.map((index) => (index.number === number ? changed(index) : index)) }
 }
 
-/** Under a number of its own: the entries that there are belong to the old one, and are cleared. */
+/** Gives the failed index a new number: existing entries belong to the old one and are purged. */
 export function withFailedIndex(
   state: CatalogState,
   number: IndexNumber,

@@ -1,4 +1,4 @@
-/** Key attributes by name: attributes of the indexed class, and those inside embedded objects (contract 6.1). */
+/** Resolves key attributes by name: attributes of the indexed class, and those inside embedded objects (contract 6.1). */
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from './catalog.ts'
@@ -11,7 +11,7 @@ export interface ResolvedPath {
   readonly last: ClassAttribute
 }
 
-/** `name`, `embedded.name`, `Super::name`, and each of these within another. Throws UnknownAttribute, AmbiguousAttribute. */
+/** `name`, `embedded.name`, `Super::name`, and nested combinations of them. Throws UnknownAttribute, AmbiguousAttribute. */
 export function resolveKeyPath(catalog: Catalog, cls: SchemaClass, name: string, place: CommandPlace): ResolvedPath {
   const path: AttributeNumber[] = []
   let owner = cls
@@ -34,7 +34,7 @@ export function resolveKeyPath(catalog: Catalog, cls: SchemaClass, name: string,
   }
 }
 
-/** The name that a request could give again: hidden attributes with the class that declares them. */
+/** A name that a request can use: hidden attributes are qualified by the class that declares them. */
 export function keyPathName(path: readonly AttributeNumber[], cls: SchemaClass | undefined, catalog: Catalog): string {
   let owner = cls
   const names = path.map((number) => {
@@ -50,7 +50,7 @@ interface Step {
   readonly after: string | undefined
 }
 
-/** Dots lead into embedded objects, but also stand within a class name before `::`: the longer reading goes first. */
+/** A dot leads into an embedded object, or is part of a class name before `::`; the longer reading is tried first. */
 function firstStep(owner: SchemaClass, text: string, place: CommandPlace): Step {
   const qualifier = text.indexOf('::')
   const candidates = qualifier < 0 ? [text.indexOf('.')] : [text.indexOf('.', qualifier), text.indexOf('.')]
@@ -59,11 +59,11 @@ function firstStep(owner: SchemaClass, text: string, place: CommandPlace): Step 
     const attribute = findAttribute(owner, step, place)
     if (attribute !== undefined) return { attribute, after: dot < 0 ? undefined : text.slice(dot + 1) }
   }
-  const wanted = qualifier < 0 ? (text.split('.', 1)[0] as string) : text
+  const attributeName = qualifier < 0 ? (text.split('.', 1)[0] as string) : text
   const known = owner.attributes.map((attribute) => attribute.outputName)
   throw commandError(
     'UnknownAttribute',
-    `Class ${owner.name} has no attribute '${truncateForMessage(wanted)}'.${didYouMean(wanted, known)}`,
+    `Class ${owner.name} has no attribute '${truncateForMessage(attributeName)}'.${didYouMean(attributeName, known)}`,
     place,
   )
 }

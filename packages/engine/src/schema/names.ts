@@ -1,4 +1,4 @@
-/** Rules for names of classes, attributes and indexes, and suggestions for misspelt ones. */
+/** Naming rules for classes, attributes and indexes, and suggestions for misspelt names. */
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import { classNameCharactersMax } from '../limits.ts'
 import { truncateForMessage } from './command-error.ts'
@@ -53,7 +53,7 @@ export function checkIndexName(name: string): void {
   )
 }
 
-/** Like names of indexes. Throws InvalidName. */
+/** The rules for names of indexes apply. Throws InvalidName. */
 export function checkSequenceName(name: string): void {
   if (indexNameForm.test(name)) return
   throw invalidName(
@@ -62,7 +62,7 @@ export function checkSequenceName(name: string): void {
   )
 }
 
-/** Everything before the last dot; null = the default namespace. */
+/** The part before the last dot; null for the default namespace. */
 export function namespaceOf(className: string): string | null {
   const dot = className.lastIndexOf('.')
   return dot < 0 ? null : className.slice(0, dot)
@@ -76,10 +76,10 @@ const nearNamesMax = 3
 const editsMax = 3
 
 /** Up to three existing names similar to a misspelt one: ignoring case, without the namespace, or a few edits away. */
-export function similarNames(wanted: string, known: readonly string[]): string[] {
-  if (wanted.length > classNameCharactersMax) return []
-  const lower = wanted.toLowerCase()
-  const max = Math.min(editsMax, Math.max(1, Math.floor(wanted.length / 4)))
+export function similarNames(unknownName: string, known: readonly string[]): string[] {
+  if (unknownName.length > classNameCharactersMax) return []
+  const lower = unknownName.toLowerCase()
+  const max = Math.min(editsMax, Math.max(1, Math.floor(unknownName.length / 4)))
   const near: { name: string; distance: number }[] = []
   for (const name of known) {
     const candidate = name.toLowerCase()
@@ -92,8 +92,8 @@ export function similarNames(wanted: string, known: readonly string[]): string[]
 }
 
 /** ` Did you mean a or b?`, or nothing. */
-export function didYouMean(wanted: string, known: readonly string[]): string {
-  const near = similarNames(wanted, known)
+export function didYouMean(unknownName: string, known: readonly string[]): string {
+  const near = similarNames(unknownName, known)
   return near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
 }
 
@@ -108,10 +108,10 @@ export function listOfNames(names: readonly string[]): string {
  * The end of a sentence that refuses a name: `. Did you mean a?` if one is similar, else `; its fields are a, b and
  * c.` with all names. `noun`: the kind of names, such as `field`.
  */
-export function endWithKnown(wanted: string, known: readonly string[], noun: string): string {
-  const lower = wanted.toLowerCase()
+export function endWithKnown(unknownName: string, known: readonly string[], noun: string): string {
+  const lower = unknownName.toLowerCase()
   const longer = known.filter((name) => lower.length > 1 && name.toLowerCase().startsWith(lower))
-  const near = didYouMean(wanted, known) || didYouMean(longer[0] ?? '', longer.slice(0, 1))
+  const near = didYouMean(unknownName, known) || didYouMean(longer[0] ?? '', longer.slice(0, 1))
   if (near !== '') return `.${near}`
   if (known.length === 0 || known.length > namesListedMax) return '.'
   return `; its ${known.length === 1 ? `${noun} is` : `${noun}s are`} ${listOfNames(known)}.`

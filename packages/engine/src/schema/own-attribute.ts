@@ -1,10 +1,10 @@
-/** The attribute that a command changes: one that the class itself declares. */
+/** Finds the attribute that a command changes, which the class itself must declare. */
 import type { CommandPlace } from '../errors.ts'
 import { commandError, truncateForMessage } from './command-error.ts'
 import { didYouMean } from './names.ts'
 import type { ClassDraft, DraftAttribute, SchemaBuilder } from './schema-builder.ts'
 
-/** Own attributes only: an inherited one is changed in the class that declares it. */
+/** An inherited attribute must be changed in the class that declares it. */
 export function ownAttribute(
   builder: SchemaBuilder,
   draft: ClassDraft,

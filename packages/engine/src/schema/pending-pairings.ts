@@ -1,4 +1,4 @@
-/** Puts the pairing of references into the catalog as pending, and takes it out again: both change the shapes of the classes concerned. */
+/** Adds pending pairings of references to the catalog and removes them; both change the shapes of the classes concerned. */
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
 import { ClassBatch } from './class-batch.ts'
@@ -6,7 +6,7 @@ import type { CatalogState } from './class-definition.ts'
 import { classesWithNewShape, nextState } from './define-classes.ts'
 import { isPairing, type Pairing } from './pairing.ts'
 
-/** `catalog`: one in which the references have their pending types already. */
+/** `catalog`: already contains the pending types of the references. */
 export function withPairings(catalog: Catalog, pairings: readonly Pairing[]): CatalogState {
   const batch = new ClassBatch(catalog)
   const { builder } = batch
@@ -19,7 +19,7 @@ export function withPairings(catalog: Catalog, pairings: readonly Pairing[]): Ca
   return nextState(catalog.state, batch, classesWithNewShape(builder))
 }
 
-/** Writers keep no links of these references any more. */
+/** Writers no longer maintain links of these references. */
 export function withoutPairings(catalog: Catalog, attributes: ReadonlySet<AttributeNumber>): CatalogState {
   const batch = new ClassBatch(catalog)
   const { builder } = batch

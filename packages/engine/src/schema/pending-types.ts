@@ -1,4 +1,4 @@
-/** The catalog while types of attributes change: pending types, and the indexes that are built to replace others. */
+/** The catalog during changes of attribute types: pending types, and indexes being built as replacements. */
 import { maxStoredStringLengthDefault } from '../limits.ts'
 import { isTruncatedInKeys } from '../types/truncated-key.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
@@ -20,7 +20,7 @@ import { keepsKeys } from './retype.ts'
 import type { Retype } from './retype-attribute.ts'
 import { type UniqueKey, withIndexesFor } from './unique-indexes.ts'
 
-/** The changes of types that concern stored values or index entries; the others are complete with the catalog. */
+/** The type changes that affect stored values or index entries; the others are complete with the catalog. */
 export function typeChangesToPrepare(catalog: Catalog, alteration: TypeChanges): Retype[] {
   return alteration.retypes.filter((retype) => {
     if (retype.isChecked || retype.becomesUnique) return true
@@ -33,7 +33,7 @@ export function typeChangesToPrepare(catalog: Catalog, alteration: TypeChanges):
 /** The part of an alteration that indexes depend on. */
 export type TypeChanges = Pick<Alteration, 'retypes' | 'droppedIndexes'>
 
-/** The indexes whose entries become wrong with the new types, without those that the same request drops. */
+/** The indexes whose entries are invalid under the new types, except those that the same request drops. */
 export function indexesToRebuild(catalog: Catalog, { retypes, droppedIndexes }: TypeChanges): IndexDefinition[] {
   const changed = retypes.filter(({ work, from, to }) => {
     return ['narrow', 'pair', 'constrain', 'none'].includes(work.kind)
@@ -52,13 +52,13 @@ function isKey({ keyAttributes }: IndexDefinition, attribute: AttributeNumber): 
 
 export interface PendingTypes {
   readonly state: CatalogState
-  /** The indexes to be built, each of which will replace another, or keep an attribute unique. */
+  /** The indexes to build, each of which replaces another or enforces `isUnique`. */
   readonly replacements: readonly IndexDefinition[]
 }
 
 /**
- * Marks the attributes with their new types, which every writer checks its values against from then on. `sessionNumber`: of the store
- * session of the process that makes the change.
+ * Adds the new types to the attributes as pending; from then on every writer checks its values against them. `sessionNumber`:
+ * the store session of the process that makes the change.
  */
 export function withPendingTypes(
   catalog: Catalog,
@@ -93,7 +93,7 @@ export function withPendingTypes(
   }
 }
 
-/** Those of attributes that become unique. */
+/** The keys of attributes that become unique. */
 export function uniqueKeys(retypes: readonly Retype[]): UniqueKey[] {
   const unique = retypes.filter(({ becomesUnique }) => becomesUnique)
   return unique.map(({ becomes, to, owner }) => ({ attribute: becomes, spec: to, owner }))
@@ -110,7 +110,7 @@ function pendingType({ from, to, work, properties }: Retype, isLossAllowed: bool
   }
 }
 
-/** Gives the indexes new numbers, ready but still without entries; those that `state` no longer has are skipped. */
+/** Gives the indexes new numbers, ready but without entries; skips those that are missing from `state`. */
 export function withRebuiltIndexes(
   state: CatalogState,
   indexes: readonly IndexDefinition[],
@@ -127,7 +127,7 @@ export function withRebuiltIndexes(
   return { state: { ...state, indexes: definitions, counters: { ...state.counters, index: next } }, indexes: rebuilt }
 }
 
-/** The definition with its key attributes as they are after the change. */
+/** The definition with the key attributes as they are after the change. */
 function asReplaced(index: IndexDefinition, retypes: readonly Retype[]): IndexDefinition {
   return { ...index, keyAttributes: index.keyAttributes.map((key) => keyAfter(key, retypes)) }
 }
@@ -139,10 +139,10 @@ function keyAfter(key: KeyAttribute, retypes: readonly Retype[]): KeyAttribute {
   return isTruncatedInKeys(retype.to) ? { path, maxStoredStringLength } : { path }
 }
 
-/** Of a catalog that is nobody's. */
+/** Marks a temporary catalog that is never stored. */
 const noVersion = Buffer.alloc(0)
 
-/** Undoes `withPendingTypes`: writers are no longer bound by the new types, and the present indexes stay. */
+/** Undoes `withPendingTypes`: writers no longer check the new types, and the present indexes stay. */
 export function withoutPendingTypes(
   given: CatalogState,
   attributes: readonly AttributeNumber[],
@@ -163,7 +163,7 @@ export function withoutPendingTypes(
   }
 }
 
-/** The built indexes are ready, and replace the old ones; a replacement whose old index has been deleted meanwhile is dropped. */
+/** Makes the built indexes ready and replaces the old ones; drops a replacement whose old index has been deleted. */
 export function swapReplacementIndexes(state: CatalogState, replacements: readonly IndexNumber[]): CatalogState {
   const isReplaced = new Set<IndexNumber>()
   const settled = state.indexes.flatMap((index): IndexDefinition[] => {
@@ -177,13 +177,13 @@ export function swapReplacementIndexes(state: CatalogState, replacements: readon
   return { ...state, indexes: settled.filter(({ number }) => !isReplaced.has(number)) }
 }
 
-/** The numbers of the store sessions that are changing types; 0 if it is not known. */
+/** The store sessions that are changing types; 0 if unknown. */
 export function pendingSessionNumbers({ classes }: CatalogState): number[] {
   const attributes = classes.flatMap((cls) => cls.attributes)
   return attributes.flatMap(({ becoming }) => (becoming === undefined ? [] : [becoming.session ?? 0]))
 }
 
-/** Removes the pending types, and their replacement indexes, that belong to the store sessions of these numbers. */
+/** Removes the pending types and replacement indexes of these store sessions. */
 export function withoutPendingTypesOf(state: CatalogState, sessionNumbers: ReadonlySet<number>): CatalogState {
   const attributes = state.classes.flatMap((cls) =>
     cls.attributes.filter(({ becoming }) => becoming !== undefined && sessionNumbers.has(becoming.session ?? 0)),
@@ -199,7 +199,7 @@ export function withoutPendingTypesOf(state: CatalogState, sessionNumbers: Reado
   )
 }
 
-/** Definitions of which no attribute changes stay the very objects. */
+/** Returns unchanged definitions as the same objects. */
 export function mapAttributes(
   classes: readonly ClassDefinition[],
   map: (attribute: Attribute) => Attribute,

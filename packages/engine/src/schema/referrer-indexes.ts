@@ -1,23 +1,23 @@
 /**
- * Entries that tell which objects refer to one by an attribute: kept where a deletion asks for them (contract 10.4) and no inverse tells.
- * They are entries of an index that only its attribute knows (decision 0048).
+ * Referrer entries record which objects refer to a target by an attribute. They are maintained if deletions need them (contract
+ * 10.4) and no inverse provides this. They belong to an internal index of the attribute (decision 0048).
  */
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import type { Attribute, CatalogState, ClassDefinition, IndexNumber } from './class-definition.ts'
 import type { AttributeProperties, PropertiesOfAttribute } from './properties/index.ts'
 
-/** The references that an attribute holds: its value, its elements, or the values of a map. */
-export function heldReference(spec: TypeSpec): ReferenceSpec | undefined {
+/** The reference in an attribute: its value, its elements, or the values of a map. */
+export function referenceInAttribute(spec: TypeSpec): ReferenceSpec | undefined {
   const held = 'element' in spec ? spec.element : spec
   return held.logicalType === 'reference' ? held : undefined
 }
 
-/** The properties of the references that an attribute holds. */
+/** The properties of the references in an attribute. */
 export function referenceProperties(spec: TypeSpec, properties: PropertiesOfAttribute): AttributeProperties {
   return 'element' in spec ? properties.element : properties.own
 }
 
-/** The state with the indexes that its attributes need, and without others; to be filled where `unfilledReferrers` tells it. */
+/** The state with exactly the referrer indexes that its attributes need; `unfilledReferrers` returns those to fill. */
 export function withReferrerIndexes(before: CatalogState, after: CatalogState): CatalogState {
   const known = new Set(before.classes)
   let { index } = after.counters
@@ -37,20 +37,20 @@ export function withReferrerIndexes(before: CatalogState, after: CatalogState): 
 }
 
 function needsReferrers({ spec, properties }: Attribute): boolean {
-  const reference = heldReference(spec)
+  const reference = referenceInAttribute(spec)
   if (properties === undefined || reference === undefined || reference.inverseAttribute !== null) return false
   const { onTargetDelete, onSourceDelete } = referenceProperties(spec, properties)
   return onTargetDelete !== undefined || onSourceDelete === 'deleteUnreferenced'
 }
 
-/** An attribute with an index that its objects, which may be there already, have no entries in. */
+/** An attribute with a referrer index for which existing objects have no entries. */
 export interface UnfilledReferrers {
-  /** Declares it. */
+  /** The class that declares it. */
   readonly cls: ClassNumber
   readonly attribute: AttributeNumber
 }
 
-/** Attributes that are in both states, and have an index in the later one alone. */
+/** Attributes in both states that have a referrer index only in the later one. */
 export function unfilledReferrers(before: CatalogState, after: CatalogState): UnfilledReferrers[] {
   const same = new Set(before.classes)
   const changed = after.classes.filter((cls) => !same.has(cls) && referrerIndexesOf(cls).length > 0)
@@ -65,7 +65,7 @@ export function unfilledReferrers(before: CatalogState, after: CatalogState): Un
   )
 }
 
-/** Those that only the earlier state has: their entries are cleared. */
+/** Referrer indexes only in the earlier state, whose entries must be purged. */
 export function referrerIndexesDropped(before: CatalogState, after: CatalogState): IndexNumber[] {
   const same = new Set(after.classes)
   const kept = new Set(after.classes.flatMap(referrerIndexesOf))

@@ -1,4 +1,4 @@
-/** Classes and namespaces as replies show them (contract 5.2). */
+/** Classes and namespaces as shown in replies (contract 5.2). */
 import { AshlarError } from '../errors.ts'
 import { describeType } from '../types/index.ts'
 import type { DescribeContext } from '../types/logical-type.ts'
@@ -21,7 +21,7 @@ export interface ClassRepresentation {
   readonly isInternal: boolean
   readonly isDeleted: boolean
   readonly superClass: string | null
-  /** Own attributes only, with the defaults of encoding and storage written out. */
+  /** Own attributes only, with explicit defaults of encoding and storage. */
   readonly attributes: readonly ({ readonly attributeName: string } & TypeDefinition & GivenProperties)[]
 }
 
@@ -42,7 +42,7 @@ export function readClass(catalog: Catalog, nameOrNumber: string): ClassRepresen
   throw new AshlarError('ClassNotFound', `There is no class '${truncateForMessage(nameOrNumber)}'.${hint}`)
 }
 
-/** The class as it was when it was deleted; it is found by its number alone (contract 5.3.14). */
+/** The class at the time of its deletion, found only by number (contract 5.3.14). */
 function representDeleted(definition: ClassDefinition, catalog: Catalog): ClassRepresentation {
   const superClass = catalog.state.classes.find(({ number }) => number === definition.superClass)
   return {
@@ -54,7 +54,7 @@ function representDeleted(definition: ClassDefinition, catalog: Catalog): ClassR
 
 const represented = new WeakMap<SchemaClass, ClassRepresentation>()
 
-/** Made once: a class belongs to one catalog, and neither changes. */
+/** Cached: a class belongs to one catalog, and both are immutable. */
 export function representClass(cls: SchemaClass, catalog: Catalog): ClassRepresentation {
   let representation = represented.get(cls)
   if (representation === undefined) {
@@ -83,7 +83,7 @@ function representDefinition(definition: ClassDefinition, catalog: Catalog): Cla
   }
 }
 
-/** The definition of a type and its properties as schema reads show them. */
+/** The type definition and properties as shown in replies. */
 export function describeAttribute(
   { spec, properties }: Pick<Attribute, 'spec' | 'properties'>,
   context: DescribeContext,
@@ -100,7 +100,7 @@ export function describeAttribute(
   }
 }
 
-/** A display attribute that was deleted is not shown. */
+/** A deleted display attribute is omitted. */
 function describeClassProperties(properties: ClassProperties | undefined, catalog: Catalog): GivenProperties {
   const shown = withTexts(properties, namesIn(catalog))
   if (properties?.displayAttribute === undefined) return shown
@@ -120,17 +120,14 @@ export function describeContext(catalog: Catalog): DescribeContext {
   }
 }
 
-/** null (the default namespace) first, then by name those that hold a class. */
+/** Null (the default namespace) first, then namespaces with at least one class, by name. */
 export function listNamespaces(catalog: Catalog): (string | null)[] {
   const names = new Set<string>()
   for (const { namespace } of catalog.classes) if (namespace !== null) names.add(namespace)
   return [null, ...[...names].sort()]
 }
 
-/**
- * The default namespace is addressed as `null` or `Default`, unless a namespace really has that name.
- * Throws NamespaceNotFound.
- */
+/** The default namespace is addressed as `null` or `Default`, unless a namespace has that name. Throws NamespaceNotFound. */
 export function readNamespace(catalog: Catalog, name: string): NamespaceRepresentation {
   const known = listNamespaces(catalog)
   const isDefault = !known.includes(name) && (name === 'null' || name === 'Default')

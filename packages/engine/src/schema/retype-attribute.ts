@@ -1,4 +1,4 @@
-/** The change of one attribute's type, as part of a command that changes classes (contract 5.3.9, 5.3.19, 5.3.21). */
+/** Changes the type of an attribute as part of a command that changes classes (contract 5.3.9, 5.3.19, 5.3.21). */
 import { isDeepStrictEqual } from 'node:util'
 import type { AshlarError, CommandPlace } from '../errors.ts'
 import { dependsOnRules } from '../types/conversion.ts'
@@ -16,10 +16,10 @@ import { isSameButForInverse, type RetypeWork, retypeWork } from './retype.ts'
 import { type ClassDraft, type DraftAttribute, referenceIn, type SchemaBuilder } from './schema-builder.ts'
 import { isUniqueIn } from './unique-indexes.ts'
 
-/** An attribute whose type changes, or whose constraints do. */
+/** An attribute whose type or constraints change. */
 export interface Retype {
   readonly attribute: AttributeNumber
-  /** Where what is stored is moved, a new one; else the same. */
+  /** A new number if stored data is moved; otherwise the same. */
   readonly becomes: AttributeNumber
   /** The class that declares it. */
   readonly owner: ClassNumber
@@ -27,11 +27,11 @@ export interface Retype {
   readonly from: TypeSpec
   readonly to: TypeSpec
   readonly work: RetypeWork
-  /** From then on. */
+  /** The new properties. */
   readonly properties: PropertiesOfAttribute | undefined
-  /** Stored values are held against the constraints among them. */
+  /** Stored values are checked against their constraints. */
   readonly isChecked: boolean
-  /** Which the present properties do not say. */
+  /** Not included in the present properties. */
   readonly becomesUnique: boolean
 }
 
@@ -44,10 +44,7 @@ export interface RetypeContext {
   readonly isValidating?: boolean
 }
 
-/**
- * Undefined if it has that type already, and its constraints are not changed in a way that stored
- * values could violate. Throws InvalidDefinition, AttributeInUse.
- */
+/** Undefined if the type is the same and stored values cannot violate the new constraints. Throws InvalidDefinition, AttributeInUse. */
 export function retypeAttribute(
   context: RetypeContext,
   draft: ClassDraft,
@@ -65,7 +62,7 @@ export function retypeAttribute(
   const gained = inverseGained(from, to)
   if (gained !== null) refuseKnownInverse(batch, draft, name, gained, place)
   const work = retypeWork(from, to, (one, other) => catalog.classByNumber(one)?.isOrInherits(other) === true)
-  // Elements within embedded objects could not be found by their old attribute's number once they are to be moved.
+  // Moved elements in embedded objects could not be found by the attribute's old number.
   const isPossible = work !== undefined && (work.kind !== 'move' || draft.isReferenceable)
   if (!isPossible) throw notConvertible(builder, draft, name, place, from, to)
   refuseUnlessKey(catalog, draft, attribute, place, to)
@@ -80,7 +77,7 @@ export function retypeAttribute(
     number: becomes,
     spec: to,
     properties: settled,
-    // Of one that is moved, the entries are those of what it moves to.
+    // A moved attribute gets new referrer entries.
     referrers: becomes === number ? attribute.referrers : undefined,
     pendingType: undefined,
     conversion,
@@ -92,7 +89,7 @@ export function retypeAttribute(
   return { ...of, properties: settled, isChecked, becomesUnique }
 }
 
-/** Gives an attribute other properties under its type. Undefined where no stored value could violate their constraints. Throws AttributeInUse. */
+/** Changes the properties of an attribute under its type. Undefined if no stored value could violate the new constraints. Throws AttributeInUse. */
 export function constrainAttribute(
   context: RetypeContext,
   draft: ClassDraft,
@@ -115,7 +112,7 @@ export function constrainAttribute(
   return { ...of, work: { kind: 'constrain' }, properties, isChecked, becomesUnique }
 }
 
-/** Whatever was left out before, all constraints of the attribute are checked by this change, or none. */
+/** The change validates all constraints of the attribute or none, regardless of previous validation. */
 function settledProperties(
   properties: PropertiesOfAttribute | undefined,
   { isValidating = true }: RetypeContext,
@@ -126,8 +123,8 @@ function settledProperties(
 }
 
 /**
- * A reference that is listed again may be given an inverse that the command adds (contract 5.1.30). Before the types of the command are defined, since some of
- * these changes give the attribute another number.
+ * A reference that is listed again may gain an inverse that the command adds (contract 5.1.30). Runs before the types of the
+ * command are defined, since it may give the attribute another number.
  */
 export function addInverses(context: RetypeContext, draft: ClassDraft, staged: readonly StagedAttribute[]): Retype[] {
   const { builder } = context.batch
@@ -143,7 +140,7 @@ export function addInverses(context: RetypeContext, draft: ClassDraft, staged: r
   })
 }
 
-/** What `retypes` pair online, once the types of the whole command are defined. */
+/** The pairings among `retypes` that are made online, after all types of the command are defined. */
 export function pairingsOf(builder: SchemaBuilder, retypes: readonly Retype[]): Pairing[] {
   return retypes.flatMap(({ attribute, owner, to, work }) => {
     const inverse = work.kind === 'pair' ? referenceIn(to)?.inverseAttribute : undefined
@@ -164,13 +161,13 @@ function changingByAnother({ name }: ClassDraft, attribute: string, place: Comma
   return commandError('AttributeInUse', message, place)
 }
 
-/** The inverse that only the new type has; null where there is none. */
+/** The inverse that only the new type has; null if there is none. */
 function inverseGained(from: TypeSpec, to: TypeSpec): AttributeNumber | null {
   const [one, other] = [referenceIn(from), referenceIn(to)]
   return one?.inverseAttribute === null ? (other?.inverseAttribute ?? null) : null
 }
 
-/** Links of an attribute that is there already could disagree with the references. */
+/** Links of an existing attribute could contradict the references. */
 function refuseKnownInverse(
   batch: ClassBatch,
   draft: ClassDraft,
@@ -203,7 +200,7 @@ function notConvertible(
   return commandError('InvalidDefinition', message, place)
 }
 
-/** What an index has as key attribute stays one that an index can have. */
+/** The key attributes of an index must remain indexable. */
 function refuseUnlessKey(
   catalog: Catalog,
   draft: ClassDraft,
@@ -213,7 +210,7 @@ function refuseUnlessKey(
 ): void {
   if (!['list', 'set', 'map', 'object', 'json'].includes(to.logicalType)) return
   const index = catalog.indexes.find(({ attribute, keyAttributes }) => {
-    // What keeps it unique goes.
+    // The index that enforces uniqueness is dropped.
     return attribute !== number && keyAttributes.some(({ path }) => path.includes(number))
   })
   if (index === undefined) return

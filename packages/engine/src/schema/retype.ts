@@ -1,24 +1,24 @@
-/** What a change of an attribute's type requires of the stored values (contract 5.3.9). */
+/** Determines the effect of a type change on stored values (contract 5.3.9). */
 import { isDeepStrictEqual } from 'node:util'
 import { type Conversion, conversionFor } from '../types/conversion.ts'
 import type { CollectionSpec, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import type { SchemaClass } from './catalog.ts'
 
 export type RetypeWork =
-  /** What is stored stays as it is, and is right. */
+  /** Stored values remain valid. */
   | { readonly kind: 'none' }
   /** Single values, and lists of them, are converted when read. */
   | { readonly kind: 'convert'; readonly conversion: Conversion }
-  /** References stay as they are; those to objects of other classes do not fit. */
+  /** References are unchanged; those to objects of other classes do not fit. */
   | { readonly kind: 'narrow' }
-  /** A single reference stays as it is, and its objects are entered in the inverse that it is given. */
+  /** A single reference is unchanged, and its sources are added to the new inverse. */
   | { readonly kind: 'pair' }
-  /** The elements are kept in another place, and so are moved; those of other classes than the one referenced do not fit. */
+  /** The elements move to another storage form; those outside the referenced class do not fit. */
   | { readonly kind: 'move' }
-  /** The type stays, and constraints are added that stored values may violate. */
+  /** The type is unchanged, and stored values may violate new constraints. */
   | { readonly kind: 'constrain' }
 
-/** `isSubclass`: the one is the other or inherits from it. Undefined where the change is not possible. */
+/** `isSubclass`: whether the first class is the second or inherits from it. Undefined if the change is not possible. */
 export function retypeWork(
   from: TypeSpec,
   to: TypeSpec,
@@ -41,7 +41,7 @@ export function retypeWork(
   return one.inverseAttribute === null ? { kind: 'move' } : undefined
 }
 
-/** An inverse is added or removed, and nothing else; undefined for any other change. `one`, `other`: what the types refer to. */
+/** The change adds or removes an inverse and nothing else; undefined for any other change. `one`, `other`: the references of the types. */
 function inverseChange(from: TypeSpec, to: TypeSpec, one: ReferenceSpec, other: ReferenceSpec): RetypeWork | undefined {
   const isAdded = one.inverseAttribute === null && other.inverseAttribute !== null
   const isRemoved = one.inverseAttribute !== null && other.inverseAttribute === null
@@ -60,7 +60,7 @@ function withoutInverse(spec: TypeSpec): TypeSpec {
   return element === undefined ? spec : ({ ...spec, element: { ...element, inverseAttribute: null } } as TypeSpec)
 }
 
-/** Partners of links are changed with each other or not at all. */
+/** Both partners of a link must change together. */
 function classChange(
   from: ReferenceSpec,
   to: ReferenceSpec,
@@ -70,7 +70,7 @@ function classChange(
   return isSubclass(from.referencedClass, to.referencedClass) ? { kind: 'none' } : { kind: 'narrow' }
 }
 
-/** The kinds of map differ in their keys alone. */
+/** The kinds of map differ only in their keys. */
 function mapChange(from: CollectionSpec, to: CollectionSpec, change: RetypeWork): RetypeWork | undefined {
   if (from.logicalType !== 'map' || to.logicalType !== 'map') return undefined
   const isSameKey = JSON.stringify(from.key) === JSON.stringify(to.key)
@@ -85,7 +85,7 @@ function elementOf({ element }: CollectionSpec): ReferenceSpec | undefined {
   return element.logicalType === 'reference' ? element : undefined
 }
 
-/** Lists by name and sets are link entries of different forms, plain lists are within the record. */
+/** Lists by name and sets are link entries of different forms; plain lists are in the record. */
 function placeOf(spec: CollectionSpec): string {
   if (spec.logicalType !== 'list') return spec.logicalType
   return spec.collectionTypeName === 'TreeListOfReferences' || elementOf(spec)?.inverseAttribute !== null
@@ -93,13 +93,13 @@ function placeOf(spec: CollectionSpec): string {
     : 'record'
 }
 
-/** The bytes of a key are the same before and after: an index needs no other entries. */
+/** The bytes of keys are unchanged, so indexes need no new entries. */
 export function keepsKeys(from: TypeSpec, to: TypeSpec): boolean {
   const alike = ['integer', 'real', 'decimal', 'string', 'character', 'reference']
   return from.logicalType === to.logicalType && alike.includes(from.logicalType)
 }
 
-/** The referenceable classes whose objects have the attribute: those of the class and below it, and all that embed it. */
+/** The referenceable classes whose objects contain the attribute: the class, its subclasses, and all that embed it. */
 export function classesHolding(cls: SchemaClass, classes: readonly SchemaClass[]): SchemaClass[] {
   const holding = new Set<SchemaClass>([cls, ...cls.subclasses])
   for (let size = -1; size !== holding.size; ) {
@@ -117,7 +117,7 @@ function embedsOne(spec: TypeSpec, classes: ReadonlySet<number>): boolean {
   return held.logicalType === 'object' && classes.has(held.class)
 }
 
-/** Of a reference, or of what a list, set or map has as elements. */
+/** The type of a reference, or of the elements of a list, set or map. */
 export function referenceSpecOf(spec: TypeSpec): ReferenceSpec | undefined {
   if (spec.logicalType === 'reference') return spec
   return isCollection(spec) ? elementOf(spec) : undefined

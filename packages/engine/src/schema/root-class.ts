@@ -1,11 +1,11 @@
-/** `ooObj`: the root of all referenceable classes. It is not stored, has no objects and no attributes of its own, and cannot be changed. */
+/** `ooObj`: the root of all referenceable classes. It is not stored, has no objects or attributes, and cannot be changed. */
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import type { ClassNumber, ShapeNumber } from '../types/type-spec.ts'
 import type { ClassAttribute, SchemaClass } from './catalog.ts'
 import type { ClassDefinition, IndexDefinition, Shape } from './class-definition.ts'
 
 export const rootClassName = 'ooObj'
-/** How references to objects of any class name it in the catalog; nothing else has this number, and requests cannot use it. */
+/** The number in references to objects of any class; reserved and unavailable to requests. */
 export const rootClassNumber = 0 as ClassNumber
 
 export const rootDefinition: ClassDefinition = {
@@ -18,7 +18,7 @@ export const rootDefinition: ClassDefinition = {
   attributes: [],
 }
 
-/** The root as one catalog sees it: a superclass of each of its referenceable classes. */
+/** The root in one catalog: a superclass of each of its referenceable classes. */
 export class RootClass implements SchemaClass {
   readonly definition = rootDefinition
   readonly number = rootClassNumber
@@ -32,7 +32,7 @@ export class RootClass implements SchemaClass {
   private readonly classes: readonly SchemaClass[]
   private below: readonly SchemaClass[] | undefined
 
-  /** `classes`: all of the catalog, by class number. */
+  /** `classes`: all classes of the catalog, by class number. */
   constructor(classes: readonly SchemaClass[]) {
     this.classes = classes
   }
@@ -55,7 +55,7 @@ export function isRootClass({ number }: Pick<SchemaClass, 'number'>): boolean {
   return number === rootClassNumber
 }
 
-/** For commands that name it, where no class of the federated database has that name. `place`: undefined where the command is about it as a whole. */
+/** For commands that name it when no class of the federated database has that name. `place`: undefined if it is the subject of the whole command. */
 export function rootClassRefusal(place: CommandPlace | undefined, words: string): AshlarError {
   const details = place === undefined ? [] : [{ place, message: 'is the root of all classes' }]
   return new AshlarError(

@@ -1,4 +1,4 @@
-/** The classes of a batch while they are being defined, together with those that exist. */
+/** The classes of a batch while they are being defined, together with existing classes. */
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
@@ -17,11 +17,11 @@ export interface DraftAttribute {
   properties?: PropertiesOfAttribute | undefined
   /** See `Attribute`. */
   readonly referrers?: IndexNumber | undefined
-  /** Where the batch defines it; undefined for an attribute that it does not list. */
+  /** The place in the batch; undefined for an attribute that it does not list. */
   place: CommandPlace | undefined
-  /** A change of its type that is under way. */
+  /** A type change in progress. */
   readonly pendingType?: PendingType | undefined
-  /** Its type changes to this one, and stored values follow by other rules than those of the first builds. */
+  /** Set if its type changes to this one and stored values are converted by rules other than those of the first versions. */
   readonly conversion?: 'strict' | undefined
 }
 
@@ -31,23 +31,23 @@ export interface ClassDraft {
   isReferenceable: boolean
   superClass: ClassDraft | null
   properties: ClassProperties | undefined
-  /** Its own, by name, in schema order. */
+  /** Own attributes by name, in schema order. */
   readonly attributes: Map<string, DraftAttribute>
   /** See `ClassDefinition`. */
   arriving: readonly DraftAttribute[]
-  /** The class as it was; undefined for a new one. */
+  /** The present class; undefined for a new one. */
   readonly existing: ClassDefinition | undefined
-  /** True once attributes are added, deleted or retyped, or the kind changes: it and its subclasses need new shapes. */
+  /** Set when attributes are added, deleted or retyped, or the kind changes: the class and its subclasses need new shapes. */
   needsNewShape: boolean
-  /** Names or properties change, which are the same for all shapes. */
+  /** Names or properties change, which all shapes share. */
   isRedefined: boolean
-  /** Names of checks that the class did not have, or had with another expression. */
+  /** Checks that are new or have another expression. */
   readonly newChecks: string[]
-  /** Where the batch describes it; undefined for a class that is not part of the batch. */
+  /** The place in the batch; undefined for a class that it does not describe. */
   place: CommandPlace | undefined
 }
 
-/** `ooObj`, to which references may lead and below which classes may be put; never changed. */
+/** `ooObj`, a valid target of references and superclass, which never changes. */
 const rootDraft: ClassDraft = {
   number: rootClassNumber,
   name: rootClassName,
@@ -110,7 +110,7 @@ export class SchemaBuilder {
     owner.needsNewShape = true
   }
 
-  /** The other one takes its place in the order of attributes. */
+  /** The replacement takes the position of the original among the attributes. */
   replaceAttribute(owner: ClassDraft, attribute: DraftAttribute, other: DraftAttribute): void {
     const all = [...owner.attributes.values()].map((one) => (one === attribute ? other : one))
     owner.attributes.clear()
@@ -123,7 +123,7 @@ export class SchemaBuilder {
     return this.byNumber.values()
   }
 
-  /** By full name or digits. */
+  /** By full name or class number in digits. */
   find(text: string): ClassDraft | undefined {
     return /^\d{1,15}$/.test(text) ? this.byNumber.get(Number(text) as ClassNumber) : this.byName.get(text)
   }
@@ -132,7 +132,7 @@ export class SchemaBuilder {
     return number === rootClassNumber ? rootDraft : (this.byNumber.get(number) as ClassDraft)
   }
 
-  /** `what` names the class, or the attribute, that refers to it. Throws UnknownClass. */
+  /** `what`: the class or attribute that refers to it. Throws UnknownClass. */
   resolve(text: string, what: string, place: CommandPlace): ClassDraft {
     const found = this.find(text)
     if (found !== undefined) return found
@@ -144,8 +144,8 @@ export class SchemaBuilder {
   }
 
   /**
-   * The nearest declaration of the name: the class's own, or an inherited one; of `Super::name`, that of the superclass of that
-   * full name, or of the nearest one of that simple name.
+   * The nearest declaration of the name, own or inherited; for `Super::name`, the one in the superclass of that full name or in
+   * the nearest superclass of that simple name.
    */
   findAttribute(cls: ClassDraft, name: string): DraftAttribute | undefined {
     const separator = name.lastIndexOf('::')
@@ -161,7 +161,7 @@ export class SchemaBuilder {
     return undefined
   }
 
-  /** The attribute of that number, with the class that declares it. */
+  /** The attribute and the class that declares it. */
   declared(number: AttributeNumber): { readonly owner: ClassDraft; readonly attribute: DraftAttribute } | undefined {
     return this.byAttribute.get(number)
   }
@@ -174,14 +174,14 @@ export function selfAndAncestors(draft: ClassDraft): ClassDraft[] {
   return lineage
 }
 
-/** How many attributes the class has, inherited ones included. */
+/** The number of attributes, including inherited ones. */
 export function countAttributes(draft: ClassDraft): number {
   let count = 0
   for (let at: ClassDraft | null = draft; at !== null; at = at.superClass) count += at.attributes.size
   return count
 }
 
-/** What records of the class hold: inherited attributes first, and those that readers do not know of yet. */
+/** The attributes in records of the class: inherited ones first, including those not yet visible to readers. */
 export function storedAttributes(draft: ClassDraft): DraftAttribute[] {
   return selfAndAncestors(draft)
     .reverse()
@@ -195,12 +195,12 @@ export function allAttributes(draft: ClassDraft): DraftAttribute[] {
     .flatMap(({ attributes }) => [...attributes.values()])
 }
 
-/** True for an embeddable class that the batch makes referenceable. */
+/** Whether the batch makes an embeddable class referenceable. */
 export function isConverted(draft: ClassDraft): boolean {
   return draft.isReferenceable && draft.existing?.isReferenceable === false
 }
 
-/** The reference that the values are, or that the elements of a list or set are. */
+/** The reference in the type, or in the type of the elements of a list or set. */
 export function referenceIn(spec: TypeSpec | undefined): ReferenceSpec | undefined {
   if (spec?.logicalType === 'reference') return spec
   if (spec?.logicalType === 'set') return spec.element

@@ -1,4 +1,4 @@
-/** Sequences: the rules of their definition (contract 6.3). */
+/** Sequences: validates their definitions (contract 6.3). */
 import { AshlarError } from '../errors.ts'
 import type { Catalog } from './catalog.ts'
 import type { CatalogState, SequenceDefinition, SequenceNumber } from './class-definition.ts'
@@ -6,14 +6,14 @@ import { commandError, truncateForMessage } from './command-error.ts'
 import type { CreateSequence } from './commands.ts'
 import { checkSequenceName, didYouMean, listOfNames } from './names.ts'
 
-/** Attributes that a refusal names. */
+/** The maximum number of attributes that an error names. */
 const usersNamedMax = 10
 
-/** The numbers of a sequence are integers of 64 bits. */
+/** Sequence numbers are 64-bit integers. */
 export const sequenceMin = -(2n ** 63n)
 export const sequenceMax = 2n ** 63n - 1n
 
-/** The definition, and the catalog state that has it. Throws InvalidName, InvalidDefinition, SequenceExists. */
+/** Returns the definition and the catalog state with it. Throws InvalidName, InvalidDefinition, SequenceExists. */
 export function defineSequence(
   catalog: Catalog,
   { name, start, step }: CreateSequence,
@@ -50,7 +50,7 @@ export function sequenceNamed({ state, sequenceByName }: Catalog, name: string):
   )
 }
 
-/** Throws SequenceInUse while a default names it. */
+/** Throws SequenceInUse if a default uses the sequence. */
 export function withoutSequence(state: CatalogState, { number, name }: SequenceDefinition): CatalogState {
   const users = state.classes
     .filter(({ isDeleted }) => !isDeleted)

@@ -1,4 +1,4 @@
-/** The indexes that attributes with `isUnique` keep: named after the attribute, they come and go with it (contract 10.5). */
+/** The indexes that enforce `isUnique`: named after the attribute, created and deleted with the property (contract 10.5). */
 import type { CommandPlace } from '../errors.ts'
 import { maxStoredStringLengthDefault } from '../limits.ts'
 import type { AttributeNumber, ClassNumber, TypeSpec } from '../types/type-spec.ts'
@@ -22,7 +22,7 @@ function uniqueIndexName(className: string, attributeName: string): string {
   return `${className}.${attributeName}`
 }
 
-/** The state with their indexes, of which the numbers are returned. `building`: by the process of that store session; else they are ready. */
+/** Adds the indexes to the state and returns their numbers. `building`: by the process of that store session; if missing, they are ready. */
 export function withIndexesFor(
   state: CatalogState,
   keys: readonly UniqueKey[],
@@ -54,7 +54,7 @@ function nameFor({ classes }: CatalogState, owner: ClassNumber, attribute: Attri
   return uniqueIndexName(cls?.name ?? String(owner), name ?? String(attribute))
 }
 
-/** The state in which they are named as their attributes are, and those of attributes that are no longer unique are gone. */
+/** Renames the indexes with their attributes, and removes those of attributes that are no longer unique. */
 export function withSettledIndexes(state: CatalogState): CatalogState {
   if (state.indexes.every(({ attribute }) => attribute === undefined)) return state
   const keepers = new Map<AttributeNumber, string>()
@@ -76,7 +76,7 @@ function keepsIndex({ properties, becoming }: Attribute): boolean {
   return isUniqueIn(properties) || isUniqueIn(becoming?.properties)
 }
 
-/** The name of such an index is not that of one that somebody has made. Throws IndexExists. */
+/** The name of such an index must differ from those created explicitly. Throws IndexExists. */
 export function checkIndexNames({ indexes }: CatalogState, place: CommandPlace): void {
   const named = new Map<string, IndexDefinition>()
   for (const index of indexes) {

@@ -1,4 +1,4 @@
-/** The sequences of a federated database, each with its next number, as replies and archives show them. */
+/** Lists the sequences of a federated database with their next numbers, for replies and archives. */
 import { decodeNextNumber, nextNumberKey } from '../catalog/next-number.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { ReadSkew } from '../store/read-skew.ts'
@@ -6,17 +6,17 @@ import type { Awaitable, Bytes, ReadAnswer } from '../store/store.ts'
 
 export interface ListedSequence {
   readonly name: string
-  /** Decimal digits, as of the others. */
+  /** Decimal digits, as for the other numbers. */
   readonly start: string
   readonly step: string
-  /** What would be given next; null where the sequence has given its last number. */
+  /** The next number to be drawn; null if the sequence is exhausted. */
   readonly next: string | null
 }
 
-/** Entries that are read together. */
+/** Entries per read. */
 const keysAtOnce = 1_000
 
-/** In the order in which they were made. `from`: what the entries are read from. */
+/** In order of creation. `from`: the source of the entries. */
 export async function listSequences(
   { state: { sequences } }: Catalog,
   from: { read(keys: readonly Bytes[]): Awaitable<ReadAnswer> },
@@ -34,7 +34,7 @@ export async function listSequences(
   return listed
 }
 
-/** With JSON numbers, of which a client may lose digits beyond 2^53, as of attributes of 64 bits. */
+/** Uses JSON numbers, of which a client may lose digits beyond 2^53, as for 64-bit attributes. */
 export function sequenceJson({ name, start, step, next }: ListedSequence): string {
   return `{"name":${JSON.stringify(name)},"start":${start},"step":${step},"next":${next}}`
 }

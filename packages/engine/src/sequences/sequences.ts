@@ -1,4 +1,4 @@
-/** Draws numbers of sequences: by small commits of their own, outside of the transactions that ask for them (contract 6.3). */
+/** Draws numbers from sequences in small commits, outside the transactions that request them (contract 6.3). */
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { CatalogCache } from '../catalog/catalog-cache.ts'
 import { decodeNextNumber, encodeNextNumber, nextNumberKey } from '../catalog/next-number.ts'
@@ -11,26 +11,26 @@ import type { Bytes, Store } from '../store/store.ts'
 import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 
-interface Asked {
+interface NumberRequest {
   readonly count: number
   readonly resolve: (numbers: readonly bigint[]) => void
   readonly reject: (error: unknown) => void
 }
 
-/** What each is given, in the order in which they asked; an error where the sequence has fewer numbers left. */
-type Given = readonly bigint[] | AshlarError
+/** The numbers for one request, or an error if the sequence has fewer left. */
+type DrawResult = readonly bigint[] | AshlarError
 
 /**
- * A number is beyond any that was replied before it was asked for, by whatever process: it is taken by a commit that begins
- * after that, and that requires the entry of the sequence as the last commit has left it. So no process may keep numbers for
- * later callers. All who ask while a commit is under way are given theirs by the next one.
+ * A number is beyond every number replied before it was requested, by any process: the commit that draws it begins after the
+ * request and requires the sequence's entry as the previous commit left it. Therefore no process may cache numbers for later
+ * callers. Requests that arrive during a commit are served together by the next one.
  */
 export class Sequences {
   private readonly store: Store
   private readonly catalogs: Pick<CatalogCache, 'at' | 'latest'>
   private readonly limits: Pick<EngineLimits, 'transactionAttemptsMax'>
-  /** By name: those who are given their numbers by the next commit. An entry is there as long as somebody is served. */
-  private readonly waiting = new Map<string, Asked[]>()
+  /** By name: requests for the next commit. A sequence has an entry while requests are being served. */
+  private readonly pending = new Map<string, NumberRequest[]>()
 
   constructor(
     store: Store,
@@ -42,52 +42,56 @@ export class Sequences {
     this.limits = limits
   }
 
-  /** So many numbers, in their order. Nobody else is ever given one of them. Throws SequenceNotFound, SequenceExhausted, TransactionContention. */
+  /** Returns `count` numbers in order, each drawn only once. Throws SequenceNotFound, SequenceExhausted, TransactionContention. */
   next(name: string, count = 1): Promise<readonly bigint[]> {
     return new Promise((resolve, reject) => {
-      const asked = { count, resolve, reject }
-      const others = this.waiting.get(name)
-      if (others !== undefined) {
-        others.push(asked)
+      const request = { count, resolve, reject }
+      const queued = this.pending.get(name)
+      if (queued !== undefined) {
+        queued.push(request)
         return
       }
-      const all = [asked]
-      this.waiting.set(name, all)
-      // Those who ask in the same turn of the event loop share the first commit.
-      queueMicrotask(() => void this.serve(name, all))
+      const queue = [request]
+      this.pending.set(name, queue)
+      // Requests of the same event loop turn share the first commit.
+      queueMicrotask(() => void this.serve(name, queue))
     })
   }
 
-  /** Until nobody waits. What fails is told to those whom it concerns, and to nobody else. */
-  private async serve(name: string, waiting: Asked[]): Promise<void> {
-    while (waiting.length > 0) {
-      const served = waiting.splice(0)
+  /** Runs until the queue is empty. A failure rejects only the requests that it affects. */
+  private async serve(name: string, pending: NumberRequest[]): Promise<void> {
+    while (pending.length > 0) {
+      const batch = pending.splice(0)
       try {
-        const given = await this.draw(name, served)
-        for (const [i, { resolve, reject }] of served.entries()) {
-          const numbers = given[i] as Given
+        const results = await this.draw(name, batch)
+        for (const [i, { resolve, reject }] of batch.entries()) {
+          const numbers = results[i] as DrawResult
           if (numbers instanceof AshlarError) reject(numbers)
           else resolve(numbers)
         }
       } catch (error) {
-        // Numbers that may or may not have been taken are never used: nothing is lost but them.
-        for (const { reject } of served) reject(withoutEffect(error))
+        // If it is unknown whether the commit took effect, its numbers are never used; the sequence has a gap.
+        for (const { reject } of batch) reject(withoutEffect(error))
       }
     }
-    this.waiting.delete(name)
+    this.pending.delete(name)
   }
 
-  private draw(name: string, asked: readonly Asked[]): Promise<readonly Given[]> {
+  private draw(name: string, requests: readonly NumberRequest[]): Promise<readonly DrawResult[]> {
     const { store, catalogs, limits } = this
     const known = catalogs.latest?.sequenceByName(name)
     const isRemote = !store.capabilities.hasSynchronousReads
-    return transact(store, limits.transactionAttemptsMax, (transaction) => this.take(name, asked, transaction), {
+    return transact(store, limits.transactionAttemptsMax, (transaction) => this.take(name, requests, transaction), {
       isReservation: true,
       prefetchKeys: isRemote && known !== undefined ? [catalogVersionKey, nextNumberKey(known.number)] : undefined,
     })
   }
 
-  private async take(name: string, asked: readonly Asked[], transaction: Transaction): Promise<readonly Given[]> {
+  private async take(
+    name: string,
+    requests: readonly NumberRequest[],
+    transaction: Transaction,
+  ): Promise<readonly DrawResult[]> {
     const catalog = await this.catalogs.at(transaction.snapshot)
     transaction.requireRevision(catalogVersionKey, catalog.version)
     const sequence = sequenceNamed(catalog, name)
@@ -95,30 +99,30 @@ export class Sequences {
     transaction.logEpoch = this.store.capabilities.canAppend ? changeLog : 0
     const key = nextNumberKey(sequence.number)
     const stored = await transaction.readOne(key)
-    const { given, next } = taken(sequence, stored, asked)
+    const { results, next } = drawNumbers(sequence, stored, requests)
     transaction.requireAsRead(key, stored)
     if (next !== undefined) transaction.put(key, next, stored)
-    return given
+    return results
   }
 }
 
-/** What is given to those who ask, and the entry of the sequence afterwards; undefined where it stays as it is. */
-function taken(
+/** Returns the numbers for each request and the new entry of the sequence; undefined if the entry is unchanged. */
+function drawNumbers(
   sequence: SequenceDefinition,
   stored: Bytes | undefined,
-  asked: readonly Pick<Asked, 'count'>[],
-): { readonly given: readonly Given[]; readonly next: Bytes | undefined } {
+  requests: readonly Pick<NumberRequest, 'count'>[],
+): { readonly results: readonly DrawResult[]; readonly next: Bytes | undefined } {
   if (stored === undefined) throw new ReadSkew(`sequence ${sequence.name} has no entry for its next number`)
   const drawn = new NumbersLeft(sequence, stored)
-  const given = asked.map(({ count }) => drawn.take(count))
-  return { given, next: drawn.isTouched ? drawn.entry : undefined }
+  const results = requests.map(({ count }) => drawn.take(count))
+  return { results, next: drawn.isTouched ? drawn.entry : undefined }
 }
 
-/** The numbers of a sequence from its next one on. */
+/** The remaining numbers of a sequence. */
 export class NumbersLeft {
   private readonly name: string
   private readonly step: bigint
-  /** Undefined once there is none. */
+  /** Undefined if the sequence is exhausted. */
   private next: bigint | undefined
   isTouched = false
 
@@ -129,8 +133,8 @@ export class NumbersLeft {
     this.next = decodeNextNumber(stored)
   }
 
-  /** All of them, or none where there are fewer left. */
-  take(count: number): Given {
+  /** Takes `count` numbers, or none if fewer are left. */
+  take(count: number): DrawResult {
     const { next, step } = this
     if (count === 0) return []
     if (next === undefined || !isNumber(next + step * BigInt(count - 1))) return this.exhausted(count)
@@ -142,7 +146,7 @@ export class NumbersLeft {
     return numbers
   }
 
-  /** What is to be stored. */
+  /** The value to store. */
   get entry(): Buffer {
     return encodeNextNumber(this.next)
   }
@@ -150,10 +154,10 @@ export class NumbersLeft {
   private exhausted(count: number): AshlarError {
     const { name, step } = this
     const end = step > 0n ? sequenceMax : sequenceMin
-    const wanted = count === 1 ? 'no more numbers' : `fewer than ${count} numbers left`
+    const problem = count === 1 ? 'no more numbers' : `fewer than ${count} numbers left`
     return new AshlarError(
       'SequenceExhausted',
-      `Sequence ${name} has ${wanted}: its STEP ${step} leads beyond ${end}. ALTER SEQUENCE ${name} RESTART n has it begin anew.`,
+      `Sequence ${name} has ${problem}: its STEP ${step} leads beyond ${end}. ALTER SEQUENCE ${name} RESTART n has it begin anew.`,
     )
   }
 }

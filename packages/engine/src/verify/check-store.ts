@@ -1,4 +1,4 @@
-/** The check of a store that need not be served: its file, as far as it has one, and then all that is stored in it. */
+/** Checks a store that is not being served: first its file, if it has one, then its content. */
 import { resolve } from 'node:path'
 import { CatalogCache } from '../catalog/catalog-cache.ts'
 import { AshlarError, AssertionFailed } from '../errors.ts'
@@ -15,21 +15,21 @@ import { nameEntry } from './name-entry.ts'
 import { type VerifyOptions, type VerifyReport, verifyStore } from './verify.ts'
 
 export interface StoreCheck {
-  /** Of a store in a file; absent for others. */
+  /** Only for a store in a file. */
   readonly file?: FileReport | { readonly notChecked: string }
-  /** Absent where the file, or the catalog, is too damaged to go on. */
+  /** Absent if the file or the catalog is too damaged to continue. */
   readonly content?: VerifyReport
-  /** It is the target of a copy that is not finished, which is its first problem; its content is not checked. */
+  /** The store is the target of an unfinished copy, which is the first problem; its content is not checked. */
   readonly isUnfinishedCopy?: true
-  /** It is an LMDB store of an earlier version, whose entries have no checksums: a value that has changed on the disk passes for what was written. */
+  /** An LMDB store of an earlier version, whose entries have no checksums: values altered on disk go undetected. */
   readonly lacksChecksums?: true
-  /** All that is wrong, of both. */
+  /** All problems of both checks. */
   readonly problems: readonly string[]
 }
 
 /**
- * Only reads. Where a process has an LMDB store open, its file cannot be looked at, and what it holds is checked as of one
- * moment. Throws an `Error` for the operator where the store cannot be opened, and the reason of the signal.
+ * Reads only. If a process has an LMDB store open, its file is not checked, and its content is checked as of one snapshot.
+ * Throws an `Error` for the operator if the store cannot be opened, and the reason of the signal.
  */
 export async function checkStore(address: string, options: VerifyOptions = {}): Promise<StoreCheck> {
   const directory = storeDirectory(address)
@@ -39,7 +39,7 @@ export async function checkStore(address: string, options: VerifyOptions = {}): 
   if (checkedFile?.isReadable === false) return { ...lacking, file: checkedFile, problems: checkedFile.problems }
   const found = await checkContent(address, options)
   const ofFile = checkedFile?.problems ?? []
-  // The entries that the file has damaged are those that the content lacks, which can name them better.
+  // Entries damaged in the file are also missing from the content, whose problems name them better.
   const problems =
     found.problems.length === 0 || found.isUnfinishedCopy ? [...found.problems, ...ofFile] : found.problems
   return {
@@ -75,21 +75,21 @@ async function checkContentOf(store: Store, options: VerifyOptions): Promise<Omi
     const content = await verifyContent(store, async (snapshot) => await catalogs.at(snapshot), options)
     return { content, problems: content.problems }
   } catch (error) {
-    // Of the catalog, without which nothing else can be understood.
+    // The catalog is damaged, and nothing else can be decoded without it.
     if (error instanceof AshlarError && error.type === 'DataCorruption') return { problems: [error.message] }
-    if (!isOfDecoding(error)) throw error
+    if (!isDecodingError(error)) throw error
     return { problems: [`What is stored cannot be understood: ${error.message}.`] }
   } finally {
     await store.close()
   }
 }
 
-/** What bytes that Ashlar did not write cause where they pass for its own. */
-function isOfDecoding(error: unknown): error is Error {
+/** Errors that result from decoding bytes not written by Ashlar. */
+function isDecodingError(error: unknown): error is Error {
   return [AssertionFailed, SyntaxError, RangeError, TypeError].some((type) => error instanceof type)
 }
 
-/** On one snapshot; what looks wrong on it is read skew for all that is known, and looked at once more where that may be. */
+/** Checks one snapshot. Where a problem may be read skew, it is checked again. */
 export async function verifyContent(
   store: Store,
   catalogAt: (snapshot: Snapshot) => Promise<Catalog>,
@@ -117,7 +117,7 @@ class ProblemsFound extends ReadSkew {
   }
 }
 
-/** A store from before there was a version holds what the first version holds. */
+/** A store without a version has the format of the first version. */
 export function checkFormat(stored: Uint8Array | undefined): void {
   const version = stored === undefined ? earliestAlike : decodeFormatVersion(stored)
   if (version >= earliestAlike && version <= storageFormat.version) return

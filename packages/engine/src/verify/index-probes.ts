@@ -1,4 +1,4 @@
-/** What an index entry asks: that its index exists, and its object with just these values. */
+/** Probes of an index entry: its index exists, and its object has exactly these values. */
 import { makeIndexKeyOfRecord } from '../indexes/index-key.ts'
 import { indexFormatsOf } from '../indexes/maintain.ts'
 import { elementOfReferrer, sourceOfReferrerKey, targetOfReferrerKey } from '../indexes/referrer-entries.ts'
@@ -45,7 +45,7 @@ function otherValues(index: string, oid: Oid): string {
   return `an entry of index ${index} has other values than its object ${oid}`
 }
 
-/** What tells who refers by an element of a collection that is kept as links, the link entry answers. */
+/** A referrer entry of a collection stored as links is matched by the link entry. */
 function probeReferrerOfLink(attribute: AttributeFormat, key: Bytes, value: Bytes): Probe {
   const [target, source] = [targetOfReferrerKey(key), sourceOfReferrerKey(key)]
   const { linkStorage, attribute: one } = attribute
@@ -65,7 +65,7 @@ function referrersAsIndex({ attribute }: AttributeFormat, number: IndexNumber): 
 
 const referrersOfCatalogs = new WeakMap<Catalog, ReadonlyMap<IndexNumber, AttributeFormat>>()
 
-/** The attributes that have entries of who refers by them, by the numbers of their indexes. */
+/** Attributes with referrer entries, by the numbers of their indexes. */
 function referrersIn(catalog: Catalog): ReadonlyMap<IndexNumber, AttributeFormat> {
   let known = referrersOfCatalogs.get(catalog)
   if (known === undefined) {

@@ -1,4 +1,4 @@
-/** What a link entry asks: its owner, and for bidirectional links the other side. */
+/** Probes of a link entry: its owner and, for bidirectional links, the other side. */
 import { referrerOfLink } from '../indexes/referrer-entries.ts'
 import { inverseOf } from '../links/relationships.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
@@ -26,7 +26,7 @@ interface LinkEntry {
   readonly number: AttributeNumber
   readonly kind: number
   readonly target: Oid
-  /** Of list entries, and of the entries that find them by target. */
+  /** Set for list entries and for the entries that index them by target. */
   readonly position: Buffer | undefined
 }
 
@@ -69,7 +69,7 @@ function readEntry(key: Bytes, value: Bytes): LinkEntry {
   return { ...common, target: targetOfKey(key), position: value.length === 0 ? undefined : Buffer.from(value) }
 }
 
-/** The list entry and the one that finds it by target must name each other. */
+/** A list entry and its index entry by target must match each other. */
 function hasItsOtherKey({ owner, number, kind, target, position }: LinkEntry, name: string): Probe {
   const at = position ?? Buffer.alloc(0)
   return kind === linkKind.position
@@ -100,7 +100,7 @@ function answersToOne(context: VerifyContext, entry: LinkEntry, inverse: Attribu
 
 const attributesOf = new WeakMap<Catalog, Map<AttributeNumber, AttributeFormat | undefined>>()
 
-/** The attribute as any class that has it sees it; looked for once, since every entry asks. */
+/** The attribute as seen from any class that has it. Cached, since every entry needs it. */
 function findAttribute({ catalog }: VerifyContext, number: AttributeNumber): AttributeFormat | undefined {
   let known = attributesOf.get(catalog)
   if (known === undefined) {

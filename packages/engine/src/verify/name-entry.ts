@@ -1,4 +1,4 @@
-/** What an entry of the store is to people: an object and its class, a link, an index entry, a part of the catalog. */
+/** Describes an entry of the store for people: an object and its class, a link, an index entry, or a part of the catalog. */
 import { keyLayout } from '../bytes/key-layout.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import { indexKeyHeaderBytes } from '../indexes/index-key.ts'
@@ -10,7 +10,7 @@ import type { Bytes, Store } from '../store/store.ts'
 import { type Oid, oidLength } from '../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 
-/** `catalog`: the latest known; without one, and for what it does not know, numbers stand for names. */
+/** `catalog`: the latest known. Unknown names are replaced by numbers. */
 export function nameEntry(store: Store | undefined, catalog: Catalog | undefined, key: Bytes): string {
   const bytes = Buffer.from(key)
   const [space] = bytes
@@ -37,7 +37,7 @@ function attributeName(catalog: Catalog | undefined, number: number): string {
   return catalog?.attribute(number as AttributeNumber)?.name ?? `number ${number}`
 }
 
-/** Of the object's container, whose row is read if that can be had at once. */
+/** The class of the object's container, whose row is read if the store reads synchronously. */
 function classOf(store: Store | undefined, catalog: Catalog | undefined, oid: Oid): string {
   if (catalog === undefined || store?.capabilities.hasSynchronousReads !== true) return ''
   const [database = 0, container = 0] = oid.split('-').map(Number)
@@ -52,7 +52,7 @@ function classOf(store: Store | undefined, catalog: Catalog | undefined, oid: Oi
       snapshot.release()
     }
   } catch {
-    // The row is damaged as well, or the store is closing: the OID has to do.
+    // The row is damaged as well, or the store is closing: only the OID is shown.
     return ''
   }
 }

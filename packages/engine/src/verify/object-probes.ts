@@ -1,4 +1,4 @@
-/** What an object's record asks: that it satisfies the constraints of its class, its container, its index entries, and the other side of its to-one links. */
+/** Probes of an object's record: the constraints of its class, its container, its index entries, and the other side of its to-one links. */
 
 import { makeIndexKey } from '../indexes/index-key.ts'
 import { indexFormatsOf } from '../indexes/maintain.ts'
@@ -60,7 +60,7 @@ export function probeObject(context: VerifyContext, key: Bytes, record: Bytes): 
   return probes
 }
 
-/** A bidirectional to-one reference must be answered by its partner. */
+/** A bidirectional to-one reference must have a matching reference in its partner. */
 function probeToOne(
   context: VerifyContext,
   format: ClassFormat,
@@ -71,7 +71,7 @@ function probeToOne(
   const { spec, name, becoming } = attribute.attribute
   if (spec.logicalType !== 'reference' || spec.inverseAttribute === null || !format.cls.isReferenceable)
     return undefined
-  // The inverse does not have it yet.
+  // The inverse is still being built.
   if (isPairing(becoming)) return undefined
   const partner = content.values[attribute.index] as Oid
   if (partner === noOid) return undefined

@@ -1,4 +1,4 @@
-/** A question that one entry of the store asks of another. */
+/** A probe: a condition that one entry of the store imposes on another. */
 import type { CheckSource } from '../records/constraints.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Bytes } from '../store/store.ts'
@@ -15,7 +15,7 @@ export interface VerifyContext {
 
 export interface Probe {
   readonly key: Buffer
-  /** A sentence for what is wrong with the value found (undefined where the key is not there), or undefined. */
+  /** `value`: undefined if the key is missing. Returns a description of the problem, or undefined. */
   readonly evaluate: (value: Bytes | undefined) => Verdict
 }
 

@@ -1,36 +1,36 @@
-/** Reads what probes ask for, each entry once: neighbours often ask for the same one, which may be megabytes. */
+/** Reads the entries for probes, each once: adjacent probes often need the same one, which may be megabytes. */
 import { AshlarError } from '../errors.ts'
 import type { Bytes, Snapshot } from '../store/store.ts'
 import type { Probe } from './probe.ts'
 
-/** Stands for an entry that is damaged: it is told where its own space is scanned. */
+/** Represents a damaged entry, which is reported when its own key space is scanned. */
 export const damaged = Symbol('damaged')
 
 type Found = Bytes | undefined | typeof damaged
 
 export class ProbeReader {
   private readonly snapshot: Snapshot
-  /** What the first probe of the last entry before found: the owner of a link entry, which the next one mostly has as well. */
+  /** The result of the first probe of the previous entry: the owner of a link entry, which the next entry mostly shares. */
   private last: { readonly key: string; readonly value: Found } | undefined
 
   constructor(snapshot: Snapshot) {
     this.snapshot = snapshot
   }
 
-  /** One value a probe, in order. `probes`: by the entry that asks. */
+  /** Returns one value per probe, in order. `probes`: by the entry that imposes them. */
   async read(probes: readonly (readonly Probe[])[]): Promise<Found[]> {
-    const asked = new Map<string, Buffer>()
-    for (const { key } of probes.flat()) asked.set(key.toString('latin1'), key)
+    const keysByText = new Map<string, Buffer>()
+    for (const { key } of probes.flat()) keysByText.set(key.toString('latin1'), key)
     const found = new Map<string, Found>()
-    if (this.last !== undefined && asked.delete(this.last.key)) found.set(this.last.key, this.last.value)
-    const values = await this.readKeys([...asked.values()])
-    for (const [i, text] of [...asked.keys()].entries()) found.set(text, values[i])
+    if (this.last !== undefined && keysByText.delete(this.last.key)) found.set(this.last.key, this.last.value)
+    const values = await this.readKeys([...keysByText.values()])
+    for (const [i, text] of [...keysByText.keys()].entries()) found.set(text, values[i])
     const first = probes.at(-1)?.[0]?.key.toString('latin1')
     this.last = first === undefined ? undefined : { key: first, value: found.get(first) }
     return probes.flat().map(({ key }) => found.get(key.toString('latin1')))
   }
 
-  /** At once, or one by one where one of them is damaged. */
+  /** Reads them together, or one by one if one is damaged. */
   private async readKeys(keys: readonly Bytes[]): Promise<readonly Found[]> {
     try {
       return (await this.snapshot.read(keys)).values

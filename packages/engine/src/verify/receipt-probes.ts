@@ -1,4 +1,4 @@
-/** What a receipt must have beside it: the entry that ends it, and the reverse. */
+/** Probes of a receipt: its expiry entry exists, and conversely. */
 import { decodeReceipt, endKey, readEndKey } from '../receipts/receipt-entry.ts'
 import type { Bytes } from '../store/store.ts'
 import { mustExist, type Probe, type VerifyContext } from './probe.ts'

@@ -1,4 +1,4 @@
-/** What a sequence must have beside its definition: the entry of its next number, and the reverse. */
+/** Probes of a sequence definition: the entry with its next number exists, and conversely. */
 import { catalogPart } from '../bytes/key-layout.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import { numberOfCatalogKey } from '../catalog/catalog-keys.ts'
@@ -8,7 +8,7 @@ import type { SequenceNumber } from '../schema/class-definition.ts'
 import type { Bytes } from '../store/store.ts'
 import { mustExist, type Probe, type VerifyContext } from './probe.ts'
 
-/** Of the spaces before that of objects: they ask nothing, but for the definition of a sequence. */
+/** For the key spaces before that of objects, where only sequence definitions have probes. */
 export function probeDefinition(_context: VerifyContext, key: Bytes, value: Bytes): Probe[] {
   if (key[0] !== keySpace.catalog || key[1] !== catalogPart.sequence) return []
   const { name } = decodeSequence(value)
@@ -16,7 +16,7 @@ export function probeDefinition(_context: VerifyContext, key: Bytes, value: Byte
   return [mustExist(nextNumberKey(number), `Sequence ${name} has no entry for its next number.`)]
 }
 
-/** Of an entry that holds a next number. */
+/** For an entry with a next number. */
 export function probeNextNumber({ catalog, problems }: VerifyContext, key: Bytes, value: Bytes): Probe[] {
   const number = Buffer.from(key).readUInt32BE(1)
   decodeNextNumber(value)

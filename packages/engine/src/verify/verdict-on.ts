@@ -1,4 +1,4 @@
-/** What is wrong with a record that an entry asks for. */
+/** Describes problems of a record that an entry refers to. */
 import type { ClassFormat } from '../records/class-format.ts'
 import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'

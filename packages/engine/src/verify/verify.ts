@@ -1,6 +1,6 @@
 /**
- * The consistency check of a whole federated database: every object has its index entries and its links' inverse entries, and
- * every entry has its object, and no entry is damaged. Reads only; memory stays flat whatever the size.
+ * Checks the consistency of a whole federated database: every object has its index entries and the inverse entries of its
+ * links, every entry has its object, and no entry is damaged. Reads only, in bounded memory.
  */
 
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
@@ -25,7 +25,7 @@ import { probeReceipt } from './receipt-probes.ts'
 import { probeDefinition, probeNextNumber } from './sequence-probes.ts'
 
 export interface VerifyReport {
-  /** Empty when all is well; the first 1,000 otherwise. */
+  /** Empty if the store is consistent; at most the first 1,000. */
   readonly problems: readonly string[]
   readonly objects: number
   readonly linkEntries: number
@@ -36,11 +36,11 @@ const problemsMax = 1_000
 const batchEntries = 500
 
 export interface VerifyOptions {
-  /** Ends the check. */
+  /** Aborts the check. */
   readonly signal?: CancelSignal
-  /** Told how many entries have been looked at. */
+  /** Called with the number of entries read. */
   readonly onProgress?: (entries: number) => void
-  /** Evaluates the checks of classes; without it they are left out. */
+  /** Evaluates the checks of classes; if missing, they are skipped. */
   readonly checks?: CheckSource
 }
 
@@ -53,7 +53,7 @@ export async function verifyStore(
   const problems: string[] = []
   const droppedIndexes = await numbersOf(snapshot, 'droppedIndexes', problems)
   const droppedLinkAttributes = await numbersOf(snapshot, 'droppedLinkAttributes', problems)
-  // By which links are kept.
+  // The catalog of writers, which determines how links are stored.
   const context: VerifyContext = {
     catalog: catalog.writers?.() ?? catalog,
     checks,
@@ -101,7 +101,7 @@ function spaceRange(space: number): { from: Buffer; to: Buffer } {
 
 type ProbeEntry = (context: VerifyContext, key: Bytes, value: Bytes) => Probe[]
 
-/** Gathers what each entry of the range asks of other keys, and reads those batch by batch. Returns how many there are. */
+/** Collects the probes of each entry in the range and reads them in batches. Returns the number of entries. */
 async function probeRange(
   snapshot: Snapshot,
   context: VerifyContext,
@@ -115,7 +115,7 @@ async function probeRange(
   const slice = openTimeSlice()
   const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
   const onDamage = (error: AshlarError): void => {
-    // The first behind the range before is met twice.
+    // The first entry after the previous range is encountered twice.
     if (context.problems.includes(error.message)) return
     if (error instanceof DamagedEntry) count++
     tell(context, error.message)
@@ -147,7 +147,7 @@ async function probeRange(
   return count
 }
 
-/** Each once, however many have asked for it. */
+/** Without duplicates, however many probes read them. */
 function recordsIn(values: readonly (Bytes | undefined | typeof damaged)[]): Set<Bytes> {
   return new Set(values.filter((value) => value instanceof Uint8Array))
 }
@@ -156,7 +156,7 @@ function tell(context: VerifyContext, problem: string): void {
   if (context.problems.length < problemsMax) context.problems.push(problem)
 }
 
-/** Bytes that cannot be understood are a problem of their entry, and no reason to stop. */
+/** An entry that cannot be decoded is a problem; the check continues. */
 function probesOf(context: VerifyContext, probe: ProbeEntry, { key, value }: Entry): Probe[] {
   try {
     return probe(context, key, value)

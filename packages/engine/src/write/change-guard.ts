@@ -1,4 +1,4 @@
-/** What a unit of work asks where its caller may not change everything (decision 0026). */
+/** The access checks that a unit of work makes for a caller with restricted rights (decision 0026). */
 import type { RequestMemory } from '../budget/request-memory.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import type { ValueChange } from '../records/attribute-change.ts'
@@ -12,56 +12,56 @@ import type { Oid } from '../types/oid.ts'
 import type { ReferenceLocation } from './reference-error.ts'
 import type { ObjectState, WorkingSet } from './working-set.ts'
 
-/** What a request reads by. */
+/** The resources that a request reads with. */
 export interface Reading {
   readonly signal: CancelSignal | undefined
-  /** Of the request. */
+  /** The memory account of the request. */
   readonly memory: RequestMemory
 }
 
-/** What is kept from whoever sends a request. */
+/** The restrictions that apply to the sender of a request. */
 export interface Restriction {
-  /** As the caller knows it; made in one piece where nobody has waited for it (`prepared`). */
+  /** The catalog as the caller sees it; built synchronously unless `prepared` has built it. */
   catalogOf(catalog: Catalog): Catalog
-  /** Has that made, with turns for others in between. */
+  /** Builds that catalog, yielding to the event loop. */
   prepared(catalog: Catalog): Awaitable<unknown>
-  /** Of what the caller reads from. */
+  /** Capabilities of the store that the caller reads from. */
   readonly capabilities: StoreCapabilities
-  /** What the caller sees of a transaction, which `below` is, under that catalog. */
+  /** The caller's view of the transaction `below`, under `catalog`. */
   shown(below: Snapshot, catalog: Catalog, reading: Reading): Snapshot
-  /** Throws Forbidden where the caller may not make `next` of the catalog. */
+  /** Throws Forbidden if the caller may not change the catalog to `next`. */
   checkSchema(catalog: Catalog, next: CatalogState): void
-  /** Of a unit that has done nothing yet: rights to change an object are decided by the state before it. */
+  /** `work`: a unit without changes, since rights to change an object are decided by its state before the unit. */
   guardOf(work: GuardedWork): ChangeGuard
 }
 
-/** Of a unit of work. */
+/** The parts of a unit of work that its guard uses. */
 export interface GuardedWork {
   readonly transaction: Transaction
-  /** As readers know it. */
+  /** The catalog as readers see it. */
   readonly shownCatalog: Catalog
   readonly objects: WorkingSet
 }
 
 /**
- * The commands of a guarded unit are in terms of the catalog as its caller knows it: classes, attributes, and values of embedded classes. The unit itself works
- * on the unrestricted store, by the whole catalog.
+ * The commands of a guarded unit use the catalog as its caller sees it: classes, attributes, and values of embedded classes.
+ * The unit itself works on the unrestricted store with the whole catalog.
  */
 export interface ChangeGuard {
-  /** As the caller knows it. */
+  /** The catalog as the caller sees it. */
   readonly catalog: Catalog
   readonly formats: RecordFormats
-  /** The class in the whole catalog, of which an object is to be created. Throws Forbidden. */
+  /** Returns the class in the whole catalog. Throws Forbidden if the caller may not create objects of it. */
   creatable(cls: SchemaClass): SchemaClass
-  /** The class of an object as the caller knows it. */
+  /** The class of an object as the caller sees it. */
   formatOf(format: ClassFormat): ClassFormat
-  /** Before the unit. One that is hidden takes no longer than one that is missing. */
+  /** Whether the object was visible before the unit. A hidden object takes no longer than a missing one, so that timing reveals nothing. */
   isSeen(oid: Oid): Awaitable<boolean>
-  /** Of an object as it was read. Throws ObjectNotFound for one that is hidden, Forbidden. */
+  /** `state`: as read. Throws Forbidden, or ObjectNotFound for a hidden object. */
   admit(state: ObjectState, action: 'read' | 'update' | 'delete'): Awaitable<void>
   /**
-   * What a change of an attribute comes to in the whole catalog, with what is hidden in its place; undefined where the value stays as it is.
-   * `known`: the attribute as the caller knows it. Throws Forbidden, InvalidReference.
+   * Translates a change of an attribute to the whole catalog, preserving hidden parts; undefined if the value does not change.
+   * `known`: the attribute as the caller sees it. Throws Forbidden, InvalidReference.
    */
   changeFor(
     state: ObjectState,
@@ -70,18 +70,18 @@ export interface ChangeGuard {
     change: ValueChange,
   ): Awaitable<ValueChange | undefined>
   /**
-   * Where an object takes what another is linked with: that one is changed by it. `place`: the attribute that is set. Throws Forbidden, which does not name the
-   * other one.
+   * Checks a change that takes over the partner of another object, which changes that object too. `place`: the attribute that
+   * is set. Throws Forbidden without naming the other object.
    */
   admitTaking(from: Oid, place: ReferenceLocation): Awaitable<void>
-  /** Of an attribute kept in the record, what the caller sees, under the format that it knows. */
+  /** The visible part of an attribute stored in the record, in the format that the caller sees. */
   seen(state: ObjectState, known: AttributeFormat): Awaitable<unknown>
-  /** As the caller reads it before the unit. Throws ObjectNotFound. */
+  /** As the caller saw it before the unit. Throws ObjectNotFound. */
   representationOf(oid: Oid): Promise<Buffer>
-  /** Whether the caller may be told by which of two objects a key is held already. */
+  /** Whether the caller may learn which of the two objects already has the key. */
   mayTellHolder(index: IndexDefinition, changed: Oid, holder: Oid): Promise<boolean>
-  /** Those that the caller does not see; objects that the unit itself makes it does. */
+  /** The objects hidden from the caller; objects created by the unit are visible. */
   hiddenAmong(oids: readonly Oid[]): Awaitable<ReadonlySet<Oid>>
-  /** Once all is written: what was created and updated has to be allowed as it is then. Throws Forbidden. */
+  /** Checks the final state of created and updated objects, after all writes. Throws Forbidden. */
   checkWritten(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** A change of objects as a transaction of its own. */
+/** Changes objects in a transaction of its own. */
 import type { MemoryHolder } from '../budget/memory-pool.ts'
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
@@ -16,19 +16,19 @@ import { transactWithCatalog } from './transact-with-catalog.ts'
 import { UnitOfWork } from './unit-of-work.ts'
 
 export interface ChangeOptions {
-  /** The object that is read in any case. */
+  /** An object that is read in any case. */
   readonly oid?: Oid | undefined
-  /** How many objects are asked to be changed, where that may be many. */
+  /** The number of objects to change, if it may be large. */
   readonly objects?: number | undefined
-  /** Of a client that may go: waiting for other transactions ends then. */
+  /** Signals that the client has disconnected, which ends waiting for other transactions. */
   readonly signal?: CancelSignal | undefined
-  /** Of a load, which has bounds of its own, `objects` among them; without it, those of every change. */
+  /** The limits of a bulk load, including `objects`; by default those of ordinary changes. */
   readonly size?: CommitSize | undefined
-  /** Who holds what the change takes in memory. */
+  /** The holder of the memory that the change uses. */
   readonly memoryHolder?: MemoryHolder | undefined
 }
 
-/** Throws what `body` does, UniqueViolation, TransactionContention, LimitExceeded, and the signal's reason. */
+/** Throws the errors of `body`, UniqueViolation, TransactionContention, LimitExceeded, and the signal's reason. */
 export function changeObjects<T>(
   database: OpenDatabase,
   body: (unit: UnitOfWork) => Promise<T>,

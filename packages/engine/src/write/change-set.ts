@@ -1,16 +1,16 @@
-/** What a commit has changed, for an audit log or a counter. */
+/** A summary of the changes of a commit, for the audit log and counters. */
 import type { CatalogState } from '../schema/class-definition.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ObjectState } from './working-set.ts'
 
-/** OIDs, and names of classes, that a change set lists. */
+/** The maximum number of OIDs and of class names in a change set. */
 const listedMax = 100
 
 /** Plain data, which a statement thread sends with its commit. */
 export interface ChangeSet {
   /** Objects that were created, changed or deleted, and owners of links that were added or removed. */
   readonly objects: number
-  /** OIDs of the first of them, changed objects before owners of links. */
+  /** The first OIDs, changed objects before owners of links. */
   readonly oids: readonly Oid[]
   /** Classes of these objects, and classes that were defined or changed. */
   readonly classes: readonly string[]

@@ -1,4 +1,4 @@
-/** The constraints of collections that are kept as links, whichever side of a link changes them (contract 10.4.8). */
+/** Checks the constraints of collections stored as links, whichever side of a link changes (contract 10.4.8). */
 import { AshlarError } from '../errors.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import type { Violation } from '../records/constraints.ts'
@@ -11,8 +11,8 @@ import type { ChangedLinks, UnitOfWork } from './unit-of-work.ts'
 import { type ObjectState, touch } from './working-set.ts'
 
 /**
- * Of collections that were changed, and of new objects. Where elements are counted, changes of one collection meet at its owner, which gets
- * another revision. Throws ConstraintViolation.
+ * Checks changed collections and new objects. Concurrent changes of a collection with a limited number of elements conflict at
+ * its owner, which gets a new revision. Throws ConstraintViolation.
  */
 export async function checkLinks(unit: UnitOfWork): Promise<void> {
   const { objects } = unit
@@ -60,7 +60,7 @@ async function violationsOf(
   return [...violations, ...counted]
 }
 
-/** Of the elements that there are. */
+/** Checks the present elements. */
 export async function linkViolations(
   unit: UnitOfWork,
   state: ObjectState,
@@ -79,7 +79,7 @@ export async function linkViolations(
   })
 }
 
-/** As many as have to be looked at. */
+/** Reads only as many elements as the constraints require. */
 async function elementsOf(
   { transaction }: UnitOfWork,
   { oid }: ObjectState,

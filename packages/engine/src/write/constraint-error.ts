@@ -1,4 +1,4 @@
-/** ConstraintViolation: what a change writes that the constraints of a class refuse (contract 10.3). */
+/** ConstraintViolation: a write that the constraints of a class reject (contract 10.3). */
 import { AshlarError, type ErrorDetail } from '../errors.ts'
 import {
   constraintsOf,
@@ -28,7 +28,7 @@ export function checkConstraints(state: ObjectState, unit: UnitOfWork): void {
   throwAny(state, violations, unit)
 }
 
-/** Those that are judged at the end of the transaction are left to `deferred`. Throws ConstraintViolation. */
+/** Passes violations that are checked at the end of the transaction to `deferred`. Throws ConstraintViolation. */
 export function throwAny(state: ObjectState, violations: readonly Violation[], { deferred, guard }: UnitOfWork): void {
   if (violations.length === 0) return
   const present = deferred === undefined ? violations : violations.filter((violation) => !isDeferrable(violation))
@@ -36,7 +36,7 @@ export function throwAny(state: ObjectState, violations: readonly Violation[], {
   deferred?.note(state)
 }
 
-/** `visible`: the schema as a restricted caller knows it. */
+/** `visible`: the schema as a restricted caller sees it. */
 export function violationError(
   state: ObjectState,
   violations: readonly Violation[],
@@ -55,7 +55,7 @@ export function violationError(
     return new AshlarError('ConstraintViolation', message)
   }
   const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : ''
-  // An object that the request does not name is named by what refuses it.
+  // An object that the request does not name is identified by its OID.
   const which = state.isAddressed ? '' : `, object ${state.oid}`
   const message = `Class ${name}${which}: ${sentence(first).replace(/\.$/, '')}${more}.`
   const details = shown.map((violation): ErrorDetail => {
@@ -68,7 +68,7 @@ export function violationError(
   return new AshlarError('ConstraintViolation', message, details)
 }
 
-/** The attributes that a check of the object names; of a check of an embedded one, its attributes are not known here. */
+/** The attributes that a check names; empty for checks of embedded objects, whose attributes are not known here. */
 function namesOf({ indexes }: ObjectCheck, { format }: ObjectState): (AttributeNumber | undefined)[] {
   return [...indexes].map((index) => format.attributes[index]?.attribute.number)
 }
@@ -96,7 +96,7 @@ function sentence(violation: Violation): string {
   return `check ${check.name}${within}: ${check.message}`
 }
 
-/** The error as a restricted caller gets it: of an object that it does not see, only that there is a violation (contract 10.4.10). */
+/** Reduces the error for a restricted caller: for a hidden object, it says only that there is a violation (contract 10.4.10). */
 export async function violationTo(guard: ChangeGuard, state: ObjectState, error: unknown): Promise<unknown> {
   if (!(error instanceof AshlarError) || error.type !== 'ConstraintViolation') return error
   if ((await guard.hiddenAmong([state.oid])).size === 0) return error
@@ -104,14 +104,14 @@ export async function violationTo(guard: ChangeGuard, state: ObjectState, error:
   return new AshlarError('ConstraintViolation', message)
 }
 
-/** Such as `attribute age has to be at least 0, not -1`. */
+/** For example `attribute age has to be at least 0, not -1`. */
 function valueSentence({ attribute, constraint, requirement, path, value }: ValueViolation): string {
   const within = path.length > 1 ? ` (at ${path.join('.')})` : ''
   const isShown = constraint !== 'isRequired' && constraint !== 'isReadOnly'
   return `attribute ${attribute.attribute.outputName}${within} ${requirement}${isShown ? `, not ${formatForMessage(value)}` : ''}`
 }
 
-/** Strings, and the JSON of what is longer than a reply should repeat. */
+/** Shortens strings, and the JSON of long values. */
 function truncated(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)
   if (typeof value === 'string') return value.slice(0, valueCharactersMax)

@@ -1,6 +1,6 @@
 /**
- * What is judged at the end of a transaction of several steps (contract 10.4.12): `minItems`, and `isRequired` of references, which one step may break and a
- * later one mend.
+ * Checks made at the end of a transaction of several steps (contract 10.4.12): `minItems`, and `isRequired` of references,
+ * which one step may violate and a later one repair.
  */
 import type { AshlarError } from '../errors.ts'
 import { constraintsOf, isDeferrable, type Violation } from '../records/constraints.ts'
@@ -11,9 +11,9 @@ import { violationError, violationTo } from './constraint-error.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { type ObjectState, objectsAtOnce } from './working-set.ts'
 
-/** A step whose change is refused at the end of the transaction; `cause` says why. */
+/** The step whose change is rejected at the end of the transaction; `cause` is the reason. */
 export class StepFailure extends Error {
-  /** From 1. */
+  /** Counts from 1. */
   readonly step: number
 
   constructor(step: number, cause: unknown) {
@@ -23,17 +23,17 @@ export class StepFailure extends Error {
 }
 
 interface Deferred {
-  /** That changed the object last; 0 where there are none. */
+  /** The step that last changed the object; 0 if there are no steps. */
   readonly step: number
   readonly isAddressed: boolean
 }
 
 export class DeferredChecks {
   private readonly objects = new Map<Oid, Deferred>()
-  /** The one under way. */
+  /** The current step. */
   step = 0
 
-  /** For statements, in whose text no attribute has a place of its own. */
+  /** For statements, whose text gives attributes no position. */
   readonly ofText = {
     note: ({ oid }: Pick<ObjectState, 'oid'>): void => this.note({ oid, isAddressed: false }),
     noteChanged: (state: ObjectState): void => {
@@ -41,7 +41,7 @@ export class DeferredChecks {
     },
   }
 
-  /** An object that breaks such a constraint, or has broken one and is changed again. */
+  /** Records an object that violates such a constraint, or that violated one and changes again. */
   note({ oid, isAddressed }: Pick<ObjectState, 'oid' | 'isAddressed'>): void {
     this.objects.set(oid, { step: this.step, isAddressed })
   }
@@ -54,7 +54,7 @@ export class DeferredChecks {
     return this.objects.size === 0
   }
 
-  /** `unit`: sees all that the transaction has written. Throws ConstraintViolation; of a step, as a StepFailure. */
+  /** `unit`: sees all writes of the transaction. Throws ConstraintViolation, wrapped in a StepFailure if there are steps. */
   async judge(unit: UnitOfWork): Promise<void> {
     await inParts([...this.objects.keys()], objectsAtOnce, async (part) => {
       await unit.objects.loadAll(part)

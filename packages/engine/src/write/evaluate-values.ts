@@ -1,4 +1,4 @@
-/** Values that expressions give: defaults of what a creation leaves out, and what a change leaves as it is (contract 10.6). */
+/** Evaluates expressions for values: defaults of attributes that a creation leaves out, and `onUpdate` (contract 10.6). */
 import { AshlarError } from '../errors.ts'
 import { type AttributeFormat, defaultPending } from '../records/class-format.ts'
 import { isSameValue } from '../records/same-value.ts'
@@ -6,7 +6,7 @@ import { formatForMessage } from '../types/logical-type.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { type ObjectState, setValue } from './working-set.ts'
 
-/** Once all else of the object is as it will be written. Throws AshlarError for what cannot be evaluated or does not fit. */
+/** Runs when all other values of the object are final. Throws AshlarError if an expression cannot be evaluated or its value does not fit. */
 export function evaluateValues(
   state: ObjectState,
   { objects: { formats }, expressions: { all, user } }: UnitOfWork,
@@ -23,7 +23,7 @@ export function evaluateValues(
   for (const attribute of format.computedAttributes) evaluate(state, attribute)
 }
 
-/** Throws ValueNotAllowed where another value was given. */
+/** Throws ValueNotAllowed if the command gives a different value. */
 function evaluate(state: ObjectState, { index, codec, attribute }: AttributeFormat): void {
   const { format, values, claims } = state
   const value = format.valueIn(values, index)
@@ -35,7 +35,7 @@ function evaluate(state: ObjectState, { index, codec, attribute }: AttributeForm
       { place: ['attributes', outputName], message: words },
     ])
   }
-  // What is evaluated whenever it is read takes no place in the record.
+  // A value that is evaluated on read takes no space in the record.
   if (format.computedAt(index)?.isStored !== true) values[index] = codec.isNullable ? null : codec.defaultValue
   else if (!isSameValue(codec, values[index], value)) setValue(state, { index }, value)
 }

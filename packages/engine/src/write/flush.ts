@@ -19,7 +19,7 @@ export function flushObjects(unit: UnitOfWork): Promise<void> {
   return flush(unit)
 }
 
-/** Deletions come first, since more may follow from them; then what they and others have left of links. */
+/** Deletions come first, since they may cause more deletions; then the link changes of all objects. */
 async function flushLinked(unit: UnitOfWork): Promise<void> {
   await unit.deletions?.carryOut()
   await checkLinks(unit)
@@ -31,7 +31,7 @@ function flush(unit: UnitOfWork): Promise<void> {
   return only === undefined ? flushAll(unit) : flushOne(unit, only)
 }
 
-/** What `flushAll` does, without its passes over all objects: most requests change one. */
+/** `flushAll` without its passes over all objects, since most requests change one. */
 async function flushOne(unit: UnitOfWork, state: ObjectState): Promise<void> {
   const { transaction } = unit
   const { key, format, stored, isDeleted } = state
@@ -40,7 +40,7 @@ async function flushOne(unit: UnitOfWork, state: ObjectState): Promise<void> {
   if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
   const maintained = maintainIndexesOf(transaction, state)
   if (maintained !== undefined) await maintained
-  // Deletions are counted, too: the same changes then have the same IDs in each version.
+  // Deletions also consume commit IDs, so that the same changes have the same IDs in every version.
   write(unit, state, unit.session.nextCommitId())
 }
 
@@ -51,7 +51,7 @@ function write(unit: UnitOfWork, state: ObjectState, commitId: Bytes): void {
   unit.recorder?.object(state)
 }
 
-/** Between two objects, of which each may be large, others have their turn where it is time. */
+/** Yields between objects when the time slice is used up, since each may be large. */
 async function flushAll(unit: UnitOfWork): Promise<void> {
   const { transaction, objects, guard } = unit
   const slice = openTimeSlice()
@@ -69,7 +69,7 @@ async function flushAll(unit: UnitOfWork): Promise<void> {
     }
     if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
     if (hasEntriesToCheck(state)) indexed.push(state)
-    const pause = ++seen % stepsBetweenLooks === 0 || format.isChecked ? slice.yieldIfDue() : undefined
+    const pause = ++seen % stepsPerClockCheck === 0 || format.isChecked ? slice.yieldIfDue() : undefined
     if (pause !== undefined) await pause
   }
   let violation: AshlarError | undefined
@@ -85,7 +85,7 @@ async function flushAll(unit: UnitOfWork): Promise<void> {
   if (violation !== undefined) throw violation
 }
 
-/** What may not be written is refused for that, whether its key is taken or not: which of the two it is may tell of what is hidden. */
+/** An access violation takes precedence over a unique violation, which could reveal hidden objects. */
 async function violationIn(
   { transaction }: UnitOfWork,
   guard: ChangeGuard,
@@ -100,8 +100,8 @@ async function violationIn(
   }
 }
 
-/** Steps of less than a microsecond, where no values are looked at. */
-const stepsBetweenLooks = 128
+/** Each step takes less than a microsecond if it reads no values. */
+const stepsPerClockCheck = 128
 
 function put({ transaction }: UnitOfWork, state: ObjectState, record: Buffer): void {
   if (state.stored === undefined) {
@@ -119,20 +119,20 @@ function check(unit: UnitOfWork, state: ObjectState): void {
     if (state.format.hasPendingType) checkPendingTypes(state.format, state.before, state.values, formats)
     checkConstraints(state, unit)
   } catch (error) {
-    throw ofState(state, error)
+    throw withPosition(state, error)
   }
 }
 
-/** The record. Throws LimitExceeded. */
+/** Encodes the record. Throws LimitExceeded. */
 function encoded(state: ObjectState, commitId: Bytes): Buffer {
   try {
     return encodeRecord(state.format, commitId, state)
   } catch (error) {
-    throw ofState(state, error)
+    throw withPosition(state, error)
   }
 }
 
-/** An error in what one of several commands creates is told with its position. */
-function ofState({ position }: ObjectState, error: unknown): unknown {
+/** Adds the position of the command to an error in one of several commands. */
+function withPosition({ position }: ObjectState, error: unknown): unknown {
   return position !== undefined && error instanceof AshlarError ? error.within(position) : error
 }

@@ -1,27 +1,27 @@
-/** The expressions of classes, as writers use them: implemented above the query engine, which compiles them. */
+/** The interface of class expressions for writers; implemented above the query engine, which compiles them. */
 import type { ClassFormat, FormatSource } from '../records/class-format.ts'
 import type { CheckSource } from '../records/constraints.ts'
 import type { ExpressionBinder } from '../schema/class-expressions.ts'
 
-/** Whose expressions see `$$USER`: a value as queries have it. */
+/** The value of `$$USER` in expressions, as queries represent it. */
 export type UserOfExpressions = unknown
 
-/** An attribute whose value an expression gives. */
+/** An attribute whose value is given by an expression. */
 export interface ValueExpression {
   readonly index: number
-  /** In memory. `values`: of the object, by index. Throws AshlarError for what cannot be evaluated or does not fit. */
+  /** Returns the value in memory. `values`: of the object, by index. Throws AshlarError if the value cannot be evaluated or does not fit. */
   valueFor(values: readonly unknown[], user: UserOfExpressions): unknown
 }
 
-/** Of one open federated database: compiled once for each catalog. */
+/** For one open federated database, compiled once per catalog. */
 export interface ObjectExpressions extends ExpressionBinder, CheckSource {
-  /** Of the attributes of the class with a default by expression, inherited ones included. */
+  /** Attributes of the class, own and inherited, whose default is an expression. */
   defaultsOf(format: ClassFormat, formats: FormatSource): readonly ValueExpression[]
-  /** The same for `onUpdate`. */
+  /** Like `defaultsOf`, for `onUpdate`. */
   updatesOf(format: ClassFormat, formats: FormatSource): readonly ValueExpression[]
 }
 
-/** What a unit of work has of it. */
+/** The expressions available to a unit of work. */
 export interface UnitExpressions {
   readonly all: ObjectExpressions
   readonly user: UserOfExpressions

@@ -1,4 +1,4 @@
-/** The parts of one open federated database: what whoever reads or changes it works with. */
+/** The parts of an open federated database that its readers and writers use. */
 import type { MemoryPool } from '../budget/memory-pool.ts'
 import type { Catalogs } from '../catalog/catalog-cache.ts'
 import type { EngineLimits } from '../limits.ts'
@@ -13,40 +13,43 @@ import type { Restriction } from './change-guard.ts'
 import type { ChangeListener } from './change-set.ts'
 import type { ObjectExpressions, UserOfExpressions } from './object-expressions.ts'
 
-/** For a database in a statement thread: the main thread makes its commits, whose summary is a `ChangeSet`, and does what follows them in the background. */
+/**
+ * For a database in a statement thread: the main thread makes its commits, summarised as a `ChangeSet`, and does the background
+ * work that follows.
+ */
 export interface MainThread {
-  /** Has entries purged that a change of the schema has left behind. */
+  /** Purges entries left behind by a change of the schema. */
   purge(): void
-  /** Draws numbers of a sequence, together with what others ask for. */
+  /** Draws numbers of a sequence, batched with other requests. */
   next(sequence: string, count: number): Promise<readonly bigint[]>
 }
 
 export interface OpenDatabase {
   readonly store: Store
-  /** This opening of the store. */
+  /** The session of this process with the store. */
   readonly session: StoreSession
   readonly limits: EngineLimits
-  /** Of texts and transactions that ask for none. */
+  /** The default for texts and transactions. */
   readonly isolation: Isolation
   readonly catalogs: Catalogs
   readonly containers: Containers
   readonly sequences: Pick<Sequences, 'next'>
   readonly receipts: Receipts
   readonly expressions: ObjectExpressions
-  /** Of the caller of one request, for expressions; undefined where nobody is known. */
+  /** The caller of the request, for expressions; undefined if unknown. */
   readonly user?: UserOfExpressions
-  /** Of the process. */
+  /** Shared by the process. */
   readonly memory: MemoryPool
-  /** The same. */
+  /** Shared by the process. */
   readonly temporary: TemporarySpace
-  /** Told of each commit. */
+  /** Called for each commit that changes something. */
   readonly onChanges: ChangeListener | undefined
-  /** Told that there was one, whatever it has changed. */
+  /** Called for each commit. */
   readonly onCommitted: (() => void) | undefined
-  /** In a statement thread. */
+  /** Set in a statement thread. */
   readonly mainThread?: MainThread | undefined
-  /** Of the caller of one request; without it everything is allowed. */
+  /** The restrictions of the caller of one request; if missing, everything is allowed. */
   readonly restriction?: Restriction | undefined
-  /** Told what fails in the background, where no request could be. */
+  /** Called for errors of background work, which no request could report. */
   readonly onFault: (error: unknown) => void
 }

@@ -2,7 +2,7 @@
 import { AshlarError } from '../errors.ts'
 import type { Oid } from '../types/oid.ts'
 
-/** Where a reference stands in the request, for messages. */
+/** The position of a reference in the request, for messages. */
 export interface ReferenceLocation {
   readonly className: string
   readonly attributeName: string
@@ -15,14 +15,15 @@ export function noSuchTarget(target: Oid, { attributeName, className }: Referenc
   )
 }
 
-/** `wanted`: the class of objects that the attribute refers to; undefined where the caller does not know it. */
+/** `expectedClass`: the class that the attribute refers to; undefined if it is hidden from the caller. */
 export function targetOfOtherClass(
   target: Oid,
   className: string,
-  wanted: string | undefined,
+  expectedClass: string | undefined,
   place: ReferenceLocation,
 ): AshlarError {
-  const refers = wanted === undefined ? 'does not refer to such objects' : `refers to objects of class ${wanted}`
+  const refers =
+    expectedClass === undefined ? 'does not refer to such objects' : `refers to objects of class ${expectedClass}`
   return new AshlarError(
     'InvalidReference',
     `Attribute ${place.attributeName} of class ${place.className} ${refers}, but ${target} is of class ${className}.`,

@@ -1,4 +1,4 @@
-/** A transaction under the catalog of its snapshot, or under the one last known; what it changes is told to a listener once it is committed. */
+/** Runs a transaction under the catalog of its snapshot, or optimistically under the latest known one, and reports its changes after the commit. */
 import type { Receipt } from '../receipts/receipt.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { SnapshotInvalidated } from '../store/snapshot-invalidated.ts'
@@ -9,21 +9,21 @@ import type { OpenDatabase } from './open-database.ts'
 
 export interface CatalogTransactOptions<T> extends Omit<TransactOptions, 'onCommitted'> {
   /**
-   * The body reads nothing before its commit that makes up for another trip: where reading the catalog's version is one, the
-   * first attempt assumes that the catalog is the latest that this process knows, and that there is no receipt. What fails under these assumptions may be right
-   * without them, and is then tried again.
+   * Allows optimistic attempts, for a body that needs no other read before its commit: if reading the catalog's version takes a
+   * round trip, the first attempt assumes that the latest catalog known to this process is current and that there is no
+   * receipt. A failure under these assumptions may be wrong, so it is retried without them.
    */
   readonly mayAssumeLatestCatalog?: boolean
-  /** Of a request that is carried out once; put into the commit. */
+  /** The receipt of a request that must run only once; written by the commit. */
   readonly receipt?: Receipt<T> | undefined
 }
 
-/** `recorder`: of the attempt; undefined where nobody listens. */
+/** `recorder`: of this attempt; undefined if there is no listener. */
 type Body<T> = (transaction: Transaction, catalog: Catalog, recorder: ChangeRecorder | undefined) => Promise<T>
 
 /**
- * `body` requires the catalog's version if it changes anything by it, and records what it changes; of several attempts, that of the one which
- * is committed counts. Throws what `transact`, `body` and `Receipt.check` throw.
+ * `body` must require the catalog's version if its changes depend on it, and record its changes; only the recorder of the
+ * committed attempt is used. Throws the errors of `transact`, `body` and `Receipt.check`.
  */
 export function transactWithCatalog<T>(
   database: OpenDatabase,
@@ -60,7 +60,7 @@ export function transactWithCatalog<T>(
     if (changes !== undefined) onChanges?.(changes)
     wake?.()
   }
-  // Written out: on the way of each small change, a spread costs more than most of what else is done for it.
+  // No spread: on the path of small changes it would cost more than most other steps.
   const { transactionAttemptsMax } = limits
   return transact(store, transactionAttemptsMax, attempt, {
     prefetchKeys,
@@ -74,7 +74,7 @@ export function transactWithCatalog<T>(
   })
 }
 
-/** An attempt that may assume, or has a receipt. */
+/** An attempt that makes assumptions or has a receipt. */
 async function attemptAssuming<T>(
   { store, catalogs }: OpenDatabase,
   transaction: Transaction,

@@ -1,4 +1,4 @@
-/** One step of a change: the objects it has read and changed, what its commit requires, and what is allocated for it. */
+/** One step of a change: the objects that it has read and changed, the preconditions of its commit, and its allocations. */
 import { type AshlarError, assert } from '../errors.ts'
 import { defaultEngineLimits, type EngineLimits } from '../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
@@ -24,13 +24,13 @@ import { type ObjectState, objectsAtOnce, WorkingSet } from './working-set.ts'
 export interface ChangedLinks {
   readonly oid: Oid
   readonly attribute: AttributeFormat
-  /** Not only by deletions of others. */
+  /** False if the collection changes only because of deletions of other objects. */
   isAltered: boolean
   /** See `UnitOfWork`. */
   position: number | undefined
 }
 
-/** Takes objects that break what is judged at the end of the transaction (`deferred-checks.ts`). */
+/** Receives objects that violate constraints checked at the end of the transaction (`deferred-checks.ts`). */
 export interface DeferredChecks {
   note(state: ObjectState): void
   noteChanged(state: ObjectState): void
@@ -38,49 +38,49 @@ export interface DeferredChecks {
 
 export type DeletionLimits = Pick<EngineLimits, 'deletedObjectsMax' | 'changedObjectsMax'>
 
-/** Objects that a statement or an operation deletes, where more may follow from that (contract 10.4). */
+/** Objects to be deleted by a statement or operation, if their deletion may have further effects (contract 10.4). */
 export interface PendingDeletions {
   add(state: ObjectState): void
   /** Throws DeleteRestricted, LimitExceeded. */
   carryOut(): Promise<void>
-  /** What was deleted and cleared so far, as a dry run shows it. */
+  /** The deletions and cleared references so far, for a dry run. */
   report(): Promise<object>
 }
 
 export class UnitOfWork {
   readonly transaction: Transaction
-  /** By which it keeps records and links: that of writers. */
+  /** The catalog of writers, which determines how records and links are stored. */
   readonly catalog: Catalog
-  /** As readers know it. */
+  /** The catalog as readers see it. */
   readonly shownCatalog: Catalog
   readonly objects: WorkingSet
   private readonly containers: Containers
   private readonly restriction: Restriction | undefined
-  /** Objects that are required to exist: what the operation deletes is not written before its end. */
+  /** Objects that must exist. Deletions of the operation are written only at its end. */
   private required: Set<Oid> | undefined
   readonly session: StoreSession
-  /** The last position of each list that `links/link-entries.ts` has read: once, since every position given is greater. */
+  /** The last position of each list that `links/link-entries.ts` has read. Read once, since every assigned position is greater. */
   listEnds: Map<string, Bytes | undefined> | undefined
-  /** Undefined where nobody listens. */
+  /** Undefined if there is no listener. */
   readonly recorder: ChangeRecorder | undefined
-  /** What evaluates defaults and checks. */
+  /** Evaluates defaults and checks. */
   readonly expressions: UnitExpressions
-  /** Undefined where the caller may change everything. */
+  /** Undefined if the caller has unrestricted access. */
   readonly guard: ChangeGuard | undefined
   readonly limits: DeletionLimits
-  /** Objects to be deleted with what follows from that; made where something may. */
+  /** Objects to be deleted with the effects of their deletion; created on demand. */
   deletions: PendingDeletions | undefined
-  /** Of a transaction of several steps or statements; without it, all is judged when the unit is written. */
+  /** Set in a transaction of several steps or statements; otherwise all constraints are checked when the unit is written. */
   deferred: DeferredChecks | undefined
-  /** Of several commands, each of which sees what those before it did, that are written together. */
+  /** The unit runs several commands, each of which sees the effects of the previous ones, and writes them together. */
   isOfLines = false
-  /** Of the command under way among several. */
+  /** The position of the current command among several. */
   position: number | undefined
-  /** Collections kept as links whose elements change, by object and attribute; of attributes with constraints. */
+  /** Changed collections stored as links, by object and attribute; only those with constraints. */
   changedLinks: Map<string, ChangedLinks> | undefined
-  /** While objects are taken out of their links since they are deleted: also what is read-only elsewhere loses them. */
+  /** Set while deleted objects are removed from their links, which may also change read-only attributes. */
   isDeleting = false
-  /** What it writes was written elsewhere, and is not held against constraints. */
+  /** The data was checked when first written, so constraints are not applied. */
   readonly isUnchecked: boolean = false
 
   constructor(
@@ -106,20 +106,20 @@ export class UnitOfWork {
     this.guard = restriction === undefined ? undefined : restriction.guardOf(this)
   }
 
-  /** Another step of the same change, or one that only tries what `transaction`, a rehearsal, would do. */
+  /** Creates a unit for another step of the same change, or for a trial run in `transaction`, a rehearsal. */
   another(transaction = this.transaction): UnitOfWork {
     const { shownCatalog, containers, session, recorder, expressions, restriction, limits } = this
     return new UnitOfWork(transaction, shownCatalog, containers, session, recorder, expressions, restriction, limits)
   }
 
-  /** One that does what this one would, of which nothing is committed or told. */
+  /** Creates a unit for a trial run, which neither commits nor reports anything. */
   rehearsal(): UnitOfWork {
     const { transaction, shownCatalog, containers, session, expressions, restriction, limits } = this
     const tried = transaction.rehearsal()
     return new UnitOfWork(tried, shownCatalog, containers, session, undefined, expressions, restriction, limits)
   }
 
-  /** The catalog that commands are in terms of. */
+  /** The catalog that the names in commands refer to. */
   get commandCatalog(): Catalog {
     return this.guard === undefined ? this.shownCatalog : this.guard.catalog
   }
@@ -132,43 +132,43 @@ export class UnitOfWork {
     return this.isWhole ? this.objects.formats : recordFormats(this.shownCatalog)
   }
 
-  /** Whether readers know all that writers keep. */
+  /** Whether readers and writers use the same catalog. */
   private get isWhole(): boolean {
     return this.catalog === this.shownCatalog
   }
 
-  /** What the caller sees of an attribute that is kept in the record; `attribute`: of `commandFormats`. */
+  /** The visible value of an attribute stored in the record; `attribute`: from `commandFormats`. */
   async seen(state: ObjectState, attribute: AttributeFormat): Promise<unknown> {
     if (this.guard !== undefined) return this.guard.seen(state, attribute)
     return state.values[this.kept(state, attribute).index]
   }
 
-  /** An attribute of an object as the unit keeps it; `known`: as commands know it. */
+  /** Maps an attribute as seen by commands (`known`) to the attribute as stored. */
   kept({ format }: ObjectState, known: AttributeFormat): AttributeFormat {
     return this.isWhole && this.guard === undefined ? known : format.attribute(known.attribute.number)
   }
 
-  /** The class of an object, as commands know it. */
+  /** The class of an object as seen by commands. */
   commandFormatOf({ format }: ObjectState): ClassFormat {
     if (this.guard !== undefined) return this.guard.formatOf(format)
     return this.isWhole ? format : this.shownFormats.byNumber(format.cls.number)
   }
 
-  /** How the unit keeps objects of a class. */
+  /** The format in which the unit stores objects of a class. */
   formatOf(cls: SchemaClass): ClassFormat {
     return this.isWhole ? this.objects.formats.of(cls) : this.objects.formats.byNumber(cls.number)
   }
 
-  /** An OID for an object of that class; it is taken over by each further attempt of the transaction. */
+  /** Allocates an OID, which further attempts of the transaction reuse. */
   allocate({ cls }: ClassFormat): Awaitable<Oid> {
     return this.transaction.allocate(cls.number, (number: ClassNumber) =>
       this.containers.allocate(number, this.transaction),
     )
   }
 
-  /** Requires the object to exist when the operation commits, unless the operation itself makes it. */
+  /** The commit requires the object to exist, unless the operation itself creates it. */
   requireObject(oid: Oid): void {
-    // Of many objects that refer to one, only the first has to ask.
+    // Checked once per target, since many objects may refer to the same one.
     if (this.required?.has(oid) === true) return
     const state = this.objects.known(oid)
     if (state !== undefined && state.stored === undefined) return
@@ -178,24 +178,24 @@ export class UnitOfWork {
   }
 
   /**
-   * Requires that there is no such object when the operation commits, as it was found; unless the operation itself deletes it.
-   * For an object that was looked for in vain: what was concluded from its absence is wrong where it was only not seen.
+   * The commit requires the object to be absent, unless the operation itself deletes it. Used when an object was not found: an
+   * error based on its absence is wrong if a concurrent commit has created it.
    */
   requireNoObject(oid: Oid): void {
     if (!this.objects.isDeleted(oid)) this.transaction.requireAbsent(objectKey(oid))
   }
 
-  /** An object is changed by a command that is about another: errors that are found when it is written tell of the command. */
+  /** Attributes later errors in the object to the current command, which changes it indirectly. */
   blame(state: ObjectState): void {
     if (this.position !== undefined) state.position = this.position
   }
 
-  /** Requires an object to be as it was read when the operation commits, also where the operation does not change it. */
+  /** The commit requires the object to be as read, even if the operation does not change it. */
   requireUnchanged({ key, stored }: ObjectState): void {
     if (stored !== undefined) this.transaction.requireRevision(key, revisionPrefixOf(stored))
   }
 
-  /** How the attribute is kept where it is a collection kept as links; undefined where its values are in records. */
+  /** How a collection is stored as links; undefined if its values are in records. */
   linkStorageOf(attribute: AttributeNumber): LinkStorage | undefined {
     const found = this.catalog.attribute(attribute)
     assert(found !== undefined, 'the inverse of an attribute is in the catalog')
@@ -203,8 +203,8 @@ export class UnitOfWork {
   }
 
   /**
-   * The formats of objects whose link entries are about to change, without their records: each is required to be there at
-   * the commit. Those that do not exist have none, and are required not to.
+   * The formats of objects whose link entries will change, without reading their records. The commit requires objects with a
+   * format to exist and the others to be absent.
    */
   async formatsOf(oids: readonly Oid[]): Promise<ReadonlyMap<Oid, ClassFormat>> {
     const formats = new Map<Oid, ClassFormat>()
@@ -224,7 +224,7 @@ export class UnitOfWork {
     return formats
   }
 
-  /** A first attempt only requires that they are there; a retry looks. */
+  /** The first attempt only requires the objects to exist; a retry reads them. */
   private async findAbsent(oids: readonly Oid[]): Promise<Set<Oid>> {
     const absent = new Set<Oid>()
     if (!this.transaction.isRetry) return absent
@@ -235,7 +235,7 @@ export class UnitOfWork {
     return absent
   }
 
-  /** The class of an object, told by its container, whether the object exists or not. Undefined where there is no such container. */
+  /** The class of an object by its container, whether or not the object exists. Undefined if there is no such container. */
   classOf(oid: Oid): Awaitable<SchemaClass | undefined> {
     const number = this.containers.classOf(oid, this.transaction.snapshot)
     return number instanceof Promise ? number.then((found) => this.classByNumber(found)) : this.classByNumber(number)
@@ -246,8 +246,8 @@ export class UnitOfWork {
   }
 
   /**
-   * The format of the object that a newly set reference names. It must exist and be of the referenced class or a
-   * subclass (contract 4.4.1). Throws InvalidReference.
+   * The format of the target of a new reference, which must exist and be of the referenced class or a subclass (contract
+   * 4.4.1). Throws InvalidReference.
    */
   async checkReference(target: Oid, referencedClass: ClassNumber, place: ReferenceLocation): Promise<ClassFormat> {
     const known = this.objects.known(target)
@@ -259,12 +259,12 @@ export class UnitOfWork {
     if (known === undefined && this.transaction.isRetry) {
       if ((await this.transaction.readOne(objectKey(target))) === undefined) throw this.noSuchObject(target, place)
     }
-    // Also where it is loaded: it may be deleted between the reading and the commit.
+    // Also if it is loaded: it may be deleted between the read and the commit.
     this.requireObject(target)
     return this.objects.formats.of(cls)
   }
 
-  /** InvalidReference, for a reference to an object that was looked for in vain. */
+  /** Returns InvalidReference for a target that was not found. */
   noSuchObject(target: Oid, place: ReferenceLocation): AshlarError {
     this.requireNoObject(target)
     return noSuchTarget(target, place)

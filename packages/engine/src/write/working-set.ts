@@ -1,4 +1,4 @@
-/** The objects that one operation reads and changes, until they are written together. */
+/** The objects that an operation reads and changes, buffered until they are written together. */
 
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { objectKey } from '../records/object-key.ts'
@@ -12,46 +12,46 @@ import { openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 
-/** Objects that are read or written before other requests get their turn. */
+/** Objects that are read or written before yielding to other requests. */
 export const objectsAtOnce = 1_000
 
-/** Found one by one: a map costs more than them, and most operations have no more. */
+/** Up to this number a linear search is used: a map would cost more, and most operations have no more objects. */
 const fewObjects = 8
 
-/** About what an object takes in memory beside its record and values. */
+/** Approximate memory per object, excluding its record and values. */
 const stateBytes = 400
 
 export interface ObjectState extends RecordValues {
   readonly oid: Oid
   readonly key: Buffer
   readonly format: ClassFormat
-  /** The record as it was read; undefined for an object that this operation creates. */
+  /** The record as read; undefined for an object that this operation creates. */
   readonly stored: Bytes | undefined
-  /** The values as they were read, by the same order; undefined for a new object. */
+  /** The values as read, in the same order; undefined for a new object. */
   readonly before: readonly unknown[] | undefined
-  /** The same as `stored`, for as long as nobody has asked for the values in it. */
+  /** Equal to `stored` until its values are decoded. */
   readonly undecoded: Bytes | undefined
   /**
-   * The attributes that were given a value, or whose place in a partner's list changed, by their index in the class; undefined if none
-   * was. Not kept of a new object, of which all are.
+   * Indexes of attributes that were set, or whose position in a partner's list changed; undefined if none. Unused for a new
+   * object, whose attributes are all new.
    */
   changed: Set<number> | undefined
-  /** Attributes that deletions of other objects have changed, by their index: also read-only ones may be. */
+  /** Indexes of attributes changed by deletions of other objects, which may be read-only. */
   excused: Set<number> | undefined
   isDeleted: boolean
-  /** A command creates it or gives it values; else it is changed since others are. */
+  /** A command creates the object or sets its values; otherwise it changes only as a consequence. */
   isAddressed: boolean
-  /** A command has set attributes of it, and not only what links to it. */
+  /** A command has set attributes of the object, rather than only links to it. */
   isUpdated: boolean
-  /** Values that commands give for computed attributes, by index: taken without effect where they are right. */
+  /** Values that commands give for computed attributes, by index; ignored if they are correct. */
   claims: Map<number, unknown> | undefined
-  /** Of the command among several that creates it, or changed it last: errors that are found when it is written tell it. */
+  /** The position of the command that created the object or changed it last, for errors found when it is written. */
   position: number | undefined
-  /** Of its index entries: made when they are written. */
+  /** The value of its index entries, made when they are written. */
   entryValue: Bytes | undefined
 }
 
-/** True for what is written when the operation ends: objects that it creates, and those of which it has changed an attribute. */
+/** Whether the object is written when the operation ends: it is new, or an attribute has changed. */
 export function isChanged({ stored, changed }: ObjectState): boolean {
   return stored === undefined || changed !== undefined
 }
@@ -61,7 +61,7 @@ export function setValue(state: ObjectState, { index }: Pick<AttributeFormat, 'i
   markChanged(state, index)
 }
 
-/** `position`: where the object stands in its partner's list. */
+/** `position`: of the object in its partner's list. */
 export function setPosition(
   state: ObjectState,
   { index }: Pick<AttributeFormat, 'index'>,
@@ -71,13 +71,13 @@ export function setPosition(
   markChanged(state, index)
 }
 
-/** The attribute loses what is deleted. */
+/** Marks an attribute as changed by the deletion of its target. */
 export function excuse(state: ObjectState, { index }: Pick<AttributeFormat, 'index'>): void {
   state.excused ??= new Set()
   state.excused.add(index)
 }
 
-/** The record is written anew, under a new revision, though none of its attributes has changed. */
+/** Writes the record with a new revision although no attribute has changed. */
 export function touch(state: ObjectState): void {
   state.changed ??= new Set()
 }
@@ -92,10 +92,10 @@ export class WorkingSet {
   readonly transaction: Transaction
   readonly formats: RecordFormats
   private readonly states: ObjectState[] = []
-  /** Made for more than a few. */
+  /** Created when there are more than a few objects. */
   private byOid: Map<Oid, ObjectState> | undefined
   private sizes: PartSizes | undefined
-  /** Those that are created and have to have links. */
+  /** New objects that require links. */
   readonly lacking: ObjectState[] = []
 
   constructor(transaction: Transaction, catalog: Catalog) {
@@ -107,23 +107,23 @@ export class WorkingSet {
     return this.states
   }
 
-  /** Where there is but one, whether it still exists or not. */
+  /** The only object of the set, deleted or not; undefined if there are several. */
   get only(): ObjectState | undefined {
     return this.states.length === 1 ? this.states.at(0) : undefined
   }
 
-  /** An object loaded or created before, if it still exists. */
+  /** An object that was loaded or created and is not deleted. */
   known(oid: Oid): ObjectState | undefined {
     const state = this.find(oid)
     return state === undefined || state.isDeleted ? undefined : state
   }
 
-  /** True once the operation has deleted the object. */
+  /** Whether the operation has deleted the object. */
   isDeleted(oid: Oid): boolean {
     return this.find(oid)?.isDeleted === true
   }
 
-  /** Undefined where there is no such object. */
+  /** Undefined if the object does not exist. */
   async load(oid: Oid): Promise<ObjectState | undefined> {
     if (this.find(oid) !== undefined) return this.known(oid)
     const key = objectKey(oid)
@@ -132,7 +132,7 @@ export class WorkingSet {
     return this.keepLoaded(oid, key, stored)
   }
 
-  /** Reads those not yet known; those that do not exist stay unknown. Many, and large ones, are read in parts, with others in between. */
+  /** Reads the objects that are not loaded yet; missing ones stay unloaded. Reads large or many objects in parts, yielding in between. */
   async loadAll(oids: readonly Oid[]): Promise<void> {
     const slice = openTimeSlice()
     for (let at = 0; at < oids.length; at += objectsAtOnce) {
@@ -192,7 +192,7 @@ export class WorkingSet {
     return state
   }
 
-  /** One that was not known. */
+  /** Adds an object that the set does not contain. */
   private keep(state: ObjectState): void {
     this.states.push(state)
     if (this.byOid !== undefined) this.byOid.set(state.oid, state)
@@ -202,7 +202,7 @@ export class WorkingSet {
     }
   }
 
-  /** Whether it still exists or not. */
+  /** Finds an object, deleted or not. */
   private find(oid: Oid): ObjectState | undefined {
     if (this.byOid !== undefined) return this.byOid.get(oid)
     for (const state of this.states) if (state.oid === oid) return state
@@ -210,7 +210,7 @@ export class WorkingSet {
   }
 }
 
-/** Values are decoded once they are asked for: a deletion mostly needs those of index keys alone. */
+/** Decodes its values on first access: most deletions need only those of index keys. */
 class LoadedObject implements ObjectState {
   readonly oid: Oid
   readonly key: Buffer

@@ -1,4 +1,4 @@
-/** The list of all kinds of access paths for conditions, and the paths that they offer for a predicate. */
+/** The registry of access path kinds and the paths that they offer for a predicate. */
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { OidAccess, PlanAccess } from './access-path.ts'
@@ -9,7 +9,7 @@ import { planReverseNavigations } from './reverse-navigation.ts'
 import type { Condition } from './sargable-predicates.ts'
 import { planUnions } from './union.ts'
 
-/** Of accesses that would give equally many objects, the first is taken. */
+/** The order breaks ties between accesses with equal estimates. */
 const accessKinds: readonly PlanAccess[] = [planOidLookups, planIndexScans, planReverseNavigations, planUnions]
 
 /** Every access that answers at least one of the conditions, for objects of the class. */

@@ -1,6 +1,6 @@
 /**
- * The interface of access paths to the objects of a source. Each kind of access path is one file: the conditions that
- * it can answer, its estimate, how it is opened, and how EXPLAIN shows it. The path is chosen at run time.
+ * The interface of access paths to the objects of a source. Each kind is one file: the conditions that it can answer, its
+ * estimate, how it is opened, and its EXPLAIN output. The path is chosen at run time.
  */
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { Awaitable, KeyRange } from '../../store/store.ts'
@@ -25,64 +25,64 @@ export interface EntryRange extends KeyRange {
   readonly isOneKey: boolean
 }
 
-/** It answers conditions by OIDs, perhaps too many: what they name is read and checked against the whole predicate. */
+/** Answers conditions by OIDs, possibly with false positives: the objects are read and checked against the whole predicate. */
 export interface OidAccess {
-  /** Before the data is there: the higher, the fewer objects are expected. */
+  /** A static estimate, used before data is known: higher means fewer objects. */
   readonly rank: number
-  /** One object at most: nothing can be better. */
+  /** At most one object: no other access can be better. */
   readonly isAtMostOne: boolean
-  /** It answers so many of the conjuncts of the predicate; where these are all, nearly every object that it gives qualifies. */
+  /** The number of conjuncts of the predicate that it answers; if these are all, nearly every object qualifies. */
   readonly conjunctsAnswered: number
-  /** The attributes of the class whose conditions it answers; undefined where these are several sets of them. */
+  /** The attributes of the class whose conditions it answers; undefined if there are several such sets. */
   readonly narrowedBy?: readonly AttributeNumber[]
-  /** The same OID may come more than once. */
+  /** The same OID may occur more than once. */
   readonly mayRepeat: boolean
-  /** Every OID that it gives is that of an object of the class, or of a class below it, for which the conditions that it answers are true. */
+  /** Every OID belongs to an object of the class or a subclass for which the answered conditions are true. */
   readonly isExact?: boolean
-  /** The entries that its OIDs are read from, whose objects are there; undefined where OIDs are given, which may name nothing. */
+  /** The name of the entries from which OIDs are read, whose objects must exist; undefined for given OIDs, whose objects may be missing. */
   readonly entries: string | undefined
   /** `className`: of the source. */
   describe(className: string): ExplainNode
-  /** How many OIDs it gives, counted up to `max`; beyond the answer is `max`. */
+  /** The number of OIDs, counted up to `max`, which is returned if there are more. */
   estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number>
-  /** Where few objects decide about its condition, whichever access the rows come from: finds them, to be kept for that; see `KnownElements`. */
+  /** Set if a condition can be decided by few objects, regardless of the access that yields the rows: finds and retains them; see `KnownElements`. */
   readonly findElements?: ((evaluation: EvaluationContext, context: StatementContext) => Promise<void>) | undefined
-  /** In batches. `plan` counts, and is as `describe` has made it; `batch`: so many entries of an index are read at once. */
+  /** Yields batches. `plan`: receives counts; the result of `describe`. `batch`: the number of index entries read at once. */
   oids(
     evaluation: EvaluationContext,
     context: StatementContext,
     plan: ExplainNode,
     batch?: number,
   ): AsyncGenerator<Oid[]>
-  /** Whether the OIDs are rows of statements this time, which come later: `source` then gives none. */
-  comesLater?(evaluation: EvaluationContext, context: StatementContext): boolean
-  /** The same where the store answers at once; without it, they come later or repeat themselves. `plan` counts, where the statement is explained. */
+  /** Whether the OIDs are rows of statements that are still running; `source` then returns nothing. */
+  isDeferred?(evaluation: EvaluationContext, context: StatementContext): boolean
+  /** The synchronous form of `oids`; missing if the store is asynchronous or OIDs repeat. `plan`: receives counts for EXPLAIN. */
   source?(
     evaluation: EvaluationContext,
     context: StatementContext,
     plan: ExplainNode | undefined,
   ): Awaitable<OidSource> | undefined
-  /** The entries that its OIDs are read from, where these are one range or none. */
+  /** The entries from which its OIDs are read, if they form at most one range. */
   entryRange?(evaluation: EvaluationContext, context: StatementContext): Awaitable<EntryRange | 'several'>
 }
 
-/** It goes through objects by itself, instead of looking up those of given OIDs. */
+/** Scans objects directly, instead of looking up OIDs. */
 export interface ObjectAccess {
   describe(className: string): ExplainNode
-  /** Those that qualify, in batches; `wanted`: see `objectRows`. */
-  objects(scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]>
-  /** The same, pushed one by one, where that is possible: either these are consumed or the others. */
+  /** Yields batches of qualifying objects; `rowLimit`: see `objectRows`. */
+  objects(scan: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]>
+  /** Pushes the objects one by one, if possible; a caller uses either this or `objects`. */
   push?(scan: ObjectScan): PushRows<ObjectView> | undefined
 }
 
-/** What a predicate asks of the objects of a class. */
-export interface Asked {
+/** The conditions of a predicate on the objects of a class. */
+export interface AccessRequest {
   readonly cls: SchemaClass
   readonly conditions: readonly Condition[]
   readonly planning: Planning
-  /** Where all objects of the class that are found are checked against it. */
+  /** Set if all objects found are checked against it. */
   readonly whole: WholePredicate | undefined
-  /** For conditions on other objects, and for some of the conditions. */
+  /** For conditions on other objects, and for subsets of the conditions. */
   readonly accessesFor: AccessesFor
 }
 
@@ -93,10 +93,10 @@ export type AccessesFor = (
   whole?: WholePredicate,
 ) => OidAccess[]
 
-/** Every access of the kind that answers at least one of the conditions. */
-export type PlanAccess = (asked: Asked) => OidAccess[]
+/** Returns every access of one kind that answers at least one of the conditions. */
+export type PlanAccess = (request: AccessRequest) => OidAccess[]
 
-/** A value that is known before the rows, fitting for the key attribute. */
+/** A value that does not depend on the rows, in the type of the key attribute. */
 export interface KeyValue {
   readonly evaluate: Evaluate
   /** As written, for EXPLAIN. */
@@ -107,7 +107,7 @@ export function constantKey(bound: Bound, { compiler, text }: Planning): KeyValu
   return { evaluate: compiler.compile(bound), text: text.slice(bound.start, bound.end) }
 }
 
-/** Before the data is there: OIDs, then unique equality, then the index of which most is known. */
+/** The static choice: OIDs, then unique equality, then the index with most conditions. */
 export function bestOf(accesses: readonly OidAccess[]): OidAccess | undefined {
   const [best] = [...accesses].sort((one, other) => other.rank - one.rank)
   return best

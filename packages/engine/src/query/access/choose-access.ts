@@ -1,4 +1,4 @@
-/** Chooses the cheapest access path for the current data, by counting entries up to a limit. */
+/** Chooses the cheapest access path for the current data, counting entries up to a limit. */
 import type { Awaitable } from '../../store/store.ts'
 import { type EvaluationContext, unknownValue } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -11,29 +11,29 @@ import { OrderedTrial } from './ordered-trial.ts'
 import type { SkipScan } from './skip-scan.ts'
 import type { SourcePlan } from './source-plan.ts'
 
-/** Below so many candidates an access is taken without looking at the others any closer. */
+/** An access with fewer candidates is used without further estimates. */
 const fewCandidates = 64
-/** Where each look is a trip of its own, a few more spare the next looks. */
-const fewCandidatesAfar = 256
-/** An access by OIDs reads here and there; one after the other is faster when it is more than a part of all. */
+/** For a remote store, where each estimate is a round trip, more candidates are acceptable. */
+const remoteFewCandidates = 256
+/** An access by OIDs reads at random; a sequential scan is faster if the access covers more than this fraction of all objects. */
 const extentShare = 8
 const candidatesMin = 1_000
 
 export interface ChosenAccessPath {
   readonly access: AccessPath
   readonly estimated: number
-  /** Where the statement is explained: what was considered. */
+  /** Set for EXPLAIN. */
   readonly considered?: Considered | undefined
 }
 
-/** A trial of an index's order may cost so small a part of the access that is taken if it fails. */
+/** A trial of an index order may cost up to this fraction of the fallback access. */
 const trialShare = 8
 
-/** Access paths with what they were estimated to give, and up to where that was counted. */
+/** Access paths with their estimates, and the limits up to which these were counted. */
 class Considered {
-  /** The choice depends on values that are not known before the statement runs. */
+  /** The choice depends on values not known before the statement runs. */
   isDeferred = false
-  /** All objects are gone through, and they are many. */
+  /** A full scan of many objects. */
   isScanOfMany = false
   private readonly estimates = new Map<AccessPath, { estimated: number; isAtLeast: boolean }>()
 
@@ -52,29 +52,29 @@ class Considered {
   }
 }
 
-/** What the choice for one plan depends on, and where it is explained. */
+/** The inputs of the choice for one plan. */
 interface Choice {
   readonly evaluation: EvaluationContext
   readonly context: StatementContext
-  /** How many rows are taken in the order asked for; undefined = all of them. */
-  readonly wanted: number | undefined
+  /** The number of rows needed in the requested order; undefined for all. */
+  readonly rowLimit: number | undefined
   readonly considered?: Considered
 }
 
-/** `wanted`: see `Choice`. */
+/** `rowLimit`: see `Choice`. */
 export function chooseAccess(
   plan: SourcePlan,
   evaluation: EvaluationContext,
   context: StatementContext,
-  wanted: number | undefined,
+  rowLimit: number | undefined,
 ): Awaitable<ChosenAccessPath> {
-  const choice = { evaluation, context, wanted }
+  const choice = { evaluation, context, rowLimit }
   if (context.probe !== undefined) return explainedChoice(plan, choice)
   if (plan.ofElements.length > 0) return chooseWithElements(plan, choice)
   return settledAccess(plan, choice) ?? choose(plan, choice)
 }
 
-/** Elements that are known spare the lists of the rows; an access that was estimated alone, and to its end, knows its own. */
+/** Known elements make it unnecessary to read the lists of rows; an access that was estimated alone, and completely, already has them. */
 async function chooseWithElements(plan: SourcePlan, choice: Choice): Promise<ChosenAccessPath> {
   const { evaluation, context } = choice
   const chosen = await choose(plan, choice)
@@ -99,16 +99,16 @@ async function explainedChoice(plan: SourcePlan, choice: Choice): Promise<Chosen
   }
 }
 
-/** Where values are not known yet. */
+/** Used if values are not known yet. */
 function likelyAccess({ references, accesses, ordered, extent }: SourcePlan): AccessPath {
   return references ?? bestOf(accesses) ?? (ordered?.isPresorted === true ? undefined : ordered) ?? extent
 }
 
-/** Entries are counted for half of what it costs to read them. */
+/** Counting entries costs about this fraction of reading them. */
 const coveredShare = 2
 
 async function choose(plan: SourcePlan, choice: Choice): Promise<ChosenAccessPath> {
-  const { evaluation, context, wanted, considered } = choice
+  const { evaluation, context, rowLimit, considered } = choice
   const { accesses, ordered, references } = plan
   if (references !== undefined) {
     const estimated = await references.estimate(evaluation, context)
@@ -125,20 +125,20 @@ async function choose(plan: SourcePlan, choice: Choice): Promise<ChosenAccessPat
   const isSole = (scan: IndexOnlyScan): boolean => {
     return plan.skipping.length === 0 && accesses.every((access) => scan.isSameAs(access))
   }
-  const sole = indexOnly.find((scan) => scan.isOfFirstEntries(plan.filter.conjuncts) || isSole(scan))
+  const sole = indexOnly.find((scan) => scan.isAnsweredAtEnd(plan.filter.conjuncts) || isSole(scan))
   if (sole !== undefined) {
-    const max = sole.isOfEnds ? 1 : fewCandidates
+    const max = sole.readsOnlyEnd ? 1 : fewCandidates
     const estimated = sole.isNarrowed
       ? await sole.estimate(evaluation, context, max)
       : await plan.extent.estimate(context)
     considered?.note(sole, estimated, sole.isNarrowed ? max : Number.POSITIVE_INFINITY)
     return { access: sole, estimated }
   }
-  const fewMax = context.isRemote && ordered === undefined ? fewCandidatesAfar : fewCandidates
-  // To count what it reads would cost as much as to read it.
+  const fewMax = context.isRemote && ordered === undefined ? remoteFewCandidates : fewCandidates
+  // Counting its entries would cost as much as reading them.
   const isNarrowest =
     plan.areFirst &&
-    wanted !== undefined &&
+    rowLimit !== undefined &&
     ordered !== undefined &&
     !ordered.isPresorted &&
     accesses.every((access) => ordered.isNarrowedBy(access))
@@ -163,22 +163,22 @@ async function choose(plan: SourcePlan, choice: Choice): Promise<ChosenAccessPat
     considered?.note(covered, known.estimated, Number.POSITIVE_INFINITY)
     return { access: covered, estimated: known.estimated }
   }
-  const inOrder = ordered && accessInOrder(ordered, known, plan, extent, wanted)
+  const inOrder = ordered && accessInOrder(ordered, known, plan, extent, rowLimit)
   if (inOrder === undefined) return (await narrowed(known, plan, extent, choice)) ?? known
-  considered?.note(inOrder, wanted ?? extent, Number.POSITIVE_INFINITY)
-  return { access: inOrder, estimated: wanted ?? extent }
+  considered?.note(inOrder, rowLimit ?? extent, Number.POSITIVE_INFINITY)
+  return { access: inOrder, estimated: rowLimit ?? extent }
 }
 
-/** What is left of the objects of an access by the entries of another one; undefined where that spares little. */
+/** Intersects an access with the entries of another one; undefined if that saves little. */
 async function narrowed(
   { access, estimated }: ChosenAccessPath,
   { accesses, areRows }: SourcePlan,
   objects: number,
-  { evaluation, context, wanted, considered }: Choice,
+  { evaluation, context, rowLimit, considered }: Choice,
 ): Promise<ChosenAccessPath | undefined> {
   const narrowest = accesses.find((one) => one === access)
-  // The first rows may come before all entries are read.
-  if (narrowest === undefined || (areRows && wanted !== undefined)) return undefined
+  // The first rows may be complete before all entries are read.
+  if (narrowest === undefined || (areRows && rowLimit !== undefined)) return undefined
   const note = (one: AccessPath, counted: number, max: number): void => considered?.note(one, counted, max)
   const both = await intersectionOf({ access: narrowest, estimated }, accesses, objects, evaluation, context, note)
   if (both === undefined) return undefined
@@ -186,7 +186,7 @@ async function narrowed(
   return { access: both, estimated }
 }
 
-/** The accesses that pass over entries, and the most that they may read. */
+/** The accesses that skip entries, and the maximum number of entries that they may read. */
 function skippingOf(
   { skipping, extent }: SourcePlan,
   indexOnly: readonly IndexOnlyScan[],
@@ -198,79 +198,79 @@ function skippingOf(
   if (covered.length === 0 || read.access !== extent) {
     return { accesses: skipping, most: Math.min(read.estimated, max) }
   }
-  // Where entries are all that is read, those of a large part of the index cost less than all of them.
+  // If only entries are read, skipping pays off even for a large part of the index.
   return { accesses: covered, most: Math.ceil(objects / coveredShare) }
 }
 
-/** Undefined where it is better to sort what the other access gives. */
+/** Undefined if sorting the results of the other access is cheaper. */
 function accessInOrder(
   ordered: OrderedIndexScan,
   other: ChosenAccessPath,
   { accesses, filter, extent, areFirst }: SourcePlan,
   objects: number,
-  wanted: number | undefined,
+  rowLimit: number | undefined,
 ): AccessPath | undefined {
-  if (ordered.isPresorted && (wanted === undefined || !areFirst)) return undefined
-  if (wanted === undefined) return accesses.length === 0 ? ordered : undefined
+  if (ordered.isPresorted && (rowLimit === undefined || !areFirst)) return undefined
+  if (rowLimit === undefined) return accesses.length === 0 ? ordered : undefined
   if (!ordered.isPresorted && (ordered.conjunctsAnswered >= filter.conjuncts || ordered.isNarrowedBy(other.access))) {
     return ordered
   }
-  // More than those that are taken may be needed.
+  // More rows than the requested number may be needed.
   if (!areFirst) return accesses.length === 0 ? ordered : undefined
   const { access, estimated } = other
   if (access !== extent) {
-    // As if those that qualify were spread evenly; how they really are, the trial tells.
-    const expected = (wanted * objects) / Math.max(1, estimated)
+    // Assumes that qualifying objects are spread evenly; the trial verifies this.
+    const expected = (rowLimit * objects) / Math.max(1, estimated)
     const entriesMax = Math.ceil(estimated / trialShare)
     return estimated >= candidatesMin && expected <= entriesMax
       ? new OrderedTrial(ordered, access, entriesMax)
       : undefined
   }
   const entriesMax = trialOfExtent(objects, accesses.length === 0)
-  return wanted <= entriesMax ? new OrderedTrial(ordered, extent, entriesMax) : undefined
+  return rowLimit <= entriesMax ? new OrderedTrial(ordered, extent, entriesMax) : undefined
 }
 
-/** A range of the index that has no more entries is read to its end. `isOfAll`: the trial is not of a range. */
+/** A smaller index range is read to its end. `isOfAll`: the trial covers the whole index rather than a range. */
 function trialOfExtent(objects: number, isOfAll: boolean): number {
   return Math.max(candidatesMin, Math.ceil(objects / (isOfAll ? 2 * extentShare : extentShare)))
 }
 
-/** Where the rows are all objects that are read, or the first of them in the order asked for. */
+/** Whether the rows are all objects read, or the first ones in the requested order. */
 export function isInOrder({ ordered }: SourcePlan, access: AccessPath): boolean {
   return access === ordered || access instanceof OrderedTrial
 }
 
-/** What is taken whatever the data is: an access to one object at most, or that of the first rows. */
-function settledAccess(plan: SourcePlan, { context, wanted }: Choice): ChosenAccessPath | undefined {
+/** The choice that does not depend on the data: an access to one object at most, or that of the first rows. */
+function settledAccess(plan: SourcePlan, { context, rowLimit }: Choice): ChosenAccessPath | undefined {
   if (plan.references !== undefined) return undefined
   const { exact } = plan
-  const settled = exact ?? (wanted === undefined ? undefined : accessOfFirstRows(plan, wanted))
+  const settled = exact ?? (rowLimit === undefined ? undefined : accessOfFirstRows(plan, rowLimit))
   if (settled === undefined) return undefined
   const covered = indexOnlyFor(plan, context).find((scan) => scan.isSameAs(settled))
-  return { access: covered ?? settled, estimated: exact === undefined ? (wanted as number) : 1 }
+  return { access: covered ?? settled, estimated: exact === undefined ? (rowLimit as number) : 1 }
 }
 
-/** Entries tell of all objects, also of those that a caller does not see. */
+/** Entries include objects hidden from the caller, so partial views cannot use them alone. */
 function indexOnlyFor({ indexOnly }: SourcePlan, { script }: StatementContext): readonly IndexOnlyScan[] {
   return script.capabilities.isPartial === true ? [] : indexOnly
 }
 
 /**
- * The access that gives the first rows wherever it is used: to count how many more it would give costs more than to take them. One that
- * follows the order asked for, where every other reads the same entries; without an order, one of whose objects nearly all qualify.
+ * An access that yields the first rows directly, where counting would cost more than reading: one in the requested order if all
+ * others read the same entries, or without an order one whose objects nearly all qualify.
  */
-function accessOfFirstRows(plan: SourcePlan, wanted: number): AccessPath | undefined {
+function accessOfFirstRows(plan: SourcePlan, rowLimit: number): AccessPath | undefined {
   const { accesses, ordered, areRows } = plan
   const { conjuncts } = plan.filter
   if (ordered !== undefined) {
     const isNarrowest = accesses.every((access) => ordered.isNarrowedBy(access))
     return isNarrowest && !ordered.isPresorted && ordered.conjunctsAnswered >= conjuncts ? ordered : undefined
   }
-  if (!areRows || wanted > candidatesMin) return undefined
+  if (!areRows || rowLimit > candidatesMin) return undefined
   return bestOf(accesses.filter(({ conjunctsAnswered }) => conjunctsAnswered === conjuncts))
 }
 
-/** The access with the fewest candidates, counted up to `max`; the first of equal ones. */
+/** The access with the fewest candidates, counted up to `max`; the first one in case of ties. */
 async function cheapest(
   accesses: readonly OidAccess[],
   { evaluation, context, considered }: Choice,

@@ -1,4 +1,4 @@
-/** Filters index entries by their keys: objects that cannot qualify are not read. */
+/** Filters index entries by their keys, so that objects that cannot qualify are not read. */
 import { AshlarError } from '../../errors.ts'
 import type { IndexKeyFormat } from '../../indexes/index-key.ts'
 import type { Bytes } from '../../store/store.ts'
@@ -8,30 +8,30 @@ import { decideAtOnce } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
 import { attributesReadBy, EntryReader, type PartRead, partsRead } from './entry-view.ts'
 
-/** The predicate of which an access path answers conditions. */
+/** The complete predicate of an access path that answers some of its conditions. */
 export interface WholePredicate {
   readonly where: Bound | undefined
-  /** Of the objects. */
+  /** The slot of the objects. */
   readonly slot: number
-  /** It is checked for one part of an OR, among others that check it as well. */
+  /** It is checked for one part of an OR whose other parts check it, too. */
   readonly isOfPart?: true
 }
 
 /** False for an entry whose object cannot qualify. */
 export type MayQualify = (key: Bytes) => boolean
 
-/** So many conjuncts are checked on the entries. */
+/** The maximum number of conjuncts checked on entries. */
 const conjunctsMax = 64
 
-/** What the range of the entries answers. */
+/** The conjuncts that the range of entries already answers. */
 export interface AnsweredByRange {
-  /** Positions in the class of attributes that have one given value. */
+  /** Positions in the class of attributes with a fixed value. */
   readonly equal: ReadonlySet<number>
-  /** How many other conjuncts. */
+  /** The number of other conjuncts. */
   readonly others: number
 }
 
-/** Undefined where the keys tell no more than their range. */
+/** Undefined if the keys allow no checks beyond their range. */
 export function planEntryFilter(
   format: IndexKeyFormat,
   { equal, others }: AnsweredByRange,
@@ -39,11 +39,11 @@ export function planEntryFilter(
   { compiler, text }: Planning,
 ): EntryFilter | undefined {
   if (where === undefined) return undefined
-  const told = conjunctsTold(format, where, slot)
+  const told = keyConjunctsOf(format, where, slot)
     .filter(({ isEquality, read }) => !isEquality || !read.every((attribute) => equal.has(attribute)))
     .map(({ conjunct }) => conjunct)
   if (told.length <= others) return undefined
-  // The rest are checked on the objects: there is a filter for each part of an OR.
+  // The rest is checked on the objects, since each part of an OR has a filter.
   told.length = Math.min(told.length, conjunctsMax)
   const parts = partsRead(format, attributesReadBy(told, slot) ?? new Set())
   if (parts === undefined) return undefined
@@ -51,21 +51,21 @@ export function planEntryFilter(
   return new EntryFilter(parts, compiler.compileAll(told), slot, texts)
 }
 
-/** A conjunct that the keys of an index tell of, and the attributes that it reads. */
-interface ToldConjunct {
+/** A conjunct that can be evaluated on index keys, and the attributes that it reads. */
+interface KeyConjunct {
   readonly conjunct: Bound
   readonly isEquality: boolean
   readonly read: readonly number[]
 }
 
-/** By predicate, slot, index and the attributes that its parts are in the class: of an OR, each part has an access path, and all of them ask the same. */
-const toldOfPredicates = new WeakMap<Bound, Map<string, readonly ToldConjunct[]>>()
+/** By predicate, slot, index and attribute positions. Cached because each part of an OR has an access path that needs the same conjuncts. */
+const keyConjunctsByPredicate = new WeakMap<Bound, Map<string, readonly KeyConjunct[]>>()
 
-function conjunctsTold(format: IndexKeyFormat, where: Bound, slot: number): readonly ToldConjunct[] {
-  let kept = toldOfPredicates.get(where)
+function keyConjunctsOf(format: IndexKeyFormat, where: Bound, slot: number): readonly KeyConjunct[] {
+  let kept = keyConjunctsByPredicate.get(where)
   if (kept === undefined) {
     kept = new Map()
-    toldOfPredicates.set(where, kept)
+    keyConjunctsByPredicate.set(where, kept)
   }
   const paths = format.parts.map(({ path }) => path.join('.'))
   const name = `${slot} ${format.index.name} ${paths}`
@@ -82,7 +82,7 @@ function conjunctsTold(format: IndexKeyFormat, where: Bound, slot: number): read
 }
 
 export class EntryFilter {
-  /** For EXPLAIN: what is checked, as written. */
+  /** The checked conjuncts as written, for EXPLAIN. */
   readonly texts: readonly string[]
   private readonly parts: readonly PartRead[]
   private readonly conjuncts: readonly Evaluate[]
@@ -95,7 +95,7 @@ export class EntryFilter {
     this.texts = texts
   }
 
-  /** For the entries of one run, whose rows may be under way meanwhile: what these keep is none of the entries'. */
+  /** For the entries of one run, separate from the state of its rows, which may be evaluated concurrently. */
   forRun(evaluation: EvaluationContext): MayQualify {
     const { parts, conjuncts, slot } = this
     const own = evaluationApart(evaluation)
@@ -111,7 +111,7 @@ export class EntryFilter {
   }
 }
 
-/** True also where it fails: whether the row gets that far, the whole predicate tells. */
+/** True also on errors: whether the row is reached and fails is decided by the whole predicate. */
 function isNotFalse(conjunct: Evaluate, evaluation: EvaluationContext): boolean {
   try {
     return decideAtOnce((own) => conjunct(own) === true, evaluation) !== false

@@ -1,4 +1,4 @@
-/** Reads the values of key attributes in place, from the key of an index entry. */
+/** Reads the values of key attributes in place from the key of an index entry. */
 import { readKeyPart } from '../../bytes/key-writer.ts'
 import { type IndexKeyFormat, indexKeyHeaderBytes, keyCodecOf } from '../../indexes/index-key.ts'
 import type { Bytes } from '../../store/store.ts'
@@ -8,7 +8,7 @@ import { isOfRecord } from '../bind/of-record.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
 import { ValuesView } from '../evaluate/values-view.ts'
 
-/** Which attributes the expressions read, by their positions in the class; undefined where they read anything else of an object. */
+/** Positions in the class of the attributes that the expressions read; undefined if they use the object in any other way. */
 export function attributesReadBy(
   expressions: readonly (Bound | undefined)[],
   slot: number,
@@ -22,13 +22,13 @@ export function attributesReadBy(
   return expressions.every((bound) => bound === undefined || isCovered(bound)) ? read : undefined
 }
 
-/** A part of the key: of an attribute that is read, its position in the class. */
+/** A part of the key with the position of its attribute in the class, if it is read. */
 export interface PartRead {
   readonly codec: KeyCodec
   readonly attribute: number | undefined
 }
 
-/** Up to the last one that is read; undefined where an attribute is not in the key, or cannot be read from it. */
+/** The parts up to the last one read; undefined if an attribute is missing from the key or cannot be decoded from it. */
 export function partsRead(format: IndexKeyFormat, read: ReadonlySet<number>): PartRead[] | undefined {
   const missing = new Set(read)
   const parts: PartRead[] = []
@@ -44,12 +44,12 @@ export function partsRead(format: IndexKeyFormat, read: ReadonlySet<number>): Pa
   return missing.size === 0 ? parts : undefined
 }
 
-/** Undefined where a text that is read is cut: the object tells it then. */
+/** Undefined if a required string is cut, so that the object must be read. */
 export function entryView(parts: readonly PartRead[], key: Bytes): ObjectView | undefined {
   return new EntryReader(parts).read(key)?.copy()
 }
 
-/** Reads entries one after the other, each borrowed until the next: a value is read when it is asked for. */
+/** Reads consecutive entries; each view is borrowed until the next, and values are decoded on access. */
 export class EntryReader {
   private readonly parts: readonly PartRead[]
   private readonly view: BorrowedEntry
@@ -59,7 +59,7 @@ export class EntryReader {
     this.view = new BorrowedEntry(parts)
   }
 
-  /** Undefined where a text that is read is cut: the object tells it then. */
+  /** Undefined if a required string is cut, so that the object must be read. */
   read(key: Bytes): ObjectView | undefined {
     const { parts, view } = this
     let at = indexKeyHeaderBytes
@@ -81,11 +81,11 @@ const noRecord = Buffer.alloc(0)
 /** An object of which only the values in the key of an entry are known. */
 class BorrowedEntry extends ObjectView {
   entry: Bytes = noRecord
-  /** Of each part of the key. */
+  /** By part of the key. */
   readonly starts: number[]
   readonly ends: number[]
   private readonly parts: readonly PartRead[]
-  /** By the positions of attributes: which part is theirs. */
+  /** By attribute position: the index of its part. */
   private readonly partOf: (number | undefined)[] = []
 
   constructor(parts: readonly PartRead[]) {

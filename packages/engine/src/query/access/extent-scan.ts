@@ -1,4 +1,4 @@
-/** Scans all objects of the classes, container by container; and counts them, if nothing else is required. */
+/** Scans all objects of the classes container by container, or only counts them if that is sufficient. */
 import { unreachable } from '../../errors.ts'
 import { containerExtent } from '../../records/object-key.ts'
 import type { ClassSet } from '../../schema/class-set.ts'
@@ -18,7 +18,7 @@ import { filterRest, type ObjectScan } from './object-scan.ts'
 import { pushObjects } from './push-objects.ts'
 
 const countedAtOnce = 4_096
-/** As many as make an index worth while; the same for every class, so that it tells nothing. */
+/** Large enough to make an index worthwhile; constant for all classes, so that it reveals nothing. */
 const objectsOfPartialExtent = 1_000_000
 
 export class ExtentScan implements ObjectAccess {
@@ -32,9 +32,9 @@ export class ExtentScan implements ObjectAccess {
     return explainNode('extentScan', { class: className, classes: this.classes.classes.map(({ name }) => name) })
   }
 
-  /** From where the last objects of the containers stand: deleted ones count, none is read. */
+  /** Estimates from the position of the last object in each container, without reading objects; includes deleted ones. */
   async estimate(context: StatementContext): Promise<number> {
-    // To find the last one that the reader sees, all behind it would have to be looked at.
+    // Finding the last visible object would require checking all hidden ones after it.
     if (context.script.capabilities.isPartial === true) return objectsOfPartialExtent
     const extents = await this.extents(context)
     const { ranges } = await context.snapshot.read(
@@ -52,10 +52,10 @@ export class ExtentScan implements ObjectAccess {
   }
 
   /**
-   * What the record alone decides is decided on the borrowed bytes: only what qualifies is copied. Who wants a few rows gets the first
-   * ones, the same each time.
+   * Conditions on the record alone are evaluated on the borrowed bytes, and only qualifying objects are copied. With a limit,
+   * the first rows are returned, the same ones on every run.
    */
-  async *objects(scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
+  async *objects(scan: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]> {
     const { filter, evaluation, context, source } = scan
     const { ofRecord, slot } = filter
     const ofRecords = evaluationApart(evaluation)
@@ -72,7 +72,9 @@ export class ExtentScan implements ObjectAccess {
       if (isKept === undefined) undecided.add(view)
       return view
     }
-    for await (const batch of context.scanAll(await this.extents(context), use, { isOrdered: wanted !== undefined })) {
+    for await (const batch of context.scanAll(await this.extents(context), use, {
+      isOrdered: rowLimit !== undefined,
+    })) {
       context.check()
       let views = batch.filter((view) => view !== undefined)
       if (ofRecord !== undefined && undecided.size > 0) {
@@ -101,7 +103,7 @@ export class ExtentScan implements ObjectAccess {
     )
   }
 
-  /** One row that says it so many times: the keys of the objects tell. */
+  /** One row, repeated `times`; only the keys of objects are counted. */
   count(className: string, times: number, context: StatementContext): Pipeline<never> {
     const operator = explainNode('extentCount', { class: className })
     const rows = context.measured(this.counted(operator, times, context), operator)
@@ -132,7 +134,7 @@ export class ExtentScan implements ObjectAccess {
     yield [{ row: undefined, aggregates: new Array<number>(times).fill(count) }]
   }
 
-  /** Where the objects lie, container by container. */
+  /** The key ranges of the objects, container by container. */
   async extents(context: StatementContext): Promise<KeyRange[]> {
     const containers = await context.containersOf(this.classes.numbers)
     return containers.map(({ database, container }) => containerExtent(database, container))

@@ -1,11 +1,11 @@
-/** For EXPLAIN: suggests an index with which a statement would read far fewer objects than with its full scan. */
+/** Suggests, for EXPLAIN, an index that would save most of a statement's full scan. */
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { BoundAttribute, BoundOrderItem } from '../bind/bound.ts'
 import type { IndexHint } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
 import { type Condition, ownConditions, pathOf } from './sargable-predicates.ts'
 
-/** Undefined where no condition is one that an index answers, or all of them have one. */
+/** Undefined if no condition can use an index, or all of them have one. */
 export function hintOfConditions(
   cls: SchemaClass,
   conditions: readonly Condition[],
@@ -17,25 +17,25 @@ export function hintOfConditions(
   const asked = [...equal, ...(range === undefined ? [] : [range])].map(({ path }) => path.key)
   const keys = asked.filter((key, i) => asked.findIndex((other) => nameOf(other) === nameOf(key)) === i)
   const statement = createIndex(cls, keys, planning)
-  // How many objects lie in a range is known when it was looked for.
+  // The number of objects in a range is unknown until it is searched.
   return statement === undefined ? undefined : { statement, rows: undefined, isLikely: equal.length > 0 }
 }
 
-/** For the first rows of an order that is that of attributes, all in one direction. */
+/** For the first rows in the order of attributes, all in the same direction. */
 export function hintOfOrder(
   cls: SchemaClass,
   slot: number,
   orderBy: readonly BoundOrderItem[],
-  wanted: number,
+  rowLimit: number,
   planning: Planning,
 ): IndexHint | undefined {
   const paths = orderBy.map(({ expression }) => pathOf(expression, slot))
   const keys = paths.flatMap((path) => (path === undefined || path.steps.length > 0 ? [] : [path.key]))
   const isUniform = orderBy.every(({ isDescending }) => isDescending === orderBy[0]?.isDescending)
-  const isOfKeys = keys.length === orderBy.length && keys.every((key) => isKey(key, planning))
-  if (!isUniform || !isOfKeys || keys.some((key) => key.at(-1)?.type.kind === 'reference')) return undefined
+  const isOnKeys = keys.length === orderBy.length && keys.every((key) => isKey(key, planning))
+  if (!isUniform || !isOnKeys || keys.some((key) => key.at(-1)?.type.kind === 'reference')) return undefined
   const statement = createIndex(cls, keys, planning)
-  return statement === undefined ? undefined : { statement, rows: wanted, isLikely: true }
+  return statement === undefined ? undefined : { statement, rows: rowLimit, isLikely: true }
 }
 
 function isKey(key: readonly BoundAttribute[], { formats }: Planning): boolean {
@@ -44,7 +44,7 @@ function isKey(key: readonly BoundAttribute[], { formats }: Planning): boolean {
   return formats.of(last.cls).attribute(last.number).codec.key !== undefined
 }
 
-/** As a request would write it; undefined without attributes, or where such an index is there. */
+/** The statement that creates the index; undefined without attributes or if such an index exists. */
 function createIndex(
   cls: SchemaClass,
   keys: readonly (readonly BoundAttribute[])[],

@@ -1,6 +1,4 @@
-/**
- * Computes groups and aggregates from the entries of an index; an object is read only if its entry is not sufficient.
- */
+/** Computes groups and aggregates from index entries; reads an object only if its entry is not sufficient. */
 import { afterKeyValues } from '../../bytes/key-writer.ts'
 import { indexKeyFormat, type KeyConditionRange } from '../../indexes/index-key.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
@@ -24,7 +22,7 @@ import { pushObjects } from './push-objects.ts'
 import { type Condition, ownConditions } from './sargable-predicates.ts'
 import { SkipScan } from './skip-scan.ts'
 
-/** Of every index whose entries tell all that the clauses ask. They are exact only for callers who see all objects. */
+/** For every index whose entries contain all values that the clauses need. Exact only for callers who see all objects. */
 export function planIndexOnlyScans(
   cls: SchemaClass,
   classes: ClassSet,
@@ -34,7 +32,7 @@ export function planIndexOnlyScans(
   skipping: readonly SkipScan[],
   planning: Planning,
 ): IndexOnlyScan[] {
-  // What an index has are objects of the class and of all that inherit from it.
+  // An index contains objects of the class and all its subclasses.
   const isOfEntries = clauses.groupBy !== undefined || clauses.projections?.length === 0
   if (!isOfEntries || classes.classes.length !== cls.subclasses.length + 1) return []
   const read = attributesRead(clauses, slot)
@@ -53,7 +51,7 @@ export function planIndexOnlyScans(
       if (skip.format.index === index) scans.push(new IndexOnlyScan(skip, parts, true, undefined))
     }
   }
-  // Those of which a part is read come first, then those whose entries are short.
+  // Indexes of which a part is read come first, then those with short entries.
   return scans.sort((one, other) => {
     return Number(other.isNarrowed) - Number(one.isNarrowed) || one.partCount - other.partCount
   })
@@ -68,13 +66,13 @@ function attributesRead(clauses: BoundClauses, slot: number): ReadonlySet<number
   return attributesReadBy([where, ...groupBy, ...operands, having, ...ordered, ...returned], slot)
 }
 
-/** Where nothing but the least or the greatest value of a part is asked. */
+/** The minimum or maximum of a key part, if nothing else is needed. */
 interface Extreme {
   readonly isLeast: boolean
   readonly isGreatest: boolean
 }
 
-/** Of the first part that is not the same for all entries of the range, where these are in the order of its values. */
+/** Requires the first part that varies within the range, whose entries are in the order of its values. */
 function extremeOf(clauses: BoundClauses, { conditions }: IndexScan, parts: readonly PartRead[]): Extreme | undefined {
   const { groupBy, aggregates } = clauses
   if (groupBy?.length !== 0 || aggregates.length === 0) return undefined
@@ -92,7 +90,7 @@ function extremeOf(clauses: BoundClauses, { conditions }: IndexScan, parts: read
 }
 
 export class IndexOnlyScan implements ObjectAccess {
-  /** Not all entries of the index are read. */
+  /** Only a part of the index is read. */
   readonly isNarrowed: boolean
   readonly partCount: number
   private readonly scan: IndexScan
@@ -111,42 +109,42 @@ export class IndexOnlyScan implements ObjectAccess {
     return explainNode('indexOnlyScan', { ...this.scan.describe(className).details })
   }
 
-  /** Entries that do not qualify are passed over, if the estimate says that it is worth while. */
+  /** Skips entries that do not qualify, if the estimate is favourable. */
   get isSkipping(): boolean {
     return this.scan instanceof SkipScan
   }
 
-  /** The other access reads the same entries, and then the objects. */
+  /** Whether the other access reads the same entries, followed by the objects. */
   isSameAs(other: AccessPath): boolean {
     if (this.isSkipping || other instanceof SkipScan) return other === this.scan
     return other instanceof IndexScan && this.isNarrowed && other.format.index === this.scan.format.index
   }
 
-  /** How many entries it reads, counted up to `max`; beyond the answer is `max`. */
+  /** The number of entries read, counted up to `max`, which is returned if there are more. */
   estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number> {
     return this.scan.estimate(evaluation, context, max)
   }
 
-  /** Only an end of the range is read. */
-  get isOfEnds(): boolean {
+  /** Reads only one end of the range. */
+  get readsOnlyEnd(): boolean {
     return this.extreme !== undefined
   }
 
   /**
-   * Only an end of the range is read, and nearly every object there qualifies; where more is asked than the range tells, the first that does may be
-   * far from the end. `conjuncts`: of the predicate.
+   * Reads only one end of the range, where nearly every object qualifies. With conditions beyond the range, the first
+   * qualifying object may be far from the end. `conjuncts`: of the predicate.
    */
-  isOfFirstEntries(conjuncts: number): boolean {
-    return this.isOfEnds && this.scan.conjunctsAnswered >= conjuncts
+  isAnsweredAtEnd(conjuncts: number): boolean {
+    return this.readsOnlyEnd && this.scan.conjunctsAnswered >= conjuncts
   }
 
-  async *objects(scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
+  async *objects(scan: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]> {
     const { evaluation, context } = scan
     const ranges = await this.scan.ranges(evaluation, context)
     const { extreme } = this
     if (extreme === undefined) {
-      const batch = entriesAtOnce(scan.filter, this.scan.conjunctsAnswered, wanted)
-      const isOfAll = wanted === undefined || context.isRemote
+      const batch = entriesAtOnce(scan.filter, this.scan.conjunctsAnswered, rowLimit)
+      const isOfAll = rowLimit === undefined || context.isRemote
       yield* this.views(scan, context.scanAll(ranges, this.read, isOfAll ? {} : { batch, isOrdered: true }))
       return
     }
@@ -173,7 +171,7 @@ export class IndexOnlyScan implements ObjectAccess {
     )
   }
 
-  /** The first that has a value. */
+  /** The first entry with a value. */
   private async *firstOf(scan: ObjectScan, range: KeyConditionRange, reverse: boolean): AsyncGenerator<ObjectView[]> {
     const isFiltered = scan.filter.conjuncts > this.scan.conjunctsAnswered
     const batch = isFiltered ? endEntries : 1
@@ -210,7 +208,7 @@ export class IndexOnlyScan implements ObjectAccess {
     }
   }
 
-  /** Where a text is cut, the object tells. Throws ReadSkew where it is not there. */
+  /** Reads the object if a string is cut. Throws ReadSkew if the object is missing. */
   private async whole({ context }: ObjectScan, entries: readonly (ObjectView | Oid)[]): Promise<ObjectView[]> {
     const cut = entries.filter((entry) => typeof entry === 'string')
     if (cut.length === 0) return entries as ObjectView[]
@@ -232,5 +230,5 @@ export class IndexOnlyScan implements ObjectAccess {
   }
 }
 
-/** Where some may not qualify. */
+/** Read at the end of a range if some entries may not qualify. */
 const endEntries = 16

@@ -1,4 +1,4 @@
-/** Scans the entries of an index with given values of its first key attributes, and a range of the next one. */
+/** Scans the index entries with given values of the first key attributes and a range of the next one. */
 import { afterKeyValues } from '../../bytes/key-writer.ts'
 import {
   exactKey,
@@ -26,7 +26,7 @@ import { evaluateConstant, evaluateConstants } from '../execute/evaluate-rows.ts
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
-import type { Asked, EntryRange, KeyValue, OidAccess } from './access-path.ts'
+import type { AccessRequest, EntryRange, KeyValue, OidAccess } from './access-path.ts'
 import {
   type AnsweredByRange,
   type EntryFilter,
@@ -45,28 +45,28 @@ export interface KeyRangeEnd extends KeyValue {
   readonly prefixOf?: string | undefined
 }
 
-/** For one key attribute: one value, or any of several (IN), or null. */
+/** The condition on one key attribute: a value, any of several values (IN), or null. */
 export type KeyEquality =
   | { readonly kind: 'value'; readonly value: KeyValue }
   | { readonly kind: 'anyOf'; readonly values: KeyValue }
   | { readonly kind: 'null' }
 
-/** What is asked of the key attributes of an index, in their order. */
+/** The conditions on the key attributes of an index, in key order. */
 export interface KeyConditions {
   readonly equal: readonly KeyEquality[]
   readonly lower: KeyRangeEnd | undefined
   readonly upper: KeyRangeEnd | undefined
 }
 
-export function planIndexScans({ cls, conditions, planning, whole }: Asked): IndexScan[] {
+export function planIndexScans({ cls, conditions, planning, whole }: AccessRequest): IndexScan[] {
   const own = ownConditions(conditions)
   const scans = cls.indexes.flatMap((index) => planIndexScan(index, cls, own, planning, whole) ?? [])
-  // Of equally many entries, those that are checked by their keys name fewer objects.
+  // For equal numbers of entries, conditions checked on keys leave fewer objects.
   const checks = ({ filter }: IndexScan): number => filter?.texts.length ?? 0
   return scans.sort((one, other) => checks(other) - checks(one))
 }
 
-/** Equality on the first key attributes, then perhaps a range on the next; undefined where not even the first is asked. */
+/** Equality on the first key attributes, optionally followed by a range on the next; undefined if the first attribute has no condition. */
 export function planIndexScan(
   index: IndexDefinition,
   cls: SchemaClass,
@@ -75,12 +75,13 @@ export function planIndexScan(
   whole?: WholePredicate,
 ): IndexScan | undefined {
   if (index.state !== 'ready') return undefined
-  const asked = keyConditionsOf(index.keyAttributes, conditions, planning)
-  if (asked.equal.length === 0 && asked.lower === undefined && asked.upper === undefined) return undefined
-  return new IndexScan(planning.formats.of(cls), index, asked, planning, whole)
+  const keyConditions = keyConditionsOf(index.keyAttributes, conditions, planning)
+  if (keyConditions.equal.length === 0 && keyConditions.lower === undefined && keyConditions.upper === undefined)
+    return undefined
+  return new IndexScan(planning.formats.of(cls), index, keyConditions, planning, whole)
 }
 
-/** `isOneRange`: without IN, which gives one range a value. */
+/** `isOneRange`: excludes IN, which needs one range per value. */
 export function keyConditionsOf(
   keyAttributes: readonly KeyAttribute[],
   conditions: readonly PathCondition[],
@@ -91,10 +92,10 @@ export function keyConditionsOf(
   let range: Omit<KeyConditions, 'equal'> = { lower: undefined, upper: undefined }
   let hasInList = isOneRange
   for (const { path } of keyAttributes) {
-    const asked = conditions.filter((condition) => isSamePath(condition.path.key, path))
-    const equality = equalityOf(asked, hasInList, planning)
+    const pathConditions = conditions.filter((condition) => isSamePath(condition.path.key, path))
+    const equality = equalityOf(pathConditions, hasInList, planning)
     if (equality === undefined) {
-      range = rangeOf(asked, planning)
+      range = rangeOf(pathConditions, planning)
       break
     }
     hasInList ||= equality.kind === 'anyOf'
@@ -103,7 +104,7 @@ export function keyConditionsOf(
   return { equal, ...range }
 }
 
-/** `isSpread`: an IN came before; a second one would multiply the ranges. */
+/** `isSpread`: an IN precedes; a second one would multiply the ranges. */
 function equalityOf(
   conditions: readonly PathCondition[],
   hasInList: boolean,
@@ -143,25 +144,25 @@ export class IndexScan implements OidAccess {
   readonly format: IndexKeyFormat
   readonly conditions: KeyConditions
   readonly rank: number
-  /** One value for each key attribute of a unique index. */
+  /** A unique index with a value for each key attribute. */
   readonly isAtMostOne: boolean
   readonly conjunctsAnswered: number
   readonly narrowedBy: readonly AttributeNumber[]
-  /** Of the key attributes whose conditions it answers. */
+  /** The key attributes whose conditions it answers. */
   readonly keyPaths: readonly (readonly AttributeNumber[])[]
   readonly mayRepeat = false
   readonly entries: string
   private readonly hasOneRange: boolean
-  /** Some key attributes are texts, which entries hold cut: what is found is checked on the object. */
+  /** Some key attributes are strings, which entries may cut, so results are checked on the object. */
   readonly isTruncated: boolean
-  /** Of its ranges, among the values that are the same for all rows. */
+  /** The index of its cached ranges among the values that are constant for all rows. */
   private readonly place: number
-  /** Without IN: the values for the key attributes, and then of the ends of the range. */
+  /** Without IN: the values of the key attributes, followed by the ends of the range. */
   private readonly evaluates: readonly Evaluate[]
-  /** What the keys tell beyond the range. */
+  /** Checks on keys beyond the range. */
   readonly filter: EntryFilter | undefined
 
-  /** `whole`: what all objects are checked against, as far as it is known here. */
+  /** `whole`: the predicate that all objects are checked against, as far as known here. */
   constructor(
     format: ClassFormat,
     index: IndexDefinition,
@@ -199,7 +200,7 @@ export class IndexScan implements OidAccess {
       isUnique: index.isUnique,
       conditions: conditionTexts(parts, this.conditions),
       ...(this.filter === undefined ? {} : { entryFilter: this.filter.texts }),
-      // What is found by a cut text is compared in full by the filter above.
+      // Matches of a cut string are compared in full by the filter above.
       ...(this.isTruncated ? { recheck: parts.filter(mayBeTruncated).map(({ name }) => name) } : {}),
     }
   }
@@ -209,12 +210,12 @@ export class IndexScan implements OidAccess {
   }
 
   async estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number> {
-    if (await this.isOfAllTexts(evaluation, context)) return max
+    if (await this.matchesAllStrings(evaluation, context)) return max
     let count = 0
     const mayQualify = context.isRemote ? this.filter?.forRun(evaluation) : undefined
     for (const [i, range] of (await this.ranges(evaluation, context)).entries()) {
-      if (i % rangesBetweenLooks === rangesBetweenLooks - 1 && context.isTurnDue) await context.turn()
-      // Whoever wants it finds it sooner than it is counted.
+      if (i % rangesPerClockCheck === rangesPerClockCheck - 1 && context.isTurnDue) await context.turn()
+      // Reading the entry is as fast as counting it.
       if (range.isOneKey) count++
       else count += await context.countEntries(range, max - count, mayQualify)
       if (count >= max) return max
@@ -222,8 +223,8 @@ export class IndexScan implements OidAccess {
     return count
   }
 
-  /** A pattern that may begin with anything: to count all texts would be in vain. */
-  private async isOfAllTexts(evaluation: EvaluationContext, context: StatementContext): Promise<boolean> {
+  /** Detects a pattern without a fixed prefix: counting all strings would be wasted. */
+  private async matchesAllStrings(evaluation: EvaluationContext, context: StatementContext): Promise<boolean> {
     const { equal, lower, upper } = this.conditions
     if (equal.length > 0 || lower?.prefixOf === undefined || upper?.prefixOf === undefined) return false
     const [range] = await this.ranges(evaluation, context)
@@ -240,7 +241,7 @@ export class IndexScan implements OidAccess {
     if (!ranges.every(({ isOneKey }) => isOneKey)) {
       const mayQualify = this.filter?.forRun(evaluation)
       for (const [i, range] of ranges.entries()) {
-        if (i % rangesBetweenLooks === rangesBetweenLooks - 1 && context.isTurnDue) await context.turn()
+        if (i % rangesPerClockCheck === rangesPerClockCheck - 1 && context.isTurnDue) await context.turn()
         yield* entriesOf(range, context, plan, batch, mayQualify)
       }
       return
@@ -256,7 +257,7 @@ export class IndexScan implements OidAccess {
     }
   }
 
-  /** The only key that an entry can have this time; undefined where that cannot be told, or there is none. Throws what expressions throw. */
+  /** The only possible key of an entry; undefined if it cannot be determined or does not exist. Throws the errors of expressions. */
   exactKey(evaluation: EvaluationContext): Buffer | undefined {
     if (!this.isAtMostOne) return undefined
     const values: unknown[] = []
@@ -285,24 +286,24 @@ export class IndexScan implements OidAccess {
     context: StatementContext,
     isReverse = false,
   ): Awaitable<EntryRange | 'several'> {
-    // Objects that come with their entries would be those that no entry lets through, too.
+    // The objects of a single range would include those of entries that the filter rejects.
     if (this.filter !== undefined) return 'several'
     return mapAwaitable(this.ranges(evaluation, context), ([range, ...others]) => {
       return range === undefined || others.length > 0 ? 'several' : { ...range, isReverse }
     })
   }
 
-  /** None where nothing can be found. Worked out once a statement: the scan begins with what the estimate has counted. */
+  /** Empty if nothing can match. Computed once per statement, so that the scan starts with the data of the estimate. */
   ranges(evaluation: EvaluationContext, context: StatementContext): Awaitable<readonly KeyConditionRange[]> {
     const known = evaluation.constants[this.place]
     if (known !== undefined) return known as readonly KeyConditionRange[]
     const ranges = this.hasOneRange ? this.oneRange(evaluation, context) : this.severalRanges(evaluation, context)
-    if (ranges instanceof Promise) return this.keepLater(ranges, evaluation)
+    if (ranges instanceof Promise) return this.cacheAsync(ranges, evaluation)
     evaluation.constants[this.place] = ranges
     return ranges
   }
 
-  private async keepLater(
+  private async cacheAsync(
     ranges: Promise<KeyConditionRange[]>,
     evaluation: EvaluationContext,
   ): Promise<KeyConditionRange[]> {
@@ -311,7 +312,7 @@ export class IndexScan implements OidAccess {
     return found
   }
 
-  /** An IN gives one range a value, in order. */
+  /** An IN has one range per value, in order. */
   private async severalRanges(evaluation: EvaluationContext, context: StatementContext): Promise<KeyConditionRange[]> {
     const { format, conditions } = this
     let prefixes: unknown[][] = [[]]
@@ -324,39 +325,39 @@ export class IndexScan implements OidAccess {
       const value = await evaluateConstant(evaluate, evaluation, context)
       const usable = await keyValues(equality.kind === 'value' ? [value] : ((value ?? []) as unknown[]), context)
       const longer: unknown[][] = []
-      for (const prefix of prefixes) await eachInTurns(usable, context, (one) => longer.push([...prefix, one]))
+      for (const prefix of prefixes) await forEachYielding(usable, context, (one) => longer.push([...prefix, one]))
       prefixes = longer
     }
     const lower = boundOf(conditions.lower, await endValue(conditions.lower, evaluation, context))
     const upper = boundOf(conditions.upper, await endValue(conditions.upper, evaluation, context))
     if (lower === null || upper === null) return []
     const sound: KeyConditionRange[] = []
-    await eachInTurns(prefixes, context, (equal) => {
+    await forEachYielding(prefixes, context, (equal) => {
       const range = keyConditionRange(format, { equal, lower, upper })
       if (Buffer.compare(range.from, range.to) < 0) sound.push(range)
     })
     const sorted = context.sorted(sound, byBeginning)
     const ranges: KeyConditionRange[] = []
-    await eachInTurns(sorted, context, (range) => {
-      // Long texts that are cut to the same key give the same range.
+    await forEachYielding(sorted, context, (range) => {
+      // Long strings that are cut to the same key have the same range.
       if (ranges.at(-1)?.from.equals(range.from) !== true) ranges.push(range)
     })
     return ranges
   }
 
-  /** Without IN, as most statements are: there is no list of ranges to be sorted. */
+  /** Without IN, as in most statements, there is no list of ranges to sort. */
   private oneRange(evaluation: EvaluationContext, context: StatementContext): Awaitable<KeyConditionRange[]> {
     const values = evaluateConstants(this.evaluates, evaluation, context)
-    return values instanceof Promise ? this.rangeLater(values) : this.rangeOf(values)
+    return values instanceof Promise ? this.oneRangeAsync(values) : this.rangeOf(values)
   }
 
-  private async rangeLater(values: Promise<unknown[]>): Promise<KeyConditionRange[]> {
+  private async oneRangeAsync(values: Promise<unknown[]>): Promise<KeyConditionRange[]> {
     return this.rangeOf(await values)
   }
 
   private rangeOf(values: unknown[]): KeyConditionRange[] {
-    const asked = keyConditionOf(this.conditions, values)
-    const range = asked && soundRange(this.format, asked)
+    const condition = keyConditionOf(this.conditions, values)
+    const range = condition && soundRange(this.format, condition)
     return range === undefined ? [] : [range]
   }
 }
@@ -365,13 +366,13 @@ function mayBeTruncated({ format }: IndexKeyFormat['parts'][number]): boolean {
   return isTruncatedInKeys(format.attribute.spec)
 }
 
-/** Without IN: the values for the key attributes, and then of the ends of the range. */
+/** Without IN: the values of the key attributes, followed by the ends of the range. */
 export function evaluatesOf({ equal, lower, upper }: KeyConditions): Evaluate[] {
   const values = equal.map((equality) => (equality.kind === 'value' ? equality.value.evaluate : nullValue))
   return [...values, ...[lower, upper].flatMap((end) => end?.evaluate ?? [])]
 }
 
-/** Of what `evaluatesOf` gives; undefined where no entry can have them. */
+/** Takes the values of `evaluatesOf`; undefined if no entry can match. */
 export function keyConditionOf(
   { equal, lower, upper }: KeyConditions,
   values: readonly unknown[],
@@ -383,22 +384,22 @@ export function keyConditionOf(
   return { equal: values.slice(0, equal.length), lower: above, upper: below }
 }
 
-/** Undefined where its end lies before its beginning. `beginning`: of the keys, before the parts that are asked for. */
+/** Undefined if the range is empty. `beginning`: the prefix of the keys before the parts with conditions. */
 export function soundRange(
   format: IndexKeyFormat,
-  asked: KeyCondition,
+  condition: KeyCondition,
   beginning?: KeyBeginning,
 ): KeyConditionRange | undefined {
-  const range = keyConditionRange(format, asked, beginning)
+  const range = keyConditionRange(format, condition, beginning)
   return range.isOneKey || Buffer.compare(range.from, range.to) < 0 ? range : undefined
 }
 
-/** How many conjuncts of the predicate. */
+/** The number of conjuncts of the predicate. */
 function answeredBy({ equal, lower, upper }: KeyConditions): number {
   return equal.length + rangesAnswered(lower, upper)
 }
 
-/** `parts`: of the key, from the one that the first condition is on. */
+/** `parts`: of the key, starting with that of the first condition. */
 export function byRange(conditions: KeyConditions, parts: IndexKeyFormat['parts']): AnsweredByRange {
   const equal = new Set<number>()
   for (const [i, { kind }] of conditions.equal.entries()) {
@@ -410,12 +411,12 @@ export function byRange(conditions: KeyConditions, parts: IndexKeyFormat['parts'
 
 const nullValue = (): null => null
 
-/** False for what no key has. */
+/** False for values that no key can have. */
 function isKeyValue(value: unknown): boolean {
   return value !== null && value !== undefined && value !== noKeyValue
 }
 
-/** As written. */
+/** The conditions as written. */
 export function conditionTexts(parts: IndexKeyFormat['parts'], { equal, lower, upper }: KeyConditions): string[] {
   const conditions = equal.map((equality, i) => {
     const name = parts[i]?.name
@@ -439,17 +440,17 @@ function byBeginning(one: KeyConditionRange, other: KeyConditionRange): number {
   return Buffer.compare(one.from, other.from)
 }
 
-/** Each once; those that no key has are left out. */
+/** Removes duplicates and values that no key can have. */
 async function keyValues(values: readonly unknown[], context: StatementContext): Promise<unknown[]> {
   const usable = new Set<unknown>()
-  await eachInTurns(values, context, (one) => {
+  await forEachYielding(values, context, (one) => {
     if (isKeyValue(one)) usable.add(one)
   })
   return [...usable]
 }
 
-/** Lists of values may be long: others have their turn in between. */
-async function eachInTurns<T>(
+/** Yields to other requests, since lists of values may be long. */
+async function forEachYielding<T>(
   all: readonly T[],
   { script }: StatementContext,
   use: (one: T) => unknown,
@@ -467,7 +468,7 @@ async function eachInTurns<T>(
 
 const atOnce = 256
 
-/** Undefined: no bound. Null: compared with null, nothing is true. */
+/** Undefined: no bound. Null: a comparison with null, which is never true. */
 function boundOf(end: KeyRangeEnd | undefined, value: unknown): KeyBound | undefined | null {
   if (end === undefined) return undefined
   if (value === null) return null
@@ -484,8 +485,8 @@ function endValue(
 
 const keysAtOnce = 256
 
-/** Ranges that are read or counted before the next look at the clock. */
-const rangesBetweenLooks = 64
+/** Ranges that are read or counted between clock checks. */
+const rangesPerClockCheck = 64
 
 export async function* entriesOf(
   range: KeyRange,
@@ -509,9 +510,9 @@ export async function* entriesOf(
   }
 }
 
-/** How many conjuncts of the predicate the ends of the range are, where nothing else is asked by these. */
+/** The number of conjuncts expressed by the ends of the range; 0 for those that the range answers only partly. */
 function rangesAnswered(lower: KeyRangeEnd | undefined, upper: KeyRangeEnd | undefined): number {
-  // Of what stands behind the beginning of a pattern of LIKE, the range tells nothing.
+  // The range does not cover the part of a LIKE pattern after its prefix.
   const isPrefix = lower?.prefixOf === 'STARTS_WITH' && upper?.prefixOf === 'STARTS_WITH' && lower.text === upper.text
   if (isPrefix) return 1
   return [lower, upper].filter((end) => end !== undefined && end.prefixOf === undefined).length

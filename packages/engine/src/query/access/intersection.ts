@@ -1,4 +1,7 @@
-/** Objects that two access paths give: where their entries are few beside the objects that one of them names, these need not be read to be refused. */
+/**
+ * Intersects two access paths: if the entries of one are few compared with the objects of the other, it saves reading objects
+ * that do not qualify.
+ */
 import type { Oid } from '../../types/oid.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -7,20 +10,20 @@ import type { OidAccess } from './access-path.ts'
 import { OidSet } from './oid-set.ts'
 import { OidBatch, type OidSource } from './oid-source.ts'
 
-/** An object takes about so many times what an entry does. */
+/** The cost of reading an object, in entries. */
 const objectShare = 8
-/** Fewer are read sooner than another access is looked at. */
+/** Below this number, objects are read without considering another access. */
 const objectsMin = 256
 
 interface Narrowing {
   readonly access: OidAccess
-  /** How many OIDs it gives. */
+  /** The number of OIDs. */
   readonly estimated: number
 }
 
 /**
- * Of the accesses, the one whose entries leave the fewest of those that the narrowest gives, if that costs less than to read them all. `objects`: how
- * many the class has. Only where the store answers at once. `note`: told what was counted.
+ * Finds the access whose entries leave the fewest objects of the narrowest one, if that costs less than reading them all.
+ * `objects`: the size of the class. Only for a synchronous store. `note`: receives the counts.
  */
 export async function intersectionOf(
   narrowest: Narrowing,
@@ -32,11 +35,11 @@ export async function intersectionOf(
 ): Promise<Intersection | undefined> {
   const { access, estimated } = narrowest
   if (context.isRemote || estimated < objectsMin || access.source === undefined) return undefined
-  // So many entries cost as much as they could ever spare.
+  // More entries than this would cost more than they can save.
   let max = Math.min(objects, estimated * objectShare)
   let found: OidAccess | undefined
   for (const other of accesses) {
-    if (other.source === undefined || !isOfOthers(other, access)) continue
+    if (other.source === undefined || !areDisjoint(other, access)) continue
     const entries = await other.estimate(evaluation, context, max)
     note(other, entries, max)
     const left = (estimated * entries) / objects
@@ -48,7 +51,7 @@ export async function intersectionOf(
 }
 
 /** Whether they answer conditions on different attributes. */
-function isOfOthers({ narrowedBy = [] }: OidAccess, other: OidAccess): boolean {
+function areDisjoint({ narrowedBy = [] }: OidAccess, other: OidAccess): boolean {
   return narrowedBy.length > 0 && narrowedBy.every((attribute) => other.narrowedBy?.includes(attribute) === false)
 }
 
@@ -61,7 +64,7 @@ export class Intersection implements OidAccess {
   private readonly few: OidAccess
   private readonly many: OidAccess
 
-  /** `few`: what it gives is held. */
+  /** `few`: its OIDs are held in memory. */
   constructor(few: OidAccess, many: OidAccess) {
     this.few = few
     this.many = many
@@ -110,7 +113,7 @@ export class Intersection implements OidAccess {
 const heldBytes = 64
 const nothing: OidSource = { next: () => false }
 
-const oidsAtOnce = 4_096
+const oidsPerBatch = 4_096
 
 class IntersectedSource implements OidSource {
   private readonly few: OidSource
@@ -118,7 +121,7 @@ class IntersectedSource implements OidSource {
   private readonly context: StatementContext
   private readonly plan: ExplainNode | undefined
   private readonly held = new OidSet()
-  private readonly candidates = new OidBatch(oidsAtOnce)
+  private readonly candidates = new OidBatch(oidsPerBatch)
   private at = 0
   private isHeld = false
   private hasMore = true
@@ -130,7 +133,7 @@ class IntersectedSource implements OidSource {
     this.context = context
   }
 
-  /** A batch may have none: others have their turn before the next. */
+  /** A batch may be empty, so that the caller can yield before the next. */
   next(batch: OidBatch): boolean {
     const { candidates, held } = this
     if (!this.isHeld) {
@@ -152,7 +155,7 @@ class IntersectedSource implements OidSource {
     return this.hasMore || this.at < candidates.count
   }
 
-  /** The candidates come from that input. */
+  /** Counts the candidates for that input. */
   private counted(input: number): void {
     const node = this.plan?.inputs[input]
     if (node !== undefined) node.returned += this.candidates.count

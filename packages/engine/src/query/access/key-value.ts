@@ -1,7 +1,4 @@
-/**
- * Converts values that are known before the rows to the type of a key attribute, such as a real that is compared with
- * an integer.
- */
+/** Converts values that do not depend on rows to the type of a key attribute, for example a real compared with an integer. */
 
 import { type AnyNumber, Decimal, plainText, roundedTo, toDecimal } from '../../types/decimal-number.ts'
 import type { Bound, BoundAttribute } from '../bind/bound.ts'
@@ -14,7 +11,7 @@ import { noKeyValue } from './no-key-value.ts'
 
 export type KeyUse = 'equal' | 'lower' | 'upper'
 
-/** `use`: a whole number is above 2.5 where it is above 2, but equal to 2.5 never. */
+/** `use`: for whole numbers, > 2.5 is equivalent to > 2, but = 2.5 is never true. */
 export function keyValueOf(
   bound: Bound,
   key: readonly BoundAttribute[],
@@ -49,7 +46,7 @@ function toWhole(value: unknown, use: KeyUse): unknown {
   if (value instanceof Decimal) return decimalToWhole(value, use)
   const number = value as number
   if (Number.isNaN(number)) return noKeyValue
-  // Far outside of all integers there is no key for it: what is found is checked on the object anyway.
+  // There is no key far outside the range of integers: all results are checked on the object anyway.
   if (Math.abs(number) >= 2 ** 64) return noKeyValue
   if (Number.isInteger(number)) return BigInt(number)
   if (use === 'equal') return noKeyValue

@@ -1,4 +1,4 @@
-/** The objects of a source that qualify, read by the chosen access path. */
+/** The qualifying objects of a source, read by the chosen access path. */
 
 import type { Oid } from '../../types/oid.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
@@ -16,21 +16,21 @@ import { areRowsInOrder, type SourcePlan } from './source-plan.ts'
 
 interface ObjectRows {
   readonly rows: AsyncGenerator<ObjectView[]>
-  /** The same, pushed one by one, where that is possible: either these are consumed or `rows`. */
+  /** Pushes the objects one by one, if possible; a caller uses either this or `rows`. */
   readonly push: PushRows<ObjectView> | undefined
   readonly operator: ExplainNode
 }
 
 /**
- * Batches of qualifying objects. `wanted`: how many are taken in the order asked for; undefined = all of them. `skipped`: how many of these are
- * skipped by their number.
+ * Batches of qualifying objects. `rowLimit`: the number needed in the requested order; undefined for all. `skipped`: the number
+ * of these to skip without reading.
  */
 export function objectRows(
   plan: SourcePlan,
   chosen: Omit<ChosenAccessPath, 'estimated'> & { readonly estimated: number | undefined },
   evaluation: EvaluationContext,
   context: StatementContext,
-  wanted: number | undefined,
+  rowLimit: number | undefined,
   skipped = 0,
 ): ObjectRows {
   const { access, considered } = chosen
@@ -40,22 +40,22 @@ export function objectRows(
   if (considered !== undefined) source.candidates = considered.candidates(plan, access)
   const filtered = filterOperator(filter, source)
   const entries = 'oids' in access ? access.entries : undefined
-  // Entries name also what a caller does not see.
+  // Entries include objects hidden from the caller.
   const isPartial = context.script.capabilities.isPartial === true
   const unseen = !isPartial && areRowsInOrder(plan, access) ? skipped : 0
   const scan: ObjectScan = { classes, entries, filter, evaluation, context, source, filterOperator: filtered, unseen }
-  const isOfEntries = plan.asksNothing && !isPartial && isAnsweredBy(access, plan)
-  const rows = 'oids' in access ? objectsOf(access, scan, wanted, isOfEntries) : access.objects(scan, wanted)
+  const isOfEntries = plan.isExistenceOnly && !isPartial && isAnsweredBy(access, plan)
+  const rows = 'oids' in access ? objectsOf(access, scan, rowLimit, isOfEntries) : access.objects(scan, rowLimit)
   const push = pushRows(access, scan)
   const operator = filtered ?? source
   if (considered?.isScanOfMany === true) {
-    const hint = plan.hint(wanted)
+    const hint = plan.hint(rowLimit)
     if (hint !== undefined) operator.hint = hint
   }
   return { rows: context.measured(rows, operator), push, operator }
 }
 
-/** Each of its OIDs is that of an object that qualifies, and comes once. */
+/** Whether its OIDs are exactly the qualifying objects, without duplicates. */
 function isAnsweredBy(access: AccessPath, { filter, classes, cls }: SourcePlan): boolean {
   if (!('oids' in access) || access.isExact !== true || access.mayRepeat) return false
   return access.conjunctsAnswered === filter.conjuncts && classes.classes.length === cls.subclasses.length + 1
@@ -64,19 +64,19 @@ function isAnsweredBy(access: AccessPath, { filter, classes, cls }: SourcePlan):
 function objectsOf(
   access: OidAccess,
   scan: ObjectScan,
-  wanted: number | undefined,
+  rowLimit: number | undefined,
   isOfEntries: boolean,
 ): AsyncGenerator<ObjectView[]> {
   const { evaluation, context, source } = scan
-  // Where each batch is a trip, a few entries too many cost less than one too few.
-  const batch = context.isRemote ? undefined : entriesAtOnce(scan.filter, access.conjunctsAnswered, wanted)
+  // If each batch is a round trip, a few surplus entries cost less than another batch.
+  const batch = context.isRemote ? undefined : entriesAtOnce(scan.filter, access.conjunctsAnswered, rowLimit)
   const oids = access.oids(evaluation, context, source, batch)
   return isOfEntries ? unseenObjects(scan, oids) : fetchObjects(scan, oids, access.mayRepeat)
 }
 
 const unseen = new ValuesView([])
 
-/** Of objects of which nothing is asked. */
+/** For objects of which no value is needed. */
 async function* unseenObjects(
   { source, filterOperator }: ObjectScan,
   batches: AsyncIterable<Oid[]>,

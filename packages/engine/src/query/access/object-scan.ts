@@ -1,4 +1,4 @@
-/** Reads the objects of an access path, and filters them by class and by the whole predicate. */
+/** Reads the objects of an access path and filters them by class and by the whole predicate. */
 import type { ClassSet } from '../../schema/class-set.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
 import type { Oid } from '../../types/oid.ts'
@@ -13,16 +13,16 @@ export interface ObjectScan {
   readonly filter: FilterPlan
   readonly evaluation: EvaluationContext
   readonly context: StatementContext
-  /** The entries that OIDs are read from, whose objects are there; undefined where there may be none. */
+  /** The name of the entries from which OIDs are read, whose objects must exist; undefined if objects may be missing. */
   readonly entries: string | undefined
-  /** The access path, and the filter if there is one. */
+  /** The access path and, if present, the filter. */
   readonly source: ExplainNode
   readonly filterOperator: ExplainNode | undefined
-  /** So many of the first rows are skipped, whatever they are. */
+  /** The number of first rows to skip without reading. */
   readonly unseen?: number | undefined
 }
 
-/** The objects of OIDs that an access path gives; `mayRepeat`: some of them may come again. */
+/** The objects of the OIDs from an access path; `mayRepeat`: OIDs may occur more than once. */
 export async function* fetchObjects(
   scan: ObjectScan,
   batches: AsyncIterable<Oid[]>,
@@ -36,7 +36,7 @@ export async function* fetchObjects(
       context.hold(0, oids.length * 64)
       for (const oid of oids) seen.add(oid)
     }
-    // Not by `loadInParts`: each level of generators costs a row of waits.
+    // Does not use `loadInParts`, since each level of generators adds microtask delays.
     for (const part of context.reader.parts(oids.length < 2 ? oids : [...new Set(oids)])) {
       const rows = await loadAndFilter(scan, part)
       if (rows.length > 0) yield rows
@@ -46,7 +46,7 @@ export async function* fetchObjects(
   }
 }
 
-/** Large objects few at a time. */
+/** Loads only few large objects at a time. */
 export async function* loadInParts(scan: ObjectScan, oids: readonly Oid[]): AsyncGenerator<ObjectView[]> {
   let isFirst = true
   for (const part of scan.context.reader.parts(oids)) {
@@ -58,7 +58,7 @@ export async function* loadInParts(scan: ObjectScan, oids: readonly Oid[]): Asyn
   }
 }
 
-/** Throws ReadSkew where an entry names an object that is not there. */
+/** Throws ReadSkew if an entry refers to a missing object. */
 async function loadAndFilter(scan: ObjectScan, oids: readonly Oid[]): Promise<ObjectView[]> {
   const { classes, entries, filter, evaluation, context, source } = scan
   const loaded = await context.reader.load(oids)
@@ -75,7 +75,7 @@ async function loadAndFilter(scan: ObjectScan, oids: readonly Oid[]): Promise<Ob
   return filterRest(scan, decided instanceof Promise ? await decided : decided, views.length)
 }
 
-/** What the record alone does not decide. `examined`: how many there were before it was looked at. */
+/** Evaluates conditions that need more than the record. `examined`: the number of objects before filtering. */
 export async function filterRest(
   { filter, evaluation, context, filterOperator }: ObjectScan,
   views: readonly ObjectView[],
@@ -95,11 +95,11 @@ export async function filterRest(
 }
 
 const batchDefault = 256
-/** Where some entries will not qualify, it is not known how many it takes. */
+/** Used if some entries do not qualify, so that the number needed is unknown. */
 const filteredBatchMin = 32
 
-/** Of an index, for so many rows. `answered`: so many conjuncts of the predicate are true of nearly every object that it names. */
-export function entriesAtOnce({ conjuncts }: FilterPlan, answered: number, wanted: number | undefined): number {
+/** The number of index entries to read for `rowLimit` rows. `answered`: conjuncts that are true for nearly every object of the entries. */
+export function entriesAtOnce({ conjuncts }: FilterPlan, answered: number, rowLimit: number | undefined): number {
   const isFiltered = conjuncts > answered
-  return Math.min(batchDefault, Math.max(isFiltered ? filteredBatchMin : 1, wanted ?? batchDefault))
+  return Math.min(batchDefault, Math.max(isFiltered ? filteredBatchMin : 1, rowLimit ?? batchDefault))
 }

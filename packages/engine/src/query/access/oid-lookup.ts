@@ -1,4 +1,4 @@
-/** OIDs that are known before the rows: `$$ID = …`, `$$ID IN …`, or a source of references, which may be the rows of statements as they come. */
+/** OIDs that do not depend on rows: `$$ID = …`, `$$ID IN …`, or a source of references, which may be streamed rows of statements. */
 import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
@@ -25,18 +25,18 @@ export class OidLookup implements OidAccess {
   readonly conjunctsAnswered = 1
   readonly mayRepeat = false
   readonly entries = undefined
-  /** One, or a collection of them. */
+  /** A reference or a collection of references. */
   private readonly references: KeyValue
   private readonly statements: RowStatements | undefined
 
-  /** `statements`: whose rows they are, if these are taken as they come. */
+  /** `statements`: the statements that produce the references, if they are streamed. */
   constructor(references: KeyValue, statements?: RowStatements, isAtMostOne = false) {
     this.references = references
     this.isAtMostOne = isAtMostOne
     this.statements = statements
   }
 
-  /** Its OIDs may be those of statements under way: the context is closed by whoever takes them. */
+  /** Its OIDs may come from running statements; the consumer closes their context. */
   get takesStatements(): boolean {
     return this.statements !== undefined && this.statements.indexes.length > 0
   }
@@ -52,7 +52,7 @@ export class OidLookup implements OidAccess {
     return Array.isArray(value) ? value.length : 1
   }
 
-  /** Whether `0-0-0-0` is among them, which is no object. */
+  /** Whether the OIDs include the null reference `0-0-0-0`. */
   async namesNothing(evaluation: EvaluationContext, context: StatementContext): Promise<boolean> {
     const value = await evaluateConstant(this.references.evaluate, evaluation, context)
     return Array.isArray(value) ? value.includes(noOid) : value === noOid
@@ -73,7 +73,7 @@ export class OidLookup implements OidAccess {
     if (unique.length > 0) yield unique
   }
 
-  comesLater(evaluation: EvaluationContext, context: StatementContext): boolean {
+  isDeferred(evaluation: EvaluationContext, context: StatementContext): boolean {
     return this.rowsOf(evaluation, context) !== undefined
   }
 
@@ -82,7 +82,7 @@ export class OidLookup implements OidAccess {
     context: StatementContext,
     plan: ExplainNode | undefined,
   ): Awaitable<OidSource> | undefined {
-    if (this.comesLater(evaluation, context)) return undefined
+    if (this.isDeferred(evaluation, context)) return undefined
     const value = evaluateConstant(this.references.evaluate, evaluation, context)
     return mapAwaitable(value, (references) => {
       const unique = uniqueOids(references)
@@ -96,7 +96,7 @@ export class OidLookup implements OidAccess {
   }
 }
 
-/** How many rows statements have is not known before they are taken. */
+/** The number of rows of statements is not known before they are consumed. */
 const rowsExpected = 1_000
 
 function isObject(oid: unknown): oid is Oid {

@@ -1,16 +1,16 @@
-/** OIDs by the halves of their bytes, of which no texts are made, in the order in which they were added. */
+/** A set of OIDs stored as two integers each, in insertion order, which avoids creating strings. */
 
 const placesMin = 1_024
 const halvesMin = 1_024
 
 export class OidSet {
   count = 0
-  /** Two for each OID. */
+  /** Two per OID. */
   private halves = new Int32Array(halvesMin)
-  /** Open addressing: the number of the OID that is there, from 1 on. */
+  /** Open addressing: the ordinal of the OID, starting at 1. */
   private places = new Int32Array(placesMin)
 
-  /** About how many bytes an OID takes. */
+  /** The approximate memory per OID. */
   static readonly bytesOfOne = 32
 
   highAt(number: number): number {
@@ -25,7 +25,7 @@ export class OidSet {
     return this.places[this.placeOf(high, low)] !== 0
   }
 
-  /** False where it is there already. */
+  /** Returns false if the OID is already present. */
   add(high: number, low: number): boolean {
     if (this.count * 2 >= this.places.length) this.grow()
     const place = this.placeOf(high, low)

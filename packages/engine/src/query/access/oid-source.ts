@@ -1,7 +1,4 @@
-/**
- * OIDs from an access path of a store that answers synchronously: as bytes, several at a time, without a promise or a
- * string for each.
- */
+/** OIDs from an access path of a synchronous store: as bytes in batches, without a promise or string per OID. */
 import { keySpace } from '../../bytes/key-space.ts'
 import { readInt32 } from '../../bytes/read-number.ts'
 import type { KeyConditionRange } from '../../indexes/index-key.ts'
@@ -11,11 +8,11 @@ import type { ExplainNode } from '../explain/explain-node.ts'
 import type { MayQualify } from './entry-filter.ts'
 
 export interface OidSource {
-  /** Adds the next ones, until the batch is full or many keys were looked up in vain; false where there are no more. */
+  /** Adds OIDs until the batch is full or many keys were looked up without result; returns false at the end. */
   next(batch: OidBatch): boolean
 }
 
-/** So many OIDs at most, one after the other. */
+/** A bounded list of OIDs. */
 export class OidBatch {
   count = 0
   readonly bytes: Buffer
@@ -30,7 +27,7 @@ export class OidBatch {
     return this.count === this.max
   }
 
-  /** For so many more. */
+  /** The number of OIDs that still fit. */
   get room(): number {
     return this.max - this.count
   }
@@ -39,12 +36,12 @@ export class OidBatch {
     writeOidBytes(oid, this.bytes, this.count++ * oidLength)
   }
 
-  /** That of an entry of an index; false where it was the last for which there is room. */
+  /** Adds the OID of an index entry; returns false when the batch is full. */
   addEntry(value: Bytes): boolean {
     return this.addFrom(value, 0)
   }
 
-  /** The same of one that stands anywhere in other bytes. */
+  /** Like `addEntry`, for an OID at any position. */
   addFrom(from: Bytes, at: number): boolean {
     const { bytes } = this
     const to = this.count++ * oidLength
@@ -65,12 +62,12 @@ export class OidBatch {
     return readInt32(this.bytes, nth * oidLength + oidLength / 2)
   }
 
-  /** Adds the nth one of another batch; false where it was the last for which there is room. */
+  /** Adds the nth OID of another batch; returns false when the batch is full. */
   addOf(other: OidBatch, nth: number): boolean {
     return this.addFrom(other.bytes, nth * oidLength)
   }
 
-  /** Makes the key of a record that of the nth object. */
+  /** Writes the nth OID into the key of a record. */
   writeKey(nth: number, key: Buffer): void {
     const { bytes } = this
     const at = nth * oidLength
@@ -79,24 +76,24 @@ export class OidBatch {
   }
 }
 
-/** One batch may look up so many keys that are not there. */
+/** The maximum number of missing keys looked up per batch. */
 const lookupsMax = 256
-/** And pass over so many entries whose objects cannot qualify. */
+/** The maximum number of entries rejected by a filter per batch. */
 const rejectedMax = 1_024
 
-/** The entries of ranges of an index. */
+/** The entries of index ranges. */
 export class EntrySource implements OidSource {
   private readonly snapshot: Snapshot
   private readonly ranges: readonly KeyConditionRange[]
   private readonly isReverse: boolean
   private at = 0
-  /** What is left of the range at hand. */
+  /** The rest of the current range. */
   private rest: KeyRange | undefined
 
   private readonly mayQualify: MayQualify | undefined
   private readonly plan: ExplainNode | undefined
 
-  /** In their order, or from the last entry to the first. `plan`: counts the entries. */
+  /** In key order, or in reverse. `plan`: counts the entries. */
   constructor(
     snapshot: Snapshot,
     ranges: readonly KeyConditionRange[],
@@ -139,12 +136,12 @@ export class EntrySource implements OidSource {
 
 const zero = Buffer.of(0)
 
-/** What is left of a range after the entry with the key. */
+/** The rest of a range after the entry with the key. */
 export function restOf(range: KeyRange, last: Bytes, isReverse: boolean): KeyRange {
   return isReverse ? { ...range, to: last } : { ...range, from: Buffer.concat([last, zero]) }
 }
 
-/** OIDs that are known. */
+/** A given list of OIDs. */
 export class KnownOids implements OidSource {
   private readonly oids: readonly Oid[]
   private at = 0

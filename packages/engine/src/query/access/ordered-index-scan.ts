@@ -1,4 +1,4 @@
-/** Scans the objects in the order of an index that is the requested order. */
+/** Scans objects in index order if that is the requested order. */
 import { partsPrefixLength, truncatedPrefixLength } from '../../indexes/key-parts.ts'
 import { type IndexEntry, readIndexEntries } from '../../indexes/lookup.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
@@ -23,8 +23,8 @@ import { type Condition, isSamePath, ownConditions, type PathCondition, pathOf }
 import { sortedObjects } from './sorted-objects.ts'
 
 /**
- * Of an index that has, after what is fixed by equality, the same attributes one by one; else of the one that has the most of the first of them,
- * whose objects are sorted among those that these attributes do not tell apart.
+ * Chooses an index that has exactly the requested attributes after those fixed by equality, or else the one with the longest
+ * matching prefix, within which objects are sorted.
  */
 export function planOrderedIndexScan(
   cls: SchemaClass,
@@ -35,7 +35,7 @@ export function planOrderedIndexScan(
 ): OrderedIndexScan | undefined {
   const isReverse = orderBy[0]?.isDescending === true
   const indexes = cls.indexes.filter(({ state }) => state === 'ready')
-  // More than that no index has, of however many the order is.
+  // No index has more key attributes, however long the order is.
   const keysMax = Math.max(0, ...indexes.map(({ keyAttributes }) => keyAttributes.length))
   const keys: (readonly BoundAttribute[])[] = []
   for (const { expression, isDescending } of orderBy) {
@@ -74,7 +74,7 @@ function scanInOrder(
     equal.push({ kind: 'value', value: keyValueOf(found.value, found.path.key, 'equal', planning) })
     at++
   }
-  // In an index the reference to nothing comes before all others, in ORDER BY it stands with the nulls.
+  // The null reference sorts before all others in an index, but with nulls in ORDER BY.
   if (order.some((path) => path.at(-1)?.spec.logicalType === 'reference')) return undefined
   const isSameOrder = order.every((attributes, i) => isSamePath(attributes, keyAttributes[at + i]?.path ?? []))
   if (!isSameOrder) return undefined
@@ -86,7 +86,7 @@ export class OrderedIndexScan implements ObjectAccess {
   private readonly index: IndexScan
   readonly order: readonly OrderPlan[]
   private readonly isReverse: boolean
-  /** How many parts of the key give the order as far as they go, where they are not all of it. */
+  /** The number of key parts that provide the order, if it is only a prefix. */
   private readonly presorted: number | undefined
 
   constructor(index: IndexScan, order: readonly OrderPlan[], isReverse: boolean, presorted: number | undefined) {
@@ -96,7 +96,7 @@ export class OrderedIndexScan implements ObjectAccess {
     this.presorted = presorted
   }
 
-  /** Objects are sorted among those that the index does not tell apart: it may be nearly all, so only a trial tells whether it is worth while. */
+  /** Objects with equal prefixes are sorted. These may be nearly all objects, so only a trial shows whether it pays off. */
   get isPresorted(): boolean {
     return this.presorted !== undefined
   }
@@ -109,7 +109,7 @@ export class OrderedIndexScan implements ObjectAccess {
     return explainNode('orderedIndexScan', { class: className, ...this.index.details, direction, ...presorted })
   }
 
-  /** The other access reads the same range of the same index: in its order, fewer entries can be enough. */
+  /** The other access reads the same range of the same index, of which fewer entries may be enough in order. */
   isNarrowedBy(other: AccessPath): boolean {
     const { format, conditions } = this.index
     return (
@@ -119,12 +119,12 @@ export class OrderedIndexScan implements ObjectAccess {
     )
   }
 
-  /** Of the predicate. */
+  /** The number of answered conjuncts of the predicate. */
   get conjunctsAnswered(): number {
     return this.index.conjunctsAnswered
   }
 
-  /** Each entry names an object of one of the classes, which are all whose objects the index has. */
+  /** Each entry belongs to an object of one of the classes, which are all classes in the index. */
   hasAllOf({ classes }: ClassSet): boolean {
     const [cls] = classes
     return (
@@ -142,7 +142,7 @@ export class OrderedIndexScan implements ObjectAccess {
     return this.index.entries
   }
 
-  /** Undefined where texts are cut, or only the first attributes are in order: the order is then that of the objects' own values. */
+  /** Undefined if strings are cut or only a prefix is in order: the order then depends on the objects' values. */
   source(
     evaluation: EvaluationContext,
     context: StatementContext,
@@ -151,29 +151,29 @@ export class OrderedIndexScan implements ObjectAccess {
     return this.isOfObjects ? undefined : this.index.source(evaluation, context, plan, this.isReverse)
   }
 
-  /** Undefined where `source` is. */
+  /** Undefined if `source` is undefined. */
   entryRange(evaluation: EvaluationContext, context: StatementContext): Awaitable<EntryRange | 'several'> | undefined {
     return this.isOfObjects ? undefined : this.index.entryRange(evaluation, context, this.isReverse)
   }
 
   /**
-   * Entries that look alike, as those of cut texts do, are put in order by the objects' own values. It ends where so many entries are examined, those
-   * of the scan before it included.
+   * Entries with equal keys, for example of cut strings, are sorted by the objects' values. Ends after a limit of examined
+   * entries, including those of the previous scan.
    */
   async *objects(
     given: ObjectScan,
-    wanted: number | undefined,
+    rowLimit: number | undefined,
     examinedMax = Number.POSITIVE_INFINITY,
   ): AsyncGenerator<ObjectView[]> {
     const scan = { ...given, entries: this.index.entries }
     const { evaluation, context, source } = scan
     const { presorted } = this
-    const first = presorted === undefined ? undefined : wanted
-    const batch = entriesAtOnce(scan.filter, this.conjunctsAnswered, wanted)
+    const first = presorted === undefined ? undefined : rowLimit
+    const batch = entriesAtOnce(scan.filter, this.conjunctsAnswered, rowLimit)
     const ranges = await this.index.ranges(evaluation, context)
     const mayQualify = this.index.filter?.forRun(evaluation)
     let unseen = this.isOfObjects ? 0 : (given.unseen ?? 0)
-    let left = unseen > 0 ? wanted : undefined
+    let left = unseen > 0 ? rowLimit : undefined
     for (const range of this.isReverse ? ranges.toReversed() : ranges) {
       let alike: { prefix: Buffer; oids: Oid[] } | undefined
       for await (const found of readIndexEntries(context.snapshot, range, this.isReverse, batch)) {
@@ -209,7 +209,7 @@ export class OrderedIndexScan implements ObjectAccess {
     }
   }
 
-  /** What it has in common with those that the index does not tell apart from it; undefined where there are none. */
+  /** The key prefix shared with the entries that the index does not order; undefined if there are none. */
   private prefixOf({ key }: IndexEntry): Buffer | undefined {
     const { format, isTruncated } = this.index
     if (this.presorted !== undefined) return key.subarray(0, partsPrefixLength(format, key, this.presorted))

@@ -1,7 +1,4 @@
-/**
- * Reads the first rows in the order of an index if few of its entries are enough; otherwise uses another access path
- * and sorts.
- */
+/** Reads the first rows in index order if few entries are enough; otherwise falls back to another access path and sorts. */
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { AccessPath, ObjectAccess } from './access-path.ts'
@@ -11,8 +8,8 @@ import { pushRows } from './push-objects.ts'
 import { sortedObjects } from './sorted-objects.ts'
 
 /**
- * How many entries it takes depends on how the rows that qualify lie in the order, which no count tells: so it is tried. A trial that fails has
- * cost a small part of what the other access costs anyway.
+ * The number of entries needed depends on the distribution of qualifying rows in the order, which no count shows, so it is
+ * tried. A failed trial costs a small part of the fallback.
  */
 export class OrderedTrial implements ObjectAccess {
   private readonly ordered: OrderedIndexScan
@@ -31,26 +28,26 @@ export class OrderedTrial implements ObjectAccess {
     return explainNode(operator, { ...details, entriesMax: this.entriesMax }, inputs)
   }
 
-  async *objects(scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
+  async *objects(scan: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]> {
     const { ordered, entriesMax } = this
     const { source, context } = scan
     const examinedMax = source.examined + entriesMax
     const found: ObjectView[] = []
-    for await (const views of ordered.objects(scan, wanted, examinedMax)) {
+    for await (const views of ordered.objects(scan, rowLimit, examinedMax)) {
       let bytes = 0
       for (const view of views) {
         found.push(view)
         bytes += 256 + view.record.length
       }
       context.hold(views.length, bytes)
-      if (wanted !== undefined && found.length >= wanted) break
+      if (rowLimit !== undefined && found.length >= rowLimit) break
     }
-    const isEnough = found.length >= (wanted ?? Number.POSITIVE_INFINITY) || source.examined < examinedMax
+    const isEnough = found.length >= (rowLimit ?? Number.POSITIVE_INFINITY) || source.examined < examinedMax
     if (isEnough) yield found
-    else yield* this.sorted(scan, wanted)
+    else yield* this.sorted(scan, rowLimit)
   }
 
-  private async *sorted(given: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
+  private async *sorted(given: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]> {
     const { otherwise, ordered } = this
     const { evaluation, context } = given
     const source = given.source.inputs[0] as ExplainNode
@@ -60,6 +57,6 @@ export class OrderedTrial implements ObjectAccess {
         ? fetchObjects(scan, otherwise.oids(evaluation, context, source), otherwise.mayRepeat)
         : otherwise.objects(scan, undefined)
     const push = pushRows(otherwise, scan)
-    yield* sortedObjects(scan, push ?? context.measured(rows, source), ordered.order, wanted)
+    yield* sortedObjects(scan, push ?? context.measured(rows, source), ordered.order, rowLimit)
   }
 }

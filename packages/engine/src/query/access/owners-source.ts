@@ -1,4 +1,4 @@
-/** The objects that refer to others, where the store answers at once: their OIDs by the links, or the entries of an index, of one object after the other. */
+/** The objects that refer to given ones, for a synchronous store: their OIDs from links or index entries, one target after the other. */
 import { readInt32 } from '../../bytes/read-number.ts'
 import type { Bytes, KeyRange } from '../../store/store.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
@@ -7,19 +7,19 @@ import type { ExplainNode } from '../explain/explain-node.ts'
 import { OidSet } from './oid-set.ts'
 import { OidBatch, type OidSource, restOf } from './oid-source.ts'
 
-/** Where the OIDs of the owners of an object stand; or the only one; undefined for none. */
+/** The entries with the OIDs of an object's owners, or its only owner; undefined if there is none. */
 export type Owners = KeyRange | Oid | undefined
 
 export interface OwnersPlan {
   ownersOf(far: Oid): Owners
-  /** Where the OID stands: in the key, or in the value. */
+  /** Whether the OID is in the key or in the value. */
   readonly isInKey: boolean
-  /** In these. */
+  /** The offset of the OID. */
   readonly at: number
   readonly mayQualify: ((key: Bytes) => boolean) | undefined
 }
 
-/** Entries that one batch may pass over, and objects that it may look at. */
+/** The maximum numbers of entries passed over and of target objects per batch. */
 const passedMax = 1_024
 const objectsMax = 256
 
@@ -30,14 +30,14 @@ export class OwnersSource implements OidSource {
   private readonly farBatch = new OidBatch(objectsMax)
   private farAt = 0
   private hasMoreFar = true
-  /** What is left of the owners of the object at hand. */
+  /** The rest of the owners of the current target. */
   private rest: KeyRange | undefined
   private readonly seen: OidSet | undefined
   private passed = 0
   private examined = 0
   private readonly explained: ExplainNode | undefined
 
-  /** `mayRepeat`: an owner may refer to several of the objects, or one of these come again. */
+  /** `mayRepeat`: an owner may refer to several targets, or a target may repeat. */
   constructor(
     far: OidSource,
     plan: OwnersPlan,
@@ -110,7 +110,7 @@ export class OwnersSource implements OidSource {
   }
 }
 
-/** One after the other. */
+/** Concatenates sources. */
 export class ChainedSource implements OidSource {
   private readonly sources: readonly OidSource[]
   private at = 0

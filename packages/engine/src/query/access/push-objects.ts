@@ -1,6 +1,6 @@
 /**
- * Pushes objects to an operator one by one, borrowed from the memory of the store and filtered in place, without copies or
- * batches: those of ranges of keys, or those that OIDs name.
+ * Pushes objects to an operator one by one, borrowed from the store's memory and filtered in place, without copies or batches:
+ * those of key ranges or of OIDs.
  */
 import { assert } from '../../errors.ts'
 import { scanBatchBytes } from '../../limits.ts'
@@ -14,17 +14,14 @@ import type { AccessPath } from './access-path.ts'
 import type { ObjectScan } from './object-scan.ts'
 import { OidBatch, type OidSource, restOf } from './oid-source.ts'
 
-/** Makes a view of an entry, which is borrowed as the entry is; undefined where it needs more than the entry, which `later` reads. */
+/** Creates a view of an entry, borrowed like the entry; undefined if more must be read, which `later` does. */
 interface EntryReader {
   read(key: Bytes, value: Bytes): ObjectView | undefined
-  /** What was undefined, to be kept: of an entry whose bytes are not borrowed any more. */
+  /** The asynchronous form, for an entry whose bytes are no longer borrowed. */
   later(value: Bytes): Promise<ObjectView>
 }
 
-/**
- * Undefined where the store does not answer at once. `areObjects`: the entries are objects, and
- * count as such.
- */
+/** Undefined if the store is asynchronous. `areObjects`: the entries are objects and count as such. */
 export function pushObjects(
   scan: ObjectScan,
   ranges: () => Awaitable<readonly KeyRange[]>,
@@ -38,11 +35,11 @@ export function pushObjects(
   }
 }
 
-/** Those of an access path; undefined where it cannot push them, and as of `pushObjects`. */
+/** Like `pushObjects`, for an access path; undefined if it cannot push its objects. */
 export function pushRows(access: AccessPath, scan: ObjectScan): PushRows<ObjectView> | undefined {
   if (!('oids' in access)) return access.push?.(scan)
   const { evaluation, context } = scan
-  if (access.source === undefined || !canPush(scan) || access.comesLater?.(evaluation, context) === true)
+  if (access.source === undefined || !canPush(scan) || access.isDeferred?.(evaluation, context) === true)
     return undefined
   return async (consumer) => {
     const source = await access.source?.(evaluation, context, scan.source)
@@ -55,16 +52,16 @@ function canPush({ context }: ObjectScan): boolean {
   return context.snapshot.visit !== undefined
 }
 
-/** Rows that are pushed before the next look at the clock, less one; all its bits are ones. */
-const rowsBetweenLooks = 31
-/** Rows that are copied at most where one was refused, to be taken together. */
+/** Rows pushed between clock checks, minus one; a bit mask. */
+const rowsPerClockCheckMask = 31
+/** The maximum number of rows copied after a refused one, to be taken together. */
 const copiesMax = 256
-/** Where fewer rows than so many times the copies were taken between two that were refused, more are copied the next time. */
+/** If fewer than this multiple of the copies were taken between two refusals, more are copied the next time. */
 const pushedShare = 4
 
 /**
- * Whoever is refused a row may have to read something for it, which cannot be done while their bytes are borrowed. Where that happens again and again, the rows
- * that follow are copied, and handed over together: the more of them, the more often it happens.
+ * An operator that refuses a row may first need to read something, which is impossible while bytes are borrowed. The following
+ * rows are then copied and handed over together, in numbers that grow with the frequency of refusals.
  */
 abstract class ObjectPusher {
   protected readonly scan: ObjectScan
@@ -72,12 +69,12 @@ abstract class ObjectPusher {
   private looked = 0
   protected examined = 0
   private kept = 0
-  /** It takes long to decide whether it is a row. */
+  /** A row whose filter needs an asynchronous evaluation. */
   private undecided: ObjectView | undefined
-  /** The first of them was refused; whether they are rows the record alone does not tell, where there is a rest of the predicate. */
+  /** The first one was refused. If part of the predicate needs more than the record, they may still fail it. */
   private copies: ObjectView[] = []
   private copiedBytes = 0
-  private copiesWanted = 1
+  private copyCount = 1
   private pushedSince = 0
 
   constructor(scan: ObjectScan, consumer: RowConsumer<ObjectView>) {
@@ -85,7 +82,7 @@ abstract class ObjectPusher {
     this.consumer = consumer
   }
 
-  /** Pushes one that was read; false where `settle` is to be called before the next. */
+  /** Pushes a row; false if `settle` must be called before the next one. */
   protected offer(view: ObjectView): boolean {
     const { context, evaluation, filter } = this.scan
     const { ofRecord, slot } = filter
@@ -95,16 +92,16 @@ abstract class ObjectPusher {
     else if (isRow && (this.copies.length > 0 || !this.isTaken(view))) this.keep(view.copy())
     context.endRow()
     const { length } = this.copies
-    if (this.undecided !== undefined || length >= this.copiesWanted || this.copiedBytes >= scanBatchBytes) return false
-    return this.mayGoOn()
+    if (this.undecided !== undefined || length >= this.copyCount || this.copiedBytes >= scanBatchBytes) return false
+    return this.mayContinue()
   }
 
-  /** Whether others need not have their turn yet; to be asked after each row, and after whatever is passed over. */
-  protected mayGoOn(): boolean {
-    return (++this.looked & rowsBetweenLooks) !== 0 || !this.scan.context.isTurnDue
+  /** Whether the current time slice continues; called after each row and each skipped entry. */
+  protected mayContinue(): boolean {
+    return (++this.looked & rowsPerClockCheckMask) !== 0 || !this.scan.context.isTurnDue
   }
 
-  /** Whether nothing is left to be done with it: it was taken, or is no row. */
+  /** Whether the row is finished: taken or rejected. */
   private isTaken(view: ObjectView): boolean {
     const { rest } = this.scan.filter
     if (rest !== undefined) {
@@ -122,7 +119,7 @@ abstract class ObjectPusher {
     this.copiedBytes += view.bytes
   }
 
-  /** What could not be done while bytes were borrowed. */
+  /** Completes work that was not possible while bytes were borrowed. */
   protected async settle(): Promise<void> {
     const { context } = this.scan
     if (this.undecided !== undefined) {
@@ -137,11 +134,11 @@ abstract class ObjectPusher {
   }
 
   private async takeCopies(): Promise<void> {
-    const { copies, copiesWanted } = this
+    const { copies, copyCount } = this
     this.copies = []
     this.copiedBytes = 0
-    const isOften = this.pushedSince < copiesWanted * pushedShare
-    this.copiesWanted = isOften ? Math.min(copiesMax, 2 * copiesWanted) : Math.max(1, copiesWanted >> 1)
+    const isOften = this.pushedSince < copyCount * pushedShare
+    this.copyCount = isOften ? Math.min(copiesMax, 2 * copyCount) : Math.max(1, copyCount >> 1)
     this.pushedSince = 0
     const rows = await this.rowsOf(copies, this.scan.filter.rest)
     this.kept += rows.length
@@ -149,7 +146,7 @@ abstract class ObjectPusher {
     this.scan.context.endRow()
   }
 
-  /** One that is still to be read is a row like others. */
+  /** A row that had to be read is then treated like any other. */
   protected async takeRead(view: ObjectView): Promise<void> {
     const [row] = await this.rowsOf([view], this.scan.filter.ofRecord)
     if (row !== undefined) this.keep(row)
@@ -187,7 +184,7 @@ class RangePusher extends ObjectPusher {
   protected override readonly areObjects: boolean
   protected override readonly areOfOids = false
   private readonly reader: EntryReader
-  /** The value of the entry that was not read at once. */
+  /** The value of the entry that could not be read synchronously. */
   private unread: Buffer | undefined
 
   constructor(scan: ObjectScan, areObjects: boolean, reader: EntryReader, consumer: RowConsumer<ObjectView>) {
@@ -229,14 +226,14 @@ class RangePusher extends ObjectPusher {
   }
 }
 
-/** OIDs that are looked up before the source is asked for more. */
-const oidsAtOnce = 4_096
+/** OIDs looked up per batch of the source. */
+const oidsPerBatch = 4_096
 
-/** The objects that OIDs name, each once. */
+/** The objects of OIDs, without duplicates. */
 class OidPusher extends ObjectPusher {
   protected override readonly areObjects = true
   protected override readonly areOfOids = true
-  private readonly batch = new OidBatch(oidsAtOnce)
+  private readonly batch = new OidBatch(oidsPerBatch)
   private readonly key = Buffer.allocUnsafe(objectKeyBytes)
 
   async push(source: OidSource): Promise<void> {
@@ -255,7 +252,7 @@ class OidPusher extends ObjectPusher {
           reader.hasBorrowedBytes = false
         }
         assert(typeof goesOn !== 'object', 'a store whose reads are immediate answers at once')
-        if (!(goesOn ?? this.goesOnWithout())) await this.settle()
+        if (!(goesOn ?? this.skipMissing())) await this.settle()
       }
       await this.settle()
     }
@@ -266,13 +263,13 @@ class OidPusher extends ObjectPusher {
     this.examined++
     const view = context.reader.view(undefined, this.key, record)
     const isOfClass = view.format !== undefined && classes.numbers.has(view.format.cls.number)
-    return isOfClass ? this.offer(view) : this.mayGoOn()
+    return isOfClass ? this.offer(view) : this.mayContinue()
   }
 
-  /** The object is missing. Throws ReadSkew where its OID was read from an entry. */
-  private goesOnWithout(): boolean {
+  /** Handles a missing object. Throws ReadSkew if its OID came from an entry. */
+  private skipMissing(): boolean {
     const { entries } = this.scan
-    if (entries === undefined) return this.mayGoOn()
+    if (entries === undefined) return this.mayContinue()
     throw new ReadSkew(`${entries} names object ${oidOfObjectKey(this.key)}, which is not there`)
   }
 }

@@ -1,6 +1,4 @@
-/**
- * Follows references back from the objects of another access path to the objects that refer to them by an attribute.
- */
+/** Follows references backwards, from the objects of another access path to the objects that refer to them. */
 import { type IndexKeyFormat, indexKeyFormat, type KeyCondition, keyConditionRange } from '../../indexes/index-key.ts'
 import { linkHeaderBytes, linkKind, linkRange, targetOfKey } from '../../records/link-keys.ts'
 import type { RecordFormats } from '../../records/record-formats.ts'
@@ -16,7 +14,7 @@ import { evaluateConstants } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import { typeOfSpec } from '../values/value-type.ts'
-import { type Asked, constantKey, type OidAccess, type PlanAccess } from './access-path.ts'
+import { type AccessRequest, constantKey, type OidAccess, type PlanAccess } from './access-path.ts'
 import { type EntryFilter, planEntryFilter } from './entry-filter.ts'
 import {
   byRange,
@@ -38,7 +36,7 @@ import { UnlinkedObjects } from './unlinked-objects.ts'
 type Way =
   /** The partner attribute of a bidirectional link, on the objects found first. */
   | { readonly kind: 'inverse'; readonly inverse: BoundAttribute }
-  /** An index whose first key attribute is the reference, and what is asked of the next ones. */
+  /** An index whose first key attribute is the reference, with conditions on the next ones. */
   | {
       readonly kind: 'index'
       readonly format: IndexKeyFormat
@@ -46,17 +44,17 @@ type Way =
       readonly filter: EntryFilter | undefined
     }
 
-/** For conditions at the end of references: found there, and followed back. */
-export const planReverseNavigations: PlanAccess = (asked) => {
-  const { conditions, planning, accessesFor } = asked
+/** For conditions at the end of references: finds the targets and follows the references backwards. */
+export const planReverseNavigations: PlanAccess = (request) => {
+  const { conditions, planning, accessesFor } = request
   const byStep = new Map<number, { step: BoundAttribute; inner: Condition[] }>()
   const accesses: OidAccess[] = []
   for (const condition of conditions) {
-    if (condition.kind === 'within') accesses.push(...fromElements(asked, condition))
+    if (condition.kind === 'within') accesses.push(...fromElements(request, condition))
     if (!isOfPath(condition)) continue
     const [step, ...steps] = condition.path.steps
     if (step === undefined) {
-      accesses.push(...fromKnownObjects(asked, condition))
+      accesses.push(...fromKnownObjects(request, condition))
       continue
     }
     const group = byStep.get(step.number) ?? { step, inner: [] }
@@ -68,10 +66,10 @@ export const planReverseNavigations: PlanAccess = (asked) => {
     const target = step.type.cls
     const scanned = planScannedOids(target, inner, planning)
     const known = accessesFor(target, inner, planning)
-    // What has all that is asked from an index is not looked for among all objects.
+    // Conditions fully answered by an index need no scan.
     const isKnown = known.some(({ conjunctsAnswered }) => conjunctsAnswered >= inner.length)
     for (const access of [...known, ...(scanned === undefined || isKnown ? [] : [scanned])]) {
-      for (const way of waysBack(asked, step, target)) {
+      for (const way of waysBack(request, step, target)) {
         accesses.push(new ReverseNavigation(access, target, step, way))
       }
     }
@@ -79,9 +77,9 @@ export const planReverseNavigations: PlanAccess = (asked) => {
   return accesses
 }
 
-/** What one object fulfils to which a collection refers: found, and followed back by the inverse. */
+/** Conditions on one element of a collection: finds the elements and follows the inverse. */
 function fromElements(
-  { planning, accessesFor }: Asked,
+  { planning, accessesFor }: AccessRequest,
   { collection, conditions, bound }: Extract<Condition, { kind: 'within' }>,
 ): OidAccess[] {
   const { type } = collection
@@ -91,7 +89,7 @@ function fromElements(
   const inverse = inverseAttribute(collection, target, planning.formats)
   if (inverse === undefined) return []
   const way = { kind: 'inverse', inverse } as const
-  // What is given by another row is another value for the next one.
+  // A value from another row changes with that row.
   const isSame = conditions.every((condition) => condition.kind !== 'equal' || condition.value.kind !== 'given')
   const isToOne = inverse.spec.logicalType === 'reference'
   const place = isSame && isToOne ? planning.compiler.placeOf(bound) : undefined
@@ -100,8 +98,8 @@ function fromElements(
   })
 }
 
-/** `ref = an OID`: over the inverse; an index on the reference is an access of its own. */
-function fromKnownObjects({ cls, planning }: Asked, condition: PathCondition): OidAccess[] {
+/** `ref = an OID`, using the inverse; an index on the reference is a separate access. */
+function fromKnownObjects({ cls, planning }: AccessRequest, condition: PathCondition): OidAccess[] {
   const [step] = condition.path.key
   if (step === undefined || condition.path.key.length > 1) return []
   if (condition.kind !== 'equal' && condition.kind !== 'anyOf') return []
@@ -125,7 +123,11 @@ function holdsOnly({ spec }: BoundAttribute, cls: SchemaClass): boolean {
   return element.referencedClass === cls.number
 }
 
-function waysBack({ cls, conditions, planning, whole }: Asked, step: BoundAttribute, target: SchemaClass): Way[] {
+function waysBack(
+  { cls, conditions, planning, whole }: AccessRequest,
+  step: BoundAttribute,
+  target: SchemaClass,
+): Way[] {
   const { formats } = planning
   const ways: Way[] = []
   const inverse = inverseAttribute(step, target, formats)
@@ -135,11 +137,11 @@ function waysBack({ cls, conditions, planning, whole }: Asked, step: BoundAttrib
     const [first, ...next] = index.keyAttributes
     if (index.state !== 'ready' || first === undefined || !isSamePath([step], first.path)) continue
     const format = indexKeyFormat(index, formats.of(cls))
-    const asked = keyConditionsOf(next, own, planning, true)
-    const filter = whole && planEntryFilter(format, byRange(asked, format.parts.slice(1)), whole, planning)
-    ways.push({ kind: 'index', format, conditions: asked, filter })
+    const keyConditions = keyConditionsOf(next, own, planning, true)
+    const filter = whole && planEntryFilter(format, byRange(keyConditions, format.parts.slice(1)), whole, planning)
+    ways.push({ kind: 'index', format, conditions: keyConditions, filter })
   }
-  // Of equally many entries, those that are checked by their keys name fewer objects.
+  // For equal numbers of entries, conditions checked on keys leave fewer objects.
   return ways.sort((one, other) => checksOf(other) - checksOf(one))
 }
 
@@ -161,10 +163,10 @@ function inverseAttribute(
   return { cls: target, number, name, index, spec: attribute.spec, linkStorage, type }
 }
 
-/** Objects found first whose owners are counted, where there are more of them the estimate grows with their number. */
+/** Owners are counted for this many targets; beyond, the estimate is extrapolated. */
 const countedObjectsMax = 16
 
-/** `0-0-0-0` may be among what is asked for: objects that refer to nothing have no way back. */
+/** The values may include the null reference `0-0-0-0`: objects without a target cannot be found backwards. */
 interface Unlinked {
   readonly known: OidLookup
   readonly objects: UnlinkedObjects
@@ -173,19 +175,19 @@ interface Unlinked {
 class ReverseNavigation implements OidAccess {
   readonly rank: number
   readonly isAtMostOne = false
-  /** The links of one object are what refers to it. Else none: before the first object that qualifies, many ends may have to be gone through. */
+  /** The links of one object are exactly its referrers. Otherwise 0, since many targets may be visited before the first match. */
   readonly conjunctsAnswered: number
   readonly isExact: boolean
   readonly narrowedBy: readonly AttributeNumber[]
   readonly mayRepeat: boolean
   readonly entries: string
   private readonly inner: OidAccess
-  /** The class whose objects are found first. */
+  /** The class of the targets. */
   private readonly cls: SchemaClass
   private readonly attribute: BoundAttribute
   private readonly way: Way
   private readonly unlinked: Unlinked | undefined
-  /** Where the objects found first are kept, if they are few: they decide about a collection that may have them. */
+  /** The slot for the targets, if they are few: they decide the condition on a collection that may contain them. */
   private readonly place: number | undefined
   readonly findElements: OidAccess['findElements']
 
@@ -204,12 +206,12 @@ class ReverseNavigation implements OidAccess {
     this.conjunctsAnswered = conjunctsAnswered
     this.isExact = conjunctsAnswered > 0
     this.inner = inner
-    // What has an index at its end comes first.
+    // A target with an index is preferred.
     this.rank = inner instanceof ScannedOids ? 1 : 3
     this.cls = cls
     this.attribute = attribute
     this.narrowedBy = [attribute.number]
-    // Who refers to one object only is found by that one.
+    // With a single reference, each owner is found from exactly one target.
     this.mayRepeat = inner.mayRepeat || attribute.spec.logicalType !== 'reference'
     this.way = way
     this.entries = way.kind === 'index' ? `index '${way.format.index.name}'` : `attribute ${way.inverse.name}`
@@ -224,13 +226,13 @@ class ReverseNavigation implements OidAccess {
 
   async estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number> {
     const { inner, cls } = this
-    const asked = await this.asked(evaluation, context)
-    if (asked === undefined) return 0
-    // All objects would be looked at.
+    const keyCondition = await this.condition(evaluation, context)
+    if (keyCondition === undefined) return 0
+    // All objects would be scanned.
     if ((await this.unlinked?.known.namesNothing(evaluation, context)) === true) return max
     const found: Oid[] = []
     let objects = 0
-    // That many are looked at before the first is found.
+    // This many are scanned before the first target is found.
     let count = inner instanceof ScannedOids ? await inner.estimate(evaluation, context, max) : 0
     if (count >= max) return max
     for await (const oids of inner.oids(evaluation, context, inner.describe(cls.name))) {
@@ -238,7 +240,7 @@ class ReverseNavigation implements OidAccess {
       for (const far of oids) {
         if (++objects > countedObjectsMax) continue
         found.push(far)
-        const range = this.rangeOf(far, asked)
+        const range = this.rangeOf(far, keyCondition)
         if (range === 'none') continue
         const owners = range === undefined ? 1 : await context.countAbout(range, max - count)
         count += owners
@@ -276,17 +278,17 @@ class ReverseNavigation implements OidAccess {
     plan: ExplainNode,
     batch?: number,
   ): AsyncGenerator<Oid[]> {
-    const asked = await this.asked(evaluation, context)
-    if (asked === undefined) return
+    const keyCondition = await this.condition(evaluation, context)
+    if (keyCondition === undefined) return
     const { unlinked } = this
-    // In a look-up the value is that of a row, and others may be shown later.
+    // In a look-up the value belongs to a row, so it may differ for later rows.
     const hasUnlinked = (await unlinked?.known.namesNothing(evaluation, context)) === true
     const mayQualify = this.way.kind === 'index' ? this.way.filter?.forRun(evaluation) : undefined
     const found = plan.inputs[0] as ExplainNode
     for await (const far of context.measured(this.inner.oids(evaluation, context, found), found)) {
       found.returned += far.length
       for (const oid of far) {
-        const range = this.rangeOf(oid, asked)
+        const range = this.rangeOf(oid, keyCondition)
         if (range === 'none') continue
         if (range !== undefined && this.way.kind === 'index') {
           yield* entriesOf(range, context, plan, batch, mayQualify)
@@ -296,20 +298,20 @@ class ReverseNavigation implements OidAccess {
     if (unlinked !== undefined && hasUnlinked) yield* unlinked.objects.oids(evaluation, context, plan)
   }
 
-  /** Those whose reference leads to nothing are looked for first, where they are asked for at all. */
+  /** Objects with a null reference come first, if the condition includes them. */
   async source(
     evaluation: EvaluationContext,
     context: StatementContext,
     explained: ExplainNode | undefined,
   ): Promise<OidSource> {
-    const asked = await this.asked(evaluation, context)
-    if (asked === undefined) return new KnownOids([])
+    const keyCondition = await this.condition(evaluation, context)
+    if (keyCondition === undefined) return new KnownOids([])
     const { inner, way, unlinked } = this
     const found = explained?.inputs[0] ?? inner.describe(this.cls.name)
     const far =
-      (await inner.source?.(evaluation, context, found)) ?? (await heldOids(inner, found, evaluation, context))
+      (await inner.source?.(evaluation, context, found)) ?? (await collectOids(inner, found, evaluation, context))
     const plan: OwnersPlan = {
-      ownersOf: (oid) => this.ownersOf(oid, asked, context),
+      ownersOf: (oid) => this.ownersOf(oid, keyCondition, context),
       isInKey: way.kind === 'inverse' && way.inverse.linkStorage === 'set',
       at: way.kind === 'inverse' && way.inverse.linkStorage === 'set' ? linkHeaderBytes : 0,
       mayQualify: way.kind === 'index' ? way.filter?.forRun(evaluation) : undefined,
@@ -322,21 +324,21 @@ class ReverseNavigation implements OidAccess {
     return new ChainedSource([owners, new KnownOids(others)])
   }
 
-  private ownersOf(far: Oid, asked: KeyCondition, context: StatementContext): Owners {
-    const range = this.rangeOf(far, asked)
+  private ownersOf(far: Oid, keyCondition: KeyCondition, context: StatementContext): Owners {
+    const range = this.rangeOf(far, keyCondition)
     if (range === 'none') return undefined
     if (range !== undefined || this.way.kind === 'index') return range
     return this.partnerOf(context.reader.objectOnce(far), this.way.inverse)
   }
 
-  /** What is asked of the keys of an index behind the reference; undefined where no entry can have it. */
-  private async asked(evaluation: EvaluationContext, context: StatementContext): Promise<KeyCondition | undefined> {
+  /** The conditions on key attributes after the reference; undefined if no entry can match. */
+  private async condition(evaluation: EvaluationContext, context: StatementContext): Promise<KeyCondition | undefined> {
     if (this.way.kind !== 'index') return { equal: [] }
     const { conditions } = this.way
     return keyConditionOf(conditions, await evaluateConstants(evaluatesOf(conditions), evaluation, context))
   }
 
-  /** Who is linked by the partner attribute of one object. */
+  /** The objects linked by the partner attribute of one target. */
   private async *owners(
     far: Oid,
     range: KeyRange | undefined,
@@ -362,14 +364,14 @@ class ReverseNavigation implements OidAccess {
     }
   }
 
-  /** A given OID may be that of an object of any class: others have other values in the place of the attribute. */
+  /** A given OID may belong to an object of any class, which may have another attribute in that position. */
   private partnerOf(view: ObjectView, { number }: BoundAttribute): Oid | undefined {
     const { format } = view
     if (format?.cls.isOrInherits(this.cls.number) !== true) return undefined
     return (view.value(format.attribute(number).index) as Oid | null) ?? undefined
   }
 
-  /** Undefined where the partner attribute is to-one, and so in the record. */
+  /** Undefined if the partner attribute is to-one, and so in the record. */
   private rangeOf(far: Oid, { equal, lower, upper }: KeyCondition): KeyRange | undefined | 'none' {
     const { way } = this
     if (way.kind === 'index') {
@@ -381,8 +383,8 @@ class ReverseNavigation implements OidAccess {
   }
 }
 
-/** Of an access whose OIDs come later, or repeat themselves: all of them. */
-async function heldOids(
+/** Collects all OIDs of an asynchronous access, or one with duplicates. */
+async function collectOids(
   access: OidAccess,
   plan: ExplainNode,
   evaluation: EvaluationContext,

@@ -1,7 +1,4 @@
-/**
- * Rows that are objects, if each read of the store is a round trip: all of them page by page, or those of an index,
- * objects and entries together.
- */
+/** Rows that are objects, for a remote store: all of them page by page, or those of an index, with objects and entries in the same round trip. */
 import { assert } from '../../errors.ts'
 import { oidOfObjectKey } from '../../records/object-key.ts'
 import { PartSizes } from '../../records/part-sizes.ts'
@@ -22,26 +19,26 @@ import { restOf } from './oid-source.ts'
 import { begun, isBrokenOff, type Pause, RowsInPlace, type RowsPlan, rowKey } from './rows-in-place.ts'
 import { areRowsInOrder } from './source-plan.ts'
 
-/** Objects that are skipped by their number, and read with the others; of more, the entries alone are read, by the operators. */
+/** Up to this number, skipped objects are read with the others; beyond, the operators read only their entries. */
 const skippedMax = 256
 
-/** The first page is there when it resolves. */
+/** Resolves when the first page has been read. */
 export function rowsByTrips(
   plan: RowsPlan,
   { access }: ChosenAccessPath,
   evaluation: EvaluationContext,
   context: StatementContext,
-  wanted: number | undefined,
+  rowLimit: number | undefined,
   explained: LoopCounts | undefined,
 ): Awaitable<RowChunks | undefined> | undefined {
   if (context.snapshot.readNaming === undefined) return undefined
   const { objects, limits } = plan
   if (access === objects.extent && plan.areInAnyOrder && plan.areOfRecords) {
-    return allRows(plan, evaluation, context, wanted, explained)
+    return allRows(plan, evaluation, context, rowLimit, explained)
   }
   const found =
     access === objects.ordered ? objects.ordered : plan.areInAnyOrder && 'oids' in access ? access : undefined
-  // Entries that were counted are known by now.
+  // Counted entries have already been read.
   if (found?.entryRange === undefined || plan.hasOtherObjects || context.entriesCounted > 0) return undefined
   const range = found.entryRange(evaluation, context)
   if (range === undefined) return undefined
@@ -54,14 +51,14 @@ export function rowsByTrips(
     const rows = new NamedRows(
       one,
       found.entries,
-      entriesAtOnce(objects.filter, found.conjunctsAnswered, isExact ? 1 : wanted),
-      wanted,
+      entriesAtOnce(objects.filter, found.conjunctsAnswered, isExact ? 1 : rowLimit),
+      rowLimit,
       plan,
       evaluation,
       context,
       explained,
     )
-    return rows.readFirst(isExact || wanted !== undefined).then(() => begun(rows, limits, evaluation, context))
+    return rows.readFirst(isExact || rowLimit !== undefined).then(() => begun(rows, limits, evaluation, context))
   }
 }
 
@@ -69,11 +66,11 @@ async function allRows(
   plan: RowsPlan,
   evaluation: EvaluationContext,
   context: StatementContext,
-  wanted: number | undefined,
+  rowLimit: number | undefined,
   explained: LoopCounts | undefined,
 ): Promise<RowChunks> {
   const extents = await plan.objects.extent.extents(context)
-  const rows = new ScannedRows(extents, wanted, plan, evaluation, context, explained)
+  const rows = new ScannedRows(extents, rowLimit, plan, evaluation, context, explained)
   await rows.readBatch()
   return begun(rows, plan.limits, evaluation, context)
 }
@@ -87,16 +84,16 @@ class ScannedRows extends RowsInPlace {
 
   constructor(
     extents: readonly KeyRange[],
-    wanted: number | undefined,
+    rowLimit: number | undefined,
     plan: RowsPlan,
     evaluation: EvaluationContext,
     context: StatementContext,
     explained: LoopCounts | undefined,
   ) {
     super(plan, evaluation, context, explained)
-    // A store with `readNaming` gives bytes that nobody writes to again.
+    // A store with `readNaming` returns bytes that are never overwritten.
     const entry = (key: Bytes, value: Bytes): Entry => ({ key, value })
-    this.batches = context.scanAll(extents, entry, { isOrdered: wanted !== undefined })[Symbol.asyncIterator]()
+    this.batches = context.scanAll(extents, entry, { isOrdered: rowLimit !== undefined })[Symbol.asyncIterator]()
   }
 
   async readBatch(): Promise<void> {
@@ -122,25 +119,25 @@ class ScannedRows extends RowsInPlace {
   }
 }
 
-/** The objects that a range of an index names, page by page, where each page is a trip. */
+/** The objects of an index range, page by page, one round trip each. */
 class NamedRows extends RowsInPlace {
   private readonly range: EntryRange
   private readonly entries: string | undefined
   private readonly sizes: PartSizes
   private page: NamingEntries | undefined
   private at = 0
-  /** By their positions in the page, those that others were asked for. */
-  private asked: (ObjectView | undefined)[] = []
-  /** What is left of the range; undefined where nothing is. */
+  /** By position in the page: objects for which references were requested. */
+  private requestedViews: (ObjectView | undefined)[] = []
+  /** The rest of the range; undefined at the end. */
   private rest: KeyRange | undefined
-  /** Whether it is expected that nothing more is read: if it is, all is read once more. */
+  /** Whether the first page is expected to suffice; if it does not, everything is read again. */
   private isOnly = false
 
   constructor(
     range: EntryRange,
     entries: string | undefined,
     pageEntries: number,
-    wanted: number | undefined,
+    rowLimit: number | undefined,
     plan: RowsPlan,
     evaluation: EvaluationContext,
     context: StatementContext,
@@ -151,10 +148,10 @@ class NamedRows extends RowsInPlace {
     this.rest = range
     this.entries = entries
     this.sizes = new PartSizes(pageEntries, pageEntries)
-    this.toTake = wanted ?? Number.POSITIVE_INFINITY
+    this.toTake = rowLimit ?? Number.POSITIVE_INFINITY
   }
 
-  /** `isEnough`: the first page has all rows that are wanted, as far as can be known. */
+  /** `isEnough`: the first page is expected to contain all rows needed. */
   readFirst(isEnough: boolean): Promise<void> {
     this.isOnly = isEnough && this.plan.areOfRecords
     return this.readPage()
@@ -176,16 +173,16 @@ class NamedRows extends RowsInPlace {
     if (this.plan.followed.length > 0) await this.fetchFollowed()
   }
 
-  /** What the rows of the page refer to: a trip for each step of the longest path. */
+  /** Reads the references of the page's rows: one round trip per step of the longest path. */
   private async fetchFollowed(): Promise<void> {
     const { followed: references } = this.plan
     const { reader } = this.context
     let asking: Following[] = []
-    this.asked = []
+    this.requestedViews = []
     for (let at = 0; at < this.count && asking.length < this.left; at++) {
       const record = this.page?.named(at)
       const view = record && this.likelyRow(this.keyAt(at), record)
-      this.asked.push(view)
+      this.requestedViews.push(view)
       if (view !== undefined) asking.push({ view, references })
     }
     for (;;) {
@@ -209,14 +206,14 @@ class NamedRows extends RowsInPlace {
         return this.readPage()
       }
       const pause = this.writeNext()
-      if (pause === 'lacksLinks') this.askForAll()
+      if (pause === 'lacksLinks') this.requestAll()
       if (pause !== undefined) return pause
     }
     return 'end'
   }
 
   private writeNext(): Pause | undefined {
-    const record = this.asked[this.at]?.record ?? this.page?.named(this.at)
+    const record = this.requestedViews[this.at]?.record ?? this.page?.named(this.at)
     const key = this.keyAt(this.at)
     if (record === undefined)
       throw new ReadSkew(`${this.entries} names object ${oidOfObjectKey(key)}, which is not there`)
@@ -225,7 +222,7 @@ class NamedRows extends RowsInPlace {
     return pause
   }
 
-  private askForAll(): void {
+  private requestAll(): void {
     for (let { at } = this; at < this.count; at++) {
       const record = this.page?.named(at)
       if (record !== undefined) this.askFor(this.keyAt(at), record)
@@ -236,7 +233,7 @@ class NamedRows extends RowsInPlace {
     return this.page?.count ?? 0
   }
 
-  /** Borrowed: the key of the current row. */
+  /** Returns the key of the current row, borrowed. */
   private keyAt(at: number): Bytes {
     this.page?.writeNamedKey(at, rowKey)
     return rowKey

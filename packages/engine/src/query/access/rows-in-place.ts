@@ -1,7 +1,4 @@
-/**
- * Rows that are objects, filtered and written without a promise per row: in the memory of the store, or from its pages
- * (`rows-by-trips.ts`).
- */
+/** Rows that are objects, filtered and written without a promise per row: in the store's memory, or from its pages (`rows-by-trips.ts`). */
 import { assert } from '../../errors.ts'
 import { writeRecordJson } from '../../objects/representation.ts'
 import type { ClassFormat } from '../../records/class-format.ts'
@@ -26,31 +23,31 @@ import { entriesAtOnce } from './object-scan.ts'
 import { OidBatch, type OidSource, restOf } from './oid-source.ts'
 import { areRowsInOrder, type SourcePlan } from './source-plan.ts'
 
-/** What the rows are made of. */
+/** The parts of the plan that rows are made of. */
 export interface RowsPlan {
   readonly objects: SourcePlan
   readonly projections: Projections
   readonly limits: RowLimits
-  /** Their records alone decide which objects are rows, and show what is returned of them: nothing else is read. */
+  /** The predicate and the columns need only the objects' records. */
   readonly areOfRecords: boolean
-  /** No order is asked for. */
+  /** The statement requests no order. */
   readonly areInAnyOrder: boolean
-  /** Whole objects that are not the rows' own are returned: what is read for them is known when they are there. */
+  /** Other whole objects are returned, whose reads are known only once they are loaded. */
   readonly hasOtherObjects: boolean
-  /** What is returned of other objects. */
+  /** The references to other objects that are returned. */
   readonly followed: readonly FollowedReference[]
 }
 
 /**
- * Undefined where the access has no objects that can be looked at one by one: they are not in the order asked for, repeat themselves, or
- * come by more than one range of a store where each read is a trip. `wanted`: how many rows are taken.
+ * Undefined if the access cannot provide objects one by one: they are not in the requested order, repeat, or use several ranges
+ * of a remote store. `rowLimit`: the number of rows needed.
  */
 export function rowsInPlace(
   plan: RowsPlan,
   { access }: ChosenAccessPath,
   evaluation: EvaluationContext,
   context: StatementContext,
-  wanted: number | undefined,
+  rowLimit: number | undefined,
   explained: LoopCounts | undefined,
 ): Awaitable<RowChunks | undefined> | undefined {
   if (context.snapshot.visit === undefined) return undefined
@@ -65,10 +62,10 @@ export function rowsInPlace(
   const { entries } = found
   const areRows = areRowsInOrder(objects, access)
   const batch = new OidBatch(
-    access === objects.exact ? 1 : entriesAtOnce(objects.filter, found.conjunctsAnswered, wanted),
+    access === objects.exact ? 1 : entriesAtOnce(objects.filter, found.conjunctsAnswered, rowLimit),
   )
   if (source instanceof Promise) {
-    return lookedUpLater(source, batch, entries, areRows, plan, evaluation, context, explained)
+    return lookedUpAsync(source, batch, entries, areRows, plan, evaluation, context, explained)
   }
   return begun(
     new LookedUpRows(source, batch, entries, areRows, plan, evaluation, context, explained),
@@ -90,7 +87,7 @@ function allRows(
   })
 }
 
-async function lookedUpLater(
+async function lookedUpAsync(
   source: Promise<OidSource>,
   batch: OidBatch,
   entries: string | undefined,
@@ -104,7 +101,7 @@ async function lookedUpLater(
   return begun(rows, plan.limits, evaluation, context)
 }
 
-/** All rows, where they come within the first slice and fill no chunk. */
+/** Returns all rows if they fit in the first time slice and in one chunk. */
 export function begun(
   rows: RowsInPlace,
   { skip, take }: RowLimits,
@@ -112,10 +109,10 @@ export function begun(
   context: StatementContext,
 ): Awaitable<RowChunks> {
   if (skip === undefined && take === undefined) return rows.begin(0, Number.POSITIVE_INFINITY)
-  return begunWithin(rows, skip, take, evaluation, context)
+  return firstSliceOf(rows, skip, take, evaluation, context)
 }
 
-function begunWithin(
+function firstSliceOf(
   rows: RowsInPlace,
   skip: RowLimits['skip'],
   take: RowLimits['take'],
@@ -123,20 +120,20 @@ function begunWithin(
   context: StatementContext,
 ): Awaitable<RowChunks> {
   return mapAwaitable(countOf(skip, evaluation, context), (skipped = 0) => {
-    return mapAwaitable(countOf(take, evaluation, context), (taken = Number.POSITIVE_INFINITY) => {
-      return rows.begin(skipped, taken)
+    return mapAwaitable(countOf(take, evaluation, context), (rowLimit = Number.POSITIVE_INFINITY) => {
+      return rows.begin(skipped, rowLimit)
     })
   })
 }
 
 /**
- * Why no more rows are written: there are none; a chunk is full; others are to have their turn; within a row, which is then begun again,
- * they are, or links have to be waited for; or the row is written when the promise resolves.
+ * The reason for a pause: the end; a full chunk; the end of the time slice; within a row, which is then restarted, the end of
+ * the time slice or missing links; or a promise after which the row is written.
  */
 export type Pause = 'end' | 'full' | 'due' | 'lacksLinks' | Promise<void>
 
-/** Rows that are written before the next look at the clock, less one; all its bits are ones. */
-const rowsBetweenLooks = 15
+/** Rows written between clock checks, minus one; a bit mask. */
+const rowsPerClockCheckMask = 15
 
 export abstract class RowsInPlace {
   protected readonly plan: RowsPlan
@@ -145,19 +142,19 @@ export abstract class RowsInPlace {
   private readonly writeColumns: WriteColumns | undefined
   private readonly evaluation: EvaluationContext
   private toSkip = 0
-  /** As far as is known before the rows begin. */
+  /** As far as known before the first row. */
   protected toTake = 0
   private looked = 0
-  /** Of the objects that were looked at, those that are not counted yet. */
+  /** Objects examined but not yet counted. */
   private touched = 0
-  /** Of the object that was looked at last and is of a class that is wanted; the next one mostly has the same. */
+  /** The shape of the last object of a requested class, which the next one mostly shares. */
   private shape: ShapeNumber | undefined
   private format: ClassFormat | undefined
-  /** Of the same, those for which the predicate is true. */
+  /** Of these, the objects for which the predicate is true. */
   private qualified = 0
   private readonly explained: LoopCounts | undefined
 
-  /** `explained`: counts, where the statement is explained. */
+  /** `explained`: counts for EXPLAIN. */
   constructor(
     plan: RowsPlan,
     evaluation: EvaluationContext,
@@ -173,12 +170,12 @@ export abstract class RowsInPlace {
     this.writeColumns = projections === undefined ? undefined : columnsWriter(projections, context)
   }
 
-  /** Writes rows from where it has stopped. */
+  /** Writes rows from the current position. */
   protected abstract write(): Pause
 
-  begin(skipped: number, taken: number): RowChunks {
+  begin(skipped: number, rowLimit: number): RowChunks {
     this.toSkip = skipped
-    this.toTake = taken
+    this.toTake = rowLimit
     const pause = this.areEnough ? 'end' : this.write()
     if (pause !== 'end') return this.later(pause)
     const rows = this.hasRows ? [this.take()] : []
@@ -193,7 +190,7 @@ export abstract class RowsInPlace {
     for (let pause = first; ; pause = this.write()) {
       if (pause instanceof Promise) await pause
       if (pause === 'lacksLinks') await context.reader.fetchMissing()
-      // The first rows do not wait for others.
+      // The first rows are sent as soon as possible.
       else if (this.hasRows && this.mayBeSent && (pause === 'end' || !isSent || this.isFull)) {
         yield this.take()
         isSent = true
@@ -206,12 +203,12 @@ export abstract class RowsInPlace {
     this.writer.end()
   }
 
-  /** How many rows are wanted yet, those that are skipped included. */
+  /** The number of rows still needed, including those to skip. */
   protected get left(): number {
     return this.toSkip + this.toTake
   }
 
-  /** How many of so many rows are skipped, without being looked at. */
+  /** Skips up to `rows` rows without reading them; returns the number skipped. */
   protected skip(rows: number): number {
     const skipped = Math.min(this.toSkip, rows)
     this.toSkip -= skipped
@@ -222,7 +219,7 @@ export abstract class RowsInPlace {
     return this.toTake === 0
   }
 
-  /** What is sent cannot be read once more. */
+  /** Rows that were sent cannot be read again. */
   protected get mayBeSent(): boolean {
     return true
   }
@@ -249,7 +246,7 @@ export abstract class RowsInPlace {
     return writer.take()
   }
 
-  /** The row of an object, if it is one; undefined where another may follow at once. The bytes are borrowed, or where `isOwn`, stay as they are. */
+  /** Writes the row of an object, if it qualifies; undefined if the next one may follow immediately. The bytes are borrowed unless `isOwn`. */
   protected writeRow(key: Bytes, record: Bytes, isOwn: boolean): Pause | undefined {
     const { writer, context } = this
     this.touched++
@@ -290,7 +287,7 @@ export abstract class RowsInPlace {
     return this.isFull ? 'full' : this.look()
   }
 
-  /** The object, if it may be a row: as far as that can be told without reading anything else, or giving others their turn. */
+  /** The object, if it may qualify, as far as can be determined without reading anything else or yielding. */
   protected likelyRow(key: Bytes, record: Bytes): ObjectView | undefined {
     const { plan, evaluation, context } = this
     const { filter, classes } = plan.objects
@@ -310,13 +307,13 @@ export abstract class RowsInPlace {
     return view
   }
 
-  /** Asks for what the row will need, to be fetched with what others need. */
+  /** Requests the data that the row needs, to be fetched together with that of other rows. */
   protected askFor(key: Bytes, record: Bytes): void {
     const { plan, evaluation, context } = this
     const view = this.likelyRow(key, record)
     if (view === undefined) return
     try {
-      if (plan.projections === undefined) askForLinks(view, evaluation)
+      if (plan.projections === undefined) requestLinks(view, evaluation)
       else for (const { evaluate } of plan.projections) evaluate(evaluation)
     } catch (error) {
       if (error !== needsFetch) throw error
@@ -342,11 +339,11 @@ export abstract class RowsInPlace {
   }
 
   private look(): Pause | undefined {
-    return (++this.looked & rowsBetweenLooks) === 0 && this.context.isTurnDue ? 'due' : undefined
+    return (++this.looked & rowsPerClockCheckMask) === 0 && this.context.isTurnDue ? 'due' : undefined
   }
 }
 
-/** The row is to be begun again. */
+/** Whether the row must be restarted. */
 export function isBrokenOff(pause: Pause | undefined): boolean {
   return pause === 'lacksLinks'
 }
@@ -361,8 +358,8 @@ class LookedUpRows extends RowsInPlace {
   private hasMore = true
 
   /**
-   * `entries`: that the OIDs are read from, whose objects are there; undefined where there may be none. `areRows`: each names a row, so that
-   * those which are skipped need not be read.
+   * `entries`: the source of the OIDs, whose objects must exist; undefined if they may be missing. `areRows`: each OID is a
+   * row, so skipped ones are not read.
    */
   constructor(
     oids: OidSource,
@@ -428,10 +425,10 @@ interface Written {
 
 const noPause: Written = { pause: undefined }
 
-/** The key of the row at hand: a row is written, or begun again, before any other statement goes on. */
+/** The key of the current row: a row is written, or restarted, before any other statement continues. */
 export const rowKey = Buffer.allocUnsafe(objectKeyBytes)
 
-/** Of each length, a view of the bytes that a row's record is copied to while other objects are read for the row. */
+/** Views, one per length, of a buffer to which the record of a row is copied while other objects are read for it. */
 const copies = new Array<Buffer | undefined>(2_049)
 const copyBytes = Buffer.allocUnsafeSlow(2_048)
 
@@ -447,8 +444,8 @@ function copied(record: Bytes): Buffer {
   return copy
 }
 
-/** All lists of links at once. Throws `needsFetch`. */
-function askForLinks(view: ObjectView, { reader }: EvaluationContext): void {
+/** Requests all lists of links together. Throws `needsFetch`. */
+function requestLinks(view: ObjectView, { reader }: EvaluationContext): void {
   let isMissing = false
   for (const { index } of view.format?.linkAttributes ?? []) {
     try {
@@ -461,11 +458,11 @@ function askForLinks(view: ObjectView, { reader }: EvaluationContext): void {
   if (isMissing) throw needsFetch
 }
 
-/** All objects, in the order in which they lie. */
+/** All objects in storage order. */
 class ExtentRows extends RowsInPlace {
   private readonly ranges: readonly KeyRange[]
   private at = 0
-  /** What is left of the range at hand. */
+  /** The rest of the current range. */
   private rest: KeyRange | undefined
   private pause: Pause | undefined
 

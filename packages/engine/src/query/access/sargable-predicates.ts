@@ -1,6 +1,4 @@
-/**
- * Extracts from a predicate the sargable conditions: those that compare attributes with values known before the rows.
- */
+/** Extracts the sargable conditions of a predicate: comparisons of attributes with values that do not depend on rows. */
 
 import { beginningOfMatches } from '../../types/regular-expression.ts'
 import { embeddedAttribute } from '../bind/bind-target.ts'
@@ -11,14 +9,14 @@ import { isNumeric, isReference, isText, type ValueType } from '../values/value-
 import { noKeyValue } from './no-key-value.ts'
 import { undoneCalculation } from './undone-calculation.ts'
 
-/** A path from the source's object: over to-one references, then into embedded objects. */
+/** A path from the source's object through to-one references, then into embedded objects. */
 export interface AttributePath {
   readonly steps: readonly BoundAttribute[]
   /** Empty for the object itself ($$ID). */
   readonly key: readonly BoundAttribute[]
 }
 
-/** `calculated`: the condition is not of this form, and is shown as a whole. */
+/** `calculated`: the condition is not of this form and is shown as a whole. */
 type PrefixWord = 'LIKE' | 'STARTS_WITH' | '=~' | 'calculated'
 
 export type Condition =
@@ -31,17 +29,17 @@ export type Condition =
       readonly path: AttributePath
       readonly value: Bound
       readonly isInclusive: boolean
-      /** Both ends of what begins with a text, and those that follow from a calculation: how that is asked, for EXPLAIN. */
+      /** Set on both ends of a range for a prefix or a calculation; the form of the condition for EXPLAIN. */
       readonly prefixOf?: PrefixWord
     }
   /** One of several predicates. */
   | { readonly kind: 'or'; readonly parts: readonly (readonly Condition[])[] }
-  /** All of them by one object that a collection of the source's object refers to. */
+  /** All of them for the same object in a collection of the source's object. */
   | {
       readonly kind: 'within'
       readonly collection: BoundAttribute
       readonly conditions: readonly Condition[]
-      /** The collection, as the predicate has it. */
+      /** The collection as in the predicate. */
       readonly bound: Bound
     }
 
@@ -51,7 +49,7 @@ export function isOfPath(condition: Condition): condition is PathCondition {
   return condition.kind !== 'or' && condition.kind !== 'within'
 }
 
-/** Those on attributes of the object itself. */
+/** Conditions on attributes of the object itself. */
 export function ownConditions(conditions: readonly Condition[]): PathCondition[] {
   return conditions.filter(isOfPath).filter(({ path }) => path.steps.length === 0)
 }
@@ -61,14 +59,14 @@ export function isSamePath(attributes: readonly BoundAttribute[], path: readonly
 }
 
 /**
- * So many conditions of one predicate are looked at for access paths. Each has access paths of its own, which look at all conjuncts: of thousands,
- * that would take the square of their number. The rest are checked on what is found.
+ * The maximum number of conditions of a predicate considered for access paths. Each of them has its own access paths, which
+ * examine all conjuncts, so the cost is quadratic. The others are checked on the results.
  */
 const conditionsMax = 128
-/** Of those with access paths for each of their parts. */
+/** The maximum number of conditions with access paths for each of their parts. */
 const alternativesMax = 16
 
-/** Those of the conjuncts that an access path could answer; `slot`: of the source's object. */
+/** The conjuncts that an access path could answer; `slot`: of the source's object. */
 export function sargablePredicates(where: Bound | undefined, slot: number): Condition[] {
   const conditions: Condition[] = []
   let alternatives = 0
@@ -95,7 +93,7 @@ function conditionsIn(bound: Bound, slot: number): Condition[] {
         : []
     case 'isNull': {
       const path = pathOf(bound.operand, slot)
-      // 0-0-0-0 is null too, and stands elsewhere in the index.
+      // The null reference 0-0-0-0 is also null but has another position in the index.
       return path === undefined || path.key.length === 0 || isReference(bound.operand.type) || path.steps.length > 0
         ? []
         : [{ kind: 'null', path }]
@@ -140,7 +138,7 @@ function patternConditions(bound: Extract<Bound, { kind: 'matches' }>, slot: num
     : prefixConditions([text, pattern], '=~', beginningOfMatches, slot)
 }
 
-/** Of a text that begins with a part of another, which is known before the rows: a range of keys. */
+/** A range of keys for strings with a prefix that does not depend on rows. */
 function prefixConditions(
   [text, given]: readonly Bound[],
   word: PrefixWord,
@@ -168,7 +166,7 @@ function prefixConditions(
 
 const loneSurrogate = /\p{Surrogate}/u
 
-/** Up to half a character: keys have whole ones. */
+/** Removes half of a surrogate pair: keys contain whole characters. */
 function wellFormed(prefix: string): string {
   const at = prefix.search(loneSurrogate)
   return at < 0 ? prefix : prefix.slice(0, at)
@@ -176,7 +174,7 @@ function wellFormed(prefix: string): string {
 
 const codePointMax = 0x10ffff
 
-/** The first text behind all that begin with this one; undefined where there is none. */
+/** The smallest string after all strings with this prefix; undefined if there is none. */
 function behindPrefix(prefix: string): string | undefined {
   const characters = [...wellFormed(prefix)]
   for (let last = characters.pop(); last !== undefined; last = characters.pop()) {
@@ -203,11 +201,12 @@ function logicalConditions(bound: Extract<Bound, { kind: 'logical' }>, slot: num
   return [asList(parts, bound) ?? { kind: 'or', parts }]
 }
 
-/** Fewer are an access each, as they are written. */
+/** Fewer parts get an access each, as written. */
 const listedPartsMin = 17
 
 /**
- * `a = 1 OR a = 2 OR …` as `a IN LIST{1, 2, …}`: to plan an access for each of thousands takes tens of milliseconds. Undefined for all else.
+ * Rewrites `a = 1 OR a = 2 OR …` to `a IN LIST{1, 2, …}`: planning an access for each of thousands takes tens of milliseconds.
+ * Undefined for other predicates.
  */
 function asList(parts: readonly (readonly Condition[])[], { start, end }: Span): Condition | undefined {
   const [first] = parts[0] ?? []
@@ -238,7 +237,7 @@ const negated = {
   greaterOrEqual: 'less',
 } as const
 
-/** Of null, neither a comparison nor its negation is true. */
+/** For null, neither a comparison nor its negation is true. */
 function conditionsOfNot(bound: Bound, slot: number): Condition[] {
   if (bound.kind === 'logical' && bound.operator === 'not') {
     const [operand] = bound.operands
@@ -280,7 +279,7 @@ function comparisonConditions(bound: Extract<Bound, { kind: 'compare' }>, slot: 
   return [{ kind: actual.startsWith('less') ? 'upper' : 'lower', path, value, isInclusive }]
 }
 
-/** Of `a + 1 = 32` and `SUBSTR(a, 0, 2) = 'LA'`: ranges, since what is asked by the calculation itself is only known when it runs. */
+/** For `a + 1 = 32` and `SUBSTR(a, 0, 2) = 'LA'`: ranges, since the value of the calculation is known only at run time. */
 function calculatedConditions(
   side: Bound,
   operator: keyof typeof turned,
@@ -293,16 +292,16 @@ function calculatedConditions(
   const undone = undoneCalculation(side, value)
   const path = undone && pathOf(undone.side, slot)
   if (undone === undefined || path === undefined) return []
-  const asked: Bound = { ...undone.value, start, end }
+  const limit: Bound = { ...undone.value, start, end }
   const actual = undone.isTurned ? turned[operator] : operator
   const isInclusive = actual !== 'less' && actual !== 'greater'
   const conditions: Condition[] = []
-  if (!actual.startsWith('less')) conditions.push({ kind: 'lower', path, value: asked, isInclusive, prefixOf: word })
-  if (!actual.startsWith('greater')) conditions.push({ kind: 'upper', path, value: asked, isInclusive, prefixOf: word })
+  if (!actual.startsWith('less')) conditions.push({ kind: 'lower', path, value: limit, isInclusive, prefixOf: word })
+  if (!actual.startsWith('greater')) conditions.push({ kind: 'upper', path, value: limit, isInclusive, prefixOf: word })
   return conditions
 }
 
-/** A text whose beginning is another begins with it. */
+/** If the beginning of a string equals a value, that value is its prefix. */
 function beginningConditions(
   { name, operands }: Extract<Bound, { kind: 'call' }>,
   value: Bound,
@@ -312,15 +311,15 @@ function beginningConditions(
   const [text, from] = operands
   if (name !== 'SUBSTR' && name !== 'SUBSTRING') return []
   if (text === undefined || from === undefined || !isConstant(from) || !isText(value.type)) return []
-  const calculate = (wanted: string, start: number | bigint): string => (Number(start) <= 0 ? wanted : '')
+  const calculate = (value: string, start: number | bigint): string => (Number(start) <= 0 ? value : '')
   const { type } = value
   const prefix: Bound = { kind: 'arithmetic', operator: 'plus', left: value, right: from, calculate, type, ...span }
   return prefixConditions([text, prefix], 'calculated', (given) => given, slot)
 }
 
-/** The key bytes of the two types are the same for equal values, and ordered as the values are. */
+/** Whether the key bytes of both types are the same for equal values and ordered like the values. */
 function isKeyType(attribute: ValueType, value: ValueType): boolean {
-  // Beside a real, several decimals may be the same double, each with a key of its own.
+  // Several decimals, each with its own key, may equal the same double.
   if (attribute.kind === 'decimal' && value.kind === 'real') return false
   if (isNumeric(attribute) && isNumeric(value)) return true
   if (isReference(attribute) && isReference(value)) return true
@@ -328,7 +327,7 @@ function isKeyType(attribute: ValueType, value: ValueType): boolean {
   return attribute.kind === value.kind
 }
 
-/** Undefined for what is no path from the object in the slot. */
+/** Undefined if the expression is not a path from the object in the slot. */
 export function pathOf(bound: Bound, slot: number): AttributePath | undefined {
   switch (bound.kind) {
     case 'self':
@@ -346,7 +345,7 @@ export function pathOf(bound: Bound, slot: number): AttributePath | undefined {
     case 'follow': {
       const outer = pathOf(bound.object, slot)
       const [reference] = outer?.key ?? []
-      // Within an embedded object a reference has no inverse, and there is no way back.
+      // References in embedded objects have no inverse, so they cannot be followed backwards.
       if (outer === undefined || reference === undefined || outer.key.length !== 1) return undefined
       if (bound.attribute.linkStorage !== undefined) return undefined
       return { steps: [...outer.steps, reference], key: [bound.attribute] }

@@ -1,7 +1,4 @@
-/**
- * Objects at the end of a path that no index covers: their whole class is scanned. This pays off if the objects that
- * refer to them are many more.
- */
+/** Scans the class at the end of a path that no index covers. This pays off if many more objects refer to it. */
 
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { withSubclasses } from '../../schema/class-set.ts'
@@ -18,18 +15,18 @@ import { constantKey, type KeyValue, type OidAccess } from './access-path.ts'
 import { ExtentScan } from './extent-scan.ts'
 import { type Condition, ownConditions, type PathCondition } from './sargable-predicates.ts'
 
-/** True where an object may fulfil a condition. `value`: of its attribute, not null; `asked`: what it is compared with. */
-type Test = (value: unknown, asked: unknown) => boolean
+/** Returns true if an object may fulfil a condition. `value`: of its attribute, not null. `operand`: the value of the condition. */
+type Test = (value: unknown, operand: unknown) => boolean
 
 interface ScannedCondition {
-  /** Of the attribute, in the class. */
+  /** The position of the attribute in the class. */
   readonly index: number
-  readonly asked: KeyValue
+  readonly operand: KeyValue
   readonly test: Test
   readonly text: string
 }
 
-/** Undefined where none of the conditions is on an attribute that is kept in the objects' records. */
+/** Undefined if no condition is on an attribute stored in the objects' records. */
 export function planScannedOids(
   cls: SchemaClass,
   conditions: readonly Condition[],
@@ -44,33 +41,33 @@ function scannedCondition(condition: PathCondition, planning: Planning): Scanned
   if (attribute === undefined || within.length > 0 || attribute.linkStorage !== undefined) return undefined
   if (condition.kind === 'null') return undefined
   const { index, name } = attribute
-  const asked = constantKey(condition.kind === 'anyOf' ? condition.values : condition.value, planning)
+  const operand = constantKey(condition.kind === 'anyOf' ? condition.values : condition.value, planning)
   const test = testOf(condition, attribute)
-  return test && { index, asked, test, text: `${name} ${signs[condition.kind]} ${asked.text}` }
+  return test && { index, operand, test, text: `${name} ${signs[condition.kind]} ${operand.text}` }
 }
 
 const signs = { equal: '=', anyOf: 'IN', lower: '>=', upper: '<=' } as const
 
-/** A value that equals the end of a range is let through: what is found is checked against the whole predicate. */
+/** Includes values equal to the end of a range: results are checked against the whole predicate. */
 function testOf(condition: Exclude<PathCondition, { kind: 'null' }>, { type }: BoundAttribute): Test | undefined {
   if (condition.kind === 'anyOf') {
     const { values } = condition
     const element = values.type.kind === 'collection' ? values.type.element : undefined
     const equals = element && equalsFor(type, element)
-    return equals && ((value, asked) => (asked as readonly unknown[]).some((one) => one !== null && equals(value, one)))
+    return equals && ((value, list) => (list as readonly unknown[]).some((one) => one !== null && equals(value, one)))
   }
   if (condition.kind === 'equal') return equalsFor(type, condition.value.type)
   const compare = compareFor(type, condition.value.type)
   if (compare === undefined) return undefined
   const isLower = condition.kind === 'lower'
-  return (value, asked) => {
-    if (typeof asked === 'symbol') return true
-    const order = compare(value as never, asked as never)
+  return (value, operand) => {
+    if (typeof operand === 'symbol') return true
+    const order = compare(value as never, operand as never)
     return isLower ? order >= 0 : order <= 0
   }
 }
 
-/** Longer lists would be gone through for each object. */
+/** Longer lists would be too slow to search for each object. */
 const listMax = 64
 const oidBytes = 64
 
@@ -82,7 +79,7 @@ export class ScannedOids implements OidAccess {
   readonly entries = undefined
   private readonly extent: ExtentScan
   private readonly conditions: readonly ScannedCondition[]
-  /** Of what was found, among the values that are the same for all rows. */
+  /** The index of the result among the values that are constant for all rows. */
   private readonly place: number
 
   constructor(cls: SchemaClass, conditions: readonly ScannedCondition[], { compiler }: Planning) {
@@ -96,10 +93,10 @@ export class ScannedOids implements OidAccess {
     return explainNode(operator, { ...details, conditions: this.conditions.map(({ text }) => text) })
   }
 
-  /** How many objects are looked at. */
+  /** The number of objects scanned. */
   async estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number> {
-    const asked = await this.asked(evaluation, context)
-    if (asked.some((value) => Array.isArray(value) && value.length > listMax)) return max
+    const operand = await this.operand(evaluation, context)
+    if (operand.some((value) => Array.isArray(value) && value.length > listMax)) return max
     return Math.min(max, await this.extent.estimate(context))
   }
 
@@ -111,15 +108,15 @@ export class ScannedOids implements OidAccess {
     if (oids.length > 0) yield [...oids]
   }
 
-  private asked(evaluation: EvaluationContext, context: StatementContext): Promise<unknown[]> | unknown[] {
-    const evaluates = this.conditions.map(({ asked }) => asked.evaluate)
+  private operand(evaluation: EvaluationContext, context: StatementContext): Promise<unknown[]> | unknown[] {
+    const evaluates = this.conditions.map(({ operand }) => operand.evaluate)
     return evaluateConstants(evaluates, evaluation, context)
   }
 
-  /** Once a statement: what the estimate has found is not looked for again. */
+  /** Computed once per statement and shared with the estimate. */
   private async find(evaluation: EvaluationContext, context: StatementContext): Promise<Found> {
-    const asked = await this.asked(evaluation, context)
-    if (asked.includes(null)) return { oids: [], examined: 0 }
+    const operand = await this.operand(evaluation, context)
+    if (operand.includes(null)) return { oids: [], examined: 0 }
     const { conditions } = this
     const oids: Oid[] = []
     let examined = 0
@@ -128,7 +125,7 @@ export class ScannedOids implements OidAccess {
       const view = context.reader.view(undefined, key, record)
       const isFound = conditions.every(({ index, test }, i) => {
         const value = view.value(index)
-        return value !== null && test(value, asked[i])
+        return value !== null && test(value, operand[i])
       })
       return isFound ? view.oid : undefined
     }

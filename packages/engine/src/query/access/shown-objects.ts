@@ -1,7 +1,4 @@
-/**
- * Access paths to the objects that a caller can see, by the predicates that hold for all of them
- * (`Catalog.predicatesOf`).
- */
+/** Access paths to the objects that a caller can see, by the predicates that hold for all of them (`Catalog.predicatesOf`). */
 import { AshlarError } from '../../errors.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { bindWhere } from '../bind/bind-select.ts'
@@ -17,10 +14,11 @@ import type { OidAccess } from './access-path.ts'
 import { type Condition, sargablePredicates } from './sargable-predicates.ts'
 
 /**
- * No object is left out that the reader sees, and what it does not see is not there anyway: so the predicates are no part of the filter. Only
- * values of the object itself count, which are the same for every reader; what a reference leads to may be hidden from this one.
+ * The predicates only restrict the access and are not part of the filter: every visible object fulfils them, and hidden objects
+ * are excluded by the store. Only values of the object itself are used, since the target of a reference may be hidden from this
+ * caller.
  */
-export function accessesOfShown(
+export function visibilityAccesses(
   classes: readonly SchemaClass[],
   cls: SchemaClass,
   slot: number,
@@ -28,7 +26,7 @@ export function accessesOfShown(
 ): OidAccess[] {
   const predicates = planning.formats.catalog.predicatesOf?.(classes)
   if (predicates === undefined || predicates.length === 0) return []
-  // As one text, from which EXPLAIN shows pieces.
+  // Joined to one text, since EXPLAIN shows parts of it.
   const numbers = new Set(predicates.map((predicate) => predicate.cls))
   const [number] = numbers
   const known = number === undefined || numbers.size > 1 ? undefined : planning.formats.catalog.classByNumber(number)
@@ -39,12 +37,12 @@ export function accessesOfShown(
   return accessesFor(cls, ownConditions(bound, slot), { ...planning, text })
 }
 
-/** Undefined where it does not bind to what the reader knows. */
+/** Undefined if it cannot be bound to the catalog that the reader sees. */
 function boundPredicate(text: string, cls: SchemaClass, slot: number, { formats }: Planning): Bound | undefined {
   const binder = createPredicateBinder(text, formats, (statement) => {
     throw queryError(text, statement, 'a predicate over objects has no statement within')
   })
-  // Elements that it goes through are in others.
+  // Elements use other slots.
   while (binder.slots <= slot) binder.newSlot()
   try {
     return bindWhere(
@@ -60,19 +58,19 @@ function boundPredicate(text: string, cls: SchemaClass, slot: number, { formats 
 
 function ownConditions(bound: Bound, slot: number): Condition[] {
   return conjunctsOf(bound).flatMap((conjunct) =>
-    isOfOwnValues(conjunct) ? sargablePredicates(conjunct, slot) : partsOfOr(conjunct, slot),
+    dependsOnOwnValues(conjunct) ? sargablePredicates(conjunct, slot) : partsOfOr(conjunct, slot),
   )
 }
 
-/** Of each alternative what can be asked of the object itself. */
+/** For each alternative, the conditions on the object itself. */
 function partsOfOr(bound: Bound, slot: number): Condition[] {
   if (bound.kind !== 'logical' || bound.operator !== 'or') return []
   const parts = bound.operands.map((operand) => ownConditions(operand, slot))
   return parts.some((part) => part.length === 0) ? [] : [{ kind: 'or', parts }]
 }
 
-/** Made of scalar attributes of the object, of the caller and of constants. */
-function isOfOwnValues(bound: Bound): boolean {
+/** Whether it depends only on scalar attributes of the object, the caller and constants. */
+function dependsOnOwnValues(bound: Bound): boolean {
   switch (bound.kind) {
     case 'attribute':
       return bound.attribute.linkStorage === undefined && (isScalar(bound.type) || bound.type.kind === 'embedded')
@@ -88,8 +86,8 @@ function isOfOwnValues(bound: Bound): boolean {
     case 'variable':
       return false
     case 'field':
-      return (isScalar(bound.type) || bound.object.kind === 'user') && partsOf(bound).every(isOfOwnValues)
+      return (isScalar(bound.type) || bound.object.kind === 'user') && partsOf(bound).every(dependsOnOwnValues)
     default:
-      return partsOf(bound).every(isOfOwnValues)
+      return partsOf(bound).every(dependsOnOwnValues)
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Skip scan: an index is used for a condition on a key attribute, although the attribute before it is unrestricted or
- * only restricted to a range. For each value of that attribute in the index, the entries that can qualify form one
- * range; the entries between these ranges are not read.
+ * Skip scan: uses an index for a condition on a key attribute although the attribute before it has no condition or only a
+ * range. For each value of that attribute in the index, the entries that can qualify form one range; the entries between these
+ * ranges are not read.
  */
 import { isMemoryRefused } from '../../budget/request-memory.ts'
 import { prefixEnd } from '../../bytes/key-space.ts'
@@ -28,15 +28,15 @@ import {
 } from './index-scan.ts'
 import { type Condition, ownConditions } from './sargable-predicates.ts'
 
-/** To find the next value and what belongs to it costs as much as to read so many entries, where the store is in the process and beyond it. */
+/** The cost of finding the next value and its range, in entries, for a local and a remote store. */
 const seekCost = 8
-const seekCostAfar = 256
-/** About what a range takes beside the keys at its ends, until the statement ends. */
+const remoteSeekCost = 256
+/** The approximate memory of a range besides the keys at its ends, until the statement ends. */
 const rangeBytes = 200
-/** If among the first values there are no more entries each than it costs to go on to the next, nothing is won. */
+/** The first values are sampled: if they have no more entries each than the cost of a seek, skipping does not pay off. */
 const valuesTried = 8
 
-/** Of every index that can be used so. */
+/** One for every suitable index. */
 export function planSkipScans(
   cls: SchemaClass,
   conditions: readonly Condition[],
@@ -55,10 +55,10 @@ export function planSkipScans(
 
 export class SkipScan extends IndexScan {
   override readonly rank = 0
-  /** What is asked of the attributes behind the one that is skipped. */
+  /** The conditions on the attributes after the skipped one. */
   private readonly behind: KeyConditions
   private readonly evaluatesBehind: readonly Evaluate[]
-  /** Of what has been found, among the values that are the same for all rows. */
+  /** The index of the result among the values that are constant for all rows. */
   private readonly foundPlace: number
   private readonly shown: Readonly<Record<string, unknown>>
 
@@ -87,7 +87,7 @@ export class SkipScan extends IndexScan {
     return explainNode('skipScan', { class: className, ...this.shown })
   }
 
-  /** What it costs, as a number of entries that are read. */
+  /** The cost in entries read. */
   override async estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number> {
     return (await this.found(evaluation, context, max))?.cost ?? max
   }
@@ -100,7 +100,7 @@ export class SkipScan extends IndexScan {
     return found?.ranges ?? super.ranges(evaluation, context)
   }
 
-  /** Undefined where it would cost as much as `max` entries or more, or the values are too many. */
+  /** Undefined if it would cost at least `max` entries, or there are too many values. */
   private async found(
     evaluation: EvaluationContext,
     context: StatementContext,
@@ -109,7 +109,7 @@ export class SkipScan extends IndexScan {
     const known = evaluation.constants[this.foundPlace] as Found | undefined
     if (known !== undefined) return known.cost < max ? known : undefined
     const asked = keyConditionOf(this.behind, await evaluateConstants(this.evaluatesBehind, evaluation, context))
-    const cost = context.isRemote ? seekCostAfar : seekCost
+    const cost = context.isRemote ? remoteSeekCost : seekCost
     const found: Found = { cost: 0, ranges: [] }
     let values = 0
     let alike = 0
@@ -138,7 +138,7 @@ export class SkipScan extends IndexScan {
     return found
   }
 
-  /** What keys begin with up to each value of the attribute that is skipped, and where those that do so end. */
+  /** The key prefixes up to each value of the skipped attribute, and the ends of their ranges. */
   private async *beginnings(
     ranges: readonly KeyConditionRange[],
     context: StatementContext,
@@ -159,7 +159,7 @@ export class SkipScan extends IndexScan {
   }
 }
 
-/** False, and nothing charged, where there is no memory for it: another access does without it. */
+/** Returns false without charging if memory is exhausted; an access that needs none is used instead. */
 function isCharged(context: StatementContext, bytes: number): boolean {
   try {
     context.hold(0, bytes)

@@ -1,4 +1,4 @@
-/** Sorts the objects of an access path: all of them, or only the first ones. */
+/** Sorts the objects of an access path, all of them or only the first ones. */
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { OrderPlan } from '../evaluate/sort-key.ts'
 import type { PushRows } from '../execute/pushed-rows.ts'
@@ -7,15 +7,15 @@ import { noAggregates } from '../operators/row-operator.ts'
 import { sortRows } from '../operators/sort.ts'
 import type { ObjectScan } from './object-scan.ts'
 
-/** `wanted`: how many of the first are needed; undefined = all. */
+/** `rowLimit`: the number of first objects needed; undefined for all. */
 export async function* sortedObjects(
   { filter, evaluation, context, source }: ObjectScan,
   objects: AsyncIterable<ObjectView[]> | PushRows<ObjectView>,
   order: readonly OrderPlan[],
-  wanted: number | undefined,
+  rowLimit: number | undefined,
 ): AsyncGenerator<ObjectView[]> {
   const kind = objectRowKind(filter.slot)
-  const sort = { limit: wanted, operator: source }
+  const sort = { limit: rowLimit, operator: source }
   const rows = typeof objects === 'function' ? objects : asOutput(objects)
   for await (const sorted of sortRows(rows, order, sort, { kind, evaluation, context })) {
     yield sorted.flatMap(({ row }) => row ?? [])

@@ -1,6 +1,4 @@
-/**
- * The plan of a source: every access path that could find its qualifying objects, and the filter that all of them pass.
- */
+/** The plan of a source: every access path that could find its qualifying objects, and the filter applied to all of them. */
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { type ClassSet, withSubclasses } from '../../schema/class-set.ts'
 import type { BoundClauses, BoundSource } from '../bind/bound.ts'
@@ -16,36 +14,36 @@ import { type IndexOnlyScan, planIndexOnlyScans } from './index-only-scan.ts'
 import { OidLookup } from './oid-lookup.ts'
 import { type OrderedIndexScan, planOrderedIndexScan } from './ordered-index-scan.ts'
 import { sargablePredicates } from './sargable-predicates.ts'
-import { accessesOfShown } from './shown-objects.ts'
+import { visibilityAccesses } from './shown-objects.ts'
 import { planSkipScans, type SkipScan } from './skip-scan.ts'
 
 export interface SourcePlan {
-  /** As plans name it. */
+  /** The name in plans. */
   readonly className: string
   readonly cls: SchemaClass
   readonly classes: ClassSet
-  /** Where the source is references: no other access is possible. */
+  /** Set if the source is a set of references, which excludes other accesses. */
   readonly references: OidLookup | undefined
   readonly accesses: readonly OidAccess[]
-  /** One of them that gives one object at most: nothing can be better. */
+  /** An access to at most one object: no other can be better. */
   readonly exact: OidAccess | undefined
-  /** Those of which `findElements` is to be asked. */
+  /** Accesses with `findElements`. */
   readonly ofElements: readonly OidAccess[]
   readonly ordered: OrderedIndexScan | undefined
-  /** Looked at where the others would read much. */
+  /** Considered if the others would read many entries. */
   readonly skipping: readonly SkipScan[]
   readonly extent: ExtentScan
-  /** Of grouped rows: those whose entries tell all that is asked; the better ones first. */
+  /** For grouped rows: indexes whose entries contain all needed values, best first. */
   readonly indexOnly: readonly IndexOnlyScan[]
   readonly filter: FilterPlan
-  /** For EXPLAIN of a scan of all objects, of which so many are taken in the order asked for. */
-  readonly hint: (wanted: number | undefined) => IndexHint | undefined
-  /** With ORDER BY, the first objects in that order are the first rows: none is left out or held for others. */
+  /** For EXPLAIN of a full scan, of which `rowLimit` rows are needed in the requested order. */
+  readonly hint: (rowLimit: number | undefined) => IndexHint | undefined
+  /** With ORDER BY, the first objects in that order are the first rows: none is filtered out or delayed. */
   readonly areFirst: boolean
-  /** The objects that qualify are the rows, as they come: none is sorted or grouped. */
+  /** The qualifying objects are the rows, without sorting or grouping. */
   readonly areRows: boolean
-  /** No more is asked than whether there is such an object. */
-  readonly asksNothing: boolean
+  /** Only the existence of an object matters. */
+  readonly isExistenceOnly: boolean
 }
 
 /** `slot`: of the objects. */
@@ -58,7 +56,7 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
   const isOrdered = isClass && groupBy === undefined
   const whole = { where, slot }
   const accesses = isClass
-    ? [...accessesFor(cls, conditions, planning, whole), ...accessesOfShown(classes.classes, cls, slot, planning)]
+    ? [...accessesFor(cls, conditions, planning, whole), ...visibilityAccesses(classes.classes, cls, slot, planning)]
     : []
   const skipping = isClass ? planSkipScans(cls, conditions, planning, whole) : []
   const areFirst = groupBy === undefined && clauses.distinct === undefined && clauses.windows.length === 0
@@ -79,19 +77,19 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
     extent: new ExtentScan(classes),
     indexOnly,
     filter: planFilter(where, slot, planning),
-    hint: (wanted) => {
+    hint: (rowLimit) => {
       if (!isClass) return undefined
       const hint = hintOfConditions(cls, conditions, planning)
-      if (hint !== undefined || where !== undefined || wanted === undefined || !areFirst) return hint
-      return hintOfOrder(cls, slot, orderBy, wanted, planning)
+      if (hint !== undefined || where !== undefined || rowLimit === undefined || !areFirst) return hint
+      return hintOfOrder(cls, slot, orderBy, rowLimit, planning)
     },
     areFirst,
     areRows: areFirst && orderBy.length === 0,
-    asksNothing: clauses.projections?.length === 0 && orderBy.length === 0,
+    isExistenceOnly: clauses.projections?.length === 0 && orderBy.length === 0,
   }
 }
 
-/** Each entry of the index names a row: those that are skipped need not be read. */
+/** Each index entry is a row, so skipped rows need not be read. */
 export function areRowsInOrder({ ordered, filter, classes, areFirst }: SourcePlan, access: AccessPath): boolean {
   return areFirst && access === ordered && filter.conjuncts === 0 && ordered.hasAllOf(classes)
 }

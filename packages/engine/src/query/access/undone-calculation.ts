@@ -5,19 +5,19 @@ import { noKeyValue } from './no-key-value.ts'
 
 export interface UndoneCalculation {
   readonly side: Bound
-  /** `noKeyValue` where the calculation may fail for some object: then all of them are looked at, as they were. */
+  /** `noKeyValue` if the calculation may fail for some object: then all objects are examined. */
   readonly value: Bound
-  /** Less is greater now. */
+  /** The direction of the comparison is reversed. */
   readonly isTurned: boolean
 }
 
-/** Beyond it, the sum of many with an attribute of 32 bits could be more than an integer holds, which is an error. */
+/** Beyond it, the sum of many such values with a 32-bit attribute could overflow an integer, which is an error. */
 const addedMax = 2n ** 48n
 
-/** So many operations on one attribute are undone, each of which makes another part of the plan. */
+/** The maximum number of operations undone per attribute, since each adds to the plan. */
 const undoneMax = 16
 
-/** Of whole numbers, which are exact; undefined for all else. */
+/** Only for whole numbers, which are exact; otherwise undefined. */
 export function undoneCalculation(side: Bound, value: Bound, most = undoneMax): UndoneCalculation | undefined {
   const undone = most === 0 ? undefined : undoneOnce(side, value)
   if (undone === undefined || isSmallAttribute(undone.side)) return undone
@@ -29,11 +29,11 @@ function undoneOnce(side: Bound, value: Bound): UndoneCalculation | undefined {
   if (side.kind !== 'arithmetic' || side.type.kind !== 'integer' || value.type.kind !== 'integer') return undefined
   const { operator, left, right } = side
   if (operator !== 'plus' && operator !== 'minus') return undefined
-  const isOfRight = isConstant(left)
-  const [attribute, added] = isOfRight ? [right, left] : [left, right]
+  const isRightOperand = isConstant(left)
+  const [attribute, added] = isRightOperand ? [right, left] : [left, right]
   if (!isConstant(added) || added.type.kind !== 'integer') return undefined
-  // `c - a`: what is greater than the value asks of the attribute to be less.
-  const isTurned = isOfRight && operator === 'minus'
+  // `c - a`: reverses the comparison.
+  const isTurned = isRightOperand && operator === 'minus'
   const undo = operator === 'plus' || isTurned ? 'minus' : 'plus'
   const calculate = (one: Whole, other: Whole): unknown => {
     if ((one as unknown) === noKeyValue || isFar(other)) return noKeyValue
@@ -43,7 +43,7 @@ function undoneOnce(side: Bound, value: Bound): UndoneCalculation | undefined {
   return { side: attribute, value: undone, isTurned }
 }
 
-/** It has room up to what an integer holds. */
+/** The attribute is small enough that the calculation does not overflow an integer. */
 function isSmallAttribute(bound: Bound): boolean {
   if (bound.kind !== 'attribute' && bound.kind !== 'follow') return false
   const { spec } = bound.attribute

@@ -1,4 +1,4 @@
-/** OR: the union of the objects of several access paths, one for each predicate. */
+/** Answers OR by the union of several access paths, one for each predicate. */
 import type { Oid } from '../../types/oid.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -6,7 +6,7 @@ import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import { bestOf, type OidAccess, type PlanAccess } from './access-path.ts'
 import type { WholePredicate } from './entry-filter.ts'
 
-/** Each part of so few has its entries checked against the whole predicate by their keys. */
+/** Up to this number of parts, each part filters entries by the whole predicate. */
 const checkedPartsMax = 16
 
 export const planUnions: PlanAccess = ({ cls, conditions, planning, whole, accessesFor }) => {
@@ -17,7 +17,7 @@ export const planUnions: PlanAccess = ({ cls, conditions, planning, whole, acces
     const checked = checkedInParts(whole, condition.parts.length)
     for (const part of condition.parts) {
       const best = bestOf(accessesFor(cls, part, planning, checked))
-      // Of thousands of parts the others need not be looked at.
+      // The remaining parts, possibly thousands, need not be planned.
       if (best === undefined) break
       parts.push(best)
     }
@@ -27,8 +27,8 @@ export const planUnions: PlanAccess = ({ cls, conditions, planning, whole, acces
 }
 
 /**
- * Each part compiles what it checks: of thousands, each with an OR of thousands, that would take all memory. Their objects are read and checked
- * instead. For the same reason a part of a part checks nothing.
+ * Each part compiles its own filter, so thousands of parts with thousands of alternatives each would exhaust memory. Beyond the
+ * limit, objects are read and checked instead. For the same reason nested parts have no filter.
  */
 function checkedInParts(whole: WholePredicate | undefined, parts: number): WholePredicate | undefined {
   if (whole === undefined || whole.isOfPart === true || parts > checkedPartsMax) return undefined
@@ -38,7 +38,7 @@ function checkedInParts(whole: WholePredicate | undefined, parts: number): Whole
 class Union implements OidAccess {
   readonly rank: number
   readonly isAtMostOne = false
-  /** None for certain: of each part of OR, its access may answer only some conjuncts. */
+  /** Unknown: for each part of an OR, the access may answer only some conjuncts. */
   readonly conjunctsAnswered = 0
   readonly mayRepeat = true
   readonly entries: string | undefined

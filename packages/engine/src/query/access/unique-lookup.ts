@@ -1,4 +1,4 @@
-/** The row of one object that a unique key names, in a store that answers synchronously: two reads, and nothing that only longer statements need. */
+/** Looks up one object by a unique key in a synchronous store: two reads, without the overhead of longer statements. */
 import { JsonWriter } from '../../bytes/json-writer.ts'
 import { keySpace } from '../../bytes/key-space.ts'
 import { writeRecordJson } from '../../objects/representation.ts'
@@ -16,12 +16,12 @@ import type { RowChunks } from '../query-request.ts'
 import { IndexScan } from './index-scan.ts'
 import type { RowsPlan } from './rows-in-place.ts'
 
-/** Longer records are left to what gives others their turn. */
+/** Longer records use the regular path, which yields. */
 const recordBytesMax = 8_192
-/** Of a record, as often as it may be shown: as JSON it is less than a request may hold of what all share without asking (`ownBytes`). */
+/** The record size times the number of its uses: its JSON then fits in the memory that a request may use without reservation (`ownBytes`). */
 const shownBytesMax = 65_536
 
-/** Undefined for a plan that may read anything beside the entry and the record, or leave rows out. */
+/** Undefined for a plan that may read anything besides the entry and the record, or filter out rows. */
 export function uniqueLookup(rows: RowsPlan): UniqueLookup | undefined {
   const { objects, limits, areOfRecords, areInAnyOrder } = rows
   const { exact, references, ofElements, filter } = objects
@@ -34,9 +34,9 @@ export function uniqueLookup(rows: RowsPlan): UniqueLookup | undefined {
 export class UniqueLookup {
   private readonly access: IndexScan
   private readonly rows: RowsPlan
-  /** How often the row may show most of the record: each of its columns may be the same long text. */
+  /** The number of columns that may show most of the record, for example the same long string. */
   private readonly timesShown: number
-  /** Null where they are to be worked out. */
+  /** Null until they are computed. */
   private columns: StoredColumns | null | undefined
 
   constructor(access: IndexScan, rows: RowsPlan) {
@@ -46,8 +46,8 @@ export class UniqueLookup {
   }
 
   /**
-   * All rows; undefined where they cannot be had in this way: the statement is then carried out as any other. `dialect`: always the same. Throws
-   * what expressions and reads throw.
+   * Returns all rows; undefined if the statement needs the regular path. `dialect`: must always be the same. Throws the errors
+   * of expressions and reads.
    */
   answer(
     evaluation: EvaluationContext,
@@ -90,10 +90,10 @@ export class UniqueLookup {
 }
 
 const noRows = new RowsAtHand([])
-/** The same, after an object was looked at. */
+/** The empty result after an object was examined. */
 export const otherRows = new RowsAtHand([])
 
-/** Of one row at a time. */
+/** Reused, for one row at a time. */
 const json = new JsonWriter()
 const objectKey = Buffer.alloc(objectKeyBytes)
 objectKey[0] = keySpace.object

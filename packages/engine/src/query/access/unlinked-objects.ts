@@ -1,4 +1,4 @@
-/** Objects whose reference leads to nothing: they stand in no inverse, so that their class is scanned for them. */
+/** Finds objects with a null reference by scanning their class, since they are in no inverse. */
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { withSubclasses } from '../../schema/class-set.ts'
 import type { Bytes } from '../../store/store.ts'
@@ -9,13 +9,13 @@ import type { ExplainNode } from '../explain/explain-node.ts'
 import { ExtentScan } from './extent-scan.ts'
 
 const oidBytes = 64
-const oidsAtOnce = 256
+const oidsPerBatch = 256
 
 export class UnlinkedObjects {
   private readonly extent: ExtentScan
-  /** Of the reference, in the class. */
+  /** The position of the reference in the class. */
   private readonly index: number
-  /** By the values of a run: where they are looked up for each of many rows, the class is scanned once. */
+  /** By the values of a run: the class is scanned once even if the objects are needed for many rows. */
   private readonly found = new WeakMap<readonly unknown[], readonly Oid[]>()
 
   constructor(cls: SchemaClass, index: number) {
@@ -23,11 +23,11 @@ export class UnlinkedObjects {
     this.index = index
   }
 
-  /** In batches. `plan` counts the objects that are looked at. */
+  /** Yields batches. `plan`: counts the objects examined. */
   async *oids({ constants }: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
     const known = this.found.get(constants)
     if (known !== undefined) {
-      for (let at = 0; at < known.length; at += oidsAtOnce) yield known.slice(at, at + oidsAtOnce)
+      for (let at = 0; at < known.length; at += oidsPerBatch) yield known.slice(at, at + oidsPerBatch)
       return
     }
     const all: Oid[] = []

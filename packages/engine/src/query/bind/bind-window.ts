@@ -42,7 +42,7 @@ function isRanking(name: WindowName): boolean {
   return name === 'ROW_NUMBER' || name === 'RANK' || name === 'DENSE_RANK'
 }
 
-type Asked = Pick<BoundWindow, 'operand' | 'isDistinct' | 'fraction' | 'distance' | 'otherwise' | 'type'>
+type AccessRequest = Pick<BoundWindow, 'operand' | 'isDistinct' | 'fraction' | 'distance' | 'otherwise' | 'type'>
 
 const nothingAsked = {
   operand: undefined,
@@ -52,12 +52,12 @@ const nothingAsked = {
   otherwise: undefined,
 } as const
 
-function ranking({ call }: WindowExpression, binder: Binder): Asked {
+function ranking({ call }: WindowExpression, binder: Binder): AccessRequest {
   if (call.operands.length > 0) throw binder.error(call, `${call.name} takes 0 operands, not ${call.operands.length}`)
   return { ...nothingAsked, type: integerType }
 }
 
-function operandsOf(name: WindowName, { call }: WindowExpression, scope: Scope, binder: Binder): Asked {
+function operandsOf(name: WindowName, { call }: WindowExpression, scope: Scope, binder: Binder): AccessRequest {
   const { operands, isDistinct = false } = call
   const most = name === 'LAG' || name === 'LEAD' ? 3 : name === 'PERCENTILE' ? 2 : 1
   const [given, second, third] = operands
@@ -87,7 +87,7 @@ function neighbour(
   third: Expression | undefined,
   scope: Scope,
   binder: Binder,
-): Pick<Asked, 'distance' | 'otherwise' | 'type'> {
+): Pick<AccessRequest, 'distance' | 'otherwise' | 'type'> {
   const distance = second && checkedOperand(binder.bind(second, scope), 'integer', name, binder)
   if (distance !== undefined && !isConstant(distance)) {
     throw binder.error(distance, `how many rows away ${name} looks is the same for all rows`)

@@ -1,28 +1,28 @@
-/** What an attribute property is: where it may stand, its normal form, and the values that it refuses (contract 10.1). */
+/** The definition of an attribute property: where it is allowed, its normal form and the values that it rejects (contract 10.1). */
 import { type Codec, formatForMessage, ValueError } from '../../types/logical-type.ts'
 import type { TypeSpec } from '../../types/type-spec.ts'
 
-/** The attribute that a property is given to, or the elements of one. */
+/** The attribute that has the property, or the elements of its collection. */
 export interface PropertyTarget {
   readonly spec: TypeSpec
-  /** Of scalars and of lists of scalars; undefined for types that refer to classes. */
+  /** For scalars and lists of scalars; undefined for types that refer to classes. */
   readonly codec: Codec | undefined
   readonly isElement: boolean
   /** The attribute belongs to an embeddable class. */
   readonly isEmbeddable: boolean
 }
 
-/** A rule that values of an attribute satisfy. */
+/** A rule for the values of an attribute. */
 export interface Constraint {
   /** The field of the definition that states it, such as `minLength`. */
   readonly name: string
-  /** What a value has to be, to follow the name of the attribute: `has to be at least 3`. */
+  /** Follows the name of the attribute in messages: `has to be at least 3`. */
   readonly requirement: string
-  /** `value` is in memory, as its codec reads it, and not null, except for `isRequired`. */
+  /** `value`: in memory, as its codec reads it; null only for `isRequired`. */
   isSatisfied(value: unknown): boolean
 }
 
-/** How the value of a property is written: REST bodies, DO and the OpenAPI document derive their syntax from it. */
+/** The syntax of the property's value, from which REST bodies, DO and the OpenAPI document derive theirs. */
 export type PropertyForm =
   | 'flag'
   | 'count'
@@ -38,40 +38,40 @@ export type PropertyForm =
 export interface AttributeProperty {
   /** In definitions of the REST interface. */
   readonly field: string
-  /** In the braces of a type in DO; case-insensitive. */
+  /** Case-insensitive, in the braces of a type in DO. */
   readonly word: string
   readonly form: PropertyForm
-  /** The types that may have it, for messages. */
+  /** The types that allow the property, for messages. */
   readonly types: string
   appliesTo(target: PropertyTarget): boolean
-  /** The JSON that the catalog keeps; undefined where it says no more than its absence. Throws ValueError. */
+  /** Returns the JSON for the catalog; undefined if it is equivalent to absence. Throws ValueError. */
   define(given: unknown, target: PropertyTarget): unknown
-  /** `stored`: what `define` returned. */
+  /** `stored`: the result of `define`. */
   constraint?(stored: unknown, target: PropertyTarget): Constraint
-  /** Of different ones, as `define` returned them: whether what satisfies the first surely satisfies the second. Without it, nobody knows. */
+  /** For two different results of `define`: whether every value that satisfies the first also satisfies the second. If missing, unknown. */
   isLooser?(before: unknown, after: unknown, target: PropertyTarget): boolean
-  /** The stored form with its values of the attribute replaced; without it there are none in it. */
+  /** Replaces the attribute values in the stored form; missing if the form contains none. */
   mapValues?(stored: unknown, map: (value: unknown) => unknown): unknown
 }
 
-/** Fields and their values as a definition gives them; null stands for a field that is not given, except for `default`. */
+/** Fields and their values as given in a definition; null means absent, except for `default`. */
 export type GivenProperties = Readonly<Record<string, unknown>>
 
-/** Throws ValueError: `words` say what the field has to be. */
+/** `words`: the requirement that the field violates. */
 export function invalidProperty(field: string, words: string): ValueError {
   const error = new ValueError('InvalidDefinition', `${field} ${words}`)
   error.path = [field]
   return error
 }
 
-/** True or false, also as a string. */
+/** Accepts booleans and their string forms. */
 export function defineFlag(field: string, given: unknown): true | undefined {
   if (given === true || given === 'true') return true
   if (given === false || given === 'false') return undefined
   throw invalidProperty(field, `is true or false, not ${formatForMessage(given)}`)
 }
 
-/** A whole number from 0 to `countMax`, also as a string. */
+/** Accepts whole numbers from 0 to `countMax` and their string forms. */
 export function defineCount(field: string, given: unknown): number {
   const isDigits = typeof given === 'string' && /^\d{1,15}$/.test(given)
   const count = isDigits || typeof given === 'bigint' ? Number(given) : given
@@ -92,7 +92,7 @@ export function counted(count: number, unit: string): string {
   return `${count} ${unit}${count === 1 ? '' : 's'}`
 }
 
-/** A value of the attribute, as JSON that `JSON.stringify` can write. Throws ValueError. */
+/** Returns a value of the attribute as JSON that `JSON.stringify` accepts. Throws ValueError. */
 export function defineValue(field: string, given: unknown, { codec }: PropertyTarget): unknown {
   if (codec === undefined || given === null) throw invalidProperty(field, `is not ${formatForMessage(given)}`)
   try {
@@ -103,7 +103,7 @@ export function defineValue(field: string, given: unknown, { codec }: PropertyTa
   }
 }
 
-/** Integers beyond 2^53 become strings, which codecs read too. */
+/** Integers beyond 2^53 become strings, which codecs also read. */
 export function plainJson(json: unknown): unknown {
   if (typeof json === 'bigint') return Number.isSafeInteger(Number(json)) ? Number(json) : String(json)
   return Array.isArray(json) ? json.map(plainJson) : json

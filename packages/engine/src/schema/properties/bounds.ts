@@ -10,7 +10,7 @@ export const maximum = bound('maximum', 'Maximum', 'at most', (order) => order <
 export const exclusiveMinimum = bound('exclusiveMinimum', 'ExclusiveMinimum', 'more than', (order) => order > 0)
 export const exclusiveMaximum = bound('exclusiveMaximum', 'ExclusiveMaximum', 'less than', (order) => order < 0)
 
-/** `isWithin`: of the sign of the value compared with the bound. */
+/** `isWithin`: receives the sign of the comparison of the value with the bound. */
 function bound(field: string, word: string, relation: string, isWithin: (order: number) => boolean): AttributeProperty {
   return {
     field,

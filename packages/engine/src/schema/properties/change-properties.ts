@@ -1,4 +1,4 @@
-/** Properties of an attribute that exists, as they change: by what is given anew, and with its type (contract 10.5). */
+/** Changes the properties of an existing attribute, directly or with its type (contract 10.5). */
 import { isDeepStrictEqual } from 'node:util'
 import { conversionFor } from '../../types/conversion.ts'
 import { codecFor } from '../../types/index.ts'
@@ -16,8 +16,8 @@ import {
 } from './index.ts'
 
 /**
- * The present properties with the given ones in their place; null takes one away, but for `default`. `spec`: the type by then.
- * Undefined where nothing is left. Throws ValueError.
+ * Merges the given properties into the present ones; null removes one, except for `default`. `spec`: the new type. Returns
+ * undefined if none is left. Throws ValueError.
  */
 export function changeProperties(
   spec: TypeSpec,
@@ -36,7 +36,10 @@ export function changeProperties(
   return { ...changed, isValidated: false }
 }
 
-/** The properties under another type: values follow as stored ones do, and those that are given anew are left out. Throws ValueError for a value that does not fit. */
+/**
+ * Converts the properties to another type as stored values are converted, leaving out those given in the definition. Throws
+ * ValueError if a value does not fit.
+ */
 export function convertProperties(
   from: TypeSpec,
   to: TypeSpec,
@@ -66,7 +69,7 @@ function convertAll(
   return converted
 }
 
-/** Of JSON to JSON. */
+/** Converts JSON to JSON. */
 function convertValue(field: string, json: unknown, from: TypeSpec, to: TypeSpec): unknown {
   const conversion = conversionFor(from, to)
   if (conversion !== undefined) {
@@ -81,7 +84,7 @@ function invalid(field: string, json: unknown): never {
   throw invalidProperty(field, `of ${formatForMessage(json)} does not fit the new type; null takes it away`)
 }
 
-/** Whether all values that satisfy the constraints of `before` surely satisfy those of `after`, under the same type. */
+/** Whether every value that satisfies the constraints of `before` also satisfies those of `after`, for the same type. */
 export function isSurelyLooser(
   spec: TypeSpec,
   before: PropertiesOfAttribute | undefined,

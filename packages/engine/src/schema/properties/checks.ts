@@ -1,4 +1,4 @@
-/** `checks`: expressions over the objects of a class, of which none may be false (contract 10.6). */
+/** `checks`: expressions over the objects of a class, none of which may be false (contract 10.6). */
 import { formatForMessage, ValueError } from '../../types/logical-type.ts'
 import { defineExpression, type SchemaExpression } from '../expression.ts'
 import { invalidProperty } from './attribute-property.ts'
@@ -11,11 +11,11 @@ const nameForm = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
 export interface Check {
   readonly name: string
   readonly expression: SchemaExpression
-  /** Told instead of the expression. */
+  /** Replaces the expression in error messages. */
   readonly message?: string
 }
 
-/** Undefined for none. Throws ValueError. */
+/** Returns undefined for an empty list. Throws ValueError. */
 export function defineChecks(given: unknown): readonly Check[] | undefined {
   if (!Array.isArray(given) || given.length > checksMax) {
     throw invalidProperty('checks', `is an array of at most ${checksMax} checks`)

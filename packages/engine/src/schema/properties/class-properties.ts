@@ -1,14 +1,14 @@
-/** The properties of classes: how a definition is read and shown (contract 10.2). */
+/** The properties of classes: reads them from definitions and shows them (contract 10.2). */
 import type { AttributeNumber } from '../../types/type-spec.ts'
 import { defineFlag, type GivenProperties, invalidProperty, type PropertyForm } from './attribute-property.ts'
 import { type Check, defineChecks } from './checks.ts'
 import { defineAnnotations, defineText } from './texts.ts'
 
-/** A property of a class, as the catalog keeps it. */
+/** The properties of a class as stored in the catalog. */
 export interface ClassProperties {
   readonly isAbstract?: true
   readonly checks?: readonly Check[]
-  /** Its value shows an object to people: an attribute of the class, or one that it inherits. */
+  /** The attribute, own or inherited, whose value represents an object in user interfaces. */
   readonly displayAttribute?: AttributeNumber
   readonly title?: string
   readonly description?: string
@@ -17,12 +17,12 @@ export interface ClassProperties {
 
 export interface ClassPropertyField {
   readonly field: keyof ClassProperties
-  /** In the braces of CREATE CLASS … WITH; case-insensitive. Checks stand among the attributes instead. */
+  /** Case-insensitive, in the braces of CREATE CLASS … WITH. Checks are declared among the attributes instead. */
   readonly word: string
   readonly form: PropertyForm
 }
 
-/** In the order in which representations show them. */
+/** In the order of representations. */
 export const classPropertyFields: readonly ClassPropertyField[] = [
   { field: 'isAbstract', word: 'Abstract', form: 'flag' },
   { field: 'checks', word: 'Checks', form: 'checks' },
@@ -32,7 +32,7 @@ export const classPropertyFields: readonly ClassPropertyField[] = [
   { field: 'annotations', word: 'Annotations', form: 'texts' },
 ]
 
-/** `findAttribute`: of the class, by name. Undefined where nothing is said. Throws ValueError. */
+/** `findAttribute`: finds an attribute of the class by name. Returns undefined if no property is given. Throws ValueError. */
 export function defineClassProperties(
   given: GivenProperties,
   findAttribute: (name: string) => AttributeNumber | undefined,

@@ -1,9 +1,9 @@
-/** `computed`: an expression that the attribute stands for; it is evaluated when objects are read, or kept with them. */
+/** `computed`: an expression that gives the attribute's value, evaluated on each read or stored with the object. */
 import { defineExpression, isGivenAsExpression } from '../expression.ts'
 import { type AttributeProperty, defineFlag, invalidProperty, isScalar } from './attribute-property.ts'
 
-/** What a definition may say beside it. */
-export const besideComputed: readonly string[] = ['computed', 'isUnique', 'title', 'description', 'annotations']
+/** The fields that a definition may combine with `computed`. */
+export const allowedWithComputed: readonly string[] = ['computed', 'isUnique', 'title', 'description', 'annotations']
 
 export const computed: AttributeProperty = {
   field: 'computed',

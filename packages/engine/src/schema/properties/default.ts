@@ -1,4 +1,4 @@
-/** `default`: what a creation that leaves the attribute out gets: a value, or what an expression comes to then. */
+/** `default`: the initial value of an attribute that a creation leaves out, either constant or given by an expression. */
 import { defineExpression, isExpression, isGivenAsExpression } from '../expression.ts'
 import { type AttributeProperty, defineValue, invalidProperty, isScalar } from './attribute-property.ts'
 

@@ -1,10 +1,10 @@
-/** `onTargetDelete` and `onSourceDelete`: what follows when an object is deleted that a reference leads to, or comes from (contract 10.4). */
+/** `onTargetDelete` and `onSourceDelete`: the effect of deleting the target or the source of a reference (contract 10.4). */
 import { formatForMessage } from '../../types/logical-type.ts'
 import { type AttributeProperty, invalidProperty } from './attribute-property.ts'
 
-/** What becomes of the object that refers to a deleted one. `keep`, the default, is not stored. */
+/** The effect on a referring object when its target is deleted. `keep`, the default, is not stored. */
 export type OnTargetDelete = 'clear' | 'restrict' | 'delete'
-/** What becomes of the object that a deleted one refers to. `keep`, the default, is not stored. */
+/** The effect on a referenced object when its source is deleted. `keep`, the default, is not stored. */
 export type OnSourceDelete = 'delete' | 'deleteUnreferenced'
 
 export const onTargetDelete = deletionRule('onTargetDelete', 'OnTargetDelete', ['clear', 'restrict', 'delete'])

@@ -1,4 +1,4 @@
-/** `enumeration`: the values that an attribute may have, in the order in which tools show them. */
+/** `enumeration`: the allowed values of an attribute, in display order. */
 import { formatForMessage } from '../../types/logical-type.ts'
 import { type AttributeProperty, defineValue, invalidProperty, type PropertyTarget } from './attribute-property.ts'
 

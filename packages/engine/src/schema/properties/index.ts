@@ -1,4 +1,4 @@
-/** All attribute properties: how a definition is read and shown, what a creation leaves in an attribute, and its constraints. */
+/** The registry of attribute properties: reads and shows definitions, derives constraints and the values of creations. */
 import { assert, unreachable } from '../../errors.ts'
 import { codecFor } from '../../types/index.ts'
 import { type Codec, formatForMessage, ValueError } from '../../types/logical-type.ts'
@@ -13,7 +13,7 @@ import {
   type PropertyTarget,
 } from './attribute-property.ts'
 import { exclusiveMaximum, exclusiveMinimum, maximum, minimum } from './bounds.ts'
-import { besideComputed, computed } from './computed.ts'
+import { allowedWithComputed, computed } from './computed.ts'
 import { defaultValue } from './default.ts'
 import { onSourceDelete, onTargetDelete } from './deletions.ts'
 import { enumeration } from './enumeration.ts'
@@ -29,7 +29,7 @@ import { isUnique } from './unique.ts'
 export type { AttributeProperty, Constraint, GivenProperties, PropertyForm } from './attribute-property.ts'
 export { type ClassPropertyField, classPropertyFields } from './class-properties.ts'
 
-/** In the order in which definitions show them. */
+/** In the order of definitions. */
 export const attributeProperties: readonly AttributeProperty[] = [
   isRequired,
   defaultValue,
@@ -55,12 +55,12 @@ export const attributeProperties: readonly AttributeProperty[] = [
   annotations,
 ]
 
-/** By field of a definition. */
+/** By field name. */
 const propertiesByField: ReadonlyMap<string, AttributeProperty> = new Map(
   attributeProperties.map((property) => [property.field, property]),
 )
 
-/** The normal form of the properties of an attribute, as the catalog keeps them: JSON by field, in the order of definitions. */
+/** The normal form of an attribute's properties in the catalog: JSON by field, in the order of definitions. */
 export interface AttributeProperties {
   readonly isRequired?: true
   readonly default?: unknown
@@ -71,17 +71,17 @@ export interface AttributeProperties {
 
 export interface PropertiesOfAttribute {
   readonly own: AttributeProperties
-  /** Of the elements of a list, set or map. */
+  /** Properties of the elements of a list, set or map. */
   readonly element: AttributeProperties
-  /** Objects from before the constraints may violate them: only what is written is held against them. */
+  /** Objects older than the constraints may violate them: only writes are checked. */
   readonly isValidated?: false
 }
 
 const none: AttributeProperties = {}
 
 /**
- * `given`: of the attribute; `element`: of its `elementSpecification`. Undefined where nothing is said. Throws ValueError, with the path
- * from the definition.
+ * `given`: fields of the attribute. `element`: fields of its `elementSpecification`. Returns undefined if none is given. Throws
+ * ValueError with the path in the definition.
  */
 export function defineProperties(
   spec: TypeSpec,
@@ -119,7 +119,7 @@ function defineAll(given: GivenProperties, target: PropertyTarget): AttributePro
     const stored = define(value, target)
     if (stored !== undefined) defined[field] = stored
   }
-  const other = Object.keys(defined).find((field) => !besideComputed.includes(field))
+  const other = Object.keys(defined).find((field) => !allowedWithComputed.includes(field))
   if (defined.computed !== undefined && other !== undefined) {
     throw invalidProperty(other, 'does not stand beside computed')
   }
@@ -127,7 +127,7 @@ function defineAll(given: GivenProperties, target: PropertyTarget): AttributePro
   return defined
 }
 
-/** A default satisfies the constraints beside it. Throws ValueError. */
+/** A default must satisfy the constraints of the same definition. Throws ValueError. */
 function checkDefault(
   own: AttributeProperties,
   element: AttributeProperties,
@@ -147,7 +147,7 @@ function checkDefault(
   throw invalidProperty('default', `is ${formatForMessage(stored)}, but the attribute ${broken.requirement}`)
 }
 
-/** The constraints of a single attribute, and those of its elements. */
+/** The constraints of an attribute and of its elements. */
 export function compileConstraints(
   spec: TypeSpec,
   { own, element }: PropertiesOfAttribute,
@@ -167,8 +167,9 @@ function constraintsOf(properties: AttributeProperties, target: PropertyTarget):
 }
 
 /**
- * What a creation that leaves the attribute out gets, as JSON (contract 10.1): its default, unless that is an expression; else null for a scalar that is required or unique, or
- * whose constraints refuse the default of its type; else undefined, for the default of the type.
+ * The JSON value of an attribute that a creation leaves out (contract 10.1): its default, unless that is an expression;
+ * otherwise null for a scalar that is required or unique, or whose constraints reject the default of its type; otherwise
+ * undefined, for the default of the type.
  */
 export function creationDefault(spec: TypeSpec, properties: PropertiesOfAttribute | undefined): unknown {
   if (properties === undefined) return undefined
@@ -190,7 +191,7 @@ export function elementTarget(spec: TypeSpec, isEmbeddable: boolean): PropertyTa
   return 'element' in spec ? targetOf(spec.element, isEmbeddable, true) : undefined
 }
 
-/** Of types whose values name no class. */
+/** For types whose values refer to no class. */
 function scalarCodec(spec: TypeSpec): Codec | undefined {
   const held = spec.logicalType === 'list' ? spec.element : spec
   if (!isScalar(held)) return undefined

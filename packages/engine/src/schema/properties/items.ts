@@ -1,4 +1,4 @@
-/** `minItems`, `maxItems`, `uniqueItems`: the number of elements of a collection, and that no two of a list are equal. */
+/** `minItems`, `maxItems`, `uniqueItems`: limit the number of elements of a collection and forbid duplicates in a list. */
 import { ByteWriter } from '../../bytes/byte-writer.ts'
 import type { Codec } from '../../types/logical-type.ts'
 import {
@@ -52,7 +52,7 @@ function numberOfItems(
   }
 }
 
-/** Strings, OIDs and booleans are compared as they are, other elements by their stored form, in which -0 is 0. */
+/** Strings, OIDs and booleans are compared directly, other elements by their stored form, in which -0 is 0. */
 function areDistinct(elements: readonly unknown[], codec: Codec | undefined): boolean {
   const seen = new Set<unknown>()
   for (const element of elements) {

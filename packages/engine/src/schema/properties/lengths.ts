@@ -1,4 +1,4 @@
-/** `minLength` and `maxLength`: the length of strings in code points, of bytes in bytes. */
+/** `minLength` and `maxLength`: limit the length of strings in code points and of byte strings in bytes. */
 import {
   type AttributeProperty,
   type CountRelation,
@@ -36,7 +36,7 @@ function length(
   }
 }
 
-/** Counts code points only where the number of UTF-16 units leaves it open. */
+/** Counts code points only if the number of UTF-16 units does not decide. */
 function isShorterThan(value: string | Uint8Array, count: number): boolean {
   if (value.length < count) return true
   if (typeof value !== 'string' || value.length >= 2 * count) return false

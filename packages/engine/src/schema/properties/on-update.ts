@@ -1,4 +1,4 @@
-/** `onUpdate`: an expression whose value the attribute gets with each change of its object that leaves it as it is. */
+/** `onUpdate`: an expression that sets the attribute on every change of its object that does not set it. */
 import { defineExpression, isGivenAsExpression } from '../expression.ts'
 import { type AttributeProperty, invalidProperty, isScalar } from './attribute-property.ts'
 

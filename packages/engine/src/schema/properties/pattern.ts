@@ -1,4 +1,4 @@
-/** `pattern`: a regular expression that is found in the string, as `=~` finds it. */
+/** `pattern`: a regular expression that must match part of the string, with the semantics of `=~`. */
 import { formatForMessage } from '../../types/logical-type.ts'
 import { compileRegularExpression, type RegularExpression } from '../../types/regular-expression.ts'
 import { type AttributeProperty, invalidProperty } from './attribute-property.ts'

@@ -1,4 +1,4 @@
-/** `isReadOnly`: the value given at creation is never changed. */
+/** `isReadOnly`: the attribute keeps the value given at creation. */
 import { type AttributeProperty, defineFlag } from './attribute-property.ts'
 
 export const isReadOnly: AttributeProperty = {

@@ -1,4 +1,4 @@
-/** `title`, `description`, `annotations`: what people and tools are to know of an attribute or a class. */
+/** `title`, `description`, `annotations`: documentation of an attribute or class for people and tools. */
 import { formatForMessage } from '../../types/logical-type.ts'
 import { type AttributeProperty, invalidProperty } from './attribute-property.ts'
 
@@ -27,7 +27,7 @@ function text(field: string, word: string): AttributeProperty {
   }
 }
 
-/** Undefined for an empty one. Throws ValueError. */
+/** Returns undefined for an empty string. Throws ValueError. */
 export function defineText(field: string, given: unknown): string | undefined {
   if (typeof given !== 'string' || given.length > charactersMax) {
     throw invalidProperty(field, `is a text of at most ${charactersMax} characters, not ${formatForMessage(given)}`)
@@ -35,7 +35,7 @@ export function defineText(field: string, given: unknown): string | undefined {
   return given === '' ? undefined : given
 }
 
-/** Texts by name, together at most as long as one text. Throws ValueError. */
+/** Strings by name, in total at most as long as one text. Throws ValueError. */
 export function defineAnnotations(given: unknown): Readonly<Record<string, string>> | undefined {
   const isObject = typeof given === 'object' && given !== null && !Array.isArray(given)
   const entries = isObject ? Object.entries(given) : []

@@ -1,4 +1,4 @@
-/** `isUnique`: no two objects of the class have the value; a unique index of the attribute's own keeps it. */
+/** `isUnique`: no two objects of the class have the same value, enforced by a dedicated unique index. */
 import { type AttributeProperty, defineFlag, isCollection } from './attribute-property.ts'
 
 export const isUnique: AttributeProperty = {
