@@ -9,13 +9,14 @@ import { type ObjectState, setValue } from './working-set.ts'
 /** Runs when all other values of the object are final. Throws AshlarError if an expression cannot be evaluated or its value does not fit. */
 export function evaluateValues(
   state: ObjectState,
-  { objects: { formats }, expressions: { all, user } }: UnitOfWork,
+  { objects: { formats }, expressions: { all, user }, isUnchecked }: UnitOfWork,
 ): void {
   const { format, values } = state
   for (const { index, valueFor } of all.defaultsOf(format, formats)) {
     if (values[index] === defaultPending) setValue(state, { index }, valueFor(values, user))
   }
-  if (state.isUpdated && state.stored !== undefined) {
+  // What is made as it was elsewhere is changed in steps, which are no changes of the object.
+  if (state.isUpdated && state.stored !== undefined && !isUnchecked) {
     for (const { index, valueFor } of all.updatesOf(format, formats)) {
       if (isLeft(state, index)) setValue(state, { index }, valueFor(values, user))
     }

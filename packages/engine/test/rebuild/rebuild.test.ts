@@ -160,3 +160,21 @@ it('constraints and unique attributes come along, and hold objects against nothi
   await again.close()
   await fd.close()
 })
+
+it('expressions of attributes give nothing anew: objects have what they had', async () => {
+  const fd = await opened()
+  const next = { expression: 'n + 1' }
+  const attributes = [
+    { attributeName: 'n', logicalType: 'integer' },
+    { attributeName: 'made', logicalType: 'integer', default: next },
+    { attributeName: 'changed', logicalType: 'integer', default: null, onUpdate: next },
+    { attributeName: 'twice', logicalType: 'integer', computed: { expression: 'n * 2', isStored: true } },
+  ]
+  await fd.defineClasses([{ className: 'Counter', isReferenceable: true, attributes }], 'create')
+  const oid = await fd.createObject('Counter', { n: 1, made: null })
+  await fd.createObject('Counter', { n: 5 })
+  await expectSameAgain(fd)
+  await fd.updateObject(oid, { n: 2 })
+  await expectSameAgain(fd)
+  await fd.close()
+})

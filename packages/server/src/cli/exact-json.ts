@@ -7,12 +7,18 @@ const longInteger = /\d{16}/
 /** Matches numbers beyond all doubles: three digits of exponent, or 309 digits. */
 const hugeNumber = /[eE]\+?\d{3}|\d{309}/
 
-/** Integers that a double does not hold are bigints. Throws SyntaxError, also for numbers beyond all doubles, which would become null. */
-export function parseExactly(text: string): unknown {
+/**
+ * Integers that a double does not hold are bigints. Throws SyntaxError, also for numbers beyond all doubles, which would become null; with
+ * `keepsHugeNumbers` they are their digits, as text.
+ */
+export function parseExactly(text: string, keepsHugeNumbers = false): unknown {
   if (!longInteger.test(text) && !hugeNumber.test(text)) return JSON.parse(text)
   return parseNumbers(text, null, (digits) => {
     const value = Number(digits)
-    if (!Number.isFinite(value) && !/^-?\d+$/.test(digits)) throw new SyntaxError(`the number ${digits} is too large`)
+    if (!Number.isFinite(value) && !/^-?\d+$/.test(digits)) {
+      if (keepsHugeNumbers) return digits
+      throw new SyntaxError(`the number ${digits} is too large`)
+    }
     return Number.isSafeInteger(value) || !/^-?\d+$/.test(digits) ? value : parseNumberAndBigInt(digits)
   })
 }

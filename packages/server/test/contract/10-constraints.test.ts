@@ -281,6 +281,11 @@ describe('values', () => {
     expect((await query('FROM A RETURN n, tags')).json).toEqual([{ n: 1, tags: [] }])
   })
 
+  rule('10.1.3', 'null as the default of a list makes it empty', async () => {
+    await fd.define(classOf('A', { tags: { ...list('string'), default: null } }))
+    expect(await fd.read(await fd.create('A', {}))).toMatchObject({ tags: [] })
+  })
+
   rule(['10.3.1', '10.3.2'], 'in lines name class, attribute and constraint as elsewhere', async () => {
     await fd.define(classOf('A', { n: integer({ maximum: 5 }) }))
     const load = (parameters: string) => {

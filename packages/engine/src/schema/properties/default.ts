@@ -10,7 +10,8 @@ export const defaultValue: AttributeProperty = {
   appliesTo: ({ spec, isElement }) =>
     !isElement && (isScalar(spec) || (spec.logicalType === 'list' && isScalar(spec.element))),
   define(given, target) {
-    if (given === null) return null
+    // A list is never null: as in bodies, null means that it is empty.
+    if (given === null) return isScalar(target.spec) ? null : defineValue('default', [], target)
     if (!isGivenAsExpression(given) || (target.spec.logicalType as string) === 'json')
       return defineValue('default', given, target)
     if (!isScalar(target.spec) || target.isEmbeddable) {

@@ -134,8 +134,9 @@ async function* objectsOf(path: string, signal: AbortSignal): AsyncGenerator<Jso
   if (objects.length > 0) yield objects
 }
 
+/** Values of type json are read from the line itself, whatever a double holds of their numbers. */
 function objectIn(line: Buffer): Json {
-  const value = parseExactly(line.toString())
+  const value = parseExactly(line.toString(), true)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     noteTextOf(value, GivenText.of(line))
     return value as Json
@@ -186,7 +187,7 @@ async function compare(
 
 /** Another version may write the same value in another way. */
 function isSameJson(one: Buffer, other: Buffer): boolean {
-  return isDeepStrictEqual(parseExactly(one.toString()), parseExactly(other.toString()))
+  return isDeepStrictEqual(parseExactly(one.toString(), true), parseExactly(other.toString(), true))
 }
 
 function different(path: string, line: Buffer): CommandError {
