@@ -180,7 +180,7 @@ async function allLinks(
   if (first.length < linksPerRead || last === undefined) return first
   const rest = { ...shownRange(oid, attribute), from: Buffer.concat([last.key, Buffer.from([0])]) }
   // Map keys may be cut, so the entries are held and sorted.
-  if (attribute.linkStorage === 'map') return manyLinksJson(attribute, await bufferedEntries(snapshot, rest, first, work))
+  if (attribute.linkStorage === 'map') return manyLinksJson(attribute, await allEntries(snapshot, rest, first, work))
   const text = new LinksJson(attribute)
   for (const entry of first) text.add(entry)
   let charged = 0
@@ -194,7 +194,7 @@ async function allLinks(
   return text.end()
 }
 
-async function bufferedEntries(
+async function allEntries(
   snapshot: Snapshot,
   rest: KeyRange,
   first: readonly Entry[],

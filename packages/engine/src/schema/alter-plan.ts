@@ -28,7 +28,7 @@ export interface AlterContext {
   readonly sessionNumber: number
   /** The change is a step of a larger transaction, so it must be complete when the step ends. */
   readonly isStep: boolean
-  /** If missing, the schema must not contain expressions. */
+  /** If missing, expressions are left unbound. */
   readonly expressions?: ExpressionBinder | undefined
 }
 

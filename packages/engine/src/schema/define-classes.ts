@@ -43,7 +43,7 @@ export interface DefineOptions {
   readonly attributesMax: number
   /** The types are pending (`withPendingTypes`), and their preparation is complete. */
   readonly isPrepared?: boolean
-  /** If missing, the schema must not contain expressions. */
+  /** If missing, expressions are left unbound. */
   readonly expressions?: ExpressionBinder | undefined
 }
 
