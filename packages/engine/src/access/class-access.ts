@@ -147,14 +147,14 @@ export class ClassAccess {
     return (
       this.isExposed(cls, attribute.name) &&
       referencesOf(attribute.spec).every((spec) => this.isReferenceExposed(attribute, spec)) &&
-      this.isComputedOfVisible(cls, attribute)
+      this.areExpressionsOfVisible(cls, attribute)
     )
   }
 
-  /** The values of a computed attribute would reveal the attributes that its expression names. */
-  private isComputedOfVisible(cls: SchemaClass, { properties }: ClassAttribute): boolean {
-    const computed = properties?.own.computed
-    return !isExpression(computed) || this.isOfShown(cls, computed)
+  /** Values that expressions give would reveal the attributes that these name. */
+  private areExpressionsOfVisible(cls: SchemaClass, { properties }: ClassAttribute): boolean {
+    const { computed, default: initial, onUpdate } = properties?.own ?? {}
+    return [computed, initial, onUpdate].every((value) => !isExpression(value) || this.isOfShown(cls, value))
   }
 
   /** Whether the caller knows all that the expression of the class names. */

@@ -145,6 +145,29 @@ rule('10.3.4', 'a violation of a hidden attribute says only that it is there', a
   expect(JSON.stringify(refused)).not.toMatch(/\bseal\b/)
 })
 
+rule('10.6.15', 'attributes whose expressions name a hidden one are hidden, too', async () => {
+  const { ask, token, user } = await openShop()
+  const admin = await token({ roles: ['admin'] })
+  const expression = { expression: 'secret + 0' }
+  const attributes = [
+    { attributeName: 'secret', logicalType: 'integer' },
+    { attributeName: 'copied', logicalType: 'integer', default: expression },
+    { attributeName: 'noted', logicalType: 'integer', onUpdate: expression },
+    { attributeName: 'n', logicalType: 'integer' },
+  ]
+  await ask(admin, 'PUT', '/v1/schema', [{ className: 'Shop.Kept', isReferenceable: true, attributes }])
+  const grants = [
+    { on: { kind: 'class', className: 'Shop.Kept' }, actions: ['read', 'query', 'update'], hidden: ['secret'] },
+  ]
+  await ask(admin, 'POST', '/v1/security/role', { name: 'clerk', grants })
+  const bob = await user('bob', ['clerk@shop'])
+  const made = await ask(admin, 'POST', '/v1/object', { class: 'Shop.Kept', attributes: { secret: 6 } })
+  const { uri } = made.json() as { uri: string }
+  expect((await ask(bob, 'PUT', uri, { attributes: { n: 1 } })).statusCode).toBe(204)
+  expect((await ask(admin, 'GET', uri)).json()).toMatchObject({ secret: 6, copied: 6, noted: 6, n: 1 })
+  expect(Object.keys((await ask(bob, 'GET', uri)).json())).toEqual(['__class__', '__identifier__', 'n'])
+})
+
 rule('9.4.13', 'conditions are about what the caller reads', async () => {
   const { app, ask, bob, admin, oids } = await openFor({
     className: 'Shop.Member',
