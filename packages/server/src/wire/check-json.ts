@@ -127,7 +127,7 @@ const checkOf: Readonly<Record<string, (keywords: Keywords) => Check>> = {
   },
   patternProperties: ({ patternProperties }) => {
     const checks = Object.entries(patternProperties as Readonly<Record<string, Keywords>>)
-      .filter(([, schema]) => keywordsOf(schema).length > 0)
+      .filter(([, schema]) => schema.type !== undefined || keywordsOf(schema).length > 0)
       .map(([pattern, schema]) => [new RegExp(pattern, 'u'), compileCheck(schema)] as const)
     return ofObject((value) => {
       for (const [expression, check] of checks) {
