@@ -1,8 +1,8 @@
 /** The entry of a sequence that holds its next number: it changes without the catalog. Part of the storage format. */
 import { keySpace } from '../bytes/key-space.ts'
 import { assert } from '../errors.ts'
-import type { SequenceNumber } from '../schema/class-definition.ts'
 import type { Bytes } from '../store/store.ts'
+import type { SequenceNumber } from '../types/type-spec.ts'
 
 export function nextNumberKey(number: SequenceNumber): Buffer {
   const key = Buffer.allocUnsafe(5)

@@ -19,7 +19,7 @@ import {
 } from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { CatalogState, IndexDefinition, IndexNumber, SequenceNumber } from '../schema/class-definition.ts'
+import type { CatalogState, IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
 import type {
   AlterClass,
@@ -40,7 +40,7 @@ import type { Bytes } from '../store/store.ts'
 import { inTurnsIfLong } from '../store/time-slice.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
-import type { ClassNumber } from '../types/type-spec.ts'
+import type { ClassNumber, SequenceNumber } from '../types/type-spec.ts'
 import type { Restriction } from '../write/change-guard.ts'
 import { checkChangedObjects } from '../write/change-objects.ts'
 import type { ChangeRecorder } from '../write/change-set.ts'
@@ -177,7 +177,8 @@ export class CatalogTransaction {
   /** The unit of work of one step, which sees the writes of the previous steps. */
   beginUnit(isOfText = false): UnitOfWork {
     const { transaction, catalog, containers, session, recorder, expressions: all, user, restriction, limits } = this
-    const expressions = { all, user }
+    const draw = (sequence: string, count: number): Promise<readonly bigint[]> => this.nextNumbers(sequence, count)
+    const expressions = { all, user, draw }
     const unit = new UnitOfWork(transaction, catalog, containers, session, recorder, expressions, restriction, limits)
     unit.deferred = isOfText ? this.deferred.ofText : this.deferred
     return unit

@@ -1,5 +1,6 @@
 /** Dry runs (contract 5.3.3): counts the effects and losses of a schema change on one snapshot, without changing anything. */
 import type { RequestMemory } from '../budget/request-memory.ts'
+import { unreachable } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
 import { type Container, type Containers, listContainers } from '../records/container-registry.ts'
 import { attributeOfKey, containerLinksRange, kindOfForm, kindOfKey } from '../records/link-keys.ts'
@@ -111,8 +112,10 @@ async function checkInTransaction(
   plan: TransactionalAlter,
 ): Promise<Checked> {
   const transaction = new Transaction(snapshot, true, new AllocationLog())
+  const draw = (): never => unreachable('a change of types creates no objects')
+  const expressions = { all, user: null, draw }
   const beginUnit = (): UnitOfWork => {
-    return new UnitOfWork(transaction, catalog, containers, session, undefined, { all, user: null })
+    return new UnitOfWork(transaction, catalog, containers, session, undefined, expressions)
   }
   const context = { transaction, catalog, containers, limits, beginUnit }
   const { losses } = await prepareTypeChanges(context, plan, plan.isLossAllowed)

@@ -5,7 +5,7 @@ import { AshlarError, unreachable } from '../errors.ts'
 import { defaultEngineLimits, type EngineLimits } from '../limits.ts'
 import { acceptedValue } from '../query/change/change-values.ts'
 import { Compiler } from '../query/evaluate/compile-expression.ts'
-import type { Evaluate, EvaluationContext } from '../query/evaluate/evaluation-context.ts'
+import type { Evaluate, EvaluationContext, NumberReader } from '../query/evaluate/evaluation-context.ts'
 import type { ObjectReader } from '../query/evaluate/object-view.ts'
 import { ValuesView } from '../query/evaluate/values-view.ts'
 import { plainEvaluationContext } from '../query/execute/new-evaluation-context.ts'
@@ -30,6 +30,7 @@ import {
   isExpression,
   type SchemaExpression,
 } from '../schema/expression.ts'
+import { sequenceNamed } from '../schema/sequence-definition.ts'
 import { ValueError } from '../types/logical-type.ts'
 import type { ObjectExpressions, ValueExpression } from '../write/object-expressions.ts'
 import { expressionParts, type NamedPlace } from './expression-parts.ts'
@@ -55,6 +56,7 @@ interface Compiled {
   readonly slot: number
   readonly slots: number
   readonly constants: number
+  readonly draws: readonly string[]
   readonly text: string
   readonly type: ValueType
 }
@@ -75,12 +77,18 @@ export class CompiledExpressions implements ObjectExpressions {
 
   bind(text: string, site: ExpressionSite, cls: SchemaClass, catalog: Catalog, isStored: boolean): BoundExpression {
     const places: NamedPlace[] = []
-    const { isFollowing } = bindOwnExpression(text, site, cls, catalog, isStored, (span, found) => {
+    const { isFollowing, draws } = bindOwnExpression(text, site, cls, catalog, isStored, (span, found) => {
       const { start, end } = span
       places.push('spec' in found ? { start, end, attribute: found.number } : { start, end, class: found.number })
     })
     const parts = expressionParts(text, places, catalog)
-    return { parts, ...(isStored ? { isStored } : {}), ...(isFollowing ? { isFollowing } : {}) }
+    const sequences = [...new Set(draws)].map((name) => sequenceNamed(catalog, name).number)
+    return {
+      parts,
+      ...(isStored ? { isStored } : {}),
+      ...(isFollowing ? { isFollowing } : {}),
+      ...(sequences.length > 0 ? { sequences } : {}),
+    }
   }
 
   checksOf(format: ClassFormat, { catalog }: FormatSource): readonly ObjectCheck[] {
@@ -126,12 +134,11 @@ export class CompiledExpressions implements ObjectExpressions {
         const site: ExpressionSite = { kind, name: attribute.name, attribute }
         const what = describeSite(cls.name, site)
         const compiled = this.compile(expression as BoundExpression, site, cls, catalog)
-        const valueFor: ValueExpression['valueFor'] = (values, user) => {
-          return this.valueOf(compiled, objectOf(format, values), user as UserValue, what, (value) =>
-            acceptedValue(codec, compiled.type, value, catalog),
-          )
+        const valueFor: ValueExpression['valueFor'] = (values, user, numbers) => {
+          const accept = (value: unknown): unknown => acceptedValue(codec, compiled.type, value, catalog)
+          return this.valueOf(compiled, objectOf(format, values), user as UserValue, what, accept, numbers)
         }
-        return { index, valueFor }
+        return { index, valueFor, draws: compiled.draws }
       })
       this.values[kind].set(format, found)
     }
@@ -166,10 +173,13 @@ export class CompiledExpressions implements ObjectExpressions {
     user: UserValue,
     what: string,
     accept: (value: unknown) => unknown,
+    numbers?: NumberReader,
   ): unknown {
     const memory = new RequestMemory(this.pool, this.limits)
     try {
-      return inWords(what, () => accept(evaluated(compiled, this.evaluationOf(compiled, user, memory), object)))
+      return inWords(what, () =>
+        accept(evaluated(compiled, this.evaluationOf(compiled, user, memory, numbers), object)),
+      )
     } finally {
       memory.release()
     }
@@ -177,23 +187,24 @@ export class CompiledExpressions implements ObjectExpressions {
 
   private compile(expression: BoundExpression, site: ExpressionSite, cls: SchemaClass, catalog: Catalog): Compiled {
     const text = expressionText(expression, namesIn(catalog))
-    const { bound, binder, slot } = bindOwnExpression(text, site, cls, catalog, expression.isStored === true)
+    const { bound, binder, slot, draws } = bindOwnExpression(text, site, cls, catalog, expression.isStored === true)
     const compiler = new Compiler(binder.formats)
     const evaluate = compiler.compile(bound)
-    return { evaluate, slot, slots: binder.slots, constants: compiler.constants, type: bound.type, text }
+    return { evaluate, slot, slots: binder.slots, constants: compiler.constants, type: bound.type, text, draws }
   }
 
   private evaluationOf(
     { slots, constants, text }: Compiled,
     user: UserValue,
     memory: RequestMemory,
+    numbers: NumberReader | undefined,
   ): EvaluationContext {
     let checks = 0
     const work = new Work(() => {
       if (++checks > checksOfWorkMax) throw new AshlarError('LimitExceeded', 'The expression takes too long.')
     })
     const script = { now: ticksNow(), user, text, memory, limits: this.limits }
-    return plainEvaluationContext(slots, constants, noVariables, { script, work, reader: noObjects })
+    return plainEvaluationContext(slots, constants, noVariables, { script, work, reader: noObjects, numbers })
   }
 }
 

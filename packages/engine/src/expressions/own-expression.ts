@@ -23,6 +23,8 @@ export interface OwnExpression {
   readonly binder: Binder
   /** The slot that holds the object. */
   readonly slot: number
+  /** The names of the sequences from which it draws, one for each number. */
+  readonly draws: readonly string[]
 }
 
 /** `cls`: a class of the catalog. `onName` is called for each name that resolves. Throws QuerySyntaxError, QueryError, LimitExceeded. */
@@ -39,12 +41,23 @@ export function bindOwnExpression(
   binder.onName = onName
   const slot = binder.newSlot()
   const type: ValueType = cls.isReferenceable ? { kind: 'reference', cls } : { kind: 'embedded', cls }
-  const bound = bindAs(site, expression, contextScope(slot, type, undefined), binder)
+  const scope: Scope = { ...contextScope(slot, type, undefined), mayDraw: site.kind === 'default' || undefined }
+  const bound = bindAs(site, expression, scope, binder)
   if (binder.nested.length + binder.inner.length > 0) throw binder.error(expression, onlyOwn('a statement'))
   const isFollowing = site.kind === 'computed' && !isStored && isFollowed(bound)
   refuseOthers(bound, site, isFollowing, binder)
   if (!isObjectOnly(site.kind)) refuseEachOther(bound, site, cls, binder)
-  return { bound, binder, slot, isFollowing }
+  return { bound, binder, slot, isFollowing, draws: drawsOf(bound, binder) }
+}
+
+/** Throws QueryError for numbers that are drawn for each element of a collection. */
+function drawsOf(bound: Bound, binder: Binder): string[] {
+  if (bound.kind === 'next') return [bound.sequence]
+  const draws = partsOf(bound).flatMap((part) => drawsOf(part, binder))
+  if (draws.length > 0 && (bound.kind === 'each' || bound.kind === 'choose' || bound.kind === 'quantifier')) {
+    throw binder.error(bound, 'NEXT is evaluated once per creation, not for each element of a collection')
+  }
+  return draws
 }
 
 function bindAs({ attribute }: ExpressionSite, expression: Expression, scope: Scope, binder: Binder): Bound {

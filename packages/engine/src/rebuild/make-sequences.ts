@@ -2,10 +2,17 @@
 import { runInCatalogTransaction } from '../ddl/catalog-transaction.ts'
 import type { CatalogWriter } from '../ddl/catalog-writer.ts'
 import { AshlarError } from '../errors.ts'
+import type { Catalog } from '../schema/catalog.ts'
 import type { CreateSequence } from '../schema/commands.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 
-/** `sequences`: as `listSequences` has them, as JSON. Throws InvalidDefinition, and what `createSequence` throws. */
+/** Throws ClassExists. */
+export function requireNoClasses({ state }: Catalog): void {
+  if (state.classes.length === 0) return
+  throw new AshlarError('ClassExists', 'The federated database has classes already: it has to be empty.')
+}
+
+/** `sequences`: as `listSequences` has them, as JSON. Throws InvalidDefinition, ClassExists, and what `createSequence` throws. */
 export async function makeSequences(
   database: OpenDatabase,
   writer: CatalogWriter,
@@ -18,6 +25,7 @@ export async function makeSequences(
     writer,
     async (open, transaction) => {
       const scope = open(transaction)
+      requireNoClasses(scope.catalog)
       for (const { next, ...command } of read) {
         await scope.createSequence(command)
         scope.restartSequence({ name: command.name, next })

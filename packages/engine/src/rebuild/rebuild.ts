@@ -30,7 +30,7 @@ import { flushObjects } from '../write/flush.ts'
 import { unitExpressions } from '../write/object-expressions.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import { transactWithCatalog } from '../write/transact-with-catalog.ts'
-import { makeSequences } from './make-sequences.ts'
+import { makeSequences, requireNoClasses } from './make-sequences.ts'
 import { RebuildingUnit } from './rebuilding-unit.ts'
 
 /** As the export of a whole federated database has them, as JSON. */
@@ -61,8 +61,8 @@ export async function rebuild(
   source: RebuildSource,
   options: RebuildOptions,
 ): Promise<void> {
-  const keys = await makeClasses(database, writer, source.classes)
   await makeSequences(database, writer, source.sequences ?? [])
+  const keys = await makeClasses(database, writer, source.classes)
   await new Rebuild(database, source, options).run()
   await buildUniqueIndexes(database, writer, keys, options.signal)
 }
@@ -76,9 +76,7 @@ async function makeClasses(
   const read = await inTurnsIfLong(readDefineClassesInPieces(classes, 'create'))
   const command = { ...read, numbers: classes.map(numberOf) }
   return writer.change(async (catalog) => {
-    if (catalog.state.classes.length > 0) {
-      throw new AshlarError('ClassExists', 'The federated database has classes already: it has to be empty.')
-    }
+    requireNoClasses(catalog)
     const first = catalog.state.counters.classOrShape
     const numbers = new Set(command.numbers)
     if (numbers.size < classes.length || command.numbers.some((number) => !(number >= first && number < 2 ** 31))) {

@@ -5,18 +5,19 @@ import { PreparedText } from '../bytes/prepared-text.ts'
 import { assert, unreachable } from '../errors.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import type { Shape, ShapeAttribute } from '../schema/class-definition.ts'
-import { isDefaultExpression, isExpression } from '../schema/expression.ts'
-import { creationDefault } from '../schema/properties/index.ts'
+import { isExpression } from '../schema/expression.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import type { Bytes } from '../store/store.ts'
-import { type Conversion, conversionFor } from '../types/conversion.ts'
+import { conversionFor } from '../types/conversion.ts'
 import { codecFor } from '../types/index.ts'
 import { type LinkStorage, linkStorageOf } from '../types/link-storage.ts'
 import type { Codec, CodecContext } from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
+import { creationValue, defaultPending, drawsNumbers, valueOfJson } from './creation-value.ts'
 import { RecordLayout, type Slice } from './record-layout.ts'
 import type { RecordValues } from './record-values.ts'
 import { encodeValue } from './same-value.ts'
+import { converted, type StoredReader, storedReader } from './stored-reader.ts'
 
 /** Gives access to the formats of other classes and to earlier shapes. */
 export interface FormatSource extends CodecContext {
@@ -84,8 +85,6 @@ interface AbsentValue {
   readonly json: Buffer
 }
 
-type StoredReader = (bytes: Bytes, start: number, end: number) => unknown
-
 /** Shared by all reads, since they are synchronous and not nested within a value. */
 const slice: Slice = { start: 0, end: 0 }
 
@@ -108,6 +107,8 @@ export class ClassFormat {
   /** By index, if the class has computed attributes; otherwise undefined. */
   private readonly computed: (ComputedValue | null)[] | undefined
   readonly isChecked: boolean
+  /** The default of an attribute draws numbers from sequences. */
+  readonly drawsNumbers: boolean
   /** An attribute, or an embedded attribute, has type json. */
   readonly holdsJson: boolean
   private readonly formats: FormatSource
@@ -148,6 +149,7 @@ export class ClassFormat {
       })
     this.neededLinks = this.linkAttributes.filter(({ attribute }) => attribute.properties?.own.minItems !== undefined)
     this.isChecked = this.hasPendingType || this.hasProperties
+    this.drawsNumbers = this.attributes.some(drawsNumbers)
     this.hasPositions = this.attributes.some(({ attribute }) => hasPosition(attribute.spec))
     const view = this.makeView(cls.shape)
     this.views.set(cls.shape.number, view)
@@ -387,7 +389,7 @@ export class ClassFormat {
     const [earliest] = types
     if (earliest === undefined) return codec.defaultValue
     const first = types.length === 1 ? codec : codecFor(earliest.spec, this.formats)
-    return convertAll(valueOfJson(first, earliest.initial), conversionsBetween(types, this.formats))
+    return converted(valueOfJson(first, earliest.initial), types, this.formats)
   }
 
   /** The defaults of the class at the time of that shape of another class, converted to the present types. */
@@ -410,47 +412,6 @@ export class ClassFormat {
     }
     return types
   }
-}
-
-/** Placeholder for a default by expression, evaluated when the object is written (contract 10.6). */
-export const defaultPending: unique symbol = Symbol('a default by expression')
-
-/** The value of an attribute that a creation leaves out. */
-export function creationValue({ attribute: { spec, properties }, codec }: AttributeFormat): unknown {
-  if (isDefaultExpression(properties?.own.default, spec)) return defaultPending
-  return valueOfJson(codec, creationDefault(spec, properties))
-}
-
-/** The default of the type if `json` is undefined. */
-function valueOfJson(codec: Codec, json: unknown): unknown {
-  if (json === undefined) return codec.defaultValue
-  return json === null ? null : codec.parse(json)
-}
-
-/** Undefined if the bytes need no conversion: the type is unchanged, or only the class of references has changed. */
-function storedReader(types: readonly ShapeAttribute[], context: CodecContext): StoredReader | undefined {
-  const [first] = types
-  const steps = conversionsBetween(types, context)
-  if (first === undefined || steps.length === 0) return undefined
-  const { read } = codecFor(first.spec, context)
-  return (bytes, start, end) => convertAll(read(bytes, start, end), steps)
-}
-
-/**
- * Converts from each type to the next; changes of the referenced class need no conversion. A value that does not fit becomes
- * the default that the attribute had when it got the type.
- */
-function conversionsBetween(types: readonly ShapeAttribute[], context: CodecContext): Conversion[] {
-  return types.slice(1).flatMap(({ spec, conversion, initial }, i) => {
-    const lost = valueOfJson(codecFor(spec, context), initial)
-    return conversionFor((types[i] as ShapeAttribute).spec, spec, conversion ?? 'lenient', lost) ?? []
-  })
-}
-
-function convertAll(value: unknown, steps: readonly Conversion[]): unknown {
-  let converted = value
-  for (const step of steps) converted = converted === null ? null : step.convert(converted)
-  return converted
 }
 
 function hasAttribute(shape: Shape, number: AttributeNumber): boolean {

@@ -1,5 +1,7 @@
 /** Encodes the parts of the catalog: JSON, one value per class, shape, index and sequence. Part of the storage format. */
+
 import { assert } from '../errors.ts'
+import type { SequenceNumber } from '../types/type-spec.ts'
 import type {
   CatalogCounters,
   CatalogState,
@@ -7,7 +9,6 @@ import type {
   IndexDefinition,
   IndexNumber,
   SequenceDefinition,
-  SequenceNumber,
   Shape,
 } from './class-definition.ts'
 

@@ -1,5 +1,5 @@
 /** Classes, attributes, shapes and indexes as stored in the catalog: plain JSON data with references by number. */
-import type { AttributeNumber, ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
+import type { AttributeNumber, ClassNumber, SequenceNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
 import type { ClassProperties } from './properties/class-properties.ts'
 import type { PropertiesOfAttribute } from './properties/index.ts'
 
@@ -14,8 +14,6 @@ export interface Attribute {
   readonly referrers?: IndexNumber
   /** The new type or constraints while they change. Every writer ensures that its values fit. */
   readonly becoming?: PendingType
-  /** Sequences from which its default draws numbers; they cannot be deleted. */
-  readonly sequences?: readonly SequenceNumber[]
 }
 
 export interface PendingType {
@@ -91,8 +89,6 @@ export interface IndexDefinition {
   /** Set while a key attribute changes its type: the index of the same name that this one will replace. */
   readonly replaces?: IndexNumber
 }
-
-export type SequenceNumber = number & { readonly brand: 'SequenceNumber' }
 
 /** The next number is stored in a separate entry, which changes without the catalog. */
 export interface SequenceDefinition {

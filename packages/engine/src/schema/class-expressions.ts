@@ -19,8 +19,10 @@ import {
   isDefaultExpression,
   isExpression,
   type SchemaExpression,
+  sequencesDrawn,
 } from './expression.ts'
 import type { PropertiesOfAttribute } from './properties/index.ts'
+import { requireWhole } from './sequence-definition.ts'
 
 /** The location of an expression in a class. */
 export interface ExpressionSite {
@@ -110,7 +112,7 @@ export interface ExpressionChange {
 
 /**
  * Returns the state with new expressions bound and those affected by the change bound again with unchanged meaning. Throws
- * InvalidDefinition, and AttributeInUse for an expression that names a deleted attribute or class. Yields between classes.
+ * InvalidDefinition, Forbidden for sequences, and AttributeInUse for an expression that names a deleted attribute or class. Yields between classes.
  */
 export function* withBoundExpressions(
   before: Catalog,
@@ -134,7 +136,10 @@ export function* withBoundExpressions(
     classes.push(
       mapExpressions(definition, (expression, site) => {
         const isSettled = !mayChange(expression) && usedClasses(cls, expression, catalog).every(isUnchanged)
-        return isSettled ? expression : bound(expression, site, cls, catalog, names, binder)
+        if (isSettled) return expression
+        const found = bound(expression, site, cls, catalog, names, binder)
+        if ('text' in expression && sequencesDrawn(found).length > 0) requireWhole(before, 'define')
+        return found
       }),
     )
   }

@@ -1,7 +1,7 @@
 /** Expressions of a schema (contract 10.6): DO texts in which attributes and classes are replaced by their numbers, so that they survive renames. */
 import type { CommandPlace } from '../errors.ts'
 import { ValueError } from '../types/logical-type.ts'
-import type { AttributeNumber, ClassNumber, TypeSpec } from '../types/type-spec.ts'
+import type { AttributeNumber, ClassNumber, SequenceNumber, TypeSpec } from '../types/type-spec.ts'
 
 /** A piece of text, or a name; `as` is its original spelling. */
 export type ExpressionPart =
@@ -16,6 +16,8 @@ export interface BoundExpression {
   readonly isStored?: true
   /** For a computed attribute: it follows references, so its value does not depend on the object alone. */
   readonly isFollowing?: true
+  /** For a default: the sequences from which it draws, which cannot be deleted. */
+  readonly sequences?: readonly SequenceNumber[]
 }
 
 /** An expression before binding; `place` is its position in the command. */
@@ -94,6 +96,11 @@ export function attributesNamed(expression: SchemaExpression): readonly Attribut
 export function classesNamed(expression: SchemaExpression): readonly ClassNumber[] {
   if ('text' in expression) return []
   return expression.parts.flatMap((part) => (typeof part === 'object' && 'class' in part ? [part.class] : []))
+}
+
+/** The sequences from which a default draws numbers. */
+export function sequencesDrawn(expression: SchemaExpression): readonly SequenceNumber[] {
+  return ('parts' in expression && expression.sequences) || []
 }
 
 /** Attribute fields whose value is, or may be, an expression. */

@@ -1,9 +1,11 @@
 /** Sequences: validates their definitions (contract 6.3). */
 import { AshlarError } from '../errors.ts'
-import type { Catalog } from './catalog.ts'
-import type { CatalogState, SequenceDefinition, SequenceNumber } from './class-definition.ts'
+import type { SequenceNumber } from '../types/type-spec.ts'
+import type { Catalog, WholeAction } from './catalog.ts'
+import type { CatalogState, SequenceDefinition } from './class-definition.ts'
 import { commandError, truncateForMessage } from './command-error.ts'
 import type { CreateSequence } from './commands.ts'
+import { isDefaultExpression, sequencesDrawn } from './expression.ts'
 import { checkSequenceName, didYouMean, listOfNames } from './names.ts'
 
 /** The maximum number of attributes that an error names. */
@@ -55,7 +57,10 @@ export function withoutSequence(state: CatalogState, { number, name }: SequenceD
   const users = state.classes
     .filter(({ isDeleted }) => !isDeleted)
     .flatMap((cls) => {
-      const drawing = cls.attributes.filter(({ sequences = [] }) => sequences.includes(number))
+      const drawing = cls.attributes.filter(({ spec, properties }) => {
+        const value = properties?.own.default
+        return isDefaultExpression(value, spec) && sequencesDrawn(value).includes(number)
+      })
       return drawing.map((attribute) => `${cls.name}.${attribute.name}`)
     })
   if (users.length === 0) {
@@ -64,4 +69,13 @@ export function withoutSequence(state: CatalogState, { number, name }: SequenceD
   const named = users.slice(0, usersNamedMax)
   if (users.length > usersNamedMax) named.push(`${users.length - usersNamedMax} more`)
   throw new AshlarError('SequenceInUse', `Sequence ${name} is named by the defaults of ${listOfNames(named)}.`)
+}
+
+/** A sequence belongs to no class, so grants on single classes allow nothing with it. Throws Forbidden. */
+export function requireWhole({ permitsWhole }: Catalog, action: WholeAction): void {
+  if (permitsWhole === undefined || permitsWhole(action)) return
+  throw new AshlarError(
+    'Forbidden',
+    `Sequences are of the federated database as a whole, on which the caller may not ${action}.`,
+  )
 }

@@ -200,7 +200,7 @@ export interface SnapshotWatch {
 export interface StoreOptions {
   /** Receives warnings for the operator, one sentence each, at opening or later; the store works on. */
   readonly warn?: (message: string) => void
-  /** Called once if the store has failed and has to be reopened; until then, every read and commit throws. */
+  /** Called, maybe repeatedly, once the store has failed and has to be reopened; until then, reads or commits throw. */
   readonly onUnusable?: (error: Error) => void
 }
 

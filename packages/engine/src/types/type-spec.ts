@@ -2,6 +2,7 @@
 
 export type ClassNumber = number & { readonly brand: 'ClassNumber' }
 export type AttributeNumber = number & { readonly brand: 'AttributeNumber' }
+export type SequenceNumber = number & { readonly brand: 'SequenceNumber' }
 export type ShapeNumber = number & { readonly brand: 'ShapeNumber' }
 
 export type IntegerStorage = 'b8' | 'b16' | 'b32' | 'b64'

@@ -4,8 +4,8 @@ import { keySpace } from '../bytes/key-space.ts'
 import { numberOfCatalogKey } from '../catalog/catalog-keys.ts'
 import { decodeNextNumber, nextNumberKey } from '../catalog/next-number.ts'
 import { decodeSequence } from '../schema/catalog-codec.ts'
-import type { SequenceNumber } from '../schema/class-definition.ts'
 import type { Bytes } from '../store/store.ts'
+import type { SequenceNumber } from '../types/type-spec.ts'
 import { mustExist, type Probe, type VerifyContext } from './probe.ts'
 
 /** For the key spaces before that of objects, where only sequence definitions have probes. */

@@ -1,6 +1,7 @@
 /** Evaluates expressions for values: defaults of attributes that a creation leaves out, and `onUpdate` (contract 10.6). */
 import { AshlarError } from '../errors.ts'
-import { type AttributeFormat, defaultPending } from '../records/class-format.ts'
+import type { AttributeFormat } from '../records/class-format.ts'
+import { defaultPending } from '../records/creation-value.ts'
 import { isSameValue } from '../records/same-value.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
@@ -9,11 +10,13 @@ import { type ObjectState, setValue } from './working-set.ts'
 /** Runs when all other values of the object are final. Throws AshlarError if an expression cannot be evaluated or its value does not fit. */
 export function evaluateValues(
   state: ObjectState,
-  { objects: { formats }, expressions: { all, user }, isUnchecked }: UnitOfWork,
+  { objects: { formats }, expressions: { all, user }, isUnchecked, numbers }: UnitOfWork,
 ): void {
   const { format, values } = state
   for (const { index, valueFor } of all.defaultsOf(format, formats)) {
-    if (values[index] === defaultPending) setValue(state, { index }, valueFor(values, user))
+    if (values[index] !== defaultPending) continue
+    // An object that is made as it was elsewhere gets all its values in later steps.
+    setValue(state, { index }, isUnchecked ? null : valueFor(values, user, numbers))
   }
   // What is made as it was elsewhere is changed in steps, which are no changes of the object.
   if (state.isUpdated && state.stored !== undefined && !isUnchecked) {

@@ -8,6 +8,7 @@ import { openTimeSlice } from '../store/time-slice.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import { checkLinks } from './check-links.ts'
 import { checkConstraints, violationTo } from './constraint-error.ts'
+import { drawNumbers } from './draw-numbers.ts'
 import { evaluateValues } from './evaluate-values.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
@@ -27,6 +28,12 @@ async function flushLinked(unit: UnitOfWork): Promise<void> {
 }
 
 function flush(unit: UnitOfWork): Promise<void> {
+  return unit.objects.mayDraw && !unit.isUnchecked
+    ? drawNumbers(unit).then(() => flushChanged(unit))
+    : flushChanged(unit)
+}
+
+function flushChanged(unit: UnitOfWork): Promise<void> {
   const only = unit.guard === undefined ? unit.objects.only : undefined
   return only === undefined ? flushAll(unit) : flushOne(unit, only)
 }

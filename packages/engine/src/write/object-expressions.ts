@@ -6,11 +6,24 @@ import type { ExpressionBinder } from '../schema/class-expressions.ts'
 /** The value of `$$USER` in expressions, as queries represent it. */
 export type UserOfExpressions = unknown
 
+/** Returns `count` numbers of a sequence in order. Throws SequenceNotFound, SequenceExhausted, TransactionContention. */
+export type DrawNumbers = (sequence: string, count: number) => Promise<readonly bigint[]>
+
+/** Numbers that were drawn for the objects of a unit. */
+export interface NumbersOfSequences {
+  next(sequence: string): bigint
+}
+
 /** An attribute whose value is given by an expression. */
 export interface ValueExpression {
   readonly index: number
-  /** Returns the value in memory. `values`: of the object, by index. Throws AshlarError if the value cannot be evaluated or does not fit. */
-  valueFor(values: readonly unknown[], user: UserOfExpressions): unknown
+  /** The names of the sequences from which the value is drawn, one for each number. */
+  readonly draws: readonly string[]
+  /**
+   * Returns the value in memory. `values`: of the object, by index. `numbers`: those of `draws`. Throws AshlarError if the value cannot be
+   * evaluated or does not fit.
+   */
+  valueFor(values: readonly unknown[], user: UserOfExpressions, numbers?: NumbersOfSequences): unknown
 }
 
 /** For one open federated database, compiled once per catalog. */
@@ -25,13 +38,15 @@ export interface ObjectExpressions extends ExpressionBinder, CheckSource {
 export interface UnitExpressions {
   readonly all: ObjectExpressions
   readonly user: UserOfExpressions
+  readonly draw: DrawNumbers
 }
 
-export function unitExpressions({ expressions: all, user = null }: UsedExpressions): UnitExpressions {
-  return { all, user }
+export function unitExpressions({ expressions: all, user = null, sequences }: UsedExpressions): UnitExpressions {
+  return { all, user, draw: (sequence, count) => sequences.next(sequence, count) }
 }
 
 interface UsedExpressions {
   readonly expressions: ObjectExpressions
   readonly user?: UserOfExpressions
+  readonly sequences: { next(sequence: string, count: number): Promise<readonly bigint[]> }
 }

@@ -16,7 +16,7 @@ import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import type { ChangeGuard, Restriction } from './change-guard.ts'
 import type { ChangeRecorder } from './change-set.ts'
-import type { UnitExpressions } from './object-expressions.ts'
+import type { NumbersOfSequences, UnitExpressions } from './object-expressions.ts'
 import { noSuchTarget, type ReferenceLocation, targetOfOtherClass } from './reference-error.ts'
 import { type ObjectState, objectsAtOnce, WorkingSet } from './working-set.ts'
 
@@ -65,6 +65,8 @@ export class UnitOfWork {
   readonly recorder: ChangeRecorder | undefined
   /** Evaluates defaults and checks. */
   readonly expressions: UnitExpressions
+  /** For defaults of the objects; set before they are written. */
+  numbers: NumbersOfSequences | undefined
   /** Undefined if the caller has unrestricted access. */
   readonly guard: ChangeGuard | undefined
   readonly limits: DeletionLimits

@@ -95,6 +95,8 @@ export class WorkingSet {
   /** Created when there are more than a few objects. */
   private byOid: Map<Oid, ObjectState> | undefined
   private sizes: PartSizes | undefined
+  /** Whether the default of an attribute of any object may draw numbers from sequences. */
+  mayDraw = false
   /** New objects that require links. */
   readonly lacking: ObjectState[] = []
 
@@ -195,6 +197,7 @@ export class WorkingSet {
   /** Adds an object that the set does not contain. */
   private keep(state: ObjectState): void {
     this.states.push(state)
+    if (state.format.drawsNumbers) this.mayDraw = true
     if (this.byOid !== undefined) this.byOid.set(state.oid, state)
     else if (this.states.length > fewObjects) {
       this.byOid = new Map()

@@ -3,9 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { restoreBackup } from '../../src/backup/restore-backup.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
-import { emptyCatalogState } from '../../src/schema/build-catalog.ts'
-import type { ClassDefinition, SequenceDefinition } from '../../src/schema/class-definition.ts'
-import { sequenceMax, sequenceMin, withoutSequence } from '../../src/schema/sequence-definition.ts'
+import type { SequenceDefinition } from '../../src/schema/class-definition.ts'
+import { sequenceMax, sequenceMin } from '../../src/schema/sequence-definition.ts'
 import { NumbersLeft } from '../../src/sequences/sequences.ts'
 import { copyStore } from '../../src/storage/copy-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
@@ -94,15 +93,6 @@ describe('a sequence', () => {
     expect(await run(fd, "CREATE SEQUENCE s; SHOW NEXT('s')")).toEqual([1])
     expect((await fd.verify()).problems).toEqual([])
     await fd.close()
-  })
-
-  it('that a default names is not removed', () => {
-    const sequence = definition(1n)
-    const attribute = { name: 'number', number: 1, spec: { logicalType: 'guid' }, sequences: [sequence.number] }
-    const cls = { name: 'C', isDeleted: false, attributes: [attribute] } as unknown as ClassDefinition
-    const state = { ...emptyCatalogState(), sequences: [sequence] }
-    expect(() => withoutSequence({ ...state, classes: [cls] }, sequence)).toThrow(/by the defaults of C\.number/)
-    expect(withoutSequence({ ...state, classes: [{ ...cls, isDeleted: true }] }, sequence).sequences).toEqual([])
   })
 
   it('goes on in copies, and where its backup was restored with the log', async () => {

@@ -178,3 +178,23 @@ it('expressions of attributes give nothing anew: objects have what they had', as
   await expectSameAgain(fd)
   await fd.close()
 })
+
+it('with defaults that draw from sequences, each at its next number', async () => {
+  const fd = await FederatedDatabase.open({ alias: 'first', store: await openMemoryStore() })
+  const again = await FederatedDatabase.open({ alias: 'again', store: await openMemoryStore() })
+  try {
+    await fd.query({ text: 'CREATE SEQUENCE s START 40' })
+    await fd.query({ text: "UPDATE SCHEMA {CREATE CLASS Invoice {number: Integer{Default: (NEXT('s'))}}}" })
+    await fd.createObject('Invoice', {})
+    const { sequences } = await fd.export({})
+    await again.rebuild({ ...sourceOf(await shown(fd)), sequences: JSON.parse(JSON.stringify(sequences)) })
+    await again.createObject('Invoice', {})
+    const numbers = (await shown(again)).objects.map(
+      (one) => (one.attributes as Json | undefined)?.number ?? one.number,
+    )
+    expect(numbers).toEqual([40, 41])
+  } finally {
+    await fd.close()
+    await again.close()
+  }
+})

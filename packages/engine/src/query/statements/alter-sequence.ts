@@ -1,5 +1,5 @@
 /** ALTER SEQUENCE … RESTART, as part of the text's transaction: its own NEXT goes on from there, that of others once it is committed. */
-import { requireWhole } from '../bind/bind-sequence.ts'
+import { requireWhole } from '../../schema/sequence-definition.ts'
 import type { AlterSequenceStatement } from '../language/ast.ts'
 import { noRows } from './answer.ts'
 import { noValue, type StatementKind } from './statement-kind.ts'

@@ -1,5 +1,5 @@
 /** CREATE SEQUENCE, as part of the text's transaction. */
-import { requireWhole } from '../bind/bind-sequence.ts'
+import { requireWhole } from '../../schema/sequence-definition.ts'
 import { jsonRow } from '../execute/row-chunk.ts'
 import type { CreateSequenceStatement } from '../language/ast.ts'
 import { atPlace } from '../language/query-error.ts'

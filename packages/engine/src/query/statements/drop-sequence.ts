@@ -1,5 +1,5 @@
 /** DROP SEQUENCE, as part of the text's transaction. */
-import { requireWhole } from '../bind/bind-sequence.ts'
+import { requireWhole } from '../../schema/sequence-definition.ts'
 import type { DropSequenceStatement } from '../language/ast.ts'
 import { noRows } from './answer.ts'
 import { noValue, type StatementKind } from './statement-kind.ts'

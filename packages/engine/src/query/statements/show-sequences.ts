@@ -1,6 +1,7 @@
 /** SHOW SEQUENCES: their definitions, and what each would give next. Whoever may define them may see them. */
+
+import { requireWhole } from '../../schema/sequence-definition.ts'
 import { listSequences, sequenceJson } from '../../sequences/list-sequences.ts'
-import { requireWhole } from '../bind/bind-sequence.ts'
 import { textRow } from '../execute/row-chunk.ts'
 import type { ShowSequencesStatement } from '../language/ast.ts'
 import { rowsAtHand } from './answer.ts'

@@ -14,6 +14,7 @@ import { type OpenEnvironment, openEnvironment } from './open-environment.ts'
 import { wideRightsOf } from './owned-files.ts'
 import { ReplacementWatch } from './replacement-watch.ts'
 import type { LmdbSnapshot } from './snapshot.ts'
+import { ReadsRefused } from './storage-failure.ts'
 import type { StorageLayout } from './storage-layout.ts'
 import { StoreSnapshot } from './store-snapshot.ts'
 import { threadAddress } from './thread-address.ts'
@@ -73,7 +74,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     snapshot(how) {
       assert(closing === undefined, 'a snapshot is asked for before the store is closed')
       if (how?.isCounted === true) return countedSnapshot(how)
-      return snapshots.add(new StoreSnapshot(opened.environment, checks, snapshots.remove, how))
+      return snapshots.add(openSnapshot(opened.environment, checks, snapshots.remove, options, how))
     },
     threadAddress: () => threadAddress(location, opened.environment),
     commit: group.commit,
@@ -97,6 +98,21 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
       closing ??= closeAll()
       return closing
     },
+  }
+}
+
+function openSnapshot(
+  environment: Environment,
+  checks: EntryChecks,
+  ended: (snapshot: LmdbSnapshot) => void,
+  { onUnusable }: LmdbStoreOptions,
+  how: SnapshotOptions | undefined,
+): StoreSnapshot {
+  try {
+    return new StoreSnapshot(environment, checks, ended, how)
+  } catch (error) {
+    if (error instanceof ReadsRefused) onUnusable?.(error)
+    throw error
   }
 }
 

@@ -9,6 +9,8 @@ import type { Environment } from './lmdb-js.ts'
 const noSpaceError = 28
 const inputOutputError = 5
 const panicError = -30_795
+/** The reader slot of the read transaction was cleared: another process took this one for ended, or opened the lock table without regard for it. */
+const badReaderSlotError = -30_783
 
 export interface StorageFailure {
   /** For commits that were definitely not made: those waiting behind the failed transaction, or all of them. */
@@ -49,12 +51,19 @@ export async function storageFailure(
 
 const reopening = 'It can be used again once it is closed and opened anew, which a server does by itself.'
 
+/** LMDB refuses every read until the environment is closed and opened again. */
+export class ReadsRefused extends AshlarError {
+  constructor(reason: string) {
+    super('StoreUnavailable', `The storage of the database ${reason}. ${reopening}`)
+  }
+}
+
 /** The error of a read that LMDB refuses because the environment is unusable; other errors are returned unchanged. */
 export function failureOfRead(error: unknown): unknown {
-  const isUnusable = error instanceof Error && 'code' in error && error.code === panicError
-  return isUnusable
-    ? new AshlarError('StoreUnavailable', `The storage of the database has failed to commit. ${reopening}`)
-    : error
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === panicError) return new ReadsRefused('has failed to commit')
+  if (code === badReaderSlotError) return new ReadsRefused('has lost its place among the readers of the data file')
+  return error
 }
 
 /** The next opener corrects the number; processes that have the environment open read an old state until then. */

@@ -11,6 +11,7 @@ import { environmentSettings } from './environment.ts'
 import type { RootDatabase } from './lmdb-js.ts'
 import { lmdbCapabilities } from './lmdb-store.ts'
 import type { LmdbSnapshot } from './snapshot.ts'
+import { ReadsRefused } from './storage-failure.ts'
 import { openEntriesToRead } from './storage-layout.ts'
 import { StoreSnapshot } from './store-snapshot.ts'
 import { identityOfFile, readThreadAddress } from './thread-address.ts'
@@ -33,7 +34,15 @@ export function openLmdbThreadStore(address: string, commit: Store['commit']): S
   const snapshots = trackOpenSnapshots<LmdbSnapshot>()
   return {
     capabilities: lmdbCapabilities(directory, layout),
-    snapshot: (how) => snapshots.add(new StoreSnapshot(environment, checks, snapshots.remove, how)),
+    snapshot(how) {
+      try {
+        return snapshots.add(new StoreSnapshot(environment, checks, snapshots.remove, how))
+      } catch (error) {
+        // The next thread opens the environment again.
+        if (error instanceof ReadsRefused) setImmediate(throwAgain, error)
+        throw error
+      }
+    },
     commit,
     counts: newCommitCounts(),
     async stats() {
@@ -45,4 +54,9 @@ export function openLmdbThreadStore(address: string, commit: Store['commit']): S
       await root.close()
     },
   }
+}
+
+/** As an uncaught exception, it ends the thread. */
+function throwAgain(error: Error): never {
+  throw error
 }

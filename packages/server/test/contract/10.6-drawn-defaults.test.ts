@@ -1,0 +1,107 @@
+/** Defaults that draw numbers from sequences, over HTTP (contract 10.6.18). */
+import { expect } from 'vitest'
+import { openSecureServer } from '../unit/open-secure-server.ts'
+import { classOf, type FdUnderTest } from './class-of.ts'
+import { useFdPerTest } from './fd-per-test.ts'
+import { rule } from './rule.ts'
+import type { Loose, Reply, ServerUnderTest } from './server-under-test.ts'
+
+let server: ServerUnderTest
+let fd: FdUnderTest
+useFdPerTest(async (given) => {
+  ;({ server, fd } = given)
+})
+
+const ask = (text: string): Promise<Reply> => server.post(fd.at('/v1/query'), { query: text })
+async function rows(text: string): Promise<Loose> {
+  const reply = await ask(text)
+  expect(reply.status, reply.text).toBe(200)
+  return reply.json
+}
+const b64 = { logicalType: 'integer', storage: 'b64' }
+const drawn = (expression: string, more: object = {}) => ({ ...b64, default: { expression }, ...more })
+const numbers = async (): Promise<number[]> => {
+  return (await rows('FROM Invoice ORDER BY number RETURN number')).map((row: { number: number }) => row.number)
+}
+
+rule('10.6.18', 'number what is created, on every way in', async () => {
+  await rows('CREATE SEQUENCE bills START 1000 STEP 10')
+  await fd.define(
+    classOf('Invoice', {
+      number: drawn("NEXT('bills')", { isRequired: true, isUnique: true }),
+      label: { logicalType: 'string', default: { expression: "'B-' + CAST(NEXT('bills') AS String)" } },
+      amount: 'integer',
+    }),
+  )
+  const oid = await fd.create('Invoice', {})
+  expect(await fd.read(oid)).toMatchObject({ number: 1000, label: 'B-1010' })
+  await fd.create('Invoice', { label: 'own' })
+  await fd.create('Invoice', { number: 5, label: 'own' })
+  await rows(
+    "CREATE Invoice {label: ''}; CREATE Invoice {label: ''}; UPSERT Invoice {number: 5, label: 'x'} ON (number)",
+  )
+  const array = [1, 2, 3].map(() => ({ class: 'Invoice', attributes: { label: '' } }))
+  expect((await server.post(fd.at('/v1/object'), array)).status).toBe(201)
+  const lines = [1, 2].map((amount) => `${JSON.stringify({ class: 'Invoice', attributes: { amount, label: '' } })}\n`)
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const streamed = await server.send('POST', `${fd.at('/v1/object')}&atomic=true`, { raw: lines.join(''), headers })
+  expect(streamed.status, streamed.text).toBe(200)
+  const operation = { method: 'POST', uri: '/v1/object', body: { class: 'Invoice', attributes: { label: '' } } }
+  expect((await server.post(fd.at('/v1/transaction'), [operation, operation])).status).toBe(200)
+  expect(await numbers()).toEqual([5, 1000, ...Array.from({ length: 10 }, (_, i) => 1020 + 10 * i)])
+  // As for other expressions, CLEAR gives the attribute what a creation would.
+  await rows('UPDATE Invoice WHERE number = 5 CLEAR number')
+  expect((await numbers())[0]).toBe(1000)
+})
+
+rule('10.6.18', 'take from a sequence of the same text, and only what they need', async () => {
+  await rows(
+    `CREATE SEQUENCE s; UPDATE SCHEMA {CREATE CLASS Invoice {number: Integer{Storage: b64, Default: (NEXT('s'))}}}; CREATE Invoice {}; CREATE Invoice {}`,
+  )
+  expect(await numbers()).toEqual([1, 2])
+  expect((await rows('SHOW SEQUENCES'))[0].next).toBe(3)
+  await rows('CREATE Invoice {number: 7}')
+  expect((await rows('SHOW SEQUENCES'))[0].next).toBe(3)
+})
+
+rule('10.6.18', 'name a sequence that there is, which is kept while they do', async () => {
+  const define = async (expression: string): Promise<Reply> => {
+    return fd.putSchema(classOf('Invoice', { number: drawn(expression) }))
+  }
+  const unknown = await define("NEXT('s')")
+  expect([unknown.status, unknown.json.type]).toEqual([422, 'InvalidDefinition'])
+  expect(unknown.json.message).toContain("there is no sequence 's'")
+  await rows('CREATE SEQUENCE s')
+  for (const wrong of ["(IF EVERY x IN [1, 2] SATISFIES NEXT('s') > 0 THEN 1 ELSE 2)", "[1, 2][? NEXT('s') > 1][0]"]) {
+    expect((await define(wrong)).status, wrong).toBe(422)
+  }
+  const onUpdate = classOf('Other', { number: { ...b64, onUpdate: { expression: "NEXT('s')" } } })
+  expect((await fd.putSchema(onUpdate)).json.type).toBe('InvalidDefinition')
+  await fd.define(classOf('Invoice', { number: drawn("CASE WHEN FALSE THEN NEXT('s') ELSE 3 END") }))
+  const inUse = await ask('DROP SEQUENCE s')
+  expect([inUse.status, inUse.json.type]).toEqual([409, 'SequenceInUse'])
+  expect(inUse.json.message).toContain('Invoice.number')
+  await fd.create('Invoice', {})
+  expect(await numbers()).toEqual([3])
+  await rows('UPDATE SCHEMA {ALTER CLASS Invoice {ALTER number {Default: 0}}}; DROP SEQUENCE s')
+})
+
+rule('10.6.18', 'need the right to define on the whole, but none to create', async () => {
+  const { app, token } = await openSecureServer({ aliases: ['fleet'] })
+  const send = async (roles: readonly string[], url: string, payload: object) => {
+    const headers = { authorization: await token({ roles }) }
+    return (await app.inject({ method: 'POST', url: `${url}?fdAlias=fleet`, headers, payload })).statusCode
+  }
+  const grants = [
+    { on: { kind: 'all' }, actions: ['read', 'query'] },
+    { on: { kind: 'namespace', namespace: 'Fleet' }, actions: ['create', 'update', 'delete', 'define', 'index'] },
+  ]
+  expect(await send(['admin'], '/v1/security/role', { name: 'part', grants })).toBe(201)
+  expect(await send(['designer'], '/v1/query', { query: 'CREATE SEQUENCE s' })).toBe(200)
+  const query = "UPDATE SCHEMA {CREATE CLASS Fleet.Car {number: Integer{Default: (NEXT('s'))}}}"
+  expect(await send(['part'], '/v1/query', { query })).toBe(403)
+  expect(await send(['designer'], '/v1/query', { query })).toBe(200)
+  expect(await send(['part'], '/v1/query', { query: 'CREATE Fleet.Car {}' })).toBe(200)
+  expect(await send(['part'], '/v1/object', [{ class: 'Fleet.Car', attributes: {} }])).toBe(201)
+  await app.close()
+})
