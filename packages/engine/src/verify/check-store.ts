@@ -1,7 +1,10 @@
 /** Checks a store that is not being served: first its file, if it has one, then its content. */
 import { resolve } from 'node:path'
+import { MemoryPool } from '../budget/memory-pool.ts'
 import { CatalogCache } from '../catalog/catalog-cache.ts'
 import { AshlarError, AssertionFailed } from '../errors.ts'
+import { CompiledExpressions } from '../expressions/object-expressions.ts'
+import { defaultEngineLimits } from '../limits.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { unfinishedCopyProblem } from '../storage/copy-claim.ts'
 import { openStore } from '../storage/open-store.ts'
@@ -37,7 +40,8 @@ export async function checkStore(address: string, options: VerifyOptions = {}): 
   const checkedFile = file !== undefined && 'problems' in file ? file : undefined
   const lacking = checkedFile?.hasChecksums === false ? ({ lacksChecksums: true } as const) : {}
   if (checkedFile?.isReadable === false) return { ...lacking, file: checkedFile, problems: checkedFile.problems }
-  const found = await checkContent(address, options)
+  const checks = new CompiledExpressions(new MemoryPool(), defaultEngineLimits)
+  const found = await checkContent(address, { checks, ...options })
   const ofFile = checkedFile?.problems ?? []
   // Entries damaged in the file are also missing from the content, whose problems name them better.
   const problems =

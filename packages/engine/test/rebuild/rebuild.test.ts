@@ -3,11 +3,14 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import type { RebuildSource } from '../../src/rebuild/rebuild.ts'
+import { openStore } from '../../src/storage/open-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { checkStore } from '../../src/verify/check-store.ts'
 import { runs } from '../bytes/property-runs.ts'
 import { Driver, outcomeOf, sequences, withModelFd } from '../model/model-run.ts'
 import { randomSchemas } from '../schema/random-schema.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
+import { temporaryDirectory } from '../store/temporary-stores.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -197,4 +200,22 @@ it('with defaults that draw from sequences, each at its next number', async () =
     await fd.close()
     await again.close()
   }
+})
+
+it('an archive may bring objects that break a check, which are found while the store is not served', async () => {
+  const address = `lmdb:${await temporaryDirectory()}`
+  const fd = await FederatedDatabase.open({ alias: 'again', store: await openStore(address) })
+  const range = [
+    { attributeName: 'from', logicalType: 'integer' },
+    { attributeName: 'until', logicalType: 'integer' },
+  ]
+  const checks = [{ name: 'order', expression: 'from <= until' }]
+  const first = await opened()
+  await first.defineClasses([{ className: 'Range', isReferenceable: true, attributes: range }], 'create')
+  await first.createObject('Range', { from: 2, until: 1 })
+  const source = sourceOf(await shown(first))
+  await fd.rebuild({ ...source, classes: source.classes.map((cls) => ({ ...(cls as Json), checks })) })
+  await first.close()
+  await fd.close()
+  expect((await checkStore(address)).problems).toEqual([expect.stringMatching(/Range.*check order/)])
 })
