@@ -2,7 +2,7 @@
 import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
-import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { type EvaluationContext, unknownValue } from '../evaluate/evaluation-context.ts'
 import { evaluateConstant } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
@@ -74,7 +74,13 @@ export class OidLookup implements OidAccess {
   }
 
   isDeferred(evaluation: EvaluationContext, context: StatementContext): boolean {
-    return this.rowsOf(evaluation, context) !== undefined
+    try {
+      return this.rowsOf(evaluation, context) !== undefined
+    } catch (error) {
+      // EXPLAIN does not run the statements.
+      if (error !== unknownValue) throw error
+      return true
+    }
   }
 
   source(

@@ -23,7 +23,7 @@ const sequences = [
   'CREATE SEQUENCE name [START n] [STEP n]',
   'ALTER SEQUENCE name RESTART n',
   'DROP SEQUENCE name',
-  "NEXT('name')                                           in SHOW, LET, and values of CREATE, UPSERT, SET",
+  "NEXT('name')                                           in SHOW, LET, values of CREATE, UPSERT, SET, and defaults",
 ]
 
 export const helpTopics: Readonly<Record<string, readonly string[]>> = {
