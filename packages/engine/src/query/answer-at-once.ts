@@ -1,6 +1,6 @@
 /**
- * A text that looks up one object by a unique key, as most of all texts of many applications do: answered without what longer statements need, such as
- * time slices, budgets and operators. That takes half of the time, of which a server spends a third for such a query.
+ * Fast path for a text that looks up one object by a unique key: it bypasses time slices, budgets and operators, which halves the time of such a
+ * query.
  */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { recordFormats } from '../records/record-formats.ts'
@@ -23,8 +23,8 @@ import { userValue } from './values/user.ts'
 const reading: SnapshotOptions = { isolation: 'readOnly', mayShare: true }
 
 /**
- * Undefined for other texts, and for one that was not planned before for what is given, that fails, or whose row is a long one: it is then carried out as any text is, and what
- * it fails with is told there. Throws the reason for which the client went away.
+ * Undefined for any other text, for one without a cached plan for the parameters' types, for one that fails and for a long row: the general path then
+ * executes it and reports its error. Throws the reason of the request's signal.
  */
 export function answerAtOnce(
   { statements, lifted }: ParsedText,
@@ -51,7 +51,7 @@ export function answerAtOnce(
   const { slots, constants } = plan as SelectPlan
   try {
     const catalog = catalogs.at(snapshot)
-    // Another process has changed the schema: the snapshot ends before the catalog is loaded.
+    // Another process has changed the schema: the snapshot is released before the catalog has loaded.
     if (catalog instanceof Promise) catalog.catch(() => undefined)
     if (catalog !== latest) return undefined
     const evaluation = plainEvaluationContext(slots, constants, variables, source)
@@ -73,10 +73,10 @@ export function answerAtOnce(
 }
 
 const parametersMax = 16
-/** Longer ones are charged to the request. */
+/** Longer texts are charged to the request's memory. */
 const parameterCharactersMax = 8_192
 
-/** Undefined where some are no scalar values or long ones, or they are many. */
+/** Undefined if a parameter is not a scalar or is long, or if there are too many. */
 function variablesOf(
   { parameters }: QueryRequest,
   lifted: ReadonlyMap<string, TypedValue>,
@@ -94,7 +94,7 @@ function variablesOf(
   return variables
 }
 
-/** What few expressions ask for, made when they do. */
+/** Parts of the evaluation context that few expressions use, created on first use. */
 class LookupSource implements EvaluationSource {
   private readonly request: QueryRequest
   private readonly resources: QueryResources
@@ -121,7 +121,7 @@ class LookupSource implements EvaluationSource {
     return this.ownWork
   }
 
-  /** Nothing but the row's own record is to be read. */
+  /** Only the row's own record may be read. */
   get reader(): ObjectReader {
     throw needsFetch
   }
@@ -131,7 +131,7 @@ class LookupSource implements EvaluationSource {
   }
 }
 
-/** A lookup that takes long is left to those who can yield. */
+/** A lookup that exhausts its work allowance is left to the general path, which can yield. */
 function takesLong(): never {
   throw needsFetch
 }

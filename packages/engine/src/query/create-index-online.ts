@@ -1,4 +1,4 @@
-/** CREATE INDEX alone in its text: the index is built while others go on writing. */
+/** Executes CREATE INDEX as the only statement of a text: the index is built online, concurrently with writes. */
 import { recordFormats } from '../records/record-formats.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { bindCreateIndex } from './bind/bind-schema.ts'
@@ -24,7 +24,7 @@ export async function createIndex(
   const { text, limits, dialect } = texts
   const { restriction, store, catalogs } = resources.database
   const stored = await withSnapshot(store, async (snapshot) => {
-    // Before names are resolved: of a request that was carried out, the class may be gone by now.
+    // Checked before names are resolved: if the request was executed before, the class may have been dropped since.
     await receipt?.check(snapshot)
     return catalogs.at(snapshot)
   })

@@ -1,4 +1,4 @@
-/** What a text of statements would do, decided before it runs. */
+/** Determines the effects of a text of statements before it runs. */
 import type { Awaitable } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import { classify, effectsOf, higher } from './classify.ts'
@@ -10,19 +10,22 @@ import type { ExplainRequest, QueryRequest } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import type { Effect } from './statements/statement-kind.ts'
 
-/** What the request would do; what is analyzed does it, although that is undone. Throws QuerySyntaxError, LimitExceeded, the signal's reason. */
+/**
+ * The highest effect of the request. ANALYZE has the effect of its statement although it is rolled back. Throws QuerySyntaxError, LimitExceeded, the
+ * signal's reason.
+ */
 export function effectOfQuery(request: QueryRequest, resources: QueryResources): Awaitable<Effect> {
   if (isLong(request)) return effectsOfLongText(request, resources).then((all) => [...all].reduce(higher))
   return classify(shortStatements(request, resources))
 }
 
-/** All that the request would do. Throws what `effectOfQuery` does. */
+/** All effects of the request. Throws what `effectOfQuery` throws. */
 export function effectsOfQuery(request: QueryRequest, resources: QueryResources): Awaitable<ReadonlySet<Effect>> {
   if (isLong(request)) return effectsOfLongText(request, resources)
   return effectsOf(shortStatements(request, resources))
 }
 
-/** The parameter says what is done with the statements, also with those that the text explains. */
+/** The statements that are explained: the request's parameter overrides EXPLAIN in the text. */
 export function wantedOf(statements: readonly Statement[], explain: ExplainRequest | undefined): readonly Statement[] {
   return explain === undefined ? statements : statements.slice(0, explain.statementsMax).map(withoutExplain)
 }
@@ -50,7 +53,7 @@ function effectsOfLongText(
   return effectsOfEach(request, limits.statementTokensMax)
 }
 
-/** The event loop is free between two statements, and none of them is kept: the request is not admitted yet, and its memory not counted. */
+/** Yields between statements and retains none of them: the request is not admitted yet, so its memory is not accounted for. */
 async function effectsOfEach(
   { text, explain, signal }: QueryRequest,
   statementTokensMax: number,

@@ -1,4 +1,4 @@
-/** Texts that were parsed and statements that were planned before: kept while catalog, dialect and the variables' types stay. */
+/** Cache of parsed texts and planned statements; a plan is valid for one catalog, dialect, set of text formats and types of variables. */
 import { AshlarError } from '../errors.ts'
 import { plansBytesMax } from '../limits.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
@@ -36,15 +36,15 @@ export interface PlanningContext {
   readonly formats: RecordFormats
   readonly variables: ReadonlyMap<string, TypedValue>
   readonly walkEdgesMax: number
-  /** As USE … FORMAT has set them. */
+  /** Set by USE … FORMAT. */
   readonly textFormats: TextFormats
-  /** Of a statement that is run for the rows around it. */
+  /** Set for a correlated statement, which is executed for rows of an outer statement. */
   readonly outer?: Outer
-  /** What the value of a statement in parentheses is. Throws QueryError for one that has none. */
+  /** The type of a nested statement's value. Throws QueryError for a statement that has no value. */
   readonly typeOfStatement: (statement: Statement, binder: Binder, walkEdgesMax: number) => ValueType
 }
 
-/** A value that needs no row. */
+/** Plan of an expression outside of a row. */
 export interface ValuePlan {
   readonly evaluate: Evaluate
   readonly type: ValueType
@@ -56,15 +56,15 @@ export interface Planned<P> extends Uses {
   readonly plan: P
 }
 
-/** What a plan takes from outside. */
+/** The inputs of a plan. */
 export interface Uses {
-  /** Statements whose values the plan takes, in order. */
+  /** Uncorrelated statements, in the order of their values. */
   readonly nested: readonly NestedValue[]
-  /** Statements that are run for its rows, in order. */
+  /** Correlated statements, which are executed per row, in order. */
   readonly inner: readonly InnerStatement[]
-  /** The variables that it depends on, by name, each with the signature of its type: a text may have thousands of others. */
+  /** The variables the plan depends on, by name, with the signatures of their types. Other variables of the text, maybe thousands, are left out. */
   readonly variables: ReadonlyMap<string, string>
-  /** What it does with values that were taken out of the text: it is for those that can be converted. */
+  /** Conversions of lifted literals: the plan is valid only for values that convert. */
   readonly conversions: readonly Conversion[]
 }
 
@@ -77,12 +77,12 @@ type Plans = WeakMap<Statement | Expression, KeptPlan>
 
 export interface KeptPlan {
   readonly dialect: Dialect
-  /** Of the formats of texts. */
+  /** Signature of the text formats. */
   readonly formats: string
   readonly planned: Planned<unknown>
 }
 
-/** The types of variables, and which of them were asked for. */
+/** Types of variables; records which of them were read. */
 class AskedVariables implements VariableTypes {
   readonly signatures = new Map<string, string>()
   readonly conversions: Conversion[] = []
@@ -113,8 +113,8 @@ class AskedVariables implements VariableTypes {
 }
 
 /**
- * What was used last, by name, in two generations: what of the elder is not used before the younger is full is let go of. All that is in one
- * `Generations` is full at the same time.
+ * LRU approximation with two generations: entries of the elder that are not read before the younger is full are evicted. All caches of one
+ * `Generations` turn over together.
  */
 class Kept<T> {
   private younger = new Map<string, KeptEntry<T>>()
@@ -135,7 +135,7 @@ class Kept<T> {
     return elder.value
   }
 
-  /** `bytes`: what it takes, and what will be made of it. */
+  /** `bytes`: an estimate of the entry and of the plans that will be made from it. */
   set(name: string, value: T, bytes: number): void {
     this.enter(name, { value, bytes })
   }
@@ -156,7 +156,7 @@ interface KeptEntry<T> {
   readonly bytes: number
 }
 
-/** Counts the bytes of what is in the younger generation, and begins another before there are more than `bytesMax`. */
+/** Counts the bytes of the younger generation and starts a new one before they exceed `bytesMax`. */
 class Generations {
   readonly all: { begin(): void }[] = []
   private readonly bytesMax: number
@@ -174,35 +174,35 @@ class Generations {
   }
 }
 
-/** What of a text that is kept does not depend on how long it is. */
+/** Overhead of a cached text, whatever its length. */
 const entryBytes = 300
-/** Of a part of a statement, with what is planned of it: 330 to 650, mostly 400, as measured with texts of many forms. */
+/** Bytes of a part of a statement including its share of the plan: measured at 330 to 650, mostly 400, with texts of many forms. */
 const partBytes = 400
 
-/** An estimate of what is kept of a text: of its parts, and not of its characters, since a plan has a closure or two for each. */
+/** Estimates the memory of a cached text by the parts of its syntax tree: a plan has one or two closures for each. */
 function bytesOf(text: string, statements: readonly Statement[] | false): number {
-  // A statement that WITH names is part of each that uses it, and counts once.
+  // A statement that WITH names is shared by its uses and counted once.
   const parts = new Set<object>(statements === false ? [] : [statements])
   for (const part of parts)
     for (const value of Object.values(part)) if (typeof value === 'object' && value !== null) parts.add(value)
   return entryBytes + 2 * text.length + parts.size * partBytes
 }
 
-/** Longer texts hold data rather than questions, and do not come again. */
+/** Longer texts carry data and rarely recur, so they are not cached. */
 export const textCharactersKept = 20_000
 
-/** A text as it is carried out. */
+/** A parsed text, ready for execution. */
 export interface ParsedText {
   readonly statements: readonly Statement[]
-  /** Values that were taken out of the text, by the names of the variables that the statements have for them. */
+  /** Literals lifted out of the text, by the names of the variables that replace them in the statements. */
   readonly lifted: ReadonlyMap<string, TypedValue>
-  /** The text without these values. */
+  /** The text without the lifted literals. */
   readonly shape?: string
 }
 
-/** How the value of an expression outside of a row is used. */
+/** Constraints on the value of an expression outside of a row. */
 export interface ValueUse {
-  /** The type that it is to have. */
+  /** The required type. */
   readonly wanted?: ValueType
   /** See `Scope`. */
   readonly mayDraw?: true
@@ -213,15 +213,15 @@ const drawingScope: Scope = { ...emptyScope, mayDraw: true }
 const noneLifted: ReadonlyMap<string, TypedValue> = new Map()
 
 export class PlanCache {
-  /** Plans that were there already, and that were made. */
+  /** Numbers of plans found in the cache and of plans made. */
   reused = 0
   made = 0
   private readonly generations = new Generations(plansBytesMax / 2)
-  /** Those of which no value was taken out. */
+  /** Texts without lifted literals. */
   private readonly texts = new Kept<ParsedText>(this.generations)
-  /** By the shape of the text; false where texts of the shape are parsed as they are written. */
+  /** Statements by the shape of their text; false if texts of this shape are parsed with their literals in place. */
   private readonly shapes = new Kept<readonly Statement[] | false>(this.generations)
-  /** A catalog that nobody asks for any more is not kept by the plans that were made for it. */
+  /** A WeakMap, so that plans don't keep a catalog alive. */
   private readonly plansOfCatalogs = new WeakMap<Catalog, Plans>()
   private latest: { readonly catalog: Catalog; readonly plans: Plans } | undefined
   private readonly spans: WorkSpans | undefined
@@ -230,7 +230,7 @@ export class PlanCache {
     this.spans = spans
   }
 
-  /** At once. Throws QuerySyntaxError, and LimitExceeded for a statement that is too long. */
+  /** Synchronous. Throws QuerySyntaxError, and LimitExceeded for a statement that is too long. */
   parsed(text: string, statementTokensMax: number): ParsedText {
     return (
       this.texts.get(text) ??
@@ -239,7 +239,7 @@ export class PlanCache {
     )
   }
 
-  /** The same for a long text, which is not kept: the event loop is free between two statements. */
+  /** Parses a long text, which is not cached, and yields between statements. */
   async parsedLong(text: string, statementTokensMax: number, slice: TimeSlice): Promise<ParsedText> {
     const statements: Statement[] = []
     for (const statement of statementsOf(text, statementTokensMax)) {
@@ -250,7 +250,7 @@ export class PlanCache {
     return asWritten(statements)
   }
 
-  /** As `parsed`, with every value where the text has it. */
+  /** Like `parsed`, but without lifting literals. */
   parsedAsWritten(text: string, statementTokensMax: number): ParsedText {
     const known = this.texts.get(text)
     if (known !== undefined) return known
@@ -259,7 +259,7 @@ export class PlanCache {
     return parsed
   }
 
-  /** From now on, all texts of the shape are parsed as they are written. */
+  /** Parses all texts of this shape with their literals in place from now on. */
   keepValues(shape: string): void {
     this.shapes.set(shape, false, bytesOf(shape, false))
   }
@@ -276,7 +276,7 @@ export class PlanCache {
     return statements === false ? undefined : { statements, lifted: typed(values), shape }
   }
 
-  /** Throws QueryError, also where the type is not the one wanted. */
+  /** Throws QueryError, also if the type is not the required one. */
   value(expression: Expression, context: PlanningContext, { wanted, mayDraw }: ValueUse = {}): Planned<ValuePlan> {
     return this.planned(expression, context, (binder) => {
       const given = binder.bind(expression, mayDraw === true ? drawingScope : emptyScope)
@@ -291,7 +291,7 @@ export class PlanCache {
     })
   }
 
-  /** As `make` has planned it, perhaps earlier. */
+  /** The cached plan, or the one that `make` returns. */
   planned<P>(statement: Statement | Expression, context: PlanningContext, make: (binder: Binder) => P): Planned<P> {
     const kept = this.keptPlan<P>(statement, context)
     if (kept !== undefined) return kept
@@ -313,7 +313,7 @@ export class PlanCache {
     return kept.planned as Planned<P>
   }
 
-  /** As it was planned last for the catalog, whatever else it was planned for; see `isFor`. */
+  /** The last plan made for the catalog; the caller checks with `isFor` whether it is valid. */
   lastPlan(statement: Statement | Expression, catalog: Catalog): KeptPlan | undefined {
     return this.plansOf(catalog).get(statement)
   }
@@ -331,7 +331,7 @@ export class PlanCache {
   }
 }
 
-/** Whether a plan is the one for what is given. */
+/** Whether a cached plan is valid for the dialect, formats and variables. */
 export function isFor(
   { dialect, formats, planned }: KeptPlan,
   ofDialect: Dialect,
@@ -372,23 +372,23 @@ function asWritten(statements: readonly Statement[]): ParsedText {
 }
 
 function formatsSignature({ date, time, datetime }: TextFormats): string {
-  // As it is for nearly every statement.
+  // The common case.
   if (date === undefined && time === undefined && datetime === undefined) return ''
   return JSON.stringify([date?.written, time?.written, datetime?.written])
 }
 
-/** The binding of a statement that takes nothing from the rows around it. WITH may name it in a hundred places. */
+/** Binding of a statement that captures nothing from outer rows; shared because WITH may name it in a hundred places. */
 interface UncorrelatedBinding {
   readonly binding: NestedBinding
   readonly outer: Outer
 }
 
-/** Whether the statement takes nothing from the rows around it in another place either. */
+/** Whether the statement is uncorrelated in another place, too: none of the names it looked up is in scope there. */
 function isAlsoFor({ outer: { isExists, lookedUp } }: UncorrelatedBinding, around: Outer): boolean {
   return isExists === around.isExists && ![...lookedUp].some((name) => isNameAround(name, around))
 }
 
-/** For a predicate over objects, which knows no variables. */
+/** Binder of a predicate over objects, which has no variables. */
 export function createPredicateBinder(
   text: string,
   formats: RecordFormats,

@@ -1,4 +1,4 @@
-/** The text of a request before it runs: parsed, with the values of its parameters. */
+/** Prepares the text of a request for execution: parses it and converts its parameters. */
 import type { RequestMemory } from '../budget/request-memory.ts'
 import { WorkClock } from '../budget/work-clock.ts'
 import { AshlarError } from '../errors.ts'
@@ -40,7 +40,10 @@ export function checkCharacters({ text }: QueryRequest, { queryCharactersMax }: 
   throw new AshlarError('LimitExceeded', message, [{ place: ['query'], message }])
 }
 
-/** `mayLift`: values may have been taken out of the text. `known`: the text as it was parsed already. Throws QuerySyntaxError, QueryError, LimitExceeded, ServerBusy. */
+/**
+ * `mayLift`: literals may be lifted out of the text. `known`: the parsed text, if available. Throws QuerySyntaxError, QueryError, LimitExceeded,
+ * ServerBusy.
+ */
 export function prepare(
   request: QueryRequest,
   resources: QueryResources,
@@ -59,7 +62,7 @@ export function prepare(
     return withValues(parsed, request, resources, memory, mayLift, slice)
   }
   return plans.parsedLong(text, limits.statementTokensMax, slice).then(async (parsed) => {
-    // The effect of each is known from here on: to determine those of all of them may take longer than a slice.
+    // Fills the cache of effects in slices: computing all of them in one call could exceed a time slice.
     for (const statement of parsed.statements) {
       effectOf(statement)
       const pause = slice.yieldIfDue()
@@ -77,7 +80,7 @@ function withValues(
   mayLift: boolean,
   slice: TimeSlice,
 ): Awaitable<PreparedText> {
-  // Changes of the schema keep values as names and settings.
+  // Changes of the schema store literals as names and settings.
   const isToBeRun = parsed.shape === undefined || (mayLift && classify(parsed.statements) !== 'define')
   const { statementTokensMax } = resources.database.limits
   const toRun = isToBeRun ? parsed : resources.plans.parsedAsWritten(request.text, statementTokensMax)
@@ -89,7 +92,7 @@ function withValues(
   return taken ? prepared : takeParameters(parameters, prepared, resources.database).then(() => prepared)
 }
 
-/** A few scalar values at once; false where there are others, or many. */
+/** Adds a few scalar parameters synchronously; false if any other or too many parameters remain. */
 function takeScalars(parameters: Parameters, { state: { variables }, texts: { memory } }: PreparedText): boolean {
   let count = 0
   for (const name in parameters) {
@@ -104,14 +107,14 @@ function takeScalars(parameters: Parameters, { state: { variables }, texts: { me
 
 const scalarsAtOnce = 64
 
-/** Those that are not taken yet, with turns for others in between. */
+/** Adds the remaining parameters and yields between them. */
 async function takeParameters(
   parameters: Parameters,
   { state, texts: { memory, slice } }: PreparedText,
   database: OpenDatabase,
 ): Promise<void> {
   let count = 0
-  // Not as a list of entries, which takes half a second of very many.
+  // No Object.entries(): it takes half a second for very many parameters.
   for (const name in parameters) {
     if (++count > parameterFieldsMax) throw tooManyFields('The query')
     if (state.variables.has(name)) continue
@@ -124,7 +127,7 @@ async function takeParameters(
   }
 }
 
-/** An array or an object. Where there are attributes of type json it keeps its text, and may be of no other type: one with elements of several types. */
+/** An array or object. If the schema has json attributes, its text is retained, and elements of several types are allowed as a json value. */
 async function givenContainer(
   name: string,
   parameters: Parameters,

@@ -1,4 +1,4 @@
-/** Runs a text of statements, on one snapshot where it only reads, else as one transaction. */
+/** Runs a text of statements: on one snapshot if it only reads, otherwise as one transaction. */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { CatalogTransaction, type OpenCatalogTransaction, runInCatalogTransaction } from '../ddl/catalog-transaction.ts'
@@ -39,14 +39,14 @@ import type { Answer } from './statements/answer.ts'
 import { importedElements, runBody } from './statements/for-each.ts'
 
 /**
- * Throws QuerySyntaxError, QueryError, LimitExceeded, ServerBusy, and what changes of objects and of the schema throw. What the request
- * holds is given back when its rows have been taken, or the iteration is ended: whoever asks does one of them.
+ * The request's resources are released once its rows have been read or the iteration has ended, so the caller must do one of them. Throws
+ * QuerySyntaxError, QueryError, LimitExceeded, ServerBusy, and what changes of objects and of the schema throw.
  */
 export function runQuery(request: QueryRequest, resources: QueryResources): Awaitable<QueryReply> {
   const { spans } = resources
   const isPlain = request.explain === undefined
   const known = isPlain && spans === undefined ? parsedAtOnce(request, resources) : undefined
-  // In a slice it was tried before the slice began.
+  // In a slice, the lookup was already tried before the slice began.
   const atOnce = request.slice === undefined ? known && answerAtOnce(known, request, resources) : undefined
   if (atOnce !== undefined) return { chunks: atOnce }
   const memory = new RequestMemory(resources.database.memory, resources.database.limits, request.memoryHolder)
@@ -65,7 +65,7 @@ export function runQuery(request: QueryRequest, resources: QueryResources): Awai
   }
 }
 
-/** The reply to a lookup by key whose plan is known, see `answerAtOnce`. Throws QuerySyntaxError, LimitExceeded. */
+/** The reply to a lookup by key with a cached plan, see `answerLookup`; undefined for any other text. Throws QuerySyntaxError, LimitExceeded. */
 export function lookUp(request: QueryRequest, resources: QueryResources): QueryReply | undefined {
   if (request.explain !== undefined || resources.spans !== undefined) return undefined
   const known = parsedAtOnce(request, resources)
@@ -79,7 +79,7 @@ function parsedAtOnce(request: QueryRequest, { plans, database: { limits } }: Qu
   return request.text.length > textCharactersKept ? undefined : plans.parsed(request.text, limits.statementTokensMax)
 }
 
-/** `end` is called when all rows were taken, or none is any more. */
+/** Calls `end` when all rows have been read or the iteration has ended. */
 export async function endingWith(answered: Awaitable<RowChunks>, end: EndSpan): Promise<RowChunks> {
   let chunks: RowChunks
   try {
@@ -93,7 +93,7 @@ export async function endingWith(answered: Awaitable<RowChunks>, end: EndSpan): 
   return chunks
 }
 
-/** An abandoned statement has not failed. */
+/** Abandoning a statement is not a failure. */
 function failureOf(error: unknown): unknown {
   return error === sliceOver ? undefined : error
 }
@@ -144,7 +144,10 @@ function answer(prepared: PreparedText, request: QueryRequest, resources: QueryR
   return texts.shape === undefined ? run(prepared) : runLifted(prepared, texts.shape, resources, run)
 }
 
-/** Changes of the schema go on in the background of the main thread; a text of several commits must not be abandoned after the first of them. */
+/**
+ * Schema changes must run on the main thread, which continues them in the background; a text of several commits must not be abandoned after the
+ * first.
+ */
 function choosePlace(statements: readonly Statement[], { explain, watch }: QueryRequest, slice: StatementSlice): void {
   const effect = explain?.isAnalyzed === false ? 'read' : classify(statements)
   if (effect === 'define') slice.settle(watch)
@@ -152,8 +155,8 @@ function choosePlace(statements: readonly Statement[], { explain, watch }: Query
 }
 
 /**
- * What fails because values were taken out of the text, and what is told of a piece of it, is as if none had been: nothing was committed by then. What succeeds with its
- * values alone is carried out with them from now on.
+ * If a text with lifted literals fails, it is run again with its literals in place, so that errors refer to the text as written; nothing has been
+ * committed at that point. If that succeeds, texts of this shape are no longer lifted.
  */
 function runLifted(
   prepared: PreparedText,
@@ -179,7 +182,7 @@ function runLifted(
   )
 }
 
-/** The same as a step of a transaction: the rows are there when it resolves. Throws QueryError for COMMIT EVERY. */
+/** Runs a query as a step of a transaction; all rows are available when it resolves. Throws QueryError for COMMIT EVERY. */
 export async function runQueryWithin(
   request: QueryRequest,
   resources: QueryResources,
@@ -203,13 +206,13 @@ export async function runQueryWithin(
     request.explain === undefined
       ? await rowsOf(executor, statements, texts)
       : await plansWithin(executor, statements, texts, request.explain)
-  // Its variables are gone; the reply stays until the commit.
+  // The statements' memory is released; the reply is charged until the commit.
   memory.resetStatement(held)
   memory.chargeRequest(kept + bytesOfAll(rows) - memory.requestBytes)
   return { chunks: chunksOf(rows) }
 }
 
-/** Throws QueryError for what is analyzed and changes something: the transaction has other changes, which stay. */
+/** Throws QueryError for ANALYZE of a change: it cannot be rolled back without the transaction's other changes. */
 async function plansWithin(
   executor: ScriptExecutor,
   statements: readonly Statement[],
@@ -226,8 +229,8 @@ async function plansWithin(
 }
 
 /**
- * The plans of the statements. What is analyzed and changes something runs in a transaction that is never committed, and that reads
- * what others would only require: so it fails as it would if it were committed. Throws QueryError for what cannot be undone.
+ * The plans of the statements. ANALYZE of a change runs in a transaction that never commits. It verifies by reads whatever a commit would verify as a
+ * condition, so it fails where the commit would. Throws QueryError for a change that cannot be rolled back.
  */
 async function explained(
   { statements, texts, state }: PreparedText,
@@ -253,7 +256,7 @@ async function explained(
   const onTrial = { ...resources, database }
   const attempt = (transaction: Transaction, catalog: Catalog): Promise<RowChunk[]> => {
     const undone = transaction.rehearsal()
-    // Not one of `runInCatalogTransaction`: it is never committed, and so leaves nothing to be done afterwards.
+    // Without `runInCatalogTransaction`: the transaction never commits, so nothing has to be done afterwards.
     const scope = new CatalogTransaction(undone, catalog, database)
     scope.user = texts.user
     const own = copyOfState(state)
@@ -285,12 +288,12 @@ function isAnalyzedChange(statements: readonly Statement[]): boolean {
   return classify(statements.slice(0, -1)) === 'read'
 }
 
-/** What is carried out where the statement is `EXPLAIN ANALYZE`. */
+/** The statement that is executed by `EXPLAIN ANALYZE`. */
 function withoutAnalyze(statement: Statement): Statement {
   return statement.kind === 'explain' && statement.isAnalyze ? withoutAnalyze(statement.statement) : statement
 }
 
-/** Charged with what they take, until the request ends. */
+/** Charges the rows to the request. */
 async function plansRows(
   executor: ScriptExecutor,
   statements: readonly Statement[],
@@ -307,7 +310,7 @@ async function plansRows(
   return rows
 }
 
-/** The snapshot lives as long as somebody takes rows from it. */
+/** The snapshot lives until the rows have been read. */
 function read(
   { statements, texts, state }: PreparedText,
   resources: QueryResources,
@@ -318,7 +321,7 @@ function read(
   return withLastingSnapshot(store, text, options, expectedCatalog(resources))
 }
 
-/** Where each read is a trip, the catalog is taken to be the one last known; the first read tells. */
+/** If each read is a network trip, assumes the last known catalog version, which the first read verifies. */
 function expectedCatalog({ database: { store, catalogs } }: QueryResources): Entry | undefined {
   if (store.capabilities.hasSynchronousReads) return undefined
   const { latest } = catalogs
@@ -346,7 +349,7 @@ class TextRead implements LastingRead<RowChunks> {
   begin(snapshot: Snapshot, options: SnapshotOptions): Awaitable<RowChunks> {
     this.snapshot = snapshot
     this.options = options
-    // What was read of a snapshot that is read again is gone.
+    // The snapshot may have been renewed: releases memory charged for the previous one.
     this.texts.memory.releaseAllBut(this.heldBefore)
     const catalog = this.resources.database.catalogs.at(snapshot)
     return catalog instanceof Promise ? this.runLater(catalog) : this.run(catalog)
@@ -374,7 +377,7 @@ class TextRead implements LastingRead<RowChunks> {
     return answer
   }
 
-  /** With the first row: until it is there, the rows may be read once more. */
+  /** Waits for the first row: until then, reads can be restarted on another snapshot. */
   private async begun(answer: Answer): Promise<RowChunks> {
     const chunks = answer[Symbol.asyncIterator]()
     const first = await chunks.next()
@@ -383,7 +386,7 @@ class TextRead implements LastingRead<RowChunks> {
     return new RowsAtHand([])
   }
 
-  /** Nobody has to go on with it: it ends when the rows are through, and when nobody wants any more. */
+  /** Ends, releasing the snapshot, when the rows are exhausted or the consumer returns. */
   private async *streamed(first: RowChunk, rest: AsyncIterator<RowChunk>): AsyncGenerator<RowChunk> {
     const { clock } = this.texts
     let chunk: IteratorResult<RowChunk> = { value: first }
@@ -408,14 +411,14 @@ class TextRead implements LastingRead<RowChunks> {
   }
 }
 
-/** Rows that are there, and so few that they need not be counted while nobody has taken them. */
+/** Rows that are available and so small that they need not be charged until they are read. */
 function areFew({ atHand }: Answer): boolean {
   return atHand !== undefined && bytesOfAll(atHand) <= uncountedBytesMax
 }
 
 const uncountedBytesMax = 65_536
 
-/** What it takes in memory. */
+/** Memory of a chunk in bytes. */
 function bytesOf({ bytes, starts }: RowChunk): number {
   return bytes.length + 8 * starts.length
 }
@@ -424,14 +427,14 @@ function bytesOfAll(chunks: readonly RowChunk[]): number {
   return chunks.reduce((sum, chunk) => sum + bytesOf(chunk), 0)
 }
 
-/** One transaction, or one a step where FOR EACH … COMMIT EVERY asks for steps. The reply is sent after the commit. */
+/** One transaction, or one per step for FOR EACH … COMMIT EVERY. The reply is sent after the commit. */
 async function change(
   { statements, texts, state }: PreparedText,
   { watch }: QueryRequest,
   resources: QueryResources,
   receipt: RowsReceipt | undefined,
 ): Promise<RowChunks> {
-  // Once it has committed something it is not refused any more.
+  // Admission must be settled here: after its first commit the text can no longer be refused.
   if (statements.some(isStepwise)) await watch?.mayGoOn?.()
   let reply: RowChunk[] = []
   let current = state
@@ -460,7 +463,7 @@ async function change(
   return chunksOf(reply, texts.memory)
 }
 
-/** The reply of the last of the statements, held until the commit. */
+/** The reply of the last statement, buffered until the commit. */
 function rowsOf(
   executor: ScriptExecutor,
   statements: readonly Statement[],
@@ -479,7 +482,7 @@ function spanOfAll(statements: readonly Statement[]): Span | undefined {
   return first && last && { start: first.start, end: last.end }
 }
 
-/** Statements that are committed together, between those that commit in steps of their own. */
+/** Groups statements into transactions; a statement that commits in steps is a separate part. */
 function inTransactions(statements: readonly Statement[]): (readonly Statement[] | ForEachStatement)[] {
   const parts: (readonly Statement[] | ForEachStatement)[] = []
   let together: Statement[] = []
@@ -526,7 +529,7 @@ async function runSteps(
   }
 }
 
-/** The time limit is for each transaction: a file that is read in steps may take as long as it takes. */
+/** The time limit applies to each transaction: an import in steps may take any time in total. */
 function withFreshTime(texts: ScriptContext): ScriptContext {
   const clock = texts.clock.restarted()
   return { ...texts, clock, slice: clock.stoppedBetween(texts.slice) }
@@ -554,7 +557,7 @@ async function inTransaction<T>(
   return runInCatalogTransaction(resources.database, resources.writer, attempt, options)
 }
 
-/** Throws LimitExceeded, and so before anything is committed. */
+/** Throws LimitExceeded, so before anything is committed. */
 async function collect(chunks: AsyncIterable<RowChunk>, bytesMax: number, memory: RequestMemory): Promise<RowChunk[]> {
   const collected: RowChunk[] = []
   let bytes = 0

@@ -1,4 +1,4 @@
-/** The statements of one text, one after the other: their variables, and what each sees and changes. */
+/** Executes the statements of one text in order, with their variables and what each sees and changes. */
 
 import type { CatalogTransaction } from '../ddl/catalog-transaction.ts'
 import { assert } from '../errors.ts'
@@ -44,7 +44,7 @@ interface HeldSource {
   readonly values: HeldValues
 }
 
-/** What the variables and formats are as the text goes on; copied for each attempt of a transaction. */
+/** Variables and formats while a text is executed; copied for each attempt of a transaction. */
 export interface ScriptState {
   readonly variables: Map<string, TypedValue>
   textFormats: TextFormats
@@ -61,16 +61,16 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   private readonly readCatalog: Catalog
   private readonly ownTransaction: CatalogTransaction | undefined
   private readonly state: ScriptState
-  /** Where the text is analyzed: what its statements take is noted. */
+  /** Set if the text is analyzed: records the cost of its statements. */
   private readonly analysis: Analysis | undefined
   private isOneSelect = false
-  /** Of the statement under way: what WITH names is carried out once, wherever it is used. Made when there is some: most statements have none. */
+  /** Values of statements that the current one names by WITH, each evaluated once. Allocated on demand. */
   private nestedValues: Map<Statement, TypedValue> | undefined
-  /** The same where the rows are a source. */
+  /** The same for statements used as sources of rows. */
   private heldSources: Map<Statement, HeldSource> | undefined
-  /** What variables stand for, or stood for, of which something may be on disk. */
+  /** Values of current and former variables that may be spilled to disk. */
   private heldVariables: HeldValues[] | undefined
-  /** Texts within each other, as those of FOR EACH are: so many are under way. */
+  /** Nesting depth of texts, for example by FOR EACH. */
   private depth = 0
 
   constructor(
@@ -105,7 +105,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     return turn === undefined ? this.run(only, true) : turn.then(() => this.run(only, true))
   }
 
-  /** What variables hold on disk is let go of with the rows of the text's reply. */
+  /** Values of variables on disk are released with the rows of the text's reply. */
   private async runWithVariables(statements: readonly Statement[]): Promise<Answer> {
     this.depth++
     let answer: Answer
@@ -148,14 +148,14 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     return answer
   }
 
-  /** What earlier statements held is let go of, but for so many bytes. Undefined where the next one may go on at once. */
+  /** Releases the memory of earlier statements except for `held` bytes, and yields if due. */
   private turnBefore(held: number): Promise<void> | undefined {
     this.script.memory.resetStatement(held)
     checkRunning(this.script)
     return this.script.slice.yieldIfDue()
   }
 
-  /** What fails, now or while its rows are taken, is told with the place of the statement, or of the part of it that is to blame. */
+  /** Errors, also while rows are read, refer to the statement or to the part of it at fault. */
   private run(statement: Statement, isAnswer: boolean): Awaitable<Answer> {
     const { analysis } = this
     return analysis === undefined
@@ -163,7 +163,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
       : analysis.within(statement, () => this.runWhole(statement))
   }
 
-  /** The rows are made as for a reply, and let go of. */
+  /** Rows are produced as for a reply and discarded. */
   private async runWhole(statement: Statement): Promise<Answer> {
     const answer = await this.placedRun(statement, true)
     for await (const _chunk of answer) checkRunning(this.script)
@@ -244,7 +244,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     return typeOfStatement
   }
 
-  /** What the statements so far have left: what a statement changes itself, it does not see. */
+  /** Sees the effects of previous statements, but not of the current one. */
   context(probe = this.analysis?.current): StatementContext {
     if (this.ownTransaction === undefined)
       return new StatementContext(this.script, this.snapshot, this.catalog, [], probe)
@@ -257,7 +257,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     return context.drawBy((sequence, count) => ownTransaction.nextNumbers(sequence, count))
   }
 
-  /** The values of nested statements come before the statement's own rows. */
+  /** Nested statements are evaluated before the statement's own rows. */
   inputs(uses: Uses): Awaitable<Inputs> {
     return uses.nested.length === 0 ? this.inputsWith(noValues, uses) : this.nestedInputs(uses)
   }
@@ -265,7 +265,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   private async nestedInputs(uses: Uses): Promise<Inputs> {
     const values: unknown[] = []
     for (const nested of uses.nested) {
-      // Each is planned, with all that is nested in it: of a chain of a hundred, that is as much as thousands.
+      // Each is planned with all its nested statements: a chain of a hundred costs as much as thousands.
       const pause = this.script.slice.yieldIfDue()
       if (pause !== undefined) await pause
       const isValue = nested.source === undefined || this.nestedValues?.has(nested.statement) === true
@@ -312,7 +312,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
 
   private inputsWith(nested: readonly unknown[], uses: Uses): Inputs {
     if (this.isOneSelect) return { variables: this.variables, nested, inner: innerRuns(uses, this.variables, this) }
-    // As they are now: while rows are taken, FOR EACH may set them.
+    // Copied, since FOR EACH may set variables while rows are read.
     const variables = new Map<string, TypedValue>()
     for (const name of uses.variables.keys()) {
       const variable = this.variables.get(name)
@@ -354,7 +354,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     }
   }
 
-  /** The same; within the statement under way, it is carried out once. */
+  /** Evaluated once within the current statement. */
   async valueOnce(statement: Statement): Promise<TypedValue> {
     this.nestedValues ??= new Map()
     const { nestedValues } = this
@@ -372,7 +372,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     return { type: source.type, value: await collectedValues(source.values.batches(), this.context()) }
   }
 
-  /** Part of the statement under way. */
+  /** Part of the current statement. */
   measured<T>(statement: Statement, run: () => Promise<T>): Promise<T> {
     return this.analysis === undefined ? run() : this.analysis.within(statement, run)
   }
@@ -395,12 +395,12 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     return this.ownTransaction
   }
 
-  /** The value that a statement has where a value stands. */
+  /** The value of a statement in a place for a value. */
   private valueOf(statement: Statement): Promise<TypedValue> {
     return kindOf(statement).value?.(statement, this) ?? noValueHere(statement, this.text)
   }
 
-  /** The value of an expression that needs no row; objects that it makes are made now. */
+  /** The value of an expression outside of a row; objects it creates are written now. */
   async value(expression: Expression, use?: ValueUse): Promise<TypedValue> {
     const planned = this.plans.value(expression, this.planning(), use)
     const { evaluate, type } = planned.plan
@@ -421,7 +421,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     return newEvaluationContext(planned.plan.slots, planned.plan.constants, await this.inputs(planned), context)
   }
 
-  /** The plan of each statement; with `isAnalyzed`, after all of them were carried out, and their rows made and not sent. */
+  /** The plan of each statement; with `isAnalyzed`, after all of them were executed and their rows discarded. */
   async *explainAll(statements: readonly Statement[], isAnalyzed: boolean): AsyncGenerator<DescribedPlan> {
     const { resources, script, snapshot, readCatalog, ownTransaction } = this
     const state = copyOfState(this.state)
@@ -444,7 +444,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
       ownTransaction,
       analysis,
     ).runAll(statements)
-    // What is changed of a restricted caller takes as much as it has hidden parts.
+    // The memory of a restricted user's change would reveal the number of hidden parts.
     const isMemoryTold = ownTransaction === undefined || resources.database.restriction === undefined
     for (const analyzed of analysis.statements) {
       const pause = slice.yieldIfDue()
@@ -488,12 +488,12 @@ function detailsOf(statement: Statement, text: string): DescribedPlan {
   return kindOf(statement).details?.(statement, text) ?? {}
 }
 
-/** Nothing sets variables or formats, also while rows are taken. */
+/** Nothing can set variables or formats while rows are read. */
 export function isOneSelect(statements: readonly Statement[]): boolean {
   return statements.length === 1 && statements[0]?.kind === 'select'
 }
 
-/** For another attempt, or for what is undone: what that sets does not show in the state itself. */
+/** For another attempt or for a rolled-back execution, which must not modify the original state. */
 export function copyOfState({ variables, textFormats }: ScriptState): ScriptState {
   return { variables: new Map(variables), textFormats }
 }
