@@ -1,4 +1,4 @@
-/** FOR EACH: statements that are carried out for each element of a collection, or each row of a file. */
+/** FOR EACH: executes statements for each element of a collection or each row of a file. */
 
 import { unknownValue } from '../evaluate/evaluation-context.ts'
 import { valueBytes } from '../evaluate/value-bytes.ts'
@@ -21,7 +21,7 @@ export const forEach: StatementKind<ForEachStatement> = {
     return noRows
   },
 
-  /** The body is planned once, with an element of which only the type is known. */
+  /** The body is planned once, with an element of unknown value. */
   async explain({ name, elements, body }, explainer) {
     const { variables } = explainer
     const before = variables.get(name)
@@ -35,7 +35,7 @@ export const forEach: StatementKind<ForEachStatement> = {
   details: ({ name, elements }, text) => ({ variable: name, elements: shownPart(text, elements) }),
 }
 
-/** The variable holds one element after the other, and is afterwards what it was before. */
+/** Binds the variable to one element after the other, and restores its previous value. */
 async function eachElement(statement: ForEachStatement, executor: StatementExecutor): Promise<void> {
   const { variables, script } = executor
   const { memory } = script
@@ -68,7 +68,7 @@ export async function runBody(
 
 const notMany = 'FOR EACH goes through a list, a set or the rows of a statement'
 
-/** In batches of COMMIT EVERY, or of some. */
+/** In batches of COMMIT EVERY or of a fixed size. */
 async function* elementsOf({ elements }: ForEachStatement, executor: StatementExecutor): AsyncGenerator<TypedValue[]> {
   const { text, importDirectory } = executor
   if (elements.kind === 'import') {

@@ -1,4 +1,4 @@
-/** IF … THEN … ELSE: one of two lists of statements is carried out. */
+/** IF … THEN … ELSE: executes one of two lists of statements. */
 import type { IfStatement } from '../language/ast.ts'
 import { shownPart } from '../language/query-error.ts'
 import { booleanType } from '../values/value-type.ts'

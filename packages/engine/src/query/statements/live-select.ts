@@ -1,4 +1,4 @@
-/** FROM … RETURN whose rows are followed: which statements can be, what their rows depend on, and each row with the OID of its object. */
+/** FROM … RETURN as a live query: which statements qualify, the dependencies of their rows, and each row with the OID of its object. */
 
 import type { ClassNumber } from '../../types/type-spec.ts'
 import { bindSelect } from '../bind/bind-select.ts'
@@ -14,17 +14,17 @@ import type { Answer } from './answer.ts'
 import { areOfRecord, planSelect, startSelect } from './select.ts'
 import type { StatementExecutor } from './statement-kind.ts'
 
-/** What the rows depend on, beside the schema. */
+/** Dependencies of the rows in addition to the schema. */
 export interface LiveConcern {
   readonly classNumber: ClassNumber
-  /** On the values of its objects alone: not on links, and not on other objects. */
+  /** The rows depend only on the values of their own objects, and not on links or other objects. */
   readonly isOfRecords: boolean
   readonly isOrdered: boolean
-  /** Without ORDER BY, SKIP and TAKE: which objects are in the result is told by each of them alone. */
+  /** Without ORDER BY, SKIP and TAKE: whether an object is in the result depends on no other object. */
   readonly isWhole: boolean
 }
 
-/** Throws QueryError where other statements are asked for. */
+/** Throws QueryError for statements that cannot be live. */
 export function liveStatement(statements: readonly Statement[], text: string): SelectStatement {
   const [only, second] = statements
   if (second !== undefined) throw refused(text, second, 'a live query is one statement')
@@ -37,7 +37,7 @@ export function liveStatement(statements: readonly Statement[], text: string): S
   return only
 }
 
-/** Throws QueryError for rows that are no objects, and for those that change although nothing is written. */
+/** Throws QueryError if rows are not objects, or may change without a write. */
 export function liveConcern(statement: SelectStatement, executor: StatementExecutor): LiveConcern {
   const { text } = executor
   const binder = createBinder(executor.planning())

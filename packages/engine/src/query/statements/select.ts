@@ -1,4 +1,4 @@
-/** FROM … RETURN: how the objects are found, which operators their rows pass, and the rows as JSON text or as values. */
+/** FROM … RETURN: finds the objects, passes their rows through the operators, and replies them as JSON text or as values. */
 
 import type { ClassSet } from '../../schema/class-set.ts'
 import { mapAwaitable } from '../../store/awaitable.ts'
@@ -43,10 +43,10 @@ import type { RowAccess, StatementExecutor, StatementKind } from './statement-ki
 
 const withAllRule = 'RETURN *, … adds to the objects of a reply: where a value stands, each column is named'
 
-/** Of the objects of one source, of several sources, and of patterns. */
+/** Plan of one source of objects, of several sources, or of patterns. */
 type PlanOfRows = SelectPlan | JoinPlan | MatchPlan
 
-/** What FROM and MATCH do alike, however they are planned. */
+/** The common part of FROM and MATCH, whatever their plan. */
 export function statementOfRows<S extends SelectStatement | MatchStatement>(
   planOf: (statement: S, executor: Planner) => Planned<PlanOfRows>,
 ) {
@@ -104,7 +104,7 @@ function runPlanned(planned: Planned<PlanOfRows>, executor: StatementExecutor): 
   const context = executor.context()
   const inputs = executor.inputs(planned)
   const { plan } = planned
-  // Statements within are carried out before its rows are taken, and whether these are taken at all.
+  // Nested statements are executed before the rows are read, even if the rows are never read.
   if (!('objects' in plan)) return mapAwaitable(inputs, (given) => joinChunks(plan, given, context))
   if (plan.objects.references?.takesStatements === true) {
     return mapAwaitable(inputs, (given) => closing(selectChunks(plan, given, context), context))
@@ -119,9 +119,9 @@ export interface SelectPlan {
   readonly constants: number
   readonly rowType: ValueType
   readonly isSingle: boolean
-  /** Where each row is an object, or columns of one: not grouped, and no SKIP or TAKE by a predicate. */
+  /** Set if each row is an object or columns of one: no grouping, and no SKIP or TAKE by a predicate. */
   readonly rows: RowsPlan | undefined
-  /** Where it is one object at most, by a unique key, and nothing else is read for its row. */
+  /** Set if the source is at most one object by a unique key, whose row needs nothing but its record. */
   readonly lookup: UniqueLookup | undefined
 }
 
@@ -130,7 +130,7 @@ export interface Planner {
   planning(): PlanningContext
 }
 
-/** Of one source of objects, or of any others. Throws QueryError. */
+/** Plans one source of objects, or a join. Throws QueryError. */
 function planFrom(statement: SelectStatement, executor: Planner): Planned<SelectPlan | JoinPlan> {
   const context = executor.planning()
   return executor.plans.planned(statement, context, (binder): SelectPlan | JoinPlan => {
@@ -163,7 +163,7 @@ function valuesOf(
   return 'objects' in plan ? selectValues(plan, inputs, context) : joinValues(plan, inputs, context)
 }
 
-/** Also of LOOKUP, which is a FROM with a value of its own. Throws QueryError. */
+/** Also plans LOOKUP, a FROM whose value is one object. Throws QueryError. */
 export function planSelect(statement: SelectStatement | LookupStatement, executor: Planner): Planned<SelectPlan> {
   const context = executor.planning()
   return executor.plans.planned(statement, context, (binder) => {
@@ -188,7 +188,7 @@ function planBound(
   return { objects, clauses, slots, constants, rowType, isSingle, rows, lookup }
 }
 
-/** Of EXISTS, where it needs of the objects no more than its predicate and its order do. */
+/** EXISTS needs no columns, unless they determine the number of rows. */
 function withoutColumns(clauses: BoundClauses): BoundClauses {
   const { groupBy, distinct, windows, skip, take } = clauses
   const isOfEach = groupBy === undefined && distinct === undefined && windows.length === 0
@@ -204,7 +204,7 @@ function planRows(
   const { orderBy, skip, take, isWithAll } = bound
   const isLimited = skip !== undefined || take !== undefined
   const areInAnyOrder = orderBy.length === 0
-  // Any other operator has the rows made, and statements that are run for rows are run for many of them.
+  // Any other operator works on rows, and correlated statements are executed for batches of rows.
   if (runsStatements || isWithAll) return undefined
   if (operators.length !== (areInAnyOrder ? 0 : 1) + (isLimited ? 1 : 0)) return undefined
   if (skip?.kind === 'while' || take?.kind === 'while') return undefined
@@ -215,13 +215,13 @@ function planRows(
   return { objects, projections, limits, areOfRecords, areInAnyOrder, hasOtherObjects, followed }
 }
 
-/** What is returned of an object is in its record: nothing else has to be read. */
+/** Whether the returned columns depend on the object's record only. */
 export function areOfRecord({ projections }: Pick<BoundClauses, 'projections'>, classes: ClassSet): boolean {
   if (projections === undefined) return !classes.haveLinks
   return projections.every(({ expression }) => isOfRecord(expression) && !hasObjects(expression.type))
 }
 
-/** OBJECT(…) and `{*}`, which are written as the objects that they name. */
+/** OBJECT(…) and `{*}`, whose values are written as whole objects. */
 function hasObjects(type: ValueType): boolean {
   if (type.kind === 'record') return type.fields.some((field) => hasObjects(field.type))
   return type.kind === 'object' || (isMany(type) && hasObjects(type.element))
@@ -285,7 +285,7 @@ function selectChunks(plan: SelectPlan, inputs: Inputs, context: StatementContex
   return begun instanceof Promise ? begunChunksLater(plan, begun, context) : begunChunks(plan, begun, context)
 }
 
-/** The statements whose rows it takes end with it. */
+/** Ends the statements whose rows are sources with the reply. */
 async function* closing(chunks: Awaitable<Answer>, context: StatementContext): AsyncGenerator<RowChunk> {
   try {
     yield* await chunks
@@ -323,7 +323,7 @@ function chunksInPlace(
   return rows && find(rows, chosen, evaluation, context, wanted, explained)
 }
 
-/** The same, counted and measured: the plan is made of the operators, whether these run one after the other or in one loop. */
+/** The same with counts and times: the plan shows operators, whether they run separately or fused into one loop. */
 async function* explainedChunks(
   plan: SelectPlan,
   begun: BegunSelect,
@@ -344,7 +344,7 @@ async function pipelineChunks(plan: SelectPlan, begun: BegunSelect, context: Sta
   return writeRows(pipeline.rows, objectWriter(plan.clauses, kind, begun.evaluation, context), context)
 }
 
-/** The value of each row: a reference, a value, or the values of a record's fields. */
+/** One value per row: a reference, a value, or the values of a record's fields. */
 async function selectValues(
   plan: SelectPlan,
   inputs: Inputs,

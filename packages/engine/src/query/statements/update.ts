@@ -1,4 +1,4 @@
-/** UPDATE: what each object becomes is worked out from what the statement sees, all of it before the next statement begins. */
+/** UPDATE: computes the changes of each batch of objects from the state before the statement, and applies them before the next statement starts. */
 import { type ActionValues, evaluateAction } from '../change/action-values.ts'
 import { applyActions } from '../change/apply-actions.ts'
 import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'

@@ -1,4 +1,4 @@
-/** UPSERT: the object that a unique index has under the key is updated, or there is a new one. */
+/** UPSERT: updates the object with the key in a unique index, or creates a new one. */
 import { AshlarError, assert } from '../../errors.ts'
 import { indexKeyFormat, keyConditionRange } from '../../indexes/index-key.ts'
 import { readIndexOids } from '../../indexes/lookup.ts'
@@ -49,7 +49,7 @@ export const upsert: StatementKind<UpsertStatement> = {
 
 interface UpsertPlan {
   readonly bound: BoundUpsert
-  /** One an assignment. */
+  /** One per assignment. */
   readonly values: readonly Evaluate[]
   readonly slots: number
   readonly constants: number
@@ -101,12 +101,12 @@ async function runUpsert(
   return { oid, className: cls.name }
 }
 
-/** The change of an object of a subclass, which has formats of its own. */
+/** The change for an object of a subclass, which has its own formats. */
 function ofClass({ attribute, ...given }: AttributeChange, format: ClassFormat): AttributeChange {
   return { ...given, attribute: format.attribute(attribute.attribute.number) }
 }
 
-/** The values of the key, in the order of the index. Throws QueryError for null. */
+/** The values of the key in the order of the index. Throws QueryError for null. */
 function keyOf({ assignments, keys }: BoundUpsert, changes: readonly AttributeChange[], text: string): unknown[] {
   return keys.map((key) => {
     const value = assignedValue(changes[assignments.indexOf(key)]?.change)
@@ -115,7 +115,7 @@ function keyOf({ assignments, keys }: BoundUpsert, changes: readonly AttributeCh
   })
 }
 
-/** What an assignment sets, perhaps within embedded objects. */
+/** The value that an assignment sets, perhaps within embedded objects. */
 function assignedValue(change: ValueChange | undefined): unknown {
   if (change?.kind === 'merge') return assignedValue(change.fields[0]?.change)
   assert(change?.kind === 'set', 'a key attribute is set as a whole')
@@ -129,12 +129,12 @@ async function findByKey(
   context: StatementContext,
 ): Promise<ObjectState | undefined> {
   const format = indexKeyFormat(index, objects.formats.byNumber(cls.number))
-  // For a restricted caller, a holder of the key that it does not see is not there.
+  // A restricted user must not find a key of an object that is hidden from them.
   const snapshot = guard === undefined ? transaction.observed() : context.snapshot
   for await (const oids of readIndexOids(snapshot, keyConditionRange(format, { equal }), false)) {
     for (const oid of oids) {
       const state = await objects.load(oid)
-      // Texts are cut in the index: the same beginning is not yet the same key.
+      // Texts are truncated in the index, so an equal prefix is not yet an equal key.
       const isSame =
         state !== undefined &&
         format.parts.every(({ path, format: { codec } }, i) => {
