@@ -1,4 +1,4 @@
-/** SET, CLEAR, ADD and REMOVE carried out on one object, with the same checks as an update by a request. */
+/** Applies SET, CLEAR, ADD and REMOVE to one object, with the same checks as an update by a request. */
 import { applyChanges } from '../../objects/apply-changes.ts'
 import type { ValueChange } from '../../records/attribute-change.ts'
 import { changeAt, formatAt } from '../../records/attribute-path.ts'
@@ -35,7 +35,7 @@ import {
 import { ElementEdits, pathOf } from './element-edits.ts'
 import type { ActionPlan, TargetPlan } from './plan-change.ts'
 
-/** `worked`: what was worked out for each action. */
+/** `worked`: the evaluated operands of each action. */
 export async function applyActions(
   changeContext: ChangeContext,
   actions: readonly ActionPlan[],
@@ -84,7 +84,7 @@ function once(make: Given): Given {
   }
 }
 
-/** What is done to the attribute; undefined where there is nothing to change, or elements only. */
+/** The change of the attribute; undefined if there is none, or if `edits` holds it. */
 function changeFor(
   edits: ElementEdits,
   action: ActionPlan,
@@ -122,7 +122,7 @@ function collectionChange(
     : { kind: 'removeKeys', keys: given as readonly unknown[] }
 }
 
-/** What an action gives, as the attribute keeps it. New objects are created here; without any it is there at once. Throws ValueError. */
+/** The operand of an action in the attribute's representation. Creates new objects; synchronous without any. Throws ValueError. */
 function givenBy(changeContext: ChangeContext, action: ActionPlan, worked: ActionValues): Awaitable<unknown> {
   const { values, pairs } = worked
   if (!holdsNewObject(values) && !holdsNewObject(pairs)) return givenValue(changeContext, action, worked)
@@ -134,7 +134,7 @@ function givenBy(changeContext: ChangeContext, action: ActionPlan, worked: Actio
   return made().then((plain) => givenValue(changeContext, action, plain))
 }
 
-/** The change of a whole attribute, the value for elements, elements, pairs or keys. Throws ValueError. */
+/** A change of a whole attribute, or a value for elements, elements, pairs or keys. Throws ValueError. */
 function givenValue({ unit }: ChangeContext, action: ActionPlan, worked: ActionValues): unknown {
   const { target } = action
   const { commandCatalog: catalog } = unit
@@ -164,13 +164,13 @@ function listOf(element: ValueType): ValueType {
   return { kind: 'collection', form: 'list', element }
 }
 
-/** Of the attribute that is meant, within chosen elements or not, or of the collection that has them. */
+/** The format of the target attribute, perhaps within elements, or of the collection whose elements are selected. */
 function targetFormat({ commandFormats }: UnitOfWork, target: TargetPlan): AttributeFormat {
   const within = fieldsWithin(target, commandFormats).at(-1)
   return within ?? formatAt(commandFormats.byNumber(target.attribute.cls.number), pathOf(target))
 }
 
-/** Where elements are chosen, a set may be given the reference to nothing: it removes the element. */
+/** In a set whose elements are selected, a null reference may be assigned: it removes the element. */
 function editedElements(
   { codec, attribute }: AttributeFormat,
   type: ValueType,
@@ -211,7 +211,7 @@ function givenPairs(
   return codec.accept(pairs) as readonly unknown[]
 }
 
-/** By way of pairs without a value: a map's codec knows its keys. */
+/** Converted as pairs without values, since the codec of a map has no other access to its keys. */
 function givenKeys(
   { elements }: Extract<ActionPlan, { kind: 'remove' }>,
   { codec }: AttributeFormat,

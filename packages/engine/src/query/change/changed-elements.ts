@@ -1,4 +1,4 @@
-/** Elements of a collection that are set, cleared, added or removed. */
+/** Changes of selected elements of a collection: SET, CLEAR, ADD and REMOVE. */
 import { AshlarError, assert } from '../../errors.ts'
 import { applyChange } from '../../records/apply-change.ts'
 import type { ValueChange } from '../../records/attribute-change.ts'
@@ -16,10 +16,10 @@ import type { ElementChoice } from './action-values.ts'
 import { type EditedCollection, type ElementEdits, isPaired, pathOf } from './element-edits.ts'
 import type { ActionPlan, TargetPlan } from './plan-change.ts'
 
-/** The value that is given: made once for all objects and elements that get it, and only where there is one. */
+/** The operand of an action: evaluated once for all objects and elements, and only if it is used. */
 export type Given = () => Awaitable<unknown>
 
-/** Returns the change of the whole attribute, where that is all there is to do. */
+/** Returns the change of the whole attribute if no collection is edited. */
 export async function setElements(
   edits: ElementEdits,
   action: Extract<ActionPlan, { kind: 'set' }>,
@@ -45,7 +45,7 @@ export async function setElements(
   return undefined
 }
 
-/** To the default of the elements' type; elements that a bidirectional link has are removed. */
+/** Resets elements to the default of their type; elements of a bidirectional link are removed. */
 export async function clearElements(
   edits: ElementEdits,
   target: TargetPlan,
@@ -68,7 +68,7 @@ export async function clearElements(
   return undefined
 }
 
-/** ADD to and REMOVE from a list or set that an element has. */
+/** ADD to and REMOVE from a list or set within an element. */
 export async function changeWithin(
   edits: ElementEdits,
   action: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
@@ -108,7 +108,7 @@ export async function removeElement(
   collection.remove(collection.places(choice))
 }
 
-/** ADD to and REMOVE from a collection of which other actions of the statement choose elements. */
+/** ADD to and REMOVE from a collection with elements that other actions of the statement select. */
 export async function changeEdited(
   edits: ElementEdits,
   action: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
@@ -128,7 +128,7 @@ async function collectionOf(edits: ElementEdits, target: TargetPlan, state: Obje
   return collection
 }
 
-/** The attributes from an element down to the one that is meant; none where it is the element. */
+/** The attributes from an element down to the target; none if the element itself is the target. */
 export function fieldsWithin({ within }: TargetPlan, formats: FormatsByNumber): readonly AttributeFormat[] {
   return within.map(({ cls, number }) => formats.byNumber(cls.number).attribute(number))
 }

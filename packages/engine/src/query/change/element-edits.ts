@@ -1,6 +1,6 @@
 /**
- * What one updated object's actions do to elements: each collection is read once, every action chooses among the elements that it had
- * before the statement, and what becomes of it is given to its object once, when all actions are done.
+ * Edits of elements by the actions on one updated object: each collection is read once, every action selects among the elements before the statement,
+ * and the result is applied once after all actions.
  */
 import { assert, unreachable } from '../../errors.ts'
 import { readAndRequireLinks } from '../../links/attribute-links.ts'
@@ -24,7 +24,7 @@ export class ElementEdits {
     this.changeContext = changeContext
   }
 
-  /** The collection that the target is, or chooses elements of; read where no action has asked for it yet. */
+  /** The collection that is the target or contains its elements; read on first use. */
   async of(target: TargetPlan, state: ObjectState): Promise<EditedCollection> {
     const key = keyOf(target, state)
     let collection = this.collections.get(key)
@@ -40,7 +40,7 @@ export class ElementEdits {
     return collection
   }
 
-  /** Throws what an update throws. */
+  /** Throws the errors of an update. */
   async apply(): Promise<void> {
     const { unit, text } = this.changeContext
     for (const collection of this.collections.values()) {
@@ -64,26 +64,26 @@ function keyOf(target: TargetPlan, { oid }: ObjectState): string {
   return `${oid},${collectionKey(target)}`
 }
 
-/** The attributes that lead to the collection, or to the attribute that is meant. */
+/** The attributes that lead to the collection or target. */
 export function pathOf({ attribute, inner }: TargetPlan): readonly TargetPlan['attribute'][] {
   return [attribute, ...inner]
 }
 
-/** Elements are as the codec of the collection keeps them. */
+/** Elements are in the representation of the collection's codec. */
 export class EditedCollection {
-  /** That of the last action, for errors. */
+  /** The target of the last action, for errors. */
   target: TargetPlan
   readonly state: ObjectState
   isChanged = false
   private readonly format: AttributeFormat
-  /** The elements that it had, as they have become. */
+  /** The original elements with the changes made to them. */
   private readonly held: unknown[]
   private readonly removed = new Set<number>()
-  /** New elements, by the place before which they stand. */
+  /** New elements, by the position before which they are inserted. */
   private readonly inserted = new Map<number, readonly unknown[]>()
   private appended: readonly unknown[] = []
 
-  /** `format`: of the collection, as whoever changes it knows it. */
+  /** `format`: of the collection, with the rights of the user. */
   constructor(target: TargetPlan, state: ObjectState, format: AttributeFormat, held: unknown[]) {
     this.target = target
     this.state = state
@@ -95,7 +95,7 @@ export class EditedCollection {
     return this.held.length
   }
 
-  /** The chosen places, none where there is no such element. */
+  /** The selected positions; empty if there is no such element. */
   places(choice: ElementChoice): readonly number[] {
     switch (choice.kind) {
       case 'index': {
@@ -122,7 +122,7 @@ export class EditedCollection {
     }
   }
 
-  /** `[i:j]` becomes these elements. */
+  /** Replaces `[i:j]` with the elements. */
   replace(choice: Extract<ElementChoice, { kind: 'slice' }>, elements: readonly unknown[]): void {
     const { from, to } = this.range(choice)
     for (let place = from; place < to; place++) this.removed.add(place)
@@ -142,7 +142,7 @@ export class EditedCollection {
     this.isChanged = true
   }
 
-  /** Every element that is equal to one of these. */
+  /** Removes every element equal to one of these. */
   removeEqual(elements: readonly unknown[]): void {
     const { codec } = this.format
     const kept = new Set(withoutElements(codec, this.held, elements))
@@ -152,7 +152,7 @@ export class EditedCollection {
     this.isChanged = true
   }
 
-  /** What the collection has become. A paired list and a set have no element that refers to nothing. Throws ValueError. */
+  /** The new contents. A paired list and a set hold no null references. Throws ValueError. */
   replacement(): ValueChange {
     const elements: unknown[] = []
     const origins: (number | undefined)[] = []
@@ -182,14 +182,14 @@ export class EditedCollection {
   }
 }
 
-/** True where each element has the collection's object as its partner. */
+/** Whether each element refers back to the collection's object. */
 export function isPaired({ attribute, inner }: TargetPlan): boolean {
   const { spec } = attribute
   if (inner.length > 0 || (spec.logicalType !== 'list' && spec.logicalType !== 'set')) return false
   return spec.element.logicalType === 'reference' && spec.element.inverseAttribute !== null
 }
 
-/** The elements that the collection has now, as far as whoever changes it sees them. */
+/** The current elements, as far as the user may see them. */
 async function presentElements({ unit }: ChangeContext, target: TargetPlan, state: ObjectState): Promise<unknown[]> {
   const format = unit.commandFormatOf(state).attribute(target.attribute.number)
   if (format.linkStorage !== undefined) {

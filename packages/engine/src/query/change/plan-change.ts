@@ -1,4 +1,4 @@
-/** UPDATE, DELETE and UPSERT: what is worked out for each object before anything is changed. */
+/** Plans of UPDATE, DELETE and UPSERT: the expressions evaluated for each object before anything is changed. */
 import type { RecordFormats } from '../../records/record-formats.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { planObjects, type SourcePlan } from '../access/source-plan.ts'
@@ -25,10 +25,10 @@ export interface TargetPlan extends Omit<BoundTarget, 'owners' | 'elements'> {
 
 export type ElementsPlan =
   | { readonly kind: 'index'; readonly index: Evaluate }
-  /** `held`: what the map has under the key; null where it has not. */
+  /** `held`: the value of the key in the map, or null. */
   | { readonly kind: 'key'; readonly key: Evaluate; readonly held: Evaluate }
   | { readonly kind: 'slice'; readonly from: Evaluate | undefined; readonly to: Evaluate | undefined }
-  /** The positions of the chosen ones. */
+  /** The positions of the selected elements. */
   | { readonly kind: 'positions'; readonly positions: Evaluate }
 
 export type ActionPlan =
@@ -45,7 +45,7 @@ export type ActionPlan =
       readonly target: TargetPlan
       readonly elements: readonly TypedEvaluate[]
       readonly pairs: readonly { readonly key: TypedEvaluate; readonly value: TypedEvaluate }[]
-      /** Other actions choose elements of the collection. */
+      /** Other actions select elements of the collection. */
       readonly isOfEdited: boolean
     }
   | {
@@ -61,7 +61,7 @@ export interface ChangePlan {
   readonly objects: SourcePlan
   readonly actions: readonly ActionPlan[]
   readonly isReturning: boolean
-  /** Which of the objects that qualify are changed; undefined = all. */
+  /** Selects among the qualifying objects; undefined for all. */
   readonly choice: ClausesPlan | undefined
   readonly clauses: ClausesPlan
   readonly slots: number
@@ -70,7 +70,7 @@ export interface ChangePlan {
 
 export function planChange(bound: BoundChange, slots: number, formats: RecordFormats, text: string): ChangePlan {
   const planning: Planning = { formats, text, compiler: new Compiler(formats) }
-  // What is returned is ordered and grouped afterwards: which objects are changed does not depend on it.
+  // RETURN's order and grouping don't affect which objects are changed.
   const { where } = bound.clauses
   const { orderBy = [] } = bound.choice ?? {}
   const objects = planObjects(bound.source, bound.slot, { ...noClauses, where, orderBy }, planning)
@@ -86,12 +86,12 @@ export function planChange(bound: BoundChange, slots: number, formats: RecordFor
   return { sourceClass: source.cls, objects, actions, isReturning, choice, clauses, slots, constants }
 }
 
-/** The same for every target that is, or chooses elements of, the same collection of an object. */
+/** Equal for all targets that are, or select elements of, the same collection of an object. */
 export function collectionKey({ attribute, inner }: Pick<BoundTarget, 'attribute' | 'inner'>): string {
   return [attribute, ...inner].map(({ number }) => number).join()
 }
 
-/** `edited`: collections of which actions choose elements. */
+/** `edited`: collections whose elements are selected by actions. */
 function planAction(action: BoundAction, edited: ReadonlySet<string>, compiler: Compiler): ActionPlan {
   const target = planTarget(action.target, compiler)
   const isOfEdited = edited.has(collectionKey(target)) && target.type.kind === 'collection'
@@ -120,7 +120,7 @@ function planTarget(target: BoundTarget, compiler: Compiler): TargetPlan {
   }
 }
 
-/** Of a map: its values. */
+/** For a map, its values. */
 function planOwners(owners: Bound, compiler: Compiler): Evaluate {
   const evaluate = compiler.compile(owners)
   if (owners.type.kind !== 'map') return evaluate

@@ -1,4 +1,4 @@
-/** Values that come from outside of a text: JSON parameters, fields of a file. */
+/** Typed values from outside of a text: JSON parameters and fields of a file. */
 import { AshlarError } from '../../errors.ts'
 import { parameterFieldsMax } from '../../limits.ts'
 import { type GivenText, noteTextOf } from '../../requests/given-text.ts'
@@ -26,7 +26,7 @@ export interface TypedValue {
 
 const valuesAtOnce = 1_024
 
-/** Of the type of a parameter: those of its objects, so far. */
+/** Number of object fields in the type of a parameter so far. */
 interface FieldCount {
   fields: number
 }
@@ -37,7 +37,8 @@ export function tooManyFields(what: string): AshlarError {
 }
 
 /**
- * An array becomes a list, an object a record of its fields; both have their text, where it is given. Yields: a million values of a query in process take some 100 ms. Throws QueryError for an array of several types, and LimitExceeded.
+ * An array becomes a list, an object a record of its fields; `text` is noted with them. A generator, since a million values take some 100 ms. Throws
+ * QueryError for an array of several types, and LimitExceeded.
  */
 export function* givenValue(
   name: string,
@@ -83,7 +84,7 @@ export function givenScalar(json: unknown): TypedValue | undefined {
   }
 }
 
-/** With all of its digits, unless these are more than a decimal may have. */
+/** Exact, unless it has more digits than a decimal may have. */
 function givenFraction(number: symbol): TypedValue {
   try {
     return { type: writtenType, value: parseDecimal(number.description ?? '') }
@@ -93,7 +94,7 @@ function givenFraction(number: symbol): TypedValue {
   }
 }
 
-/** 1e300 is a whole number to JSON, but no integer of any type. */
+/** 1e300 is a whole number in JSON, but exceeds every integer type. */
 function isWhole(number: number): boolean {
   return Number.isInteger(number) && Math.abs(number) < 2 ** 64
 }
@@ -112,7 +113,7 @@ function* givenList(
   let element: ValueType = nullType
   const values: unknown[] = []
   for (const [i, one] of json.entries()) {
-    // The elements have one type in the end.
+    // Elements share one type, so their fields are not added up.
     counted.fields = before
     const { type, value } = givenScalar(one) ?? (yield* givenValue(`${name}[${i}]`, one, text?.at(i), counted))
     const common: ValueType | undefined = commonRecord(element, type) ?? commonType(element, type)
@@ -132,7 +133,7 @@ function* givenList(
   return { type: { kind: 'collection', form: 'list', element }, value: values }
 }
 
-/** Records are alike where their fields are, name by name. */
+/** Records have a common type if their fields have the same names in the same order. */
 function commonRecord(one: ValueType, other: ValueType): ValueType | undefined {
   if (one.kind !== 'record' || other.kind !== 'record' || one.fields.length !== other.fields.length) return undefined
   const fields = one.fields.map(({ name, type }, i) => {
@@ -143,7 +144,7 @@ function commonRecord(one: ValueType, other: ValueType): ValueType | undefined {
   return fields.every((field) => field !== undefined) ? { kind: 'record', fields } : undefined
 }
 
-/** Equal for types for which the same plan does. */
+/** Equal for types that can share a plan. */
 export function typeSignature(type: ValueType): string {
   switch (type.kind) {
     case 'reference':

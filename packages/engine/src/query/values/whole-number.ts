@@ -1,11 +1,11 @@
-/** Whole numbers: JavaScript numbers while they are exact, bigints beyond; from -2^63 to 2^64-1. */
+/** Arithmetic of whole numbers from -2^63 to 2^64-1: JavaScript numbers while they are exact, bigints beyond. */
 
 export type Whole = number | bigint
 
 const min = -(2n ** 63n)
 const max = 2n ** 64n - 1n
 
-/** As a number where that is exact. Undefined beyond what an integer of 64 bits holds. */
+/** A number if that is exact. Undefined outside the range of 64-bit integers. */
 export function wholeOf(value: bigint): Whole | undefined {
   if (value < min || value > max) return undefined
   const isSafe = value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER
@@ -31,7 +31,7 @@ export function divideWhole(one: Whole, other: Whole): Whole | null | undefined 
   return wholeOf(BigInt(one) / BigInt(other))
 }
 
-/** With the sign of the dividend; null for a division by zero. */
+/** The result has the sign of the dividend; null for a division by zero. */
 export function moduloWhole(one: Whole, other: Whole): Whole | null {
   if (Number(other) === 0) return null
   if (typeof one === 'number' && typeof other === 'number') return (one % other) + 0
@@ -42,7 +42,7 @@ export type BitOperation = 'bitAnd' | 'bitOr' | 'bitXor' | 'shiftLeft' | 'shiftR
 
 const shiftMax = 64
 
-/** Two's complement of any width; undefined on overflow, and for a shift by less than 0 or more than 64. */
+/** In two's complement of unlimited width; undefined on overflow, and for a shift by less than 0 or more than 64. */
 export function calculateBits(operation: BitOperation, one: Whole, other: Whole): Whole | undefined {
   const [a, b] = [BigInt(one), BigInt(other)]
   switch (operation) {

@@ -1,4 +1,4 @@
-/** Booleans in queries: false before true; texts and integers stand for them where CAST says so. */
+/** Booleans in queries: false sorts before true; CAST converts from texts and integers. */
 import { ValueError } from '../../../types/logical-type.ts'
 import type { Whole } from '../whole-number.ts'
 import { apart, codecOf, comparePlain, type ScalarDefinition, sameKind } from './scalar-kind.ts'

@@ -1,4 +1,4 @@
-/** Intervals in queries, in ticks: added to each other, multiplied and divided by numbers; what they do to dates is in `moments.ts`. */
+/** Intervals in queries, in ticks: added to each other, and multiplied and divided by numbers. `moments.ts` adds them to dates and times. */
 import { ticksPerDay } from '../../../types/calendar.ts'
 import type { OperatorName } from '../../language/operators.ts'
 import { isNumeric, realType, type ScalarType } from '../value-type.ts'

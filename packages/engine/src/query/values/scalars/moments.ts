@@ -1,4 +1,4 @@
-/** Dates, times and datetimes in queries: moments are compared with each other as instants, and moved by intervals. */
+/** Dates, times and datetimes in queries: moments are compared as instants and shifted by intervals. */
 import { ticksPerDay, ticksPerSecond } from '../../../types/calendar.ts'
 import { isWithinYears, type OffsetDateTime, withoutOffset } from '../../../types/datetime.ts'
 import type { OperatorName } from '../../language/operators.ts'
@@ -42,7 +42,7 @@ export const time: ScalarDefinition = {
 export const datetime: ScalarDefinition = {
   ...ofMoment('datetime', 'datetime', datetimeCodec),
   compareWith: momentOrder('datetime'),
-  // Without an offset, UTC is meant.
+  // A datetime without an offset is in UTC.
   castFrom: { date: midnightOf, datetimeoffset: inUtc },
   coerceFrom: { date: midnightOf, datetimeoffset: (value) => withoutOffset(value as OffsetDateTime) },
 }
@@ -54,7 +54,7 @@ export const datetimeoffset: ScalarDefinition = {
   coerceFrom: withOffsets(),
 }
 
-/** What all of them have in common. `format`: by which of the formats of USE their texts are read. */
+/** The common part. `format`: the USE format by which texts are read. */
 function ofMoment(kind: ScalarKind, format: FormattedKind, codec: Codec): Omit<ScalarDefinition, 'compareWith'> {
   return {
     ...apart,
@@ -89,7 +89,7 @@ function momentOrder(kind: MomentKind): ByKind<Compare> {
   return { date: compare('date'), datetime: compare('datetime'), datetimeoffset: compare('datetimeoffset') }
 }
 
-/** Without an offset, UTC is meant; a date is its midnight. */
+/** In UTC ticks: a datetime without an offset is in UTC, and a date is its midnight. */
 function ticksOf(kind: MomentKind): (value: unknown) => number {
   switch (kind) {
     case 'date':
@@ -105,7 +105,7 @@ function midnightOf(days: unknown): unknown {
   return (days as number) * ticksPerDay
 }
 
-/** Null beyond the years that a datetime without an offset has. */
+/** Null outside the years of a datetime without an offset. */
 function inUtc(value: unknown): unknown {
   const { ticks } = value as OffsetDateTime
   return isWithinYears(ticks) ? ticks : null
@@ -118,7 +118,7 @@ function withOffsets(): ByKind<Convert> {
   }
 }
 
-/** By the local clock of a value that has an offset. */
+/** Uses the local time of a value with an offset. */
 function fromMoments(convert: (ticks: number) => number): ByKind<Convert> {
   return {
     datetime: (value) => convert(value as number),
@@ -136,7 +136,7 @@ function temporal(operator: OperatorName, one: ScalarType, other: ScalarType): A
   return turned && { type: turned.type, calculate: (a, b) => turned.calculate(b, a) }
 }
 
-/** A date moves by whole days, a time of day goes round at midnight. */
+/** A date is shifted by whole days; a time of day wraps around at midnight. */
 function shifted(operator: OperatorName, one: ScalarType): Arithmetic | undefined {
   if (operator !== 'plus' && operator !== 'minus') return undefined
   const sign = operator === 'plus' ? 1 : -1

@@ -1,4 +1,4 @@
-/** Integers and reals in queries: they are compared with each other exactly, and calculated with; one real makes the result real. */
+/** Integers and reals in queries: they compare exactly with each other; arithmetic with a real yields a real. */
 import type { JsonWriter } from '../../../bytes/json-writer.ts'
 import { Decimal } from '../../../types/decimal-number.ts'
 import type { OperatorName } from '../../language/operators.ts'
@@ -42,7 +42,7 @@ const ofNumbers = {
 
 const integerCodec = codecOf({ logicalType: 'integer', encoding: 'signed', storage: 'b64' })
 
-/** In memory: a number while it is exact, a bigint beyond. */
+/** In memory: a number while that is exact, a bigint beyond. */
 export const integer: ScalarDefinition = {
   ...ofNumbers,
   codec: integerCodec,
@@ -75,14 +75,14 @@ export const real: ScalarDefinition = {
   words: ['real', 'float'],
   ofText: (text) => realCodec.parse(plainNumber(text)),
   toText: (value, type) => String(codecOfReal(type).toJson(Number(value))),
-  // What is of type real may still be a whole number or a decimal in memory.
+  // A value of type real may be a whole number or a decimal in memory.
   castFrom: { integer: Number, real: Number },
   toJson(given, type) {
     const value = given instanceof Decimal ? Number(given) : given
     return Number.isFinite(value) && type.isSingle === true ? singleCodec.toJson(value) : value
   },
   writeJson: writeReal,
-  // Values of other numeric types may stand where a real is meant.
+  // Values of other numeric types may occur in place of a real.
   writeKey: (value, writer) => realCodec.key.write(Number(value), writer),
   negate: (value) => -(value as number),
   total: {
@@ -103,7 +103,7 @@ function commonNumber(own: ScalarType, other: ScalarType): ScalarType | undefine
 
 const writtenNumber = /^([+-]?)(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
 
-/** As JSON has it: texts may have `.25`, `7.`, `+1` and `007` too. What is no number stays as it is. */
+/** Converts `.25`, `7.`, `+1` and `007` to the notation of JSON. A text that is not a number is returned as is. */
 export function plainNumber(given: string): string {
   const text = given.trim()
   const [, sign, mantissa = '', exponent = ''] = writtenNumber.exec(text) ?? []
@@ -115,7 +115,7 @@ export function plainNumber(given: string): string {
   return `${sign === '-' ? '-' : ''}${digits}${exponent}`
 }
 
-/** A single real shows the fewest digits that name it among those of 32 bits. */
+/** The codec of a single writes the shortest text that identifies it among 32-bit reals. */
 export function codecOfReal({ isSingle }: ScalarType): typeof realCodec {
   return isSingle === true ? singleCodec : realCodec
 }
@@ -134,7 +134,7 @@ function truncated(value: number): unknown {
 function numeric(operator: OperatorName, one: ScalarType, other: ScalarType): Arithmetic | undefined {
   if (!isNumeric(one) || !isNumeric(other)) return undefined
   const isWhole = one.kind === 'integer' && other.kind === 'integer'
-  // Those of decimals are in `decimals.ts`.
+  // Operators of decimals are in `decimals.ts`.
   if (!isWhole && one.kind !== 'real' && other.kind !== 'real') return undefined
   switch (operator) {
     case 'plus':
@@ -177,7 +177,7 @@ function realOperation(operator: 'plus' | 'minus' | 'multiply'): Arithmetic['cal
   }
 }
 
-/** Infinity from finite numbers is an overflow; what was infinite or no number before stays so. */
+/** A result of infinity is an overflow. */
 function finite(value: number): number | undefined {
   return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY ? undefined : value
 }

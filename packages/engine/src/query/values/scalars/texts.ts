@@ -1,4 +1,4 @@
-/** Strings and characters in queries: by code point, and `+` puts them together. */
+/** Strings and characters in queries: ordered by code point, concatenated by `+`. */
 import { stringType } from '../value-type.ts'
 import { apart, type ByKind, type Compare, codecOf, type ScalarDefinition } from './scalar-kind.ts'
 
@@ -47,7 +47,7 @@ function concatenated(one: string, other: string): string {
 const surrogateFirst = 0xd800
 const surrogateLast = 0xdfff
 
-/** By code point, which differs from the order of UTF-16 where one text has a surrogate pair. */
+/** By code point, which differs from UTF-16 order for surrogate pairs. */
 function compareTexts(given: unknown, opposite: unknown): number {
   const [one, other] = [given as string, opposite as string]
   if (one === other) return 0
@@ -66,7 +66,7 @@ function compareTexts(given: unknown, opposite: unknown): number {
 const shortCharacters = 256
 const comparedAtOnce = 8_192
 
-/** Some of the first characters that are equal: the engine compares pieces faster than a loop does characters. */
+/** A length of an equal prefix: comparing slices is faster than comparing characters in a loop. */
 function equalCharacters(one: string, other: string, length: number): number {
   let at = 0
   while (at < length && one.slice(at, at + comparedAtOnce) === other.slice(at, at + comparedAtOnce))
