@@ -1,4 +1,4 @@
-/** What somebody who comes from another language may have meant by a token that does not fit. */
+/** Hints for syntax errors: constructs of other languages that the unexpected token may stem from. */
 import {
   classTest,
   type Hint,
@@ -12,19 +12,19 @@ import {
 } from './hints.ts'
 import type { Token } from './token.ts'
 
-/** What is asked of the place where the parser is. */
+/** The parser's position. */
 interface Place {
-  /** A token in capitals, if it could be a keyword. */
+  /** A token in upper case, if it could be a keyword. */
   wordAt(ahead?: number): string | undefined
   isSymbol(text: string, ahead?: number): boolean
   peek(ahead?: number): Token
-  /** The token before the next one, or so many tokens before it. */
+  /** The token `back` tokens before the next one. */
   previous(back?: number): Token | undefined
-  /** The same where it was taken for the name of an attribute. */
+  /** The previous token, if it was read as an attribute name. */
   lastName(): Token | undefined
 }
 
-/** By words before a token that does not fit, where they were taken for names of attributes. */
+/** By words before an unexpected token, if they were read as attribute names. */
 const wordsBefore: Readonly<Record<string, string>> = {
   TOP: 'the first rows are asked for by TAKE n, after ORDER BY',
   CASE: 'CASE is followed by WHEN, or by a value and WHEN',
@@ -32,12 +32,12 @@ const wordsBefore: Readonly<Record<string, string>> = {
   TIME: "a time is written 08:05, or '08:05'",
 }
 
-/** Words of clauses that, where a value is missing, are taken for the name of an attribute. */
+/** Keywords of clauses that are read as attribute names if the value is missing. */
 const wordsBeforeValue: readonly string[] = [
   ...['FROM', 'WHERE', 'RETURN', 'ORDER', 'GROUP', 'TO', 'SET', 'AND', 'OR', 'NOT', 'TAKE', 'SKIP', 'BY'],
 ]
 
-/** Of the next token, which does not fit; undefined where there is nothing to say. */
+/** A hint for the unexpected next token; undefined if there is none. */
 export function advice(cursor: Place): string | undefined {
   const word = cursor.wordAt()
   const known = hintOfWord(word, cursor) ?? hintOf(hintsOfWords, word)
@@ -51,13 +51,13 @@ export function advice(cursor: Place): string | undefined {
   return adviceOnSymbol(cursor) ?? adviceOnName(cursor)
 }
 
-/** At the beginning of a statement. */
+/** A hint at the beginning of a statement. */
 export function adviceAtBeginning(cursor: Place): string | undefined {
   const known = hintOf(hintsAtBeginning, cursor.wordAt())
   return known === undefined ? advice(cursor) : shown(known)
 }
 
-/** Behind the patterns of MATCH. */
+/** A hint after the patterns of MATCH. */
 export function adviceInMatch(cursor: Place): string | undefined {
   const known = hintOf(hintsInMatch, cursor.wordAt())
   return known === undefined ? advice(cursor) : shown(known)
@@ -67,7 +67,7 @@ function hintOf(hints: Readonly<Record<string, Hint>>, word: string | undefined)
   return word !== undefined && Object.hasOwn(hints, word) ? hints[word] : undefined
 }
 
-/** Of words that may well be names: what follows them tells that they are not. */
+/** Hints for words that may be names, so the words after them must match, too. */
 function hintOfWord(word: string | undefined, cursor: Place): Hint | undefined {
   const next = cursor.wordAt(1)
   switch (word) {
@@ -102,12 +102,12 @@ function hintOfWord(word: string | undefined, cursor: Place): Hint | undefined {
   }
 }
 
-/** Behind an alias. */
+/** Words that may follow an alias. */
 const wordsAfterAlias: readonly string[] = [
   ...['WHERE', 'GROUP', 'ORDER', 'SKIP', 'OFFSET', 'TAKE', 'LIMIT', 'RETURN', 'SET', 'CLEAR', 'ADD', 'REMOVE', 'UNION'],
 ]
 
-/** `(a)-[…`, `(a)-->`, `(a)--(:C)`, where an expression stands, and `EXISTS {(…`. */
+/** `(a)-[…`, `(a)-->`, `(a)--(:C)` in place of an expression, and `EXISTS {(…`. */
 function isPatternInExpression(cursor: Place): boolean {
   const [before, second, third] = [cursor.previous(), cursor.previous(2), cursor.previous(3)].map(
     (token) => token?.text,
@@ -118,14 +118,14 @@ function isPatternInExpression(cursor: Place): boolean {
   return cursor.isSymbol('(') && before === '{' && second?.toUpperCase() === 'EXISTS'
 }
 
-/** Behind the last column. */
+/** A hint after the last column. */
 export function columnAdvice(cursor: Place): string | undefined {
   const told = advice(cursor)
   const isNamed = cursor.lastName() !== undefined && cursor.wordAt() !== undefined
   return told ?? (isNamed ? 'a column is named by AS' : undefined)
 }
 
-/** Where the token before it was taken for the name of an attribute. */
+/** A hint if the previous token was read as an attribute name. */
 function adviceOnName(cursor: Place): string | undefined {
   const before = cursor.lastName()?.text
   if (before === undefined) return undefined
@@ -134,7 +134,7 @@ function adviceOnName(cursor: Place): string | undefined {
   return Object.hasOwn(wordsBefore, word) ? wordsBefore[word] : undefined
 }
 
-/** Texts and symbols as other languages write them. */
+/** Texts and symbols in the notation of other languages. */
 function adviceOnSymbol(cursor: Place): string | undefined {
   const token = cursor.peek()
   const before = cursor.previous()
@@ -154,7 +154,7 @@ function adviceOnSymbol(cursor: Place): string | undefined {
   return before?.kind === 'symbol' && behind.kind === 'name' ? 'a parameter is written $name' : undefined
 }
 
-/** Where an expression begins. */
+/** Whether an expression may start after the token. */
 function isBeforeValue(before: Token | undefined): boolean {
   if (before?.kind === 'symbol') return ![')', ']', '}'].includes(before.text)
   const word = before?.text.toUpperCase() ?? ''
@@ -176,7 +176,7 @@ function misspeltComparison(cursor: Place): string | undefined {
 
 const lateWords: readonly string[] = ['WHERE', 'GROUP', 'HAVING', 'ORDER', 'SKIP', 'OFFSET', 'TAKE', 'LIMIT']
 
-/** Of a clause that stands behind the end of a statement that begins with `beginning`. */
+/** A hint for a clause after the end of a statement that starts with `beginning`. */
 export function lateClause(cursor: Place, beginning: string): string | undefined {
   const word = cursor.wordAt()
   if (word === undefined || !lateWords.includes(word)) return undefined

@@ -1,4 +1,4 @@
-/** Statements that change objects: CREATE, UPSERT, UPDATE, DELETE. */
+/** Parser of statements that change objects: CREATE, UPSERT, UPDATE, DELETE. */
 import type { AshlarError } from '../../errors.ts'
 import type {
   Action,
@@ -28,7 +28,7 @@ import { parseAssignments } from './parse-structure.ts'
 import { isClauseAt, isStatementWord } from './statement-words.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
-/** CREATE is taken. */
+/** Called after CREATE. */
 export function parseCreate(cursor: TokenCursor, start: number): CreateStatement {
   if ((cursor.isWord('CLASS') || cursor.isWord('TABLE')) && cursor.isName(1)) {
     throw cursor.mistaken('a class is made by UPDATE SCHEMA { CREATE CLASS C {a: Integer} }')
@@ -40,7 +40,7 @@ export function parseCreate(cursor: TokenCursor, start: number): CreateStatement
   return { kind: 'create', className, assignments, ...cursor.spanFrom(start) }
 }
 
-/** UPSERT is taken. */
+/** Called after UPSERT. */
 export function parseUpsert(cursor: TokenCursor, start: number): UpsertStatement {
   const className = cursor.expectQualifiedName('a class')
   const assignments = parseAssignments(cursor, parseExpression)
@@ -51,7 +51,7 @@ export function parseUpsert(cursor: TokenCursor, start: number): UpsertStatement
   return { kind: 'upsert', className, assignments, on, ...cursor.spanFrom(start) }
 }
 
-/** UPDATE is taken. */
+/** Called after UPDATE. */
 export function parseUpdate(cursor: TokenCursor, start: number): UpdateStatement {
   const source = parseSource(cursor)
   const where = parseWhere(cursor)
@@ -82,7 +82,7 @@ function withoutActions(cursor: TokenCursor, source: Source): AshlarError {
   return cursor.unexpected(['SET', 'CLEAR', 'ADD', 'REMOVE'])
 }
 
-/** DELETE is taken. */
+/** Called after DELETE. */
 export function parseDelete(cursor: TokenCursor, start: number): DeleteStatement {
   if (cursor.isWord('FROM') && cursor.isName(1) && !isClauseAt(cursor, 1)) {
     throw cursor.mistaken('DELETE is followed by the class, without FROM: DELETE C WHERE …')
@@ -91,7 +91,7 @@ export function parseDelete(cursor: TokenCursor, start: number): DeleteStatement
   const where = parseWhere(cursor)
   const order = parseOrder(cursor, unordered, true)
   const isLimited = order.skip !== undefined || order.take !== undefined
-  // Without SKIP and TAKE, ORDER BY is about the reply alone.
+  // Without SKIP and TAKE, ORDER BY sorts the reply only.
   const clauses = isGiven(order)
     ? { ...parseClauses(cursor, where, false), ...(isLimited ? unordered : order) }
     : parseClauses(cursor, where, false)
@@ -102,7 +102,7 @@ export function parseDelete(cursor: TokenCursor, start: number): DeleteStatement
   return { kind: 'delete', source, chosen, ...all, isReturning, ...returned, ...cursor.spanFrom(start) }
 }
 
-/** What one word of SET, CLEAR, ADD and REMOVE asks for; undefined where none of them follows. */
+/** The actions of one SET, CLEAR, ADD or REMOVE; undefined if none follows. */
 function parseActions(cursor: TokenCursor): Action[] | undefined {
   const { start } = cursor.peek()
   if (cursor.takeWord('SET')) return parseSet(cursor)
@@ -126,7 +126,7 @@ function parseActions(cursor: TokenCursor): Action[] | undefined {
   return undefined
 }
 
-/** SET is taken; `target TO e`, then more of them after commas. A comma that a statement follows is left: it separates statements. */
+/** Called after SET: `target TO e`, separated by commas. A comma before a statement separates statements and is not consumed. */
 function parseSet(cursor: TokenCursor): SetAction[] {
   const assignments = [parseAssignment(cursor)]
   while (cursor.isSymbol(',')) {
@@ -150,7 +150,7 @@ function parseAssignment(cursor: TokenCursor): SetAction {
   return { kind: 'set', target, value: parseExpression(cursor), ...cursor.spanFrom(start) }
 }
 
-/** What stands after a comma of SET, where a target and TO should. */
+/** The error for what follows a comma of SET in place of a target and TO. */
 function notAnAssignment(cursor: TokenCursor): AshlarError {
   if (cursor.isWord('SET')) {
     return cursor.mistaken('after a comma SET is not written again: SET a TO 1, b TO 2, or SET a TO 1 SET b TO 2')
@@ -158,7 +158,7 @@ function notAnAssignment(cursor: TokenCursor): AshlarError {
   return cursor.mistaken('SET gives each target one value: a list of several is written LIST{…}', ['a target and TO'])
 }
 
-/** True where a target and TO stand so many tokens ahead: a value, what follows it in dots and brackets, and TO. */
+/** Whether a target and TO follow: a value with member accesses and subscripts, and TO. */
 function isAssignmentAt(cursor: TokenCursor, ahead: number): boolean {
   let at = ahead
   if (cursor.isSymbol('(', at)) at = cursor.closing(at) + 1

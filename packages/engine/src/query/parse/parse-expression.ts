@@ -1,4 +1,4 @@
-/** Expressions: operators by precedence, paths, calls and structures (docs/query-language.md, Operators). */
+/** Parser of expressions: operators by precedence, paths, calls and structures (docs/query-language.md, Operators). */
 import type { AshlarError } from '../../errors.ts'
 import type {
   CallExpression,
@@ -30,7 +30,7 @@ export function parseExpression(cursor: TokenCursor): Expression {
   return parseInfix(cursor, 0)
 }
 
-/** Operators that bind at least as tightly as `least`. */
+/** Operators of at least the precedence `least`. */
 function parseInfix(cursor: TokenCursor, least: number): Expression {
   return cursor.nested(() => {
     let left = parsePrefix(cursor)
@@ -59,7 +59,7 @@ const parsers = {
   operand: (cursor: TokenCursor): Expression => parseInfix(cursor, precedence.relational + 1),
 }
 
-/** `a AND b AND c` as one operation, however many there are. */
+/** `a AND b AND c` as one operation with any number of operands. */
 function parseJunction(cursor: TokenCursor, first: Expression, operator: InfixOperator): OperationExpression {
   const operands = [first]
   do {
@@ -99,7 +99,7 @@ function parsePrefix(cursor: TokenCursor): Expression {
   return parsePostfix(cursor)
 }
 
-/** What is greater is beyond all integers once it is negated, and so a real, as a number is that has more digits than they have. */
+/** Negated, a greater number exceeds the range of integers, and so is a real like any number with too many digits. */
 const negatableMax = 2n ** 63n
 
 function prefixed(operator: OperatorName, start: number, operand: Expression): Expression {
@@ -125,7 +125,7 @@ function prefixed(operator: OperatorName, start: number, operand: Expression): E
   return { kind: 'operation', operator, operands: [operand], start, end: operand.end }
 }
 
-/** A value with what follows it: `.name`, `::name`, `[…]`. Also what SET, CLEAR and TO are aimed at. */
+/** A value with `.name`, `::name` and `[…]`; also the targets of SET, CLEAR and TO. */
 export function parsePostfix(cursor: TokenCursor): Expression {
   return cursor.nested(() => {
     let object = parsePrimary(cursor)
@@ -163,7 +163,7 @@ function misplacedShape(cursor: TokenCursor): AshlarError {
   return cursor.mistaken('a shape stands where a column does: RETURN orders{number}')
 }
 
-/** `{}` or `{a: …`, `{a.b: …`: an embedded value. Anything else after `{` begins a shape, where one may stand. */
+/** `{}`, `{a: …` or `{a.b: …` is an embedded value. Anything else after `{` is a shape, where one is allowed. */
 function beginsAssignments(cursor: TokenCursor): boolean {
   if (cursor.isSymbol('}', 1)) return true
   let ahead = 1
@@ -171,21 +171,21 @@ function beginsAssignments(cursor: TokenCursor): boolean {
   return cursor.isName(ahead) && cursor.isSymbol(':', ahead + 1)
 }
 
-/** `Base::name`, `Namespace.Base::name`; after anything but names, the last name with its class. */
+/** `Base::name` or `Namespace.Base::name`; after anything but names, the last name is qualified. */
 function parseQualified(cursor: TokenCursor, object: Expression): Expression {
   const className = classNameIn(object)
   if (className === undefined && object.kind !== 'member') throw cursor.unexpected(['an operator'])
   cursor.next()
   const name = cursor.expectName('a name')
   const span = cursor.spanFrom(object.start)
-  // Kept as written: `F.P::d.F.E1::c` may be an attribute of an embedded object, in one of the same kind.
+  // Not resolved here: `F.P::d.F.E1::c` may be an attribute of an embedded object within another one.
   if (className !== undefined) return { kind: 'name', name: `${className.written}::${name.text}`, ...span }
   if (object.kind !== 'member') return object
   const nameSpan = { start: object.nameSpan.start, end: name.end }
   return { ...object, name: `${object.name}::${name.text}`, nameSpan, ...span }
 }
 
-/** The text of `a` or `a.b.c`, where that is all there is; `written`: with `::` where the text has it. */
+/** The text of `a` or `a.b.c`, if the expression is nothing else; `written` retains `::`. */
 function classNameIn(expression: Expression): (Span & { text: string; written: string }) | undefined {
   const { start, end } = expression
   if (expression.kind === 'name') {
@@ -273,14 +273,14 @@ function parseNamed(cursor: TokenCursor): Expression {
   return name
 }
 
-/** `CREATE Class {`, without parentheses: the word itself is taken already. */
+/** `CREATE Class {` without parentheses, called after CREATE. */
 function createsObject(cursor: TokenCursor): boolean {
   let ahead = 1
   while ((cursor.isSymbol('.', ahead) || cursor.isSymbol('::', ahead)) && cursor.isName(ahead + 1)) ahead += 2
   return cursor.isSymbol('{', ahead)
 }
 
-/** CASE is taken. */
+/** Called after CASE. */
 function parseCase(cursor: TokenCursor, start: number): Expression {
   const operand = cursor.isWord('WHEN') ? undefined : parseExpression(cursor)
   const branches: CaseExpression['branches'][number][] = []

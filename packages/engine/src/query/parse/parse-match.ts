@@ -1,4 +1,4 @@
-/** MATCH and its patterns of vertices and edges (docs/query-language.md, Graphs). */
+/** Parser of MATCH and its patterns of vertices and edges (docs/query-language.md, Graphs). */
 import type {
   EdgePattern,
   Expression,
@@ -17,12 +17,12 @@ import { nothingReturned, parseClauses, parseLateClauses, parseReturned, parseWh
 import { parseExpression } from './parse-expression.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
-/** MATCH is taken. */
+/** Called after MATCH. */
 export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
   const mayLackReturn = cursor.takeMayLackReturn()
   let vertices = 0
   const patternsOf = (): Pattern[] => {
-    // The first pattern's own, before the mode of all of them.
+    // The first pattern's selection, before the mode of all patterns.
     const ofFirst = takeSelection(cursor)
     const mode = takeMode(cursor)
     let selection = ofFirst
@@ -63,14 +63,14 @@ const modes: ReadonlyMap<string | undefined, PathMode> = new Map([
   ['SIMPLE', 'simple'],
 ])
 
-/** A word that an equals sign follows is the name of a pattern. */
+/** A word before an equals sign is the name of a pattern. */
 function takeMode(cursor: TokenCursor): PathMode | undefined {
   const mode = cursor.isSymbol('=', 1) ? undefined : modes.get(cursor.wordAt())
   if (mode !== undefined) cursor.next()
   return mode
 }
 
-/** ANY, ANY SHORTEST, ALL SHORTEST, SHORTEST n, where they are no names of patterns. */
+/** ANY, ANY SHORTEST, ALL SHORTEST or SHORTEST n, unless it is the name of a pattern. */
 function takeSelection(cursor: TokenCursor): PathSelection | undefined {
   if (cursor.isSymbol('=', 1)) return undefined
   if (cursor.takeWord('ANY')) return { kind: cursor.takeWord('SHORTEST') ? 'anyShortest' : 'any' }
@@ -114,7 +114,7 @@ function parseVertex(cursor: TokenCursor): VertexPattern {
   return { name, className, where, ...cursor.spanFrom(start) }
 }
 
-/** `{predicate}`, or `{attribute: value, …}`, which asks for all of these values. */
+/** `{predicate}`, or `{attribute: value, …}`, which requires all of these values. */
 function parseVertexPredicate(cursor: TokenCursor): Expression | undefined {
   const isPairs = cursor.isName(1) && cursor.isSymbol(':', 2)
   if (!isPairs) {
@@ -165,7 +165,7 @@ function parseEdgeBody(cursor: TokenCursor): EdgeBody {
   return { name, attributes, length }
 }
 
-/** `a|b`: either. */
+/** `a|b`: alternatives. */
 function parseAttributes(cursor: TokenCursor): QualifiedName[] {
   const attributes = [cursor.expectQualifiedName('an attribute')]
   while (cursor.takeSymbol('|')) {

@@ -1,4 +1,4 @@
-/** `FROM … UNION [ALL] FROM …`: a statement whose source are the rows of others (docs/query-language.md, UNION). */
+/** Parser of `FROM … UNION [ALL] FROM …`: a statement whose source is the rows of several statements (docs/query-language.md, UNION). */
 import type { Expression, MatchStatement, OrderItem, Projections, SelectStatement, Statement } from '../language/ast.ts'
 import { syntaxError } from '../language/query-error.ts'
 import { nothingReturned, squeezed, unordered } from './parse-clauses.ts'
@@ -6,10 +6,10 @@ import type { TokenCursor } from './token-cursor.ts'
 
 type Part = SelectStatement | MatchStatement
 
-/** Each is planned by itself. */
+/** Each part is planned separately. */
 const partsMax = 100
 
-/** UNION is the next word. ORDER BY, SKIP and TAKE of the last part are those of all of them. */
+/** Called before UNION. ORDER BY, SKIP and TAKE of the last part apply to all rows. */
 export function parseUnion(cursor: TokenCursor, first: Part, parsePart: (cursor: TokenCursor) => Part): Statement {
   const written: Part[] = [first]
   let distinctParts = 0
@@ -40,7 +40,7 @@ export function parseUnion(cursor: TokenCursor, first: Part, parsePart: (cursor:
   }
 }
 
-/** As the first statement names them. */
+/** Columns by the names of the first statement. */
 export function columnsOf(projections: Projections): Projections {
   return projections?.map(({ name, start, end }) => ({
     expression: { kind: 'name', name, start, end },
@@ -57,7 +57,7 @@ function refuseOrder({ orderBy, skip, take }: Part, { text }: TokenCursor): void
   throw syntaxError(text, clause, `${rule}; those of one statement: FROM (FROM … TAKE 1) RETURN *`)
 }
 
-/** What is ordered by is named as the first statement returns it. */
+/** An ORDER BY expression equal to one returned by the first statement becomes a reference to its column. */
 function asColumn(item: OrderItem, projections: Projections, text: string): OrderItem {
   const { start, end } = item.expression
   const name = squeezed(text.slice(start, end))

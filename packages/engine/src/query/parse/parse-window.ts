@@ -1,10 +1,10 @@
-/** `OVER ([PARTITION BY …] [ORDER BY …])`, behind a call. */
+/** Parser of `OVER ([PARTITION BY …] [ORDER BY …])` after a call. */
 import type { CallExpression, Expression, OrderItem, WindowExpression } from '../language/ast.ts'
 import { advice } from './advice.ts'
 import { noFrames, shown } from './hints.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
-/** The call itself where OVER does not follow. */
+/** Returns the call itself if OVER does not follow. */
 export function parseWindow(
   cursor: TokenCursor,
   call: CallExpression,

@@ -1,14 +1,14 @@
-/** Texts of DO without the values in them, for who may know what is asked and not of whom. */
+/** Redacts literals in texts of DO, for logs that may show statements but not their data. */
 import { AshlarError } from '../../errors.ts'
 import { Lexer } from './lexer.ts'
 
-/** What stands for a value. */
+/** Replaces a value. */
 const placeholder = '?'
 export const cutSign = '…'
 
 /**
- * Values become `?`, comments and layout a blank. Only the first `charactersMax` characters are looked at; what is cut there, or cannot be
- * read, is `…`: nothing behind it is told.
+ * Values become `?`, comments and layout a blank. Reads only the first `charactersMax` characters; the rest, and everything after a lexical error, is
+ * replaced by `…`.
  */
 export function withoutLiterals(text: string, charactersMax: number): string {
   const lexer = new Lexer(text.slice(0, charactersMax))
@@ -26,7 +26,7 @@ export function withoutLiterals(text: string, charactersMax: number): string {
   return text.length > charactersMax ? whole + cutSign : whole
 }
 
-/** Undefined where the text cannot be read further. */
+/** Undefined if the rest of the text cannot be read. */
 function nextToken(lexer: Lexer): ReturnType<Lexer['next']> | undefined {
   try {
     return lexer.next()
