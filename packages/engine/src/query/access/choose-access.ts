@@ -256,8 +256,8 @@ function indexOnlyFor({ indexOnly }: SourcePlan, { script }: StatementContext): 
 }
 
 /**
- * An access that yields the first rows directly, where counting would cost more than reading: one in the requested order if all
- * others read the same entries, or without an order one whose objects nearly all qualify.
+ * An access that yields the first rows directly, where counting would cost more than reading: one in the requested order if all other accesses read
+ * the same entries, or without an order one whose objects nearly all qualify.
  */
 function accessOfFirstRows(plan: SourcePlan, rowLimit: number): AccessPath | undefined {
   const { accesses, ordered, areRows } = plan

@@ -286,7 +286,7 @@ export class IndexScan implements OidAccess {
     context: StatementContext,
     isReverse = false,
   ): Awaitable<EntryRange | 'several'> {
-    // The objects of a single range would include those of entries that the filter rejects.
+    // The objects of a single range would include objects of entries that the filter rejects.
     if (this.filter !== undefined) return 'several'
     return mapAwaitable(this.ranges(evaluation, context), ([range, ...others]) => {
       return range === undefined || others.length > 0 ? 'several' : { ...range, isReverse }
@@ -510,7 +510,7 @@ export async function* entriesOf(
   }
 }
 
-/** The number of conjuncts expressed by the ends of the range; 0 for those that the range answers only partly. */
+/** The number of conjuncts expressed by the ends of the range; 0 for conjuncts that the range answers only partly. */
 function rangesAnswered(lower: KeyRangeEnd | undefined, upper: KeyRangeEnd | undefined): number {
   // The range does not cover the part of a LIKE pattern after its prefix.
   const isPrefix = lower?.prefixOf === 'STARTS_WITH' && upper?.prefixOf === 'STARTS_WITH' && lower.text === upper.text

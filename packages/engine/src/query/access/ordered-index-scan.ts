@@ -74,7 +74,7 @@ function scanInOrder(
     equal.push({ kind: 'value', value: keyValueOf(found.value, found.path.key, 'equal', planning) })
     at++
   }
-  // The null reference sorts before all others in an index, but with nulls in ORDER BY.
+  // The null reference is the first one in an index, but is sorted with nulls in ORDER BY.
   if (order.some((path) => path.at(-1)?.spec.logicalType === 'reference')) return undefined
   const isSameOrder = order.every((attributes, i) => isSamePath(attributes, keyAttributes[at + i]?.path ?? []))
   if (!isSameOrder) return undefined
@@ -157,8 +157,8 @@ export class OrderedIndexScan implements ObjectAccess {
   }
 
   /**
-   * Entries with equal keys, for example of cut strings, are sorted by the objects' values. Ends after a limit of examined
-   * entries, including those of the previous scan.
+   * Entries with equal keys, for example of cut strings, are sorted by the objects' values. Ends after a limit of examined entries, including the
+   * entries of the previous scan.
    */
   async *objects(
     given: ObjectScan,

@@ -1,6 +1,6 @@
 /**
- * Pushes objects to an operator one by one, borrowed from the store's memory and filtered in place, without copies or batches:
- * those of key ranges or of OIDs.
+ * Pushes the objects of key ranges or OIDs to an operator one by one, borrowed from the store's memory and filtered in place, without copies or
+ * batches.
  */
 import { assert } from '../../errors.ts'
 import { scanBatchBytes } from '../../limits.ts'

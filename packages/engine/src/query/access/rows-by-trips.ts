@@ -1,4 +1,6 @@
-/** Rows that are objects, for a remote store: all of them page by page, or those of an index, with objects and entries in the same round trip. */
+/**
+ * Rows that are objects, for a remote store: all objects page by page, or the objects of an index, with objects and entries in the same round trip.
+ */
 import { assert } from '../../errors.ts'
 import { oidOfObjectKey } from '../../records/object-key.ts'
 import { PartSizes } from '../../records/part-sizes.ts'
@@ -19,7 +21,7 @@ import { restOf } from './oid-source.ts'
 import { begun, isBrokenOff, type Pause, RowsInPlace, type RowsPlan, rowKey } from './rows-in-place.ts'
 import { areRowsInOrder } from './source-plan.ts'
 
-/** Up to this number, skipped objects are read with the others; beyond, the operators read only their entries. */
+/** Up to this number, skipped objects are read with the rest; beyond, the operators read only their entries. */
 const skippedMax = 256
 
 /** Resolves when the first page has been read. */

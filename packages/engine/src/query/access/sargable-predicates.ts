@@ -59,8 +59,8 @@ export function isSamePath(attributes: readonly BoundAttribute[], path: readonly
 }
 
 /**
- * The maximum number of conditions of a predicate considered for access paths. Each of them has its own access paths, which
- * examine all conjuncts, so the cost is quadratic. The others are checked on the results.
+ * The maximum number of conditions of a predicate considered for access paths. Each has access paths that examine all conjuncts, so the cost is
+ * quadratic. Further conditions are checked on the results.
  */
 const conditionsMax = 128
 /** The maximum number of conditions with access paths for each of their parts. */

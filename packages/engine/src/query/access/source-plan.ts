@@ -30,7 +30,7 @@ export interface SourcePlan {
   /** Accesses with `findElements`. */
   readonly ofElements: readonly OidAccess[]
   readonly ordered: OrderedIndexScan | undefined
-  /** Considered if the others would read many entries. */
+  /** Considered if the other accesses would read many entries. */
   readonly skipping: readonly SkipScan[]
   readonly extent: ExtentScan
   /** For grouped rows: indexes whose entries contain all needed values, best first. */

@@ -182,7 +182,7 @@ function onlyOperand(expression: CallExpression, scope: Scope, binder: Binder): 
   throw binder.error(expression, `${expression.name} takes 1 operand, not ${expression.operands.length}`)
 }
 
-/** BYTES('…'): a text that is known before the rows, as a value of the type for which it stands. */
+/** BYTES('…'): a text that is constant for all rows, converted to the type. */
 function bindWritten(name: string, type: ScalarType, expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const operand = coerced(onlyOperand(expression, scope, binder), type, binder, name)
   const { start, end } = expression
@@ -194,7 +194,7 @@ function bindWritten(name: string, type: ScalarType, expression: CallExpression,
   )
 }
 
-/** JSON('…'): a text that is known before the rows, read as JSON; a parameter that is an array or an object, as it is. */
+/** JSON('…'): parses a text that is constant for all rows; a parameter that is an array or object is used as is. */
 function bindJson(expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const operand = onlyOperand(expression, scope, binder)
   const { start, end } = expression

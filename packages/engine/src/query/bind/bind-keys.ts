@@ -9,7 +9,7 @@ import { type Bound, type BoundOrderItem, isConstant } from './bound.ts'
 import { requireKey } from './require-key.ts'
 import type { Binder, Scope } from './scope.ts'
 
-/** `columns` are those of the rows, for the message. */
+/** `columns`: the columns of the rows, for the message. */
 export function bindOrderItem(
   expression: Expression,
   isDescending: boolean,

@@ -60,7 +60,7 @@ export interface BoundPattern {
 }
 
 export interface BoundMatch {
-  /** Vertices of MATCH, then those of each OPTIONAL MATCH; the same order applies to patterns. */
+  /** Vertices of MATCH, followed by the vertices of each OPTIONAL MATCH; the same order applies to patterns. */
   readonly vertices: readonly BoundVertex[]
   readonly patterns: readonly BoundPattern[]
   readonly optional: readonly BoundOptional[]

@@ -264,7 +264,7 @@ function alike(one: Bound, other: Bound, binder: Binder): [Bound, Bound] {
   return [one, other]
 }
 
-/** Values of type json are equal where their canonical texts are: these are compared in their place. */
+/** Values of type json are equal if their canonical texts are, so these are compared instead. */
 function comparable([one, other]: [Bound, Bound], isEquality: boolean): [Bound, Bound] {
   const areJson = one.type.kind === 'json' && other.type.kind === 'json'
   return areJson && isEquality ? [canonical(one), canonical(other)] : [one, other]
@@ -276,13 +276,13 @@ function canonical(operand: Bound): Bound {
   return { kind: 'call', name: 'JSON', operands: [operand], ...call, type: stringType, start, end }
 }
 
-/** Of a value that is compared with one of type json. */
+/** The canonical text of a value that is compared with a value of type json. */
 function canonicalOf(operand: Bound, binder: Binder): Bound {
   const json = coerced(operand, jsonType, binder)
   return json.type.kind === 'json' ? canonical(json) : json
 }
 
-/** The elements of a collection as values of type json, and those as their canonical texts. */
+/** Converts the elements to canonical texts of type json. */
 function canonicalElements(collection: Bound, binder: Binder): Bound {
   const { type, start, end } = collection
   if (type.kind !== 'collection') return collection
@@ -443,7 +443,7 @@ function arithmetic(
   }
 }
 
-/** Beside a decimal, numbers and texts that are known before the rows are decimals. */
+/** Numbers and texts that are constant for all rows become decimals if the other operand is a decimal. */
 function besideDecimal(left: Bound, right: Bound, binder: Binder): [Bound, Bound] {
   const isTaken = (value: Bound): boolean => isWrittenNumber(value) || (isText(value.type) && isConstant(value))
   if (left.type.kind === 'decimal' && isTaken(right)) return [left, coerced(right, decimalType, binder)]

@@ -287,7 +287,7 @@ function nameAsValue(value: string, { start, end }: Span): Bound {
   return { kind: 'constant', value, type: stringType, start, end }
 }
 
-/** A member of a value of type json, or an element: null where there is none. */
+/** A member or an element of a value of type json; null if there is none. */
 function jsonPart(object: Bound, step: Bound, { start, end }: Span): Bound {
   const calculate = step.type.kind === 'integer' ? elementOfJson : jsonMember
   const call = { readers: [], calculate, takesRoom: false, isVolatile: false } as const
@@ -303,7 +303,7 @@ function adviceOnField({ kind, type, start, end }: Bound, name: string, { text }
     const names = type.fields.map((field) => field.name)
     return hint(name, names)
   }
-  // Rows of a one-column variable are its values; those of a statement in parentheses are records.
+  // Rows of a one-column variable are its values; rows of a nested statement are records.
   return kind === 'slot' && isScalar(type) ? `: ${shownPart(text, { start, end })} is the value of the row itself` : ''
 }
 

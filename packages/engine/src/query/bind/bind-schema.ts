@@ -224,7 +224,7 @@ interface TypeBinder {
   readonly what: string
   readonly classNamed: ClassNamed
   readonly binder: Binder
-  /** Receives the properties of the attribute; undefined where a type has none, such as that of a key. */
+  /** Receives the properties of the attribute; undefined if the type has none, for example the type of a key. */
   readonly properties: Record<string, unknown> | undefined
   readonly elementProperties: Record<string, unknown> | undefined
 }

@@ -66,7 +66,7 @@ function refuseClauses({ where, orderBy, skip, take }: ShapeExpression, type: Va
   throw binder.error(clause, `a shape of ${what} has no WHERE, ORDER BY, SKIP and TAKE`)
 }
 
-/** Rejects entries of a whole object that are named like its own attributes or those of subclasses. */
+/** Rejects entries of a whole object that are named like an attribute of its class or of a subclass. */
 function refuseNamesOf(element: ReferenceType | EmbeddedType, entries: readonly Projection[], binder: Binder): void {
   const classes = classesOf(element, binder)
   for (const entry of entries) {

@@ -19,7 +19,7 @@ export interface BoundAttribute {
   readonly spec: TypeSpec
   readonly linkStorage: LinkStorage | undefined
   readonly type: ValueType
-  /** As the class has it, where a name was resolved. */
+  /** Defined if the attribute was resolved by name: its definition in the class. */
   readonly found?: ClassAttribute
 }
 
@@ -105,7 +105,7 @@ export type Bound =
       readonly isIgnoringCase: boolean
       readonly isNegated: boolean
     })
-  /** A number of a sequence: another one each time. */
+  /** A number of a sequence; each evaluation draws a new one. */
   | (Node & { readonly kind: 'next'; readonly sequence: string })
   | (Node & {
       readonly kind: 'call'

@@ -68,7 +68,7 @@ function actionDenied(action: StatementAction, className: string): AshlarError {
   return new AshlarError('Forbidden', `The caller may not ${action} objects of class ${className}.`)
 }
 
-/** `actions` are those of the statement. Throws QueryError for a class that is only embedded, and Forbidden. */
+/** `actions`: the actions of the statement. Throws QueryError for a class that is only embedded, and Forbidden. */
 export function resolveReferenceable(
   binder: Binder,
   name: QualifiedName,
@@ -102,7 +102,7 @@ export function findAttribute(binder: Binder, cls: SchemaClass, name: string, sp
   }
 }
 
-/** Throws QueryError that suggests similar names, including those of subclasses. */
+/** Throws QueryError that suggests similar names, also of attributes of subclasses. */
 export function resolveAttribute(binder: Binder, cls: SchemaClass, name: string, span: Span): BoundAttribute {
   const found = findAttribute(binder, cls, name, span)
   if (found !== undefined) return found

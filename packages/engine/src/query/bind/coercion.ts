@@ -37,7 +37,10 @@ export function coerced(bound: Bound, type: ValueType, binder: Binder, what?: st
   return { kind: 'convert', operand: bound, convert, type, start, end }
 }
 
-/** Unifies values of one kind: the first datetime decides on the presence of an offset, and beside decimals constants are decimals. Throws QueryError. */
+/**
+ * Unifies values of one kind: the first datetime decides on the presence of an offset, and constants among decimals become decimals. Throws
+ * QueryError.
+ */
 export function alikeValues(values: readonly Bound[], binder: Binder): Bound[] {
   if (values.some(({ type }) => type.kind === 'decimal')) return besideDecimals(values, binder)
   const first = values.find(({ type }) => type.kind === 'datetime' || type.kind === 'datetimeoffset')
@@ -48,13 +51,13 @@ export function alikeValues(values: readonly Bound[], binder: Binder): Bound[] {
   })
 }
 
-/** A real that an attribute or a function gives makes all of them real. */
+/** A real of an attribute or function makes all values real. */
 function besideDecimals(values: readonly Bound[], binder: Binder): Bound[] {
   if (values.some((value) => value.type.kind === 'real' && !isWrittenNumber(value))) return [...values]
   return values.map((value) => (isWrittenNumber(value) ? coerced(value, decimalType, binder) : value))
 }
 
-/** A literal, a parameter, or what is calculated of them: beside a decimal it is one. */
+/** Whether the value is a literal, a parameter, or computed from such: it becomes a decimal in combination with one. */
 export function isWrittenNumber(bound: Bound): boolean {
   if (!isNumeric(bound.type)) return false
   switch (bound.kind) {
@@ -91,7 +94,7 @@ function conversion(from: ValueType, type: ValueType, subject: Subject): Convert
   )
 }
 
-/** Of single values, of parameters of any type, and of records, which parameters have within. */
+/** For single values, for parameters of any type, and for records, which parameters may contain. */
 function jsonConversion(from: ValueType, subject: Subject): Convert | undefined {
   const { bound, binder } = subject
   const isWhole = bound.kind === 'variable' || from.kind === 'record'
@@ -111,14 +114,14 @@ function constantConversion(from: ValueType, type: ValueType, subject: Subject):
     return convert
   }
   if (!isNumeric(from)) return undefined
-  // What has no decimal is compared as the double that it is, and cannot be stored.
+  // A value that no decimal represents is compared as a double, and cannot be stored.
   if (type.kind === 'decimal') return (value) => toDecimal(value as AnyNumber) ?? value
   if (type.kind !== 'real') return undefined
   if (type.isSingle === true) return (value) => Math.fround(Number(value))
   return from.kind === 'real' ? undefined : toDouble
 }
 
-/** A number that is written in the statement or its parameters, with all of its digits, or what is calculated of such numbers. */
+/** The exact value of a number written in the statement or its parameters, or computed from such numbers. */
 function writtenDecimal({ bound, binder, what }: Subject): Bound | undefined {
   const { start, end } = bound
   switch (bound.kind) {
@@ -147,7 +150,7 @@ function writtenDecimal({ bound, binder, what }: Subject): Bound | undefined {
   }
 }
 
-/** A number with more digits than a double holds is a real, unless it comes to stand beside a decimal. */
+/** A number with more digits than a double holds is a real unless it is combined with a decimal. */
 export function asReal(given: Bound): Bound {
   const { type, start, end } = given
   if (isWritten(type)) return { kind: 'convert', operand: given, convert: Number, type: fractionType, start, end }
@@ -157,7 +160,7 @@ export function asReal(given: Bound): Bound {
   return { kind: 'convert', operand: given, convert, type: { ...type, element: fractionType }, start, end }
 }
 
-/** The same, of the elements of a list. */
+/** Like `writtenDecimal`, for the elements of a list. */
 function decimalElements({ bound, binder, what }: Subject, type: ValueType): Bound | undefined {
   if (bound.kind !== 'elements' || type.kind !== 'collection' || type.element.kind !== 'decimal') return undefined
   if (!isConstant(bound)) return undefined
@@ -218,7 +221,7 @@ function fits(from: ValueType, to: ValueType, isKnownBefore: boolean): boolean {
   }
   if (from.kind === 'map' && to.kind === 'map') return fits(from.element, to.element, isKnownBefore)
   if (from.kind === 'embedded' && to.kind === 'embedded') return from.cls === to.cls
-  // The fields of a JSON object in a parameter are checked like those of a request body.
+  // The fields of a JSON object in a parameter are checked like the fields of a request body.
   if (from.kind === 'record')
     return isKnownBefore && (to.kind === 'embedded' || to.kind === 'map' || to.kind === 'interval')
   return from.kind === to.kind

@@ -26,7 +26,7 @@ export function objectStatements(source: Source, references: Bound, binder: Bind
   return { ...statements, distinctParts: Number.POSITIVE_INFINITY, types: [element], isOneColumn: true }
 }
 
-/** Reads the objects of a variable from disk, if they are there, on each use. */
+/** Rereads the objects of a variable on each use, if they are on disk. */
 export function withVariableRows(bound: BoundSource, source: Source, binder: Binder): BoundSource {
   if (bound.kind === 'class' || bound.references.kind !== 'variable') return bound
   return { ...bound, statements: objectStatements(source, bound.references, binder) }

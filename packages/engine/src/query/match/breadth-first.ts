@@ -71,7 +71,7 @@ export interface Visitor {
   prefetch?(views: readonly ObjectView[], distance: number): Promise<void>
   /** Returns the objects from which the search continues, in the order given. */
   objects(oids: readonly Oid[]): Awaitable<readonly ObjectView[]>
-  /** Which edges to an object are retained: the first one, those of all shortest paths, or all. */
+  /** Which edges to an object are retained: the first one, the edges of all shortest paths, or all. */
   readonly keeps: 'first' | 'shortest' | 'all'
   /** Charges memory for the edges at an object before its expansion and yields the cost in edges. Returns false to end the search. */
   reserve?(view: ObjectView): AsyncGenerator<number, boolean>

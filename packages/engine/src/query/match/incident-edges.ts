@@ -280,7 +280,7 @@ export class IncidentEdges {
     }
   }
 
-  /** Returns the neighbours that refer to the object, without those that the index excludes. */
+  /** Returns the neighbours that refer to the object, except for neighbours that the index excludes. */
   private async byIndex(view: ObjectView, narrowed: NarrowedEdge): Promise<readonly Oid[]> {
     this.linked.ways.add(narrowedText(narrowed))
     const range = await this.narrowed?.rangeOf(narrowed, view.oid)

@@ -12,14 +12,14 @@ import type { Planning } from '../operators/planning.ts'
 import { conjunction, isOfSlot, type PredicatePlan } from './predicates.ts'
 import type { LookupPlan } from './source-rows.ts'
 
-/** Constants compiled for a single run are numbered after those of the plan. */
+/** Constants compiled for a single run are numbered after the constants of the plan. */
 export function planningOfRun(planning: Planning): Planning {
   const compiler = new Compiler(planning.formats)
   compiler.constants = planning.compiler.constants
   return { ...planning, compiler }
 }
 
-/** Returns the access path to the source's objects by a join condition, preferably an equality; others narrow keys and filter entries. */
+/** Returns the access path to the source's objects by a join condition, preferably an equality; other conditions narrow keys and filter entries. */
 export function planLookup(
   { predicates, planning }: { readonly predicates: readonly PredicatePlan[]; readonly planning: Planning },
   { source, slot }: { readonly source: BoundSource; readonly slot: number },

@@ -9,7 +9,7 @@ import { withVertex } from './path-modes.ts'
 export interface OptionalStep {
   /** The operators of its search, which starts with the input rows. */
   readonly operators: readonly MatchOperator[]
-  /** All patterns of the MATCH by number, those of other parts without vertices. */
+  /** All patterns of the MATCH by number; patterns of other parts have no vertices here. */
   readonly patterns: readonly BoundPattern[]
   /** The vertices bound before it; without an object at one of them, nothing matches. */
   readonly known: readonly { readonly position: number; readonly slot: number }[]

@@ -14,7 +14,7 @@ import {
 } from './match-operator.ts'
 import { type MatchRow, matchRowKind } from './match-row.ts'
 
-/** Returns undefined if an operator cannot run in place. `nodes` are those of the operators; `slots` is their number in a row. */
+/** Returns undefined if an operator cannot run in place. `nodes`: one per operator; `slots`: their number in a row. */
 export function pathsInPlace(
   operators: readonly MatchOperator[],
   nodes: readonly ExplainNode[],

@@ -18,7 +18,7 @@ export interface PredicatePlan {
   readonly isOfPattern: boolean
 }
 
-/** `patternSlots` are those of vertices, edges and walks. */
+/** `patternSlots`: the slots of vertices, edges and walks. */
 export function planPredicates(
   given: readonly Bound[],
   patternSlots: ReadonlySet<number>,

@@ -20,13 +20,13 @@ import { walks } from './walks.ts'
 /** A MATCH or an OPTIONAL MATCH: the numbers of its patterns, and the positions of its new vertices. */
 interface Part {
   readonly patterns: readonly number[]
-  /** All patterns, with those of other parts stripped of their vertices. */
+  /** All patterns; patterns of other parts have no vertices here. */
   readonly masked: readonly BoundPattern[]
   readonly vertices: readonly number[]
   readonly predicates: readonly PredicatePlan[]
 }
 
-/** What is bound in each row before the next operator. */
+/** The bound slots in each row before the next operator. */
 interface Progress {
   readonly bound: Set<number>
   readonly filled: Set<number>

@@ -1,4 +1,4 @@
-/** Reads the given objects and returns those that exist, are of the vertex's class and satisfy its conditions. */
+/** Reads the given objects and returns the ones that exist, are of the vertex's class and satisfy its conditions. */
 import type { Oid } from '../../types/oid.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'

@@ -57,7 +57,7 @@ export interface VertexStep {
   readonly position: number
   readonly patterns: readonly BoundPattern[]
   readonly chosen: ChosenAccessPath
-  /** Predicates that can now be evaluated, without those of the access path. */
+  /** Predicates that can now be evaluated, without predicates of the access path. */
   readonly predicates: readonly PredicatePlan[]
 }
 
