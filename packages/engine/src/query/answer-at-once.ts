@@ -11,22 +11,22 @@ import { needsFetch } from './evaluate/evaluation-context.ts'
 import type { ObjectReader } from './evaluate/object-view.ts'
 import { type EvaluationSource, plainEvaluationContext } from './execute/new-evaluation-context.ts'
 import { Work } from './functions/work.ts'
-import { isFor, type ParsedText } from './plan-cache.ts'
+import { isValidFor, type ParsedText } from './plan-cache.ts'
 import { ticksNow } from './prepare-text.ts'
 import type { QueryProgress, QueryRequest, RowChunks } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import type { SelectPlan } from './statements/select.ts'
-import { givenScalar, type TypedValue } from './values/parameter-value.ts'
+import { scalarValue, type TypedValue } from './values/parameter-value.ts'
 import { noTextFormats } from './values/text-format.ts'
 import { userValue } from './values/user.ts'
 
-const reading: SnapshotOptions = { isolation: 'readOnly', mayShare: true }
+const snapshotOptions: SnapshotOptions = { isolation: 'readOnly', mayShare: true }
 
 /**
  * Undefined for any other text, for one without a cached plan for the parameters' types, for one that fails and for a long row: the general path then
  * executes it and reports its error. Throws the reason of the request's signal.
  */
-export function answerAtOnce(
+export function answerLookup(
   { statements, lifted }: ParsedText,
   request: QueryRequest,
   resources: QueryResources,
@@ -36,15 +36,15 @@ export function answerAtOnce(
   const { latest } = catalogs
   const statement = statements[0]
   if (statement?.kind !== 'select' || statements.length > 1 || latest === undefined) return undefined
-  const kept = plans.lastPlan(statement, latest)
-  const plan = kept?.planned.plan as Partial<SelectPlan> | undefined
-  if (kept === undefined || plan?.lookup === undefined || effectOf(statement) !== 'read') return undefined
+  const cached = plans.lastPlan(statement, latest)
+  const plan = cached?.planned.plan as Partial<SelectPlan> | undefined
+  if (cached === undefined || plan?.lookup === undefined || effectOf(statement) !== 'read') return undefined
   if (restriction !== undefined || !store.capabilities.hasSynchronousReads) return undefined
   const variables = variablesOf(request, lifted)
   const dialect = request.dialect ?? resources.dialect
-  if (variables === undefined || !isFor(kept, dialect, noTextFormats, variables)) return undefined
+  if (variables === undefined || !isValidFor(cached, dialect, noTextFormats, variables)) return undefined
   request.signal?.throwIfAborted()
-  const snapshot = store.snapshot(reading)
+  const snapshot = store.snapshot(snapshotOptions)
   if (snapshot instanceof Promise) return undefined
   const beganMs = performance.now()
   const source = new LookupSource(request, resources)
@@ -87,7 +87,7 @@ function variablesOf(
   for (const name in parameters) {
     const json = parameters[name]
     if (typeof json === 'string' && json.length > parameterCharactersMax) return undefined
-    const value = givenScalar(json)
+    const value = scalarValue(json)
     if (value === undefined || ++count > parametersMax) return undefined
     if (!variables.has(name)) variables.set(name, value)
   }
@@ -98,8 +98,8 @@ function variablesOf(
 class LookupSource implements EvaluationSource {
   private readonly request: QueryRequest
   private readonly resources: QueryResources
-  private ownScript: EvaluationSource['script'] | undefined
-  private ownWork: Work | undefined
+  private lazyScript: EvaluationSource['script'] | undefined
+  private lazyWork: Work | undefined
 
   constructor(request: QueryRequest, resources: QueryResources) {
     this.request = request
@@ -107,18 +107,18 @@ class LookupSource implements EvaluationSource {
   }
 
   get script(): EvaluationSource['script'] {
-    if (this.ownScript !== undefined) return this.ownScript
-    const { text, user: asking = null, memoryHolder } = this.request
-    const { database, user = userValue(asking) } = this.resources
+    if (this.lazyScript !== undefined) return this.lazyScript
+    const { text, user: requestUser = null, memoryHolder } = this.request
+    const { database, user = userValue(requestUser) } = this.resources
     const { limits } = database
     const memory = new RequestMemory(database.memory, limits, memoryHolder)
-    this.ownScript = { now: ticksNow(), user, text, memory, limits }
-    return this.ownScript
+    this.lazyScript = { now: ticksNow(), user, text, memory, limits }
+    return this.lazyScript
   }
 
   get work(): Work {
-    this.ownWork ??= new Work(takesLong)
-    return this.ownWork
+    this.lazyWork ??= new Work(refuseWork)
+    return this.lazyWork
   }
 
   /** Only the row's own record may be read. */
@@ -127,12 +127,12 @@ class LookupSource implements EvaluationSource {
   }
 
   release(): void {
-    this.ownScript?.memory.release()
+    this.lazyScript?.memory.release()
   }
 }
 
 /** A lookup that exhausts its work allowance is left to the general path, which can yield. */
-function takesLong(): never {
+function refuseWork(): never {
   throw needsFetch
 }
 

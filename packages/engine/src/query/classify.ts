@@ -5,7 +5,7 @@ import { isStatementKind, kindOf } from './statements/statement-kinds.ts'
 
 const ranks: Readonly<Record<Effect, number>> = { read: 0, write: 1, define: 2 }
 
-const known = new WeakMap<Statement | Expression, Effect>()
+const effectCache = new WeakMap<Statement | Expression, Effect>()
 
 /** The highest effect of the statements. */
 export function classify(statements: readonly Statement[]): Effect {
@@ -14,10 +14,10 @@ export function classify(statements: readonly Statement[]): Effect {
 
 /** The effect of a statement and everything it contains, such as `LET x = CREATE …` or `FOR EACH … => (DELETE …)`; likewise for an expression. */
 export function effectOf(node: Statement | Expression): Effect {
-  let effect = known.get(node)
+  let effect = effectCache.get(node)
   if (effect === undefined) {
     effect = effectWithin(node)
-    known.set(node, effect)
+    effectCache.set(node, effect)
   }
   return effect
 }
@@ -47,23 +47,23 @@ function isStatement(node: object | null): node is Statement {
   return node !== null && isStatementKind((node as { readonly kind?: unknown }).kind)
 }
 
-const readAlone: ReadonlySet<Effect> = new Set(['read'])
-const allKnown = new WeakMap<Statement, ReadonlySet<Effect>>()
+const readOnly: ReadonlySet<Effect> = new Set(['read'])
+const effectsCache = new WeakMap<Statement, ReadonlySet<Effect>>()
 
 /**
  * All effects of the statements: the right to the highest effect does not include the rest. A statement with any effect also reads and may reply
  * rows.
  */
 export function effectsOf(statements: readonly Statement[]): ReadonlySet<Effect> {
-  if (classify(statements) === 'read') return readAlone
-  const all = new Set<Effect>(readAlone)
+  if (classify(statements) === 'read') return readOnly
+  const all = new Set<Effect>(readOnly)
   for (const statement of statements) {
-    let own = allKnown.get(statement)
+    let own = effectsCache.get(statement)
     if (own === undefined) {
       const found = new Set<Effect>()
       addEffects(statement, found, new Set())
       own = found
-      allKnown.set(statement, own)
+      effectsCache.set(statement, own)
     }
     for (const effect of own) all.add(effect)
   }

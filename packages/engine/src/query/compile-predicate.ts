@@ -43,9 +43,9 @@ export function compilePredicate(
   const slot = binder.newSlot()
   const where = bindWhere(expression, contextScope(slot, { kind: 'reference', cls }, undefined), binder)
   const hasStatements = binder.nested.length + binder.inner.length > 0 || effectOf(expression) !== 'read'
-  const decided = { isOfRecord: isOfRecord(where), isUnsteady: isUnsteady(where) }
-  if (hasStatements || (mustBeOfRecord && !decided.isOfRecord)) throw binder.error(expression, message)
+  const traits = { isOfRecord: isOfRecord(where), isUnsteady: isUnsteady(where) }
+  if (hasStatements || (mustBeOfRecord && !traits.isOfRecord)) throw binder.error(expression, message)
   const compiler = new Compiler(formats)
   const evaluate = compiler.compile(where)
-  return { evaluate, slot, slots: binder.slots, constants: compiler.constants, ...decided }
+  return { evaluate, slot, slots: binder.slots, constants: compiler.constants, ...traits }
 }

@@ -31,8 +31,8 @@ export async function createIndex(
   const catalog = restriction?.catalogOf(stored) ?? stored
   const formats = recordFormats(catalog)
   const { walkEdgesMax } = limits
-  const known = { text, dialect, catalog, formats, variables: new Map(), walkEdgesMax, textFormats: noTextFormats }
-  const binder = createBinder({ ...known, typeOfStatement })
+  const context = { text, dialect, catalog, formats, variables: new Map(), walkEdgesMax, textFormats: noTextFormats }
+  const binder = createBinder({ ...context, typeOfStatement })
   const rowOf = ({ name }: { readonly name: string }): RowChunk[] => [jsonRow(indexRow(name, texts))]
   const command = bindCreateIndex(statement, binder)
   const index = await atPlace(text, placesOfIndex(statement), () => {

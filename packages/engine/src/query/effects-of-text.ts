@@ -4,7 +4,7 @@ import { openTimeSlice } from '../store/time-slice.ts'
 import { classify, effectsOf, higher } from './classify.ts'
 import type { Statement } from './language/ast.ts'
 import { statementsOf } from './parse/parse.ts'
-import { textCharactersKept } from './plan-cache.ts'
+import { cachedTextCharactersMax } from './plan-cache.ts'
 import { checkCharacters } from './prepare-text.ts'
 import type { ExplainRequest, QueryRequest } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
@@ -26,23 +26,26 @@ export function effectsOfQuery(request: QueryRequest, resources: QueryResources)
 }
 
 /** The statements that are explained: the request's parameter overrides EXPLAIN in the text. */
-export function wantedOf(statements: readonly Statement[], explain: ExplainRequest | undefined): readonly Statement[] {
-  return explain === undefined ? statements : statements.slice(0, explain.statementsMax).map(withoutExplain)
-}
-
-function withoutExplain(statement: Statement): Statement {
-  return statement.kind === 'explain' ? statement.statement : statement
+export function explainedStatements(
+  statements: readonly Statement[],
+  explain: ExplainRequest | undefined,
+): readonly Statement[] {
+  return explain === undefined
+    ? statements
+    : statements
+        .slice(0, explain.statementsMax)
+        .map((statement) => (statement.kind === 'explain' ? statement.statement : statement))
 }
 
 function isLong({ text, explain }: QueryRequest): boolean {
-  return text.length > textCharactersKept && explain?.isAnalyzed !== false
+  return text.length > cachedTextCharactersMax && explain?.isAnalyzed !== false
 }
 
 function shortStatements(request: QueryRequest, { plans, database: { limits } }: QueryResources): readonly Statement[] {
   const { text, explain } = request
   if (explain?.isAnalyzed === false) return []
   checkCharacters(request, limits)
-  return wantedOf(plans.parsed(text, limits.statementTokensMax).statements, explain)
+  return explainedStatements(plans.parsed(text, limits.statementTokensMax).statements, explain)
 }
 
 function effectsOfLongText(
@@ -63,8 +66,8 @@ async function effectsOfEach(
   const effects = new Set(effectsOf([]))
   let position = 0
   for (const statement of statementsOf(text, statementTokensMax)) {
-    const isWanted = position++ < (explain?.statementsMax ?? Number.POSITIVE_INFINITY)
-    if (isWanted) for (const effect of effectsOf(wantedOf([statement], explain))) effects.add(effect)
+    const isExplained = position++ < (explain?.statementsMax ?? Number.POSITIVE_INFINITY)
+    if (isExplained) for (const effect of effectsOf(explainedStatements([statement], explain))) effects.add(effect)
     const pause = slice.yieldIfDue()
     if (pause !== undefined) await pause
   }

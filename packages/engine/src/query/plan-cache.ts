@@ -24,7 +24,7 @@ import type { Expression, Statement } from './language/ast.ts'
 import { type Dialect, dialectDefault } from './language/dialect.ts'
 import { liftLiterals, parseLifted } from './parse/lift-literals.ts'
 import { parse, statementsOf } from './parse/parse.ts'
-import { givenScalar, type TypedValue, typeSignature } from './values/parameter-value.ts'
+import { scalarValue, type TypedValue, typeSignature } from './values/parameter-value.ts'
 import type { Convert } from './values/scalars/scalar-kind.ts'
 import { noTextFormats, type TextFormats } from './values/text-format.ts'
 import type { ValueType } from './values/value-type.ts'
@@ -73,9 +73,9 @@ interface Conversion {
   readonly convert: Convert
 }
 
-type Plans = WeakMap<Statement | Expression, KeptPlan>
+type Plans = WeakMap<Statement | Expression, CachedPlan>
 
-export interface KeptPlan {
+export interface CachedPlan {
   readonly dialect: Dialect
   /** Signature of the text formats. */
   readonly formats: string
@@ -83,7 +83,7 @@ export interface KeptPlan {
 }
 
 /** Types of variables; records which of them were read. */
-class AskedVariables implements VariableTypes {
+class TrackedVariables implements VariableTypes {
   readonly signatures = new Map<string, string>()
   readonly conversions: Conversion[] = []
   private readonly variables: ReadonlyMap<string, TypedValue>
@@ -116,9 +116,9 @@ class AskedVariables implements VariableTypes {
  * LRU approximation with two generations: entries of the elder that are not read before the younger is full are evicted. All caches of one
  * `Generations` turn over together.
  */
-class Kept<T> {
-  private younger = new Map<string, KeptEntry<T>>()
-  private elder: ReadonlyMap<string, KeptEntry<T>> = new Map()
+class GenerationCache<T> {
+  private younger = new Map<string, CacheEntry<T>>()
+  private elder: ReadonlyMap<string, CacheEntry<T>> = new Map()
   private readonly generations: Generations
 
   constructor(generations: Generations) {
@@ -127,8 +127,8 @@ class Kept<T> {
   }
 
   get(name: string): T | undefined {
-    const known = this.younger.get(name)
-    if (known !== undefined) return known.value
+    const cached = this.younger.get(name)
+    if (cached !== undefined) return cached.value
     const elder = this.elder.get(name)
     if (elder === undefined) return undefined
     this.enter(name, elder)
@@ -145,13 +145,13 @@ class Kept<T> {
     this.younger = new Map()
   }
 
-  private enter(name: string, entry: KeptEntry<T>): void {
+  private enter(name: string, entry: CacheEntry<T>): void {
     this.generations.take(entry.bytes - (this.younger.get(name)?.bytes ?? 0))
     this.younger.set(name, entry)
   }
 }
 
-interface KeptEntry<T> {
+interface CacheEntry<T> {
   readonly value: T
   readonly bytes: number
 }
@@ -169,7 +169,7 @@ class Generations {
   take(bytes: number): void {
     this.bytes += bytes
     if (this.bytes <= this.bytesMax) return
-    for (const kept of this.all) kept.begin()
+    for (const cache of this.all) cache.begin()
     this.bytes = bytes
   }
 }
@@ -189,7 +189,7 @@ function bytesOf(text: string, statements: readonly Statement[] | false): number
 }
 
 /** Longer texts carry data and rarely recur, so they are not cached. */
-export const textCharactersKept = 20_000
+export const cachedTextCharactersMax = 20_000
 
 /** A parsed text, ready for execution. */
 export interface ParsedText {
@@ -203,14 +203,14 @@ export interface ParsedText {
 /** Constraints on the value of an expression outside of a row. */
 export interface ValueUse {
   /** The required type. */
-  readonly wanted?: ValueType
+  readonly requiredType?: ValueType
   /** See `Scope`. */
   readonly mayDraw?: true
 }
 
 const drawingScope: Scope = { ...emptyScope, mayDraw: true }
 
-const noneLifted: ReadonlyMap<string, TypedValue> = new Map()
+const noLiterals: ReadonlyMap<string, TypedValue> = new Map()
 
 export class PlanCache {
   /** Numbers of plans found in the cache and of plans made. */
@@ -218,9 +218,9 @@ export class PlanCache {
   made = 0
   private readonly generations = new Generations(plansBytesMax / 2)
   /** Texts without lifted literals. */
-  private readonly texts = new Kept<ParsedText>(this.generations)
+  private readonly texts = new GenerationCache<ParsedText>(this.generations)
   /** Statements by the shape of their text; false if texts of this shape are parsed with their literals in place. */
-  private readonly shapes = new Kept<readonly Statement[] | false>(this.generations)
+  private readonly shapes = new GenerationCache<readonly Statement[] | false>(this.generations)
   /** A WeakMap, so that plans don't keep a catalog alive. */
   private readonly plansOfCatalogs = new WeakMap<Catalog, Plans>()
   private latest: { readonly catalog: Catalog; readonly plans: Plans } | undefined
@@ -252,15 +252,15 @@ export class PlanCache {
 
   /** Like `parsed`, but without lifting literals. */
   parsedAsWritten(text: string, statementTokensMax: number): ParsedText {
-    const known = this.texts.get(text)
-    if (known !== undefined) return known
+    const cached = this.texts.get(text)
+    if (cached !== undefined) return cached
     const parsed = asWritten(parse(text, statementTokensMax))
-    if (text.length <= textCharactersKept) this.texts.set(text, parsed, bytesOf(text, parsed.statements))
+    if (text.length <= cachedTextCharactersMax) this.texts.set(text, parsed, bytesOf(text, parsed.statements))
     return parsed
   }
 
   /** Parses all texts of this shape with their literals in place from now on. */
-  keepValues(shape: string): void {
+  disableLifting(shape: string): void {
     this.shapes.set(shape, false, bytesOf(shape, false))
   }
 
@@ -277,10 +277,14 @@ export class PlanCache {
   }
 
   /** Throws QueryError, also if the type is not the required one. */
-  value(expression: Expression, context: PlanningContext, { wanted, mayDraw }: ValueUse = {}): Planned<ValuePlan> {
+  value(
+    expression: Expression,
+    context: PlanningContext,
+    { requiredType, mayDraw }: ValueUse = {},
+  ): Planned<ValuePlan> {
     return this.planned(expression, context, (binder) => {
-      const given = binder.bind(expression, mayDraw === true ? drawingScope : emptyScope)
-      const bound = wanted === undefined ? given : assignable(given, wanted, 'what stands here', binder)
+      let bound = binder.bind(expression, mayDraw === true ? drawingScope : emptyScope)
+      if (requiredType !== undefined) bound = assignable(bound, requiredType, 'what stands here', binder)
       const compiler = new Compiler(context.formats)
       return {
         evaluate: compiler.compile(bound),
@@ -293,28 +297,29 @@ export class PlanCache {
 
   /** The cached plan, or the one that `make` returns. */
   planned<P>(statement: Statement | Expression, context: PlanningContext, make: (binder: Binder) => P): Planned<P> {
-    const kept = this.keptPlan<P>(statement, context)
-    if (kept !== undefined) return kept
+    const cached = this.cachedPlan<P>(statement, context)
+    if (cached !== undefined) return cached
     this.made++
     const { dialect, catalog } = context
-    const asked = new AskedVariables(context.variables)
-    const binder = createBinder(context, asked, context.outer)
+    const tracked = new TrackedVariables(context.variables)
+    const binder = createBinder(context, tracked, context.outer)
     const plan = withinSpan(this.spans, 'plan', () => make(binder))
-    const { signatures: variables, conversions } = asked
+    const { signatures: variables, conversions } = tracked
     const planned = { plan, nested: binder.nested, inner: binder.inner, variables, conversions }
     this.plansOf(catalog).set(statement, { dialect, formats: formatsSignature(context.textFormats), planned })
     return planned
   }
 
-  private keptPlan<P>(statement: Statement | Expression, context: PlanningContext): Planned<P> | undefined {
-    const kept = this.lastPlan(statement, context.catalog)
-    if (kept === undefined || !isFor(kept, context.dialect, context.textFormats, context.variables)) return undefined
+  private cachedPlan<P>(statement: Statement | Expression, context: PlanningContext): Planned<P> | undefined {
+    const cached = this.lastPlan(statement, context.catalog)
+    if (cached === undefined || !isValidFor(cached, context.dialect, context.textFormats, context.variables))
+      return undefined
     this.reused++
-    return kept.planned as Planned<P>
+    return cached.planned as Planned<P>
   }
 
-  /** The last plan made for the catalog; the caller checks with `isFor` whether it is valid. */
-  lastPlan(statement: Statement | Expression, catalog: Catalog): KeptPlan | undefined {
+  /** The last plan made for the catalog; the caller checks with `isValidFor` whether it is valid. */
+  lastPlan(statement: Statement | Expression, catalog: Catalog): CachedPlan | undefined {
     return this.plansOf(catalog).get(statement)
   }
 
@@ -332,14 +337,14 @@ export class PlanCache {
 }
 
 /** Whether a cached plan is valid for the dialect, formats and variables. */
-export function isFor(
-  { dialect, formats, planned }: KeptPlan,
-  ofDialect: Dialect,
+export function isValidFor(
+  { dialect, formats, planned }: CachedPlan,
+  requestDialect: Dialect,
   textFormats: TextFormats,
   variables: ReadonlyMap<string, TypedValue>,
 ): boolean {
-  if (dialect !== ofDialect || formats !== formatsSignature(textFormats)) return false
-  return areSame(planned.variables, variables) && areConvertible(planned.conversions, variables)
+  if (dialect !== requestDialect || formats !== formatsSignature(textFormats)) return false
+  return haveSameTypes(planned.variables, variables) && areConvertible(planned.conversions, variables)
 }
 
 function areConvertible(conversions: readonly Conversion[], variables: ReadonlyMap<string, TypedValue>): boolean {
@@ -353,7 +358,7 @@ function areConvertible(conversions: readonly Conversion[], variables: ReadonlyM
 }
 
 /** Whether the variables have the types with these signatures. */
-function areSame(signatures: ReadonlyMap<string, string>, variables: ReadonlyMap<string, TypedValue>): boolean {
+function haveSameTypes(signatures: ReadonlyMap<string, string>, variables: ReadonlyMap<string, TypedValue>): boolean {
   for (const [name, signature] of signatures) {
     const variable = variables.get(name)
     if (variable === undefined || typeSignature(variable.type) !== signature) return false
@@ -362,13 +367,13 @@ function areSame(signatures: ReadonlyMap<string, string>, variables: ReadonlyMap
 }
 
 function typed(values: ReadonlyMap<string, string | number>): ReadonlyMap<string, TypedValue> {
-  const given = new Map<string, TypedValue>()
-  for (const [name, value] of values) given.set(name, givenScalar(value) as TypedValue)
-  return given
+  const typedValues = new Map<string, TypedValue>()
+  for (const [name, value] of values) typedValues.set(name, scalarValue(value) as TypedValue)
+  return typedValues
 }
 
 function asWritten(statements: readonly Statement[]): ParsedText {
-  return { statements, lifted: noneLifted }
+  return { statements, lifted: noLiterals }
 }
 
 function formatsSignature({ date, time, datetime }: TextFormats): string {
@@ -384,7 +389,7 @@ interface UncorrelatedBinding {
 }
 
 /** Whether the statement is uncorrelated in another place, too: none of the names it looked up is in scope there. */
-function isAlsoFor({ outer: { isExists, lookedUp } }: UncorrelatedBinding, around: Outer): boolean {
+function isReusableFor({ outer: { isExists, lookedUp } }: UncorrelatedBinding, around: Outer): boolean {
   return isExists === around.isExists && ![...lookedUp].some((name) => isNameAround(name, around))
 }
 
@@ -408,18 +413,18 @@ export function createPredicateBinder(
 
 export function createBinder(
   context: PlanningContext,
-  variables = new AskedVariables(context.variables),
+  variables = new TrackedVariables(context.variables),
   outer?: Outer,
-  uncorrelated = new Map<Statement, UncorrelatedBinding>(),
+  uncorrelatedBindings = new Map<Statement, UncorrelatedBinding>(),
 ): Binder {
   const { text, dialect, catalog, walkEdgesMax, textFormats } = context
   const bindWithin = (statement: Statement, around: Outer): NestedBinding => {
-    const known = uncorrelated.get(statement)
-    if (known !== undefined && isAlsoFor(known, around)) return known.binding
-    const binder = createBinder(context, variables, around, uncorrelated)
+    const cached = uncorrelatedBindings.get(statement)
+    if (cached !== undefined && isReusableFor(cached, around)) return cached.binding
+    const binder = createBinder(context, variables, around, uncorrelatedBindings)
     const type = context.typeOfStatement(statement, binder, walkEdgesMax)
     const binding = { type, captured: binder.captured, isSingle: binder.isSingle }
-    if (binding.captured.size === 0) uncorrelated.set(statement, { binding, outer: around })
+    if (binding.captured.size === 0) uncorrelatedBindings.set(statement, { binding, outer: around })
     return binding
   }
   return new Binder(text, dialect, catalog, variables, textFormats, bindExpression, bindWithin, outer)

@@ -23,16 +23,16 @@ export function planWithoutValues(plan: unknown): unknown {
 
 /** Redacts the texts of one plan. Its nodes repeat the statement's predicates, so results are cached. */
 class PlanTexts {
-  private readonly known = new Map<string, string>()
+  private readonly redactions = new Map<string, string>()
   private charactersLeft = planTextsCharactersMax
 
   withoutValues(text: string): string {
-    const known = this.known.get(text)
-    if (known !== undefined) return known
+    const cached = this.redactions.get(text)
+    if (cached !== undefined) return cached
     this.charactersLeft -= Math.min(text.length, textCharactersMax)
-    const shown = this.charactersLeft < 0 ? cutSign : withoutLiterals(text, textCharactersMax)
-    this.known.set(text, shown)
-    return shown
+    const redacted = this.charactersLeft < 0 ? cutSign : withoutLiterals(text, textCharactersMax)
+    this.redactions.set(text, redacted)
+    return redacted
   }
 }
 

@@ -17,12 +17,12 @@ import { classify, effectOf } from './classify.ts'
 import { valueBytes } from './evaluate/value-bytes.ts'
 import type { ScriptContext } from './execute/statement-context.ts'
 import type { Statement } from './language/ast.ts'
-import { type ParsedText, textCharactersKept } from './plan-cache.ts'
+import { cachedTextCharactersMax, type ParsedText } from './plan-cache.ts'
 import { newQueryCounts, type QueryCounts } from './query-counts.ts'
 import type { QueryProgress, QueryRequest } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import type { ScriptState } from './script-executor.ts'
-import { givenScalar, givenValue, type TypedValue, tooManyFields } from './values/parameter-value.ts'
+import { parameterValue, scalarValue, type TypedValue, tooManyFields } from './values/parameter-value.ts'
 import { noTextFormats } from './values/text-format.ts'
 import { userValue } from './values/user.ts'
 import { jsonType } from './values/value-type.ts'
@@ -41,7 +41,7 @@ export function checkCharacters({ text }: QueryRequest, { queryCharactersMax }: 
 }
 
 /**
- * `mayLift`: literals may be lifted out of the text. `known`: the parsed text, if available. Throws QuerySyntaxError, QueryError, LimitExceeded,
+ * `mayLift`: literals may be lifted out of the text. `cachedText`: the parsed text, if available. Throws QuerySyntaxError, QueryError, LimitExceeded,
  * ServerBusy.
  */
 export function prepare(
@@ -49,7 +49,7 @@ export function prepare(
   resources: QueryResources,
   memory: RequestMemory,
   mayLift: boolean,
-  known?: ParsedText,
+  cachedText?: ParsedText,
 ): Awaitable<PreparedText> {
   const { text, watch } = request
   const { plans, database } = resources
@@ -57,8 +57,8 @@ export function prepare(
   checkCharacters(request, limits)
   const slice =
     request.slice ?? (store.capabilities.hasSynchronousReads ? openTimeSlice(watch) : openSliceOfWork(watch))
-  if (known !== undefined || text.length <= textCharactersKept) {
-    const parsed = known ?? plans.parsed(text, limits.statementTokensMax)
+  if (cachedText !== undefined || text.length <= cachedTextCharactersMax) {
+    const parsed = cachedText ?? plans.parsed(text, limits.statementTokensMax)
     return withValues(parsed, request, resources, memory, mayLift, slice)
   }
   return plans.parsedLong(text, limits.statementTokensMax, slice).then(async (parsed) => {
@@ -81,23 +81,23 @@ function withValues(
   slice: TimeSlice,
 ): Awaitable<PreparedText> {
   // Changes of the schema store literals as names and settings.
-  const isToBeRun = parsed.shape === undefined || (mayLift && classify(parsed.statements) !== 'define')
+  const isLiftingAllowed = parsed.shape === undefined || (mayLift && classify(parsed.statements) !== 'define')
   const { statementTokensMax } = resources.database.limits
-  const toRun = isToBeRun ? parsed : resources.plans.parsedAsWritten(request.text, statementTokensMax)
+  const toRun = isLiftingAllowed ? parsed : resources.plans.parsedAsWritten(request.text, statementTokensMax)
   const { parameters, parametersText } = request
   if (parameters !== undefined && parametersText !== undefined) noteTextOf(parameters, GivenText.ofText(parametersText))
   const prepared = preparedText(toRun, request, resources, memory, slice)
   if (parameters === undefined) return prepared
-  const taken = takeScalars(parameters, prepared)
-  return taken ? prepared : takeParameters(parameters, prepared, resources.database).then(() => prepared)
+  const areAllAdded = addScalars(parameters, prepared)
+  return areAllAdded ? prepared : addParameters(parameters, prepared, resources.database).then(() => prepared)
 }
 
 /** Adds a few scalar parameters synchronously; false if any other or too many parameters remain. */
-function takeScalars(parameters: Parameters, { state: { variables }, texts: { memory } }: PreparedText): boolean {
+function addScalars(parameters: Parameters, { state: { variables }, texts: { memory } }: PreparedText): boolean {
   let count = 0
   for (const name in parameters) {
-    const value = givenScalar(parameters[name])
-    if (value === undefined || ++count > scalarsAtOnce) return false
+    const value = scalarValue(parameters[name])
+    if (value === undefined || ++count > syncScalarsMax) return false
     if (variables.has(name)) continue
     memory.chargeRequest(valueBytes(value.value))
     variables.set(name, value)
@@ -105,10 +105,10 @@ function takeScalars(parameters: Parameters, { state: { variables }, texts: { me
   return true
 }
 
-const scalarsAtOnce = 64
+const syncScalarsMax = 64
 
 /** Adds the remaining parameters and yields between them. */
-async function takeParameters(
+async function addParameters(
   parameters: Parameters,
   { state, texts: { memory, slice } }: PreparedText,
   database: OpenDatabase,
@@ -119,7 +119,7 @@ async function takeParameters(
     if (++count > parameterFieldsMax) throw tooManyFields('The query')
     if (state.variables.has(name)) continue
     const json = parameters[name]
-    const value = givenScalar(json) ?? (await givenContainer(name, parameters, database, slice))
+    const value = scalarValue(json) ?? (await containerValue(name, parameters, database, slice))
     memory.chargeRequest(valueBytes(value.value))
     state.variables.set(name, value)
     const pause = slice.yieldIfDue()
@@ -128,7 +128,7 @@ async function takeParameters(
 }
 
 /** An array or object. If the schema has json attributes, its text is retained, and elements of several types are allowed as a json value. */
-async function givenContainer(
+async function containerValue(
   name: string,
   parameters: Parameters,
   { catalogs: { latest } }: OpenDatabase,
@@ -138,7 +138,7 @@ async function givenContainer(
   const mayBeJson = latest === undefined || hasJsonAttribute(latest)
   const text = mayBeJson ? textOf(parameters)?.at(name) : undefined
   try {
-    return await inTurns(givenValue(name, json, text), slice)
+    return await inTurns(parameterValue(name, json, text), slice)
   } catch (error) {
     if (!mayBeJson || !(error instanceof AshlarError)) throw error
     return { type: jsonType, value: jsonParameter(name, json, text?.text) }

@@ -11,17 +11,17 @@ import { type LastingRead, lateReadError, withLastingSnapshot, withSnapshot } fr
 import type { Transaction } from '../transaction/transaction.ts'
 import { type EndSpan, withinSpan } from '../work-spans.ts'
 import { transactWithCatalog } from '../write/transact-with-catalog.ts'
-import { answerAtOnce } from './answer-at-once.ts'
+import { answerLookup } from './answer-at-once.ts'
 import { classify, effectOf } from './classify.ts'
 import { createIndex } from './create-index-online.ts'
-import { wantedOf } from './effects-of-text.ts'
+import { explainedStatements } from './effects-of-text.ts'
 import { chunksOf, RowsAtHand, textRow } from './execute/row-chunk.ts'
 import type { ScriptContext } from './execute/statement-context.ts'
 import { planText } from './explain/plan-text.ts'
 import type { ForEachStatement, Span, Statement } from './language/ast.ts'
 import { atPlace, queryError } from './language/query-error.ts'
 import { isLifted } from './parse/lift-literals.ts'
-import { type ParsedText, textCharactersKept } from './plan-cache.ts'
+import { cachedTextCharactersMax, type ParsedText } from './plan-cache.ts'
 import { checkCharacters, type PreparedText, prepare } from './prepare-text.ts'
 import {
   type ExplainRequest,
@@ -45,19 +45,18 @@ import { importedElements, runBody } from './statements/for-each.ts'
 export function runQuery(request: QueryRequest, resources: QueryResources): Awaitable<QueryReply> {
   const { spans } = resources
   const isPlain = request.explain === undefined
-  const known = isPlain && spans === undefined ? parsedAtOnce(request, resources) : undefined
+  const parsed = isPlain && spans === undefined ? parseShort(request, resources) : undefined
   // In a slice, the lookup was already tried before the slice began.
-  const atOnce = request.slice === undefined ? known && answerAtOnce(known, request, resources) : undefined
-  if (atOnce !== undefined) return { chunks: atOnce }
+  const lookupReply = request.slice === undefined ? parsed && answerLookup(parsed, request, resources) : undefined
+  if (lookupReply !== undefined) return { chunks: lookupReply }
   const memory = new RequestMemory(resources.database.memory, resources.database.limits, request.memoryHolder)
   let end: EndSpan | undefined
   try {
-    const prepared = withinSpan(spans, 'parse', () => prepare(request, resources, memory, isPlain, known))
+    const prepared = withinSpan(spans, 'parse', () => prepare(request, resources, memory, isPlain, parsed))
     end = spans?.begin('execute')
-    const answered =
-      prepared instanceof Promise ? answerLater(prepared, request, resources) : answer(prepared, request, resources)
-    const told = end === undefined ? answered : endingWith(answered, end)
-    return told instanceof Promise ? replyLater(told, memory) : { chunks: told }
+    const answered = mapAwaitable(prepared, (text) => answer(text, request, resources))
+    const reply = end === undefined ? answered : endingWith(answered, end)
+    return reply instanceof Promise ? awaitReply(reply, memory) : { chunks: reply }
   } catch (error) {
     end?.(failureOf(error))
     memory.release()
@@ -68,15 +67,17 @@ export function runQuery(request: QueryRequest, resources: QueryResources): Awai
 /** The reply to a lookup by key with a cached plan, see `answerLookup`; undefined for any other text. Throws QuerySyntaxError, LimitExceeded. */
 export function lookUp(request: QueryRequest, resources: QueryResources): QueryReply | undefined {
   if (request.explain !== undefined || resources.spans !== undefined) return undefined
-  const known = parsedAtOnce(request, resources)
-  const chunks = known && answerAtOnce(known, request, resources)
+  const parsed = parseShort(request, resources)
+  const chunks = parsed && answerLookup(parsed, request, resources)
   return chunks && { chunks }
 }
 
 /** Undefined for a long text. Throws QuerySyntaxError, LimitExceeded. */
-function parsedAtOnce(request: QueryRequest, { plans, database: { limits } }: QueryResources): ParsedText | undefined {
+function parseShort(request: QueryRequest, { plans, database: { limits } }: QueryResources): ParsedText | undefined {
   checkCharacters(request, limits)
-  return request.text.length > textCharactersKept ? undefined : plans.parsed(request.text, limits.statementTokensMax)
+  return request.text.length > cachedTextCharactersMax
+    ? undefined
+    : plans.parsed(request.text, limits.statementTokensMax)
 }
 
 /** Calls `end` when all rows have been read or the iteration has ended. */
@@ -88,7 +89,7 @@ export async function endingWith(answered: Awaitable<RowChunks>, end: EndSpan): 
     end(failureOf(error))
     throw error
   }
-  if (chunks.atHand === undefined) return { [Symbol.asyncIterator]: () => taken(chunks, end) }
+  if (chunks.atHand === undefined) return { [Symbol.asyncIterator]: () => readToEnd(chunks, end) }
   end()
   return chunks
 }
@@ -98,7 +99,7 @@ function failureOf(error: unknown): unknown {
   return error === sliceOver ? undefined : error
 }
 
-async function* taken(chunks: RowChunks, end: EndSpan): AsyncGenerator<RowChunk> {
+async function* readToEnd(chunks: RowChunks, end: EndSpan): AsyncGenerator<RowChunk> {
   let failure: unknown
   try {
     yield* chunks
@@ -110,15 +111,7 @@ async function* taken(chunks: RowChunks, end: EndSpan): AsyncGenerator<RowChunk>
   }
 }
 
-async function answerLater(
-  prepared: Promise<PreparedText>,
-  request: QueryRequest,
-  resources: QueryResources,
-): Promise<RowChunks> {
-  return answer(await prepared, request, resources)
-}
-
-async function replyLater(answered: Promise<RowChunks>, memory: RequestMemory): Promise<QueryReply> {
+async function awaitReply(answered: Promise<RowChunks>, memory: RequestMemory): Promise<QueryReply> {
   try {
     return { chunks: await answered }
   } catch (error) {
@@ -165,17 +158,17 @@ function runLifted(
   run: (prepared: PreparedText) => Awaitable<RowChunks>,
 ): Awaitable<RowChunks> {
   const { texts, state } = prepared
-  const held = texts.memory.requestBytes
+  const bytesBefore = texts.memory.requestBytes
   return caught(
     () => run(prepared),
     (error) => {
       if (!(error instanceof AshlarError) || error.type !== 'QueryError') throw error
-      texts.memory.releaseAllBut(held)
+      texts.memory.releaseAllBut(bytesBefore)
       const { statements } = plans.parsedAsWritten(texts.text, database.limits.statementTokensMax)
       const variables = new Map([...state.variables].filter(([name]) => !isLifted(name)))
       const written = { statements, texts: { ...texts, shape: undefined }, state: { ...state, variables } }
       return mapAwaitable(run(written), (chunks) => {
-        plans.keepValues(shape)
+        plans.disableLifting(shape)
         return chunks
       })
     },
@@ -195,7 +188,7 @@ export async function runQueryWithin(
       'A query within a transaction has the isolation of the transaction, in whose request another can be asked for.'
     throw new AshlarError('MalformedRequest', message)
   }
-  const [kept, held] = [memory.requestBytes, memory.statementBytes]
+  const { requestBytes, statementBytes } = memory
   const { statements, texts, state } = await prepare(request, resources, memory, false)
   const stepwise = request.explain === undefined ? statements.find(isStepwise) : undefined
   if (stepwise !== undefined) {
@@ -207,8 +200,8 @@ export async function runQueryWithin(
       ? await rowsOf(executor, statements, texts)
       : await plansWithin(executor, statements, texts, request.explain)
   // The statements' memory is released; the reply is charged until the commit.
-  memory.resetStatement(held)
-  memory.chargeRequest(kept + bytesOfAll(rows) - memory.requestBytes)
+  memory.resetStatement(statementBytes)
+  memory.chargeRequest(requestBytes + bytesOfAll(rows) - memory.requestBytes)
   return { chunks: chunksOf(rows) }
 }
 
@@ -220,12 +213,12 @@ async function plansWithin(
   explain: ExplainRequest,
 ): Promise<RowChunk[]> {
   const { text } = texts
-  const wanted = wantedOf(statements, explain)
-  const changing = wanted.find((statement) => effectOf(statement) !== 'read')
+  const selected = explainedStatements(statements, explain)
+  const changing = selected.find((statement) => effectOf(statement) !== 'read')
   if (explain.isAnalyzed && changing !== undefined) {
     throw queryError(text, changing, 'what ANALYZE changes is undone, and so cannot be part of a transaction')
   }
-  return plansRows(executor, wanted, explain, texts)
+  return plansRows(executor, selected, explain, texts)
 }
 
 /**
@@ -238,12 +231,12 @@ async function explained(
   resources: QueryResources,
 ): Promise<RowChunk[]> {
   const { explain, watch } = request
-  const wanted = wantedOf(statements, explain)
+  const selected = explainedStatements(statements, explain)
   const rowsOfRun = async (executor: ScriptExecutor): Promise<RowChunk[]> => {
-    if (explain === undefined) return rowsOf(executor, wanted, texts)
-    return plansRows(executor, wanted, explain, texts)
+    if (explain === undefined) return rowsOf(executor, selected, texts)
+    return plansRows(executor, selected, explain, texts)
   }
-  if (explain?.isAnalyzed === false || classify(wanted) === 'read') {
+  if (explain?.isAnalyzed === false || classify(selected) === 'read') {
     const use = async (snapshot: Snapshot): Promise<RowChunk[]> => {
       const catalog = await resources.database.catalogs.at(snapshot)
       const own = copyOfState(state)
@@ -251,7 +244,7 @@ async function explained(
     }
     return withSnapshot(resources.database.store, use, { isolation: 'readOnly', watch })
   }
-  checkCanBeUndone(wanted.map(withoutAnalyze), texts)
+  checkCanBeUndone(selected.map(withoutAnalyze), texts)
   const database = { ...resources.database, containers: new TrialContainers(resources.database.containers) }
   const onTrial = { ...resources, database }
   const attempt = (transaction: Transaction, catalog: Catalog): Promise<RowChunk[]> => {
@@ -334,7 +327,7 @@ class TextRead implements LastingRead<RowChunks> {
   private readonly texts: ScriptContext
   private readonly state: ScriptState
   private readonly resources: QueryResources
-  private readonly heldBefore: number
+  private readonly bytesBefore: number
   private snapshot!: Snapshot
   private options!: SnapshotOptions
 
@@ -343,42 +336,33 @@ class TextRead implements LastingRead<RowChunks> {
     this.texts = texts
     this.state = state
     this.resources = resources
-    this.heldBefore = texts.memory.requestBytes
+    this.bytesBefore = texts.memory.requestBytes
   }
 
   begin(snapshot: Snapshot, options: SnapshotOptions): Awaitable<RowChunks> {
     this.snapshot = snapshot
     this.options = options
     // The snapshot may have been renewed: releases memory charged for the previous one.
-    this.texts.memory.releaseAllBut(this.heldBefore)
+    this.texts.memory.releaseAllBut(this.bytesBefore)
     const catalog = this.resources.database.catalogs.at(snapshot)
-    return catalog instanceof Promise ? this.runLater(catalog) : this.run(catalog)
-  }
-
-  private async runLater(catalog: Promise<Catalog>): Promise<RowChunks> {
-    return this.run(await catalog)
+    return mapAwaitable(catalog, (loaded) => this.run(loaded))
   }
 
   private run(catalog: Catalog): Awaitable<RowChunks> {
     const { resources, texts, snapshot, statements } = this
     const state = isOneSelect(statements) ? this.state : copyOfState(this.state)
     const executor = new ScriptExecutor(resources, texts, snapshot, catalog, state, undefined)
-    const answer = executor.runAll(statements)
-    return answer instanceof Promise ? this.answerLater(answer) : this.answered(answer)
-  }
-
-  private async answerLater(answer: Promise<Answer>): Promise<RowChunks> {
-    return this.answered(await answer)
+    return mapAwaitable(executor.runAll(statements), (answer) => this.answered(answer))
   }
 
   private answered(answer: Answer): Awaitable<RowChunks> {
-    if (!areFew(answer)) return this.begun(answer)
+    if (!areFew(answer)) return this.withFirstRow(answer)
     this.end()
     return answer
   }
 
   /** Waits for the first row: until then, reads can be restarted on another snapshot. */
-  private async begun(answer: Answer): Promise<RowChunks> {
+  private async withFirstRow(answer: Answer): Promise<RowChunks> {
     const chunks = answer[Symbol.asyncIterator]()
     const first = await chunks.next()
     if (first.done !== true) return this.streamed(first.value, chunks)

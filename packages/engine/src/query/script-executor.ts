@@ -23,7 +23,7 @@ import type { Expression, FormatStatement, Statement } from './language/ast.ts'
 import type { Dialect } from './language/dialect.ts'
 import { placed, queryError } from './language/query-error.ts'
 import { collectedValues, HeldValues } from './operators/held-values.ts'
-import type { PlanCache, Planned, PlanningContext, Uses, ValuePlan, ValueUse } from './plan-cache.ts'
+import type { PlanCache, PlanningContext, Uses, ValueUse } from './plan-cache.ts'
 import type { RowChunk } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { innerRuns } from './statement-per-row.ts'
@@ -39,7 +39,7 @@ const noValues: readonly unknown[] = []
 
 const nothingToClose = async (): Promise<void> => undefined
 
-interface HeldSource {
+interface CachedSource {
   readonly type: ValueType
   readonly values: HeldValues
 }
@@ -59,7 +59,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   private readonly resources: QueryResources
   private readonly snapshot: Snapshot
   private readonly readCatalog: Catalog
-  private readonly ownTransaction: CatalogTransaction | undefined
+  private readonly writeTransaction: CatalogTransaction | undefined
   private readonly state: ScriptState
   /** Set if the text is analyzed: records the cost of its statements. */
   private readonly analysis: Analysis | undefined
@@ -67,9 +67,9 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   /** Values of statements that the current one names by WITH, each evaluated once. Allocated on demand. */
   private nestedValues: Map<Statement, TypedValue> | undefined
   /** The same for statements used as sources of rows. */
-  private heldSources: Map<Statement, HeldSource> | undefined
+  private cachedSources: Map<Statement, CachedSource> | undefined
   /** Values of current and former variables that may be spilled to disk. */
-  private heldVariables: HeldValues[] | undefined
+  private spilledVariables: HeldValues[] | undefined
   /** Nesting depth of texts, for example by FOR EACH. */
   private depth = 0
 
@@ -79,7 +79,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     snapshot: Snapshot,
     catalog: Catalog,
     state: ScriptState,
-    ownTransaction: CatalogTransaction | undefined,
+    writeTransaction: CatalogTransaction | undefined,
     analysis?: Analysis,
   ) {
     this.analysis = analysis
@@ -92,17 +92,17 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     this.snapshot = snapshot
     this.readCatalog = catalog
     this.state = state
-    this.ownTransaction = ownTransaction
+    this.writeTransaction = writeTransaction
   }
 
   /** The reply of the last statement. */
   runAll(statements: readonly Statement[]): Awaitable<Answer> {
     const [only] = statements
-    if (only === undefined || statements.length > 1 || only.kind === 'let' || this.ownTransaction !== undefined)
+    if (only === undefined || statements.length > 1 || only.kind === 'let' || this.writeTransaction !== undefined)
       return this.runWithVariables(statements)
     this.isOneSelect = isOneSelect(statements)
-    const turn = this.turnBefore(this.script.memory.statementBytes)
-    return turn === undefined ? this.run(only, true) : turn.then(() => this.run(only, true))
+    const pause = this.prepareNext(this.script.memory.statementBytes)
+    return pause === undefined ? this.run(only, true) : pause.then(() => this.run(only, true))
   }
 
   /** Values of variables on disk are released with the rows of the text's reply. */
@@ -117,7 +117,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     } finally {
       this.depth--
     }
-    if (this.depth > 0 || this.heldVariables === undefined) return answer
+    if (this.depth > 0 || this.spilledVariables === undefined) return answer
     if (answer.atHand === undefined) return this.closingVariables(answer)
     await this.closeVariables()
     return answer
@@ -132,25 +132,25 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   private async closeVariables(): Promise<void> {
-    for (const values of this.heldVariables?.splice(0) ?? []) await values.close()
+    for (const values of this.spilledVariables?.splice(0) ?? []) await values.close()
   }
 
   private async runEach(statements: readonly Statement[]): Promise<Answer> {
     let answer = noRows
-    const held = this.script.memory.statementBytes
+    const bytesBefore = this.script.memory.statementBytes
     for (const [i, statement] of statements.entries()) {
-      const turn = this.turnBefore(held)
-      if (turn !== undefined) await turn
-      await this.ownTransaction?.transaction.sortWrites()
+      const pause = this.prepareNext(bytesBefore)
+      if (pause !== undefined) await pause
+      await this.writeTransaction?.transaction.sortWrites()
       await this.closeSources()
       answer = await this.run(statement, i === statements.length - 1)
     }
     return answer
   }
 
-  /** Releases the memory of earlier statements except for `held` bytes, and yields if due. */
-  private turnBefore(held: number): Promise<void> | undefined {
-    this.script.memory.resetStatement(held)
+  /** Releases the memory of earlier statements except for `bytesBefore`, and yields if due. */
+  private prepareNext(bytesBefore: number): Promise<void> | undefined {
+    this.script.memory.resetStatement(bytesBefore)
     checkRunning(this.script)
     return this.script.slice.yieldIfDue()
   }
@@ -160,11 +160,11 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     const { analysis } = this
     return analysis === undefined
       ? this.placedRun(statement, isAnswer)
-      : analysis.within(statement, () => this.runWhole(statement))
+      : analysis.within(statement, () => this.runDiscardingRows(statement))
   }
 
   /** Rows are produced as for a reply and discarded. */
-  private async runWhole(statement: Statement): Promise<Answer> {
+  private async runDiscardingRows(statement: Statement): Promise<Answer> {
     const answer = await this.placedRun(statement, true)
     for await (const _chunk of answer) checkRunning(this.script)
     return noRows
@@ -174,13 +174,13 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     this.nestedValues = undefined
     try {
       const answer = kindOf(statement).run(statement, this, isAnswer)
-      return answer instanceof Promise ? this.placedLater(answer, statement) : this.placedRows(answer, statement)
+      return answer instanceof Promise ? this.placedAsync(answer, statement) : this.placedRows(answer, statement)
     } catch (error) {
       throw placed(this.script.text, statement, error)
     }
   }
 
-  private async placedLater(answer: Promise<Answer>, statement: Statement): Promise<Answer> {
+  private async placedAsync(answer: Promise<Answer>, statement: Statement): Promise<Answer> {
     try {
       const rows = await answer
       if (rows.atHand !== undefined) await this.closeSources()
@@ -192,16 +192,16 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   private placedRows(rows: Answer, statement: Statement): Answer {
-    return rows.atHand === undefined ? this.rowsLater(rows, statement) : rows
+    return rows.atHand === undefined ? this.streamedRows(rows, statement) : rows
   }
 
-  private async *rowsLater(rows: Answer, statement: Statement): AsyncGenerator<RowChunk> {
+  private async *streamedRows(rows: Answer, statement: Statement): AsyncGenerator<RowChunk> {
     try {
       yield* rows
     } catch (error) {
       throw placed(this.script.text, statement, error)
     } finally {
-      if (this.heldSources !== undefined) await this.closeSources()
+      if (this.cachedSources !== undefined) await this.closeSources()
     }
   }
 
@@ -215,8 +215,8 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   get catalog(): Catalog {
-    if (this.ownTransaction === undefined) return this.readCatalog
-    const { catalog } = this.ownTransaction
+    if (this.writeTransaction === undefined) return this.readCatalog
+    const { catalog } = this.writeTransaction
     return this.resources.database.restriction?.catalogOf(catalog) ?? catalog
   }
 
@@ -246,15 +246,15 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
 
   /** Sees the effects of previous statements, but not of the current one. */
   context(probe = this.analysis?.current): StatementContext {
-    if (this.ownTransaction === undefined)
+    if (this.writeTransaction === undefined)
       return new StatementContext(this.script, this.snapshot, this.catalog, [], probe)
     const { restriction, containers } = this.resources.database
-    const { ownTransaction } = this
-    const { transaction, catalog } = ownTransaction
+    const { writeTransaction } = this
+    const { transaction, catalog } = writeTransaction
     const overlay = transaction.observed()
     const snapshot = restriction?.shown(overlay, catalog, this.script) ?? overlay
     const context = new StatementContext(this.script, snapshot, this.catalog, containers.cached(), probe)
-    return context.drawBy((sequence, count) => ownTransaction.nextNumbers(sequence, count))
+    return context.drawBy((sequence, count) => writeTransaction.nextNumbers(sequence, count))
   }
 
   /** Nested statements are evaluated before the statement's own rows. */
@@ -279,8 +279,8 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   private async sourceValues({ statement, type, source }: NestedValue): Promise<SourceValues> {
-    const held = this.heldSources?.get(statement)?.values
-    if (held !== undefined) return new SourceValues(() => held.batches(), nothingToClose)
+    const values = this.cachedSources?.get(statement)?.values
+    if (values !== undefined) return new SourceValues(() => values.batches(), nothingToClose)
     const { batches, context } = await this.rowsOf(statement)
     const close = async (): Promise<void> => {
       await batches.return(undefined)
@@ -289,8 +289,8 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     if (source === 'once') return new SourceValues(() => batches, close)
     try {
       const values = await HeldValues.of(batches, context)
-      this.heldSources ??= new Map()
-      this.heldSources.set(statement, { type, values })
+      this.cachedSources ??= new Map()
+      this.cachedSources.set(statement, { type, values })
       this.script.memory.keepForStatement(values.bytesInMemory)
       return new SourceValues(() => values.batches(), nothingToClose)
     } finally {
@@ -305,8 +305,8 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   private async closeSources(): Promise<void> {
-    const sources = this.heldSources
-    this.heldSources = undefined
+    const sources = this.cachedSources
+    this.cachedSources = undefined
     for (const { values } of sources?.values() ?? []) await values.close()
   }
 
@@ -322,28 +322,31 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   partValue(statement: Statement): Promise<TypedValue> {
-    return this.measured(statement, () => this.valueOf(statement))
+    return this.measured(
+      statement,
+      () => kindOf(statement).value?.(statement, this) ?? noValueHere(statement, this.text),
+    )
   }
 
   async variableValue(statement: Statement): Promise<TypedValue> {
-    const mayBeOnDisk = this.ownTransaction === undefined && kindOf(statement).rows !== undefined
+    const mayBeOnDisk = this.writeTransaction === undefined && kindOf(statement).rows !== undefined
     if (!mayBeOnDisk) return this.partValue(statement)
-    const held = await this.heldValue(statement, true)
-    const { type, value } = held
-    if (!(value instanceof HeldValues)) return held
+    const spillable = await this.spillableValue(statement, true)
+    const { type, value } = spillable
+    if (!(value instanceof HeldValues)) return spillable
     if (value.inMemory !== undefined) return { type, value: value.inMemory }
-    this.heldVariables ??= []
-    this.heldVariables.push(value)
-    return held
+    this.spilledVariables ??= []
+    this.spilledVariables.push(value)
+    return spillable
   }
 
   async eachValue(expression: Expression): Promise<TypedValue> {
     const statement = expression.kind === 'nested' ? expression.statement : undefined
-    const isOfRows = statement !== undefined && kindOf(statement).rows !== undefined && effectOf(statement) === 'read'
-    return isOfRows ? this.heldValue(statement, false) : this.value(expression)
+    const canStream = statement !== undefined && kindOf(statement).rows !== undefined && effectOf(statement) === 'read'
+    return canStream ? this.spillableValue(statement, false) : this.value(expression)
   }
 
-  private async heldValue(statement: Statement, isValue: boolean): Promise<TypedValue> {
+  private async spillableValue(statement: Statement, isValue: boolean): Promise<TypedValue> {
     const { type, isSingle, batches, context } = await this.rowsOf(statement)
     try {
       if (isSingle) return { type, value: (await collectedValues(batches, context))[0] ?? null }
@@ -358,8 +361,8 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   async valueOnce(statement: Statement): Promise<TypedValue> {
     this.nestedValues ??= new Map()
     const { nestedValues } = this
-    const known = nestedValues.get(statement)
-    if (known !== undefined) return known
+    const cached = nestedValues.get(statement)
+    if (cached !== undefined) return cached
     const value = (await this.valueOfSource(statement)) ?? (await this.partValue(statement))
     nestedValues.set(statement, value)
     this.script.memory.keepForStatement(valueBytes(value.value))
@@ -367,7 +370,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   private async valueOfSource(statement: Statement): Promise<TypedValue | undefined> {
-    const source = this.heldSources?.get(statement)
+    const source = this.cachedSources?.get(statement)
     if (source === undefined) return undefined
     return { type: source.type, value: await collectedValues(source.values.batches(), this.context()) }
   }
@@ -391,44 +394,36 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   get catalogTransaction(): CatalogTransaction {
-    assert(this.ownTransaction !== undefined, 'a text that changes something has a transaction')
-    return this.ownTransaction
-  }
-
-  /** The value of a statement in a place for a value. */
-  private valueOf(statement: Statement): Promise<TypedValue> {
-    return kindOf(statement).value?.(statement, this) ?? noValueHere(statement, this.text)
+    assert(this.writeTransaction !== undefined, 'a text that changes something has a transaction')
+    return this.writeTransaction
   }
 
   /** The value of an expression outside of a row; objects it creates are written now. */
   async value(expression: Expression, use?: ValueUse): Promise<TypedValue> {
     const planned = this.plans.value(expression, this.planning(), use)
-    const { evaluate, type } = planned.plan
+    const { evaluate, type, slots, constants } = planned.plan
     const context = this.context()
-    const value = await evaluateConstant(evaluate, await this.valueContext(planned, context), context)
+    const evaluation = newEvaluationContext(slots, constants, await this.inputs(planned), context)
+    const value = await evaluateConstant(evaluate, evaluation, context)
     this.script.memory.chargeStatement(valueBytes(value))
-    if (this.ownTransaction === undefined || effectOf(expression) === 'read') return { type, value }
+    if (this.writeTransaction === undefined || effectOf(expression) === 'read') return { type, value }
     const changeContext = this.changeContext()
-    const made =
+    const created =
       value instanceof NewObject
         ? await createFrom(changeContext, value)
         : await materializeNewObjects(changeContext, value)
     await flushObjects(changeContext.unit)
-    return { type, value: made }
-  }
-
-  private async valueContext(planned: Planned<ValuePlan>, context: StatementContext) {
-    return newEvaluationContext(planned.plan.slots, planned.plan.constants, await this.inputs(planned), context)
+    return { type, value: created }
   }
 
   /** The plan of each statement; with `isAnalyzed`, after all of them were executed and their rows discarded. */
   async *explainAll(statements: readonly Statement[], isAnalyzed: boolean): AsyncGenerator<DescribedPlan> {
-    const { resources, script, snapshot, readCatalog, ownTransaction } = this
+    const { resources, script, snapshot, readCatalog, writeTransaction } = this
     const state = copyOfState(this.state)
     const { text, memory } = script
     if (!isAnalyzed) {
       const planner = new StatementPlanner(
-        new ScriptExecutor(resources, script, snapshot, readCatalog, state, ownTransaction).planned(),
+        new ScriptExecutor(resources, script, snapshot, readCatalog, state, writeTransaction).planned(),
       )
       for (const statement of statements) yield describePlanned(await planner.planned(statement), text, detailsOf)
       return
@@ -441,15 +436,15 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
       snapshot,
       readCatalog,
       state,
-      ownTransaction,
+      writeTransaction,
       analysis,
     ).runAll(statements)
     // The memory of a restricted user's change would reveal the number of hidden parts.
-    const isMemoryTold = ownTransaction === undefined || resources.database.restriction === undefined
+    const showsMemory = writeTransaction === undefined || resources.database.restriction === undefined
     for (const analyzed of analysis.statements) {
       const pause = slice.yieldIfDue()
       if (pause !== undefined) await pause
-      yield describeAnalyzed(analyzed, text, detailsOf, isMemoryTold)
+      yield describeAnalyzed(analyzed, text, detailsOf, showsMemory)
     }
   }
 
@@ -463,7 +458,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
       planning: () => this.planning(),
       context: (probe) => this.context(probe),
       useFormat: (statement) => this.useFormat(statement),
-      turn: () => {
+      beforeStatement: () => {
         checkRunning(script)
         script.memory.chargeRequest(probeBytes)
         return script.slice.yieldIfDue()

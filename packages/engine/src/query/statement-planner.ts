@@ -27,7 +27,7 @@ export interface PlannedScript {
   context(probe: StatementProbe): StatementContext
   useFormat(statement: FormatStatement): void
   /** Called before each statement: charges its record and yields if due. Throws LimitExceeded, ServerBusy. */
-  turn(): Promise<void> | undefined
+  beforeStatement(): Promise<void> | undefined
 }
 
 export class StatementPlanner {
@@ -49,8 +49,8 @@ export class StatementPlanner {
   /** Returns the type of the statement's value. `row`: set for a correlated statement. */
   async plan(probe: StatementProbe, row?: RowAround): Promise<ValueType> {
     const { statement } = probe
-    const turn = this.of.turn()
-    if (turn !== undefined) await turn
+    const pause = this.of.beforeStatement()
+    if (pause !== undefined) await pause
     try {
       const type = await kindOf(statement).explain(statement, new PlannedStatement(this, this.of, probe, row))
       this.isSchemaChanged ||= effectOf(statement) === 'define'
@@ -134,16 +134,16 @@ class PlannedStatement implements StatementExplainer {
   /** Nested statements are planned; their values are unknown, as are variables that earlier statements would set. */
   async inputs({ nested, inner, variables: used }: Uses): Promise<Inputs> {
     await this.parts(nested.map(({ statement }) => statement))
-    const given = this.row?.variables ?? this.variables
+    const available = this.row?.variables ?? this.variables
     for (const one of inner) {
       const unknown = [...one.captured].map(() => unknownValue)
       await this.planner.plan(this.probe.part(one.statement), {
         inner: one,
-        variables: new VariablesWithin(one, unknown, given),
+        variables: new VariablesWithin(one, unknown, available),
       })
     }
-    const variables = new KnownValues()
-    for (const name of used.keys()) variables.set(name, given.get(name) ?? noVariable)
+    const variables = new PlannedVariables()
+    for (const name of used.keys()) variables.set(name, available.get(name) ?? noVariable)
     const unknown: unknown[] = []
     for (const [i] of nested.entries()) {
       Object.defineProperty(unknown, i, {
@@ -159,7 +159,7 @@ class PlannedStatement implements StatementExplainer {
 const unknownRun = (): Promise<unknown> => Promise.reject(unknownValue)
 
 /** Throws `unknownValue` for unknown values. */
-class KnownValues extends Map<string, { readonly value: unknown }> {
+class PlannedVariables extends Map<string, { readonly value: unknown }> {
   override get(name: string): { readonly value: unknown } | undefined {
     const variable = super.get(name)
     if (variable?.value === unknownValue) throw unknownValue

@@ -47,11 +47,11 @@ export class OrderedTrial implements ObjectAccess {
     else yield* this.sorted(scan, rowLimit)
   }
 
-  private async *sorted(given: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]> {
+  private async *sorted(baseScan: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]> {
     const { otherwise, ordered } = this
-    const { evaluation, context } = given
-    const source = given.source.inputs[0] as ExplainNode
-    const scan = { ...given, source, entries: 'oids' in otherwise ? otherwise.entries : undefined }
+    const { evaluation, context } = baseScan
+    const source = baseScan.source.inputs[0] as ExplainNode
+    const scan = { ...baseScan, source, entries: 'oids' in otherwise ? otherwise.entries : undefined }
     const rows =
       'oids' in otherwise
         ? fetchObjects(scan, otherwise.oids(evaluation, context, source), otherwise.mayRepeat)

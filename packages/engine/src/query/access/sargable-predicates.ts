@@ -45,13 +45,13 @@ export type Condition =
 
 export type PathCondition = Exclude<Condition, { kind: 'or' | 'within' }>
 
-export function isOfPath(condition: Condition): condition is PathCondition {
+export function isPathCondition(condition: Condition): condition is PathCondition {
   return condition.kind !== 'or' && condition.kind !== 'within'
 }
 
 /** Conditions on attributes of the object itself. */
-export function ownConditions(conditions: readonly Condition[]): PathCondition[] {
-  return conditions.filter(isOfPath).filter(({ path }) => path.steps.length === 0)
+export function directConditions(conditions: readonly Condition[]): PathCondition[] {
+  return conditions.filter(isPathCondition).filter(({ path }) => path.steps.length === 0)
 }
 
 export function isSamePath(attributes: readonly BoundAttribute[], path: readonly number[]): boolean {
@@ -72,7 +72,7 @@ export function sargablePredicates(where: Bound | undefined, slot: number): Cond
   let alternatives = 0
   for (const conjunct of conjunctsOf(where)) {
     for (const condition of conditionsIn(conjunct, slot)) {
-      if (isOfPath(condition) || ++alternatives <= alternativesMax) conditions.push(condition)
+      if (isPathCondition(condition) || ++alternatives <= alternativesMax) conditions.push(condition)
       if (conditions.length === conditionsMax) return conditions
     }
   }
@@ -140,17 +140,17 @@ function patternConditions(bound: Extract<Bound, { kind: 'matches' }>, slot: num
 
 /** A range of keys for strings with a prefix that does not depend on rows. */
 function prefixConditions(
-  [text, given]: readonly Bound[],
+  [text, pattern]: readonly Bound[],
   word: PrefixWord,
-  prefixOf: (given: string) => string,
+  prefixOf: (pattern: string) => string,
   slot: number,
 ): Condition[] {
   const path = text === undefined ? undefined : pathOf(text, slot)
-  if (path === undefined || given === undefined || text?.type.kind !== 'string') return []
-  if (!isConstant(given) || !isText(given.type)) return []
-  const { type, start, end } = given
+  if (path === undefined || pattern === undefined || text?.type.kind !== 'string') return []
+  if (!isConstant(pattern) || !isText(pattern.type)) return []
+  const { type, start, end } = pattern
   const bound = (endOf: (prefix: string) => unknown): Bound => {
-    return { kind: 'convert', operand: given, convert: (value) => endOf(prefixOf(value as string)), type, start, end }
+    return { kind: 'convert', operand: pattern, convert: (value) => endOf(prefixOf(value as string)), type, start, end }
   }
   return [
     { kind: 'lower', path, value: bound(wellFormed), isInclusive: true, prefixOf: word },
@@ -256,7 +256,7 @@ function booleanCondition(bound: Bound, value: boolean, slot: number): Condition
   return [{ kind: 'equal', path, value: constant }]
 }
 
-const turned = {
+const reversedOperators = {
   equal: 'equal',
   less: 'greater',
   lessOrEqual: 'greaterOrEqual',
@@ -267,10 +267,10 @@ const turned = {
 function comparisonConditions(bound: Extract<Bound, { kind: 'compare' }>, slot: number): Condition[] {
   const { operator } = bound
   if (operator === 'notEqual') return []
-  const isTurned = isConstant(bound.left)
-  const [side, value] = isTurned ? [bound.right, bound.left] : [bound.left, bound.right]
+  const isReversed = isConstant(bound.left)
+  const [side, value] = isReversed ? [bound.right, bound.left] : [bound.left, bound.right]
   if (!isConstant(value)) return []
-  const actual = isTurned ? turned[operator] : operator
+  const actual = isReversed ? reversedOperators[operator] : operator
   const path = pathOf(side, slot)
   if (path === undefined) return calculatedConditions(side, actual, value, bound, slot)
   if (!isKeyType(side.type, value.type)) return []
@@ -282,7 +282,7 @@ function comparisonConditions(bound: Extract<Bound, { kind: 'compare' }>, slot: 
 /** For `a + 1 = 32` and `SUBSTR(a, 0, 2) = 'LA'`: ranges, since the value of the calculation is known only at run time. */
 function calculatedConditions(
   side: Bound,
-  operator: keyof typeof turned,
+  operator: keyof typeof reversedOperators,
   value: Bound,
   { start, end }: Bound,
   slot: number,
@@ -293,7 +293,7 @@ function calculatedConditions(
   const path = undone && pathOf(undone.side, slot)
   if (undone === undefined || path === undefined) return []
   const limit: Bound = { ...undone.value, start, end }
-  const actual = undone.isTurned ? turned[operator] : operator
+  const actual = undone.isReversed ? reversedOperators[operator] : operator
   const isInclusive = actual !== 'less' && actual !== 'greater'
   const conditions: Condition[] = []
   if (!actual.startsWith('less')) conditions.push({ kind: 'lower', path, value: limit, isInclusive, prefixOf: word })
@@ -314,7 +314,7 @@ function beginningConditions(
   const calculate = (value: string, start: number | bigint): string => (Number(start) <= 0 ? value : '')
   const { type } = value
   const prefix: Bound = { kind: 'arithmetic', operator: 'plus', left: value, right: from, calculate, type, ...span }
-  return prefixConditions([text, prefix], 'calculated', (given) => given, slot)
+  return prefixConditions([text, prefix], 'calculated', (prefix) => prefix, slot)
 }
 
 /** Whether the key bytes of both types are the same for equal values and ordered like the values. */

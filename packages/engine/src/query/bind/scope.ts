@@ -188,8 +188,8 @@ export class Binder {
   }
 
   private bindOnce(statement: Statement, scope: Scope, outer: Outer): NestedBinding {
-    const known = this.boundWithin.get(statement)
-    if (known?.scope === scope) return known.binding
+    const cached = this.boundWithin.get(statement)
+    if (cached?.scope === scope) return cached.binding
     const binding = this.bindWithin(statement, outer)
     this.boundWithin.set(statement, { scope, binding })
     return binding

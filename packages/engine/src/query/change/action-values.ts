@@ -16,8 +16,8 @@ export interface ActionValues {
 /** The elements selected for one row. */
 export type ElementChoice =
   | { readonly kind: 'index'; readonly index: number }
-  /** `isHeld`: the map has the key. */
-  | { readonly kind: 'key'; readonly key: unknown; readonly isHeld: boolean }
+  /** `hasKey`: the map has the key. */
+  | { readonly kind: 'key'; readonly key: unknown; readonly hasKey: boolean }
   | { readonly kind: 'slice'; readonly from: number | undefined; readonly to: number | undefined }
   | { readonly kind: 'positions'; readonly positions: readonly number[] }
   /** The index or key is null, so no element is selected. */
@@ -25,8 +25,8 @@ export type ElementChoice =
 
 export function evaluateAction(action: ActionPlan, evaluation: EvaluationContext, self: Oid): ActionValues {
   const { owners, elements } = action.target
-  const held = owners?.(evaluation)
-  const found = owners === undefined ? [self] : Array.isArray(held) ? held : [held]
+  const owner = owners?.(evaluation)
+  const found = owners === undefined ? [self] : Array.isArray(owner) ? owner : [owner]
   return {
     owners: [...new Set(found.filter((oid) => !isNothing(oid)))] as Oid[],
     values: valuesOf(action, evaluation),
@@ -59,15 +59,15 @@ function indexChoice(index: unknown): ElementChoice {
   return index === null || index === undefined ? { kind: 'none' } : { kind: 'index', index: Number(index) }
 }
 
-/** `isHeldAsked`: whether the map has the key must be determined. */
-function choose(elements: ElementsPlan, evaluation: EvaluationContext, isHeldAsked: boolean): ElementChoice {
+/** `checksKey`: whether the map has the key must be determined. */
+function choose(elements: ElementsPlan, evaluation: EvaluationContext, checksKey: boolean): ElementChoice {
   switch (elements.kind) {
     case 'index':
       return indexChoice(elements.index(evaluation))
     case 'key': {
       const key = elements.key(evaluation)
       if (key === null || key === undefined) return { kind: 'none' }
-      return { kind: 'key', key, isHeld: isHeldAsked && (elements.held(evaluation) ?? null) !== null }
+      return { kind: 'key', key, hasKey: checksKey && (elements.current(evaluation) ?? null) !== null }
     }
     case 'slice': {
       const [from, to] = [elements.from?.(evaluation), elements.to?.(evaluation)]

@@ -111,13 +111,13 @@ export async function createFrom(changeContext: ChangeContext, object: NewObject
 export function assigning<T>(
   { text }: ChangeContext,
   { assignments }: Pick<NewObject, 'assignments'>,
-  carryOut: () => Promise<T>,
+  execute: () => Promise<T>,
 ): Promise<T> {
   const spanOf = ([field, ...steps]: readonly (string | number)[]): Span | undefined => {
     if (field !== 'attributes') return undefined
     return assignments.find(({ path }) => path.every(({ name }, i) => name === steps[i]))
   }
-  return atPlace(text, spanOf, carryOut)
+  return atPlace(text, spanOf, execute)
 }
 
 /** One change per assignment, in order. Errors of their values refer to the assignment. */
@@ -135,7 +135,7 @@ export async function assignedChanges(
       changeContext.text,
       () => assignment,
       () =>
-        ofAttribute(cls.name, path, async () => {
+        withAttributeErrors(cls.name, path, async () => {
           const plain = await materializeNewObjects(changeContext, values[i])
           const change = valueChange(formatAt(format, path), value.type, plain, commandCatalog)
           changes.push(changeAt(format, path, change))
@@ -145,14 +145,14 @@ export async function assignedChanges(
   return changes
 }
 
-/** Rethrows a ValueError of `carryOut` as the error of the attribute at `path`. */
-export async function ofAttribute<T>(
+/** Rethrows a ValueError of `execute` as the error of the attribute at `path`. */
+export async function withAttributeErrors<T>(
   className: string,
   path: readonly PathStep[],
-  carryOut: () => Promise<T>,
+  execute: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await carryOut()
+    return await execute()
   } catch (error) {
     throw errorOfAttribute(error, className, path)
   }

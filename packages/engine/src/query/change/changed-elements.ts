@@ -17,30 +17,30 @@ import { type EditedCollection, type ElementEdits, isPaired, pathOf } from './el
 import type { ActionPlan, TargetPlan } from './plan-change.ts'
 
 /** The operand of an action: evaluated once for all objects and elements, and only if it is used. */
-export type Given = () => Awaitable<unknown>
+export type Operand = () => Awaitable<unknown>
 
 /** Returns the change of the whole attribute if no collection is edited. */
 export async function setElements(
   edits: ElementEdits,
   action: Extract<ActionPlan, { kind: 'set' }>,
   choice: ElementChoice,
-  given: Given,
+  operand: Operand,
   state: ObjectState,
   unit: UnitOfWork,
 ): Promise<ValueChange | undefined> {
   const { target, isSpread } = action
   if (choice.kind === 'none') return undefined
   if (choice.kind === 'key')
-    return keyChange(formatAt(unit.commandFormatOf(state), pathOf(target)), choice.key, await given())
+    return keyChange(formatAt(unit.commandFormatOf(state), pathOf(target)), choice.key, await operand())
   const collection = await collectionOf(edits, target, state)
   if (isSpread) {
     assert(choice.kind === 'slice', 'a range is replaced')
-    collection.replace(choice, (await given()) as readonly unknown[])
+    collection.replace(choice, (await operand()) as readonly unknown[])
     return undefined
   }
   const places = collection.places(choice)
   if (places.length === 0) return undefined
-  const value = await given()
+  const value = await operand()
   collection.change(places, (element) => withField(element, fieldsWithin(target, unit.commandFormats), () => value))
   return undefined
 }
@@ -55,7 +55,7 @@ export async function clearElements(
 ): Promise<ValueChange | undefined> {
   if (choice.kind === 'none') return undefined
   const format = formatAt(unit.commandFormatOf(state), pathOf(target))
-  if (choice.kind === 'key') return choice.isHeld ? keyChange(format, choice.key, noOid) : undefined
+  if (choice.kind === 'key') return choice.hasKey ? keyChange(format, choice.key, noOid) : undefined
   const collection = await collectionOf(edits, target, state)
   const places = collection.places(choice)
   if (target.within.length === 0 && isPaired(target)) collection.remove(places)
@@ -73,7 +73,7 @@ export async function changeWithin(
   edits: ElementEdits,
   action: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
   choice: ElementChoice,
-  given: Given,
+  operand: Operand,
   state: ObjectState,
   unit: UnitOfWork,
 ): Promise<undefined> {
@@ -87,12 +87,12 @@ export async function changeWithin(
       `${target.text}: there is no element ${choice.index} among ${collection.length}.`,
     )
   }
-  const elements = (await given()) as readonly unknown[]
+  const elements = (await operand()) as readonly unknown[]
   const fields = fieldsWithin(target, unit.commandFormats)
   const last = fields.at(-1)
   assert(last !== undefined, 'the collection is an attribute of the element')
   collection.change(places, (element) =>
-    withField(element, fields, (held) => applyChange(last, held, { kind, elements })),
+    withField(element, fields, (current) => applyChange(last, current, { kind, elements })),
   )
 }
 
@@ -112,12 +112,12 @@ export async function removeElement(
 export async function changeEdited(
   edits: ElementEdits,
   action: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
-  given: Given,
+  operand: Operand,
   state: ObjectState,
 ): Promise<undefined> {
   const { target, kind } = action
   const collection = await collectionOf(edits, target, state)
-  const elements = (await given()) as readonly unknown[]
+  const elements = (await operand()) as readonly unknown[]
   if (kind === 'remove') collection.removeEqual(elements)
   else collection.add(elements)
 }
@@ -140,7 +140,7 @@ interface FormatsByNumber {
 function withField(
   value: unknown,
   [field, ...rest]: readonly AttributeFormat[],
-  change: (held: unknown) => unknown,
+  change: (current: unknown) => unknown,
 ): unknown {
   if (field === undefined) return change(value)
   const values = value as readonly unknown[]

@@ -13,7 +13,7 @@ import { noOid } from '../../types/oid.ts'
 import type { ObjectState } from '../../write/working-set.ts'
 import { atPlace } from '../language/query-error.ts'
 import type { ElementChoice } from './action-values.ts'
-import { type ChangeContext, ofAttribute } from './change-values.ts'
+import { type ChangeContext, withAttributeErrors } from './change-values.ts'
 import { collectionKey, type TargetPlan } from './plan-change.ts'
 
 export class ElementEdits {
@@ -26,7 +26,7 @@ export class ElementEdits {
 
   /** The collection that is the target or contains its elements; read on first use. */
   async of(target: TargetPlan, state: ObjectState): Promise<EditedCollection> {
-    const key = keyOf(target, state)
+    const key = `${state.oid},${collectionKey(target)}`
     let collection = this.collections.get(key)
     if (collection === undefined) {
       collection = new EditedCollection(
@@ -51,17 +51,13 @@ export class ElementEdits {
         text,
         () => target.span,
         () =>
-          ofAttribute(state.format.cls.name, path, async () => {
+          withAttributeErrors(state.format.cls.name, path, async () => {
             const change = collection.replacement()
             return applyChanges(unit, state, [changeAt(unit.commandFormatOf(state), path, change)])
           }),
       )
     }
   }
-}
-
-function keyOf(target: TargetPlan, { oid }: ObjectState): string {
-  return `${oid},${collectionKey(target)}`
 }
 
 /** The attributes that lead to the collection or target. */
@@ -77,22 +73,22 @@ export class EditedCollection {
   isChanged = false
   private readonly format: AttributeFormat
   /** The original elements with the changes made to them. */
-  private readonly held: unknown[]
+  private readonly elements: unknown[]
   private readonly removed = new Set<number>()
   /** New elements, by the position before which they are inserted. */
   private readonly inserted = new Map<number, readonly unknown[]>()
   private appended: readonly unknown[] = []
 
   /** `format`: of the collection, with the rights of the user. */
-  constructor(target: TargetPlan, state: ObjectState, format: AttributeFormat, held: unknown[]) {
+  constructor(target: TargetPlan, state: ObjectState, format: AttributeFormat, elements: unknown[]) {
     this.target = target
     this.state = state
-    this.held = held
+    this.elements = elements
     this.format = format
   }
 
   get length(): number {
-    return this.held.length
+    return this.elements.length
   }
 
   /** The selected positions; empty if there is no such element. */
@@ -117,7 +113,7 @@ export class EditedCollection {
 
   change(places: readonly number[], change: (element: unknown) => unknown): void {
     for (const place of places) {
-      this.held[place] = change(this.held[place])
+      this.elements[place] = change(this.elements[place])
       this.isChanged = true
     }
   }
@@ -145,8 +141,8 @@ export class EditedCollection {
   /** Removes every element equal to one of these. */
   removeEqual(elements: readonly unknown[]): void {
     const { codec } = this.format
-    const kept = new Set(withoutElements(codec, this.held, elements))
-    for (const [place, element] of this.held.entries()) if (!kept.has(element)) this.removed.add(place)
+    const remaining = new Set(withoutElements(codec, this.elements, elements))
+    for (const [place, element] of this.elements.entries()) if (!remaining.has(element)) this.removed.add(place)
     for (const [place, inserted] of this.inserted) this.inserted.set(place, withoutElements(codec, inserted, elements))
     this.appended = withoutElements(codec, this.appended, elements)
     this.isChanged = true
@@ -162,7 +158,7 @@ export class EditedCollection {
     }
     for (let place = 0; place <= this.length; place++) {
       for (const element of this.inserted.get(place) ?? []) push(element, undefined)
-      if (place < this.length && !this.removed.has(place)) push(this.held[place], place)
+      if (place < this.length && !this.removed.has(place)) push(this.elements[place], place)
     }
     for (const element of this.appended) push(element, undefined)
     const isSet = this.format.attribute.spec.logicalType === 'set'
@@ -199,8 +195,8 @@ async function presentElements({ unit }: ChangeContext, target: TargetPlan, stat
     const hidden = await unit.guard?.hiddenAmong(elements.filter((oid) => oid !== noOid))
     return hidden === undefined ? elements : elements.filter((oid) => !hidden.has(oid))
   }
-  let held = await unit.seen(state, format)
-  for (const { index } of target.inner) held = (held as readonly unknown[])[index]
-  assert(Array.isArray(held), 'elements are of a list or set')
-  return [...held]
+  let elements = await unit.seen(state, format)
+  for (const { index } of target.inner) elements = (elements as readonly unknown[])[index]
+  assert(Array.isArray(elements), 'elements are of a list or set')
+  return [...elements]
 }

@@ -25,8 +25,8 @@ export interface TargetPlan extends Omit<BoundTarget, 'owners' | 'elements'> {
 
 export type ElementsPlan =
   | { readonly kind: 'index'; readonly index: Evaluate }
-  /** `held`: the value of the key in the map, or null. */
-  | { readonly kind: 'key'; readonly key: Evaluate; readonly held: Evaluate }
+  /** `current`: the value of the key in the map, or null. */
+  | { readonly kind: 'key'; readonly key: Evaluate; readonly current: Evaluate }
   | { readonly kind: 'slice'; readonly from: Evaluate | undefined; readonly to: Evaluate | undefined }
   /** The positions of the selected elements. */
   | { readonly kind: 'positions'; readonly positions: Evaluate }
@@ -46,13 +46,13 @@ export type ActionPlan =
       readonly elements: readonly TypedEvaluate[]
       readonly pairs: readonly { readonly key: TypedEvaluate; readonly value: TypedEvaluate }[]
       /** Other actions select elements of the collection. */
-      readonly isOfEdited: boolean
+      readonly isEdited: boolean
     }
   | {
       readonly kind: 'remove'
       readonly target: TargetPlan
       readonly elements: readonly TypedEvaluate[]
-      readonly isOfEdited: boolean
+      readonly isEdited: boolean
     }
   | { readonly kind: 'removeAt'; readonly target: TargetPlan; readonly index: Evaluate }
 
@@ -94,7 +94,7 @@ export function collectionKey({ attribute, inner }: Pick<BoundTarget, 'attribute
 /** `edited`: collections whose elements are selected by actions. */
 function planAction(action: BoundAction, edited: ReadonlySet<string>, compiler: Compiler): ActionPlan {
   const target = planTarget(action.target, compiler)
-  const isOfEdited = edited.has(collectionKey(target)) && target.type.kind === 'collection'
+  const isEdited = edited.has(collectionKey(target)) && target.type.kind === 'collection'
   const typed = (bound: Bound): TypedEvaluate => ({ evaluate: compiler.compile(bound), type: bound.type })
   switch (action.kind) {
     case 'set':
@@ -103,10 +103,10 @@ function planAction(action: BoundAction, edited: ReadonlySet<string>, compiler: 
       return { kind: 'clear', target }
     case 'add': {
       const pairs = action.pairs.map(({ key, value }) => ({ key: typed(key), value: typed(value) }))
-      return { kind: 'add', target, elements: action.elements.map(typed), pairs, isOfEdited }
+      return { kind: 'add', target, elements: action.elements.map(typed), pairs, isEdited }
     }
     case 'remove':
-      return { kind: 'remove', target, elements: action.elements.map(typed), isOfEdited }
+      return { kind: 'remove', target, elements: action.elements.map(typed), isEdited }
     case 'removeAt':
       return { kind: 'removeAt', target, index: compiler.compile(action.index) }
   }
@@ -133,7 +133,7 @@ function planElements(elements: BoundElements, compiler: Compiler): ElementsPlan
     case 'index':
       return { kind: 'index', index: compiler.compile(elements.index) }
     case 'key':
-      return { kind: 'key', key: compiler.compile(elements.key), held: compiler.compile(elements.held) }
+      return { kind: 'key', key: compiler.compile(elements.key), current: compiler.compile(elements.current) }
     case 'slice': {
       const { from, to } = elements
       return {

@@ -222,7 +222,7 @@ export type Projections = readonly Projection[] | undefined
 /** The RETURN clause. */
 export interface Returned {
   /** Position in a UNION, whose statements yield rows even if they have a single value; the first determines the column names. */
-  readonly ofUnion?: 'first' | 'other'
+  readonly unionPart?: 'first' | 'other'
   readonly projections: Projections
   /** RETURN DISTINCT. */
   readonly isDistinct: boolean

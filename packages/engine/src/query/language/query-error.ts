@@ -2,7 +2,7 @@
 import { AshlarError, type CommandPlace, type ErrorKind } from '../../errors.ts'
 import type { Span } from './ast.ts'
 
-const shownCharactersMax = 60
+const excerptCharactersMax = 60
 const place = ['query']
 
 /** 400: the text is not valid DO. `expected` lists the tokens that the grammar allows at the position. */
@@ -54,10 +54,10 @@ export function placed(text: string, span: Span, error: unknown): unknown {
 export async function atPlace<T>(
   text: string,
   spanOf: (place: CommandPlace) => Span | undefined,
-  carryOut: () => T | Promise<T>,
+  execute: () => T | Promise<T>,
 ): Promise<T> {
   try {
-    return await carryOut()
+    return await execute()
   } catch (error) {
     const span = error instanceof AshlarError ? spanOf(error.errors[0]?.place ?? []) : undefined
     throw span === undefined ? error : placed(text, span, error)
@@ -89,17 +89,15 @@ function positionOf(text: string, { start, end }: Span): Position {
     line++
     lineStart = at + 1
   }
-  const piece = text.slice(start, Math.max(end, start))
-  const shown = piece.length > shownCharactersMax ? `${piece.slice(0, shownCharactersMax)}…` : piece
-  return { line, column: start - lineStart + 1, text: shown }
+  return { line, column: start - lineStart + 1, text: truncateForMessage(text.slice(start, Math.max(end, start))) }
 }
 
 /** Shortens a text for a message. */
 export function truncateForMessage(text: string): string {
-  return text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text
+  return text.length > excerptCharactersMax ? `${text.slice(0, excerptCharactersMax)}…` : text
 }
 
 /** A part of the text for a message or a plan. */
-export function shownPart(text: string, { start, end }: Span): string {
+export function excerpt(text: string, { start, end }: Span): string {
   return truncateForMessage(text.slice(start, end))
 }

@@ -7,7 +7,7 @@ import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { BackwardSearch } from './backward-search.ts'
 import { BreadthFirst, type Reached, type Visitor } from './breadth-first.ts'
-import { isFoundFromFarEnd, turned } from './edge-ends.ts'
+import { isFoundFromFarEnd, reversed } from './edge-ends.ts'
 import { type EdgeStep, type Expansion, stepsOf } from './expansion.ts'
 import { IncidentEdges } from './incident-edges.ts'
 import type { MatchFlow } from './match-operator.ts'
@@ -49,7 +49,7 @@ export function isFromBothEnds(step: EdgeStep): boolean {
 }
 
 export function backward(expansion: Expansion, flow: MatchFlow): Expansion {
-  return { ...expansion, edges: new IncidentEdges(turned(expansion, expansion.from), flow) }
+  return { ...expansion, edges: new IncidentEdges(reversed(expansion, expansion.from), flow) }
 }
 
 /** The two objects must differ. */

@@ -15,12 +15,12 @@ export async function existingObjects(oids: readonly Oid[], context: StatementCo
 export async function vertexObjects(vertex: VertexPlan, oids: readonly Oid[], flow: MatchFlow): Promise<ObjectView[]> {
   const { cls, slot, checked } = vertex
   const views = await existingObjects(oids, flow.context)
-  const ofClass = cls === null ? views : views.filter(({ format }) => format?.cls.isOrInherits(cls.number))
-  const rows = ofClass.map((view) => {
+  const inClass = cls === null ? views : views.filter(({ format }) => format?.cls.isOrInherits(cls.number))
+  const rows = inClass.map((view) => {
     const slots: unknown[] = []
     slots[slot] = view
     return { slots, visited: [], edges: [] }
   })
-  const kept = await qualified([...checked], rows, flow)
-  return kept.map(({ slots }) => slots[slot] as ObjectView)
+  const qualifying = await qualified([...checked], rows, flow)
+  return qualifying.map(({ slots }) => slots[slot] as ObjectView)
 }

@@ -13,8 +13,8 @@ const prefixes: readonly string[] = ['(', '-', '+', '!', '~']
 /** Consumes DISTINCT if an expression follows it. */
 export function takeDistinct(cursor: TokenCursor): boolean {
   if (!cursor.isWord('DISTINCT')) return false
-  const isOfAll = cursor.isSymbol('*', 1) && !beginsExpression(cursor, 2)
-  if (!isOfAll && !beginsExpression(cursor, 1)) return false
+  const isDistinctStar = cursor.isSymbol('*', 1) && !beginsExpression(cursor, 2)
+  if (!isDistinctStar && !beginsExpression(cursor, 1)) return false
   cursor.next()
   return true
 }

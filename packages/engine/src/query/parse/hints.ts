@@ -3,7 +3,7 @@
 /** A sentence, or its beginning and the DO statement that completes it. */
 export type Hint = string | readonly [says: string, write: string]
 
-export function shown(hint: Hint): string {
+export function hintText(hint: Hint): string {
   return typeof hint === 'string' ? hint : hint.join(' ')
 }
 

@@ -77,12 +77,12 @@ export class Lexer {
 
   private noteBracket(symbol: string): void {
     if (symbol === '(' || symbol === '[') this.open.push(symbol)
-    else if (symbol === '{') this.open.push(this.isOfElements() ? '{e' : symbol)
+    else if (symbol === '{') this.open.push(this.opensElements() ? '{e' : symbol)
     else if (symbol === ')' || symbol === ']' || symbol === '}') this.open.pop()
   }
 
   /** The braces of `LIST{` and `SET{` contain no keys. */
-  private isOfElements(): boolean {
+  private opensElements(): boolean {
     const { last } = this
     return last?.kind === 'name' && !last.isQuoted && /^(?:LIST|SET)$/i.test(last.text)
   }
@@ -103,8 +103,8 @@ export class Lexer {
     if (found !== undefined) return { kind: 'symbol', text: found, start, end: this.at }
     if (character === '@' && /\bCREATE\s*$/i.test(text.slice(Math.max(0, start - 40), start)))
       throw this.classWithSign(start)
-    const shown = String.fromCodePoint(text.codePointAt(start) as number)
-    throw syntaxError(text, { start, end: start + shown.length }, `'${shown}' means nothing here${signAdvice(shown)}`)
+    const sign = String.fromCodePoint(text.codePointAt(start) as number)
+    throw syntaxError(text, { start, end: start + sign.length }, `'${sign}' means nothing here${signAdvice(sign)}`)
   }
 
   /** `CREATE @Order {number = 1}`, a common mistake. */
@@ -163,10 +163,10 @@ export class Lexer {
   }
 
   private time(start: number): LiteralValue | undefined {
-    const whole = this.match(timeOfDay)
-    const found = whole ?? (this.mayBeRangeOrPair() ? undefined : this.match(timeWithoutSeconds))
+    const withSeconds = this.match(timeOfDay)
+    const found = withSeconds ?? (this.mayBeRangeOrPair() ? undefined : this.match(timeWithoutSeconds))
     if (found === undefined) return undefined
-    const literal = timeLiteral(whole ?? `${found}:00`)
+    const literal = timeLiteral(withSeconds ?? `${found}:00`)
     if (literal !== undefined) return literal
     throw syntaxError(this.text, { start, end: this.at }, `${truncateForMessage(found)} is not a time of day`)
   }

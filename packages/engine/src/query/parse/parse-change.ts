@@ -12,7 +12,7 @@ import type {
   UpdateStatement,
   UpsertStatement,
 } from '../language/ast.ts'
-import { newObject, shown, upsertBy } from './hints.ts'
+import { hintText, newObject, upsertBy } from './hints.ts'
 import {
   nothingReturned,
   parseClauses,
@@ -33,9 +33,9 @@ export function parseCreate(cursor: TokenCursor, start: number): CreateStatement
   if ((cursor.isWord('CLASS') || cursor.isWord('TABLE')) && cursor.isName(1)) {
     throw cursor.mistaken('a class is made by UPDATE SCHEMA { CREATE CLASS C {a: Integer} }')
   }
-  if (cursor.isSymbol('(')) throw cursor.unexpected(['a class'], shown(newObject))
+  if (cursor.isSymbol('(')) throw cursor.unexpected(['a class'], hintText(newObject))
   const className = cursor.expectQualifiedName('a class')
-  if (!cursor.isSymbol('{')) throw cursor.unexpected(["'{'"], shown(newObject))
+  if (!cursor.isSymbol('{')) throw cursor.unexpected(["'{'"], hintText(newObject))
   const assignments = parseAssignments(cursor, parseExpression)
   return { kind: 'create', className, assignments, ...cursor.spanFrom(start) }
 }
@@ -44,7 +44,7 @@ export function parseCreate(cursor: TokenCursor, start: number): CreateStatement
 export function parseUpsert(cursor: TokenCursor, start: number): UpsertStatement {
   const className = cursor.expectQualifiedName('a class')
   const assignments = parseAssignments(cursor, parseExpression)
-  if (!cursor.takeWord('ON')) throw cursor.unexpected(['ON'], shown(upsertBy))
+  if (!cursor.takeWord('ON')) throw cursor.unexpected(['ON'], hintText(upsertBy))
   cursor.expectSymbol('(')
   const on = cursor.list(() => cursor.expectQualifiedName('an attribute'))
   cursor.expectSymbol(')')
@@ -56,7 +56,7 @@ export function parseUpdate(cursor: TokenCursor, start: number): UpdateStatement
   const source = parseSource(cursor)
   const where = parseWhere(cursor)
   const order = parseOrder(cursor, unordered, true)
-  const chosen = isGiven(order) ? order : undefined
+  const chosen = isPresent(order) ? order : undefined
   const actions: Action[] = []
   for (;;) {
     const parsed = parseActions(cursor)
@@ -67,11 +67,11 @@ export function parseUpdate(cursor: TokenCursor, start: number): UpdateStatement
   const clauses = parseClauses(cursor, where, false)
   const isReturning = cursor.takeWord('RETURN')
   const returned = isReturning ? parseReturned(cursor) : nothingReturned
-  const all = isReturning ? parseLateClauses(cursor, clauses, false) : clauses
-  return { kind: 'update', source, chosen, ...all, actions, isReturning, ...returned, ...cursor.spanFrom(start) }
+  const allClauses = isReturning ? parseLateClauses(cursor, clauses, false) : clauses
+  return { kind: 'update', source, chosen, ...allClauses, actions, isReturning, ...returned, ...cursor.spanFrom(start) }
 }
 
-function isGiven({ orderBy, skip, take }: OrderClauses): boolean {
+function isPresent({ orderBy, skip, take }: OrderClauses): boolean {
   return orderBy.length > 0 || skip !== undefined || take !== undefined
 }
 
@@ -92,14 +92,14 @@ export function parseDelete(cursor: TokenCursor, start: number): DeleteStatement
   const order = parseOrder(cursor, unordered, true)
   const isLimited = order.skip !== undefined || order.take !== undefined
   // Without SKIP and TAKE, ORDER BY sorts the reply only.
-  const clauses = isGiven(order)
+  const clauses = isPresent(order)
     ? { ...parseClauses(cursor, where, false), ...(isLimited ? unordered : order) }
     : parseClauses(cursor, where, false)
   const chosen = isLimited ? order : undefined
   const isReturning = cursor.takeWord('RETURN')
   const returned = isReturning ? parseReturned(cursor) : nothingReturned
-  const all = isReturning ? parseLateClauses(cursor, clauses, false) : clauses
-  return { kind: 'delete', source, chosen, ...all, isReturning, ...returned, ...cursor.spanFrom(start) }
+  const allClauses = isReturning ? parseLateClauses(cursor, clauses, false) : clauses
+  return { kind: 'delete', source, chosen, ...allClauses, isReturning, ...returned, ...cursor.spanFrom(start) }
 }
 
 /** The actions of one SET, CLEAR, ADD or REMOVE; undefined if none follows. */
@@ -174,18 +174,18 @@ function isAssignmentAt(cursor: TokenCursor, ahead: number): boolean {
 /** `e`, `{e, …}` or `{k: v, …}`. */
 function parseElements(cursor: TokenCursor): { elements: Expression[]; pairs: Pair[] } {
   if (!cursor.isSymbol('{')) return { elements: [parseExpression(cursor)], pairs: [] }
-  const given = cursor.braces<Expression | Pair>(([before]) => {
+  const items = cursor.braces<Expression | Pair>(([before]) => {
     const first = parseExpression(cursor)
     const isPair = cursor.isSymbol(':')
-    if (before !== undefined && isPair !== isOfKey(before)) throw cursor.unexpected([isPair ? "','" : "':'"])
+    if (before !== undefined && isPair !== isPairNode(before)) throw cursor.unexpected([isPair ? "','" : "':'"])
     if (!isPair) return first
     cursor.next()
     return { key: first, value: parseExpression(cursor) }
   })
-  const elements = given.filter((one): one is Expression => !isOfKey(one))
-  return { elements, pairs: given.filter(isOfKey) }
+  const elements = items.filter((one): one is Expression => !isPairNode(one))
+  return { elements, pairs: items.filter(isPairNode) }
 }
 
-function isOfKey(given: Expression | Pair): given is Pair {
-  return 'key' in given
+function isPairNode(item: Expression | Pair): item is Pair {
+  return 'key' in item
 }

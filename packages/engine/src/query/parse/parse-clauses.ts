@@ -1,5 +1,4 @@
 /** Parser of the common parts of statements: sources, WHERE to TAKE, and RETURN (docs/query-language.md, Finding). */
-import type { AshlarError } from '../../errors.ts'
 import type {
   Alias,
   Clauses,
@@ -8,7 +7,6 @@ import type {
   OrderClauses,
   OrderItem,
   Projection,
-  Projections,
   Returned,
   ShapeExpression,
   Source,
@@ -159,26 +157,22 @@ export function parseReturned(cursor: TokenCursor): Returned {
     cursor.next()
     cursor.next()
   }
-  return { projections: parseProjections(cursor), isDistinct, isWithAll }
+  const projections = cursor.takeSymbol('*') ? undefined : cursor.list(() => parseProjection(cursor))
+  return { projections, isDistinct, isWithAll }
 }
 
 /** For statements without RETURN. */
 export const nothingReturned: Returned = { projections: undefined, isDistinct: false, isWithAll: false }
 
-function parseProjections(cursor: TokenCursor): Projections {
-  if (cursor.takeSymbol('*')) return undefined
-  return cursor.list(() => parseProjection(cursor))
-}
-
 function parseProjection(cursor: TokenCursor): Projection {
-  const takesShapes = cursor.takesShapes
-  cursor.takesShapes = true
+  const allowsShapes = cursor.allowsShapes
+  cursor.allowsShapes = true
   const object = parseExpression(cursor)
   const { start } = object
   // The default name of a shape is that of its object.
   const written = squeezed(cursor.text.slice(start, cursor.lastEnd))
   const expression = cursor.isSymbol('{') ? parseShape(cursor, object) : object
-  cursor.takesShapes = takesShapes
+  cursor.allowsShapes = allowsShapes
   if (!cursor.takeWord('AS')) return { expression, name: written, ...cursor.spanFrom(start) }
   const name = cursor.isName() ? cursor.next().text : cursor.expectString('a name')
   return { expression, name, ...cursor.spanFrom(start) }
@@ -190,20 +184,19 @@ function parseShape(cursor: TokenCursor, object: Expression): ShapeExpression {
     cursor.expectSymbol('{')
     const isWhole = cursor.takeSymbol('*')
     const entries = isWhole && !cursor.takeSymbol(',') ? [] : cursor.list(() => parseProjection(cursor))
-    cursor.takesShapes = false
+    cursor.allowsShapes = false
     const where = parseWhere(cursor)
     const { orderBy, skip, take } = parseOrder(cursor, unordered, true)
-    for (const limit of [skip, take]) if (limit?.kind === 'while') throw shapeWhile(cursor, limit)
+    for (const limit of [skip, take])
+      if (limit?.kind === 'while') {
+        throw syntaxError(cursor.text, limit, 'SKIP and TAKE within a shape are numbers of elements')
+      }
     if (!cursor.isSymbol('}')) {
       throw cursor.unexpected(["','", "'}'", 'WHERE', 'ORDER BY', 'SKIP', 'TAKE'], advice(cursor))
     }
     cursor.next()
     return { kind: 'shape', object, isWhole, entries, where, orderBy, skip, take, ...cursor.spanFrom(object.start) }
   })
-}
-
-function shapeWhile({ text }: TokenCursor, limit: LimitClause): AshlarError {
-  return syntaxError(text, limit, 'SKIP and TAKE within a shape are numbers of elements')
 }
 
 const textOrBlank = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?:\s+|\/\/[^\n]*|\/\*[\s\S]*?\*\/)+/g

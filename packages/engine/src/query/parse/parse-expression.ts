@@ -1,5 +1,4 @@
 /** Parser of expressions: operators by precedence, paths, calls and structures (docs/query-language.md, Operators). */
-import type { AshlarError } from '../../errors.ts'
 import type {
   CallExpression,
   CaseExpression,
@@ -18,7 +17,7 @@ import {
   prefixSymbols,
 } from '../language/operators.ts'
 import { isCaseAhead, takeDistinct } from './contextual-words.ts'
-import { orderInAggregate, shown } from './hints.ts'
+import { hintText, orderInAggregate } from './hints.ts'
 import { isStructureWord, parseAssignments, parseStructureWord } from './parse-structure.ts'
 import { parseType } from './parse-type.ts'
 import { parseWindow } from './parse-window.ts'
@@ -149,18 +148,16 @@ function parseFollower(cursor: TokenCursor, object: Expression): Expression | un
   if (cursor.takeSymbol('[')) return parseSubscript(cursor, object)
   if (cursor.isSymbol('{')) {
     const className = classNameIn(object)
-    const isEmbedded = className !== undefined && (!cursor.takesShapes || beginsAssignments(cursor))
+    const isEmbedded = className !== undefined && (!cursor.allowsShapes || beginsAssignments(cursor))
     if (!isEmbedded) return undefined
-    if (cursor.isName(1) && (cursor.isSymbol(',', 2) || cursor.isSymbol('}', 2))) throw misplacedShape(cursor)
+    if (cursor.isName(1) && (cursor.isSymbol(',', 2) || cursor.isSymbol('}', 2))) {
+      throw cursor.mistaken('a shape stands where a column does: RETURN orders{number}')
+    }
     const assignments = parseAssignments(cursor, parseExpression)
     const { text, start: from, end: to } = className
     return { kind: 'structure', className: { text, start: from, end: to }, assignments, ...cursor.spanFrom(start) }
   }
   return undefined
-}
-
-function misplacedShape(cursor: TokenCursor): AshlarError {
-  return cursor.mistaken('a shape stands where a column does: RETURN orders{number}')
 }
 
 /** `{}`, `{a: …` or `{a.b: …` is an embedded value. Anything else after `{` is a shape, where one is allowed. */
@@ -266,8 +263,8 @@ function parseNamed(cursor: TokenCursor): Expression {
   if (word === 'CREATE' && cursor.isName() && createsObject(cursor)) {
     const className = cursor.expectQualifiedName('a class')
     const assignments = parseAssignments(cursor, parseExpression)
-    const whole = cursor.spanFrom(token.start)
-    return { kind: 'nested', statement: { kind: 'create', className, assignments, ...whole }, ...whole }
+    const fullSpan = cursor.spanFrom(token.start)
+    return { kind: 'nested', statement: { kind: 'create', className, assignments, ...fullSpan }, ...fullSpan }
   }
   cursor.markName()
   return name
@@ -324,7 +321,7 @@ function parseCall(cursor: TokenCursor, word: string, name: Span): Expression {
   if (isStarCount) cursor.next()
   const isDistinct = wordsBeforeDistinct.includes(word) && takeDistinct(cursor)
   const operands = parseOperands(cursor, word)
-  if (cursor.isWord('ORDER') && cursor.isWord('BY', 1)) throw cursor.unexpected(["')'"], shown(orderInAggregate))
+  if (cursor.isWord('ORDER') && cursor.isWord('BY', 1)) throw cursor.unexpected(["')'"], hintText(orderInAggregate))
   cursor.expectSymbol(')')
   const span = cursor.spanFrom(name.start)
   const operator = callableOperators.get(word)

@@ -12,7 +12,7 @@ import type {
 } from '../language/ast.ts'
 import { syntaxError } from '../language/query-error.ts'
 import { adviceInMatch } from './advice.ts'
-import { conditionOnEdge, shown } from './hints.ts'
+import { conditionOnEdge, hintText } from './hints.ts'
 import { nothingReturned, parseClauses, parseLateClauses, parseReturned, parseWhere } from './parse-clauses.ts'
 import { parseExpression } from './parse-expression.ts'
 import type { TokenCursor } from './token-cursor.ts'
@@ -21,11 +21,11 @@ import type { TokenCursor } from './token-cursor.ts'
 export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
   const mayLackReturn = cursor.takeMayLackReturn()
   let vertices = 0
-  const patternsOf = (): Pattern[] => {
+  const parsePatterns = (): Pattern[] => {
     // The first pattern's selection, before the mode of all patterns.
-    const ofFirst = takeSelection(cursor)
+    const firstSelection = takeSelection(cursor)
     const mode = takeMode(cursor)
-    let selection = ofFirst
+    let selection = firstSelection
     return cursor.list(() => {
       const pattern = parsePattern(cursor, mode, selection)
       selection = undefined
@@ -34,14 +34,14 @@ export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
       return pattern
     })
   }
-  const patterns = patternsOf()
+  const patterns = parsePatterns()
   const where = parseWhere(cursor)
   const optional: OptionalMatch[] = []
   while (cursor.isWord('OPTIONAL')) {
     const { start: begin } = cursor.next()
     cursor.expectWord('MATCH')
     if (optional.length === optionalMax) throw cursor.mistaken(`there are at most ${optionalMax} OPTIONAL MATCH`)
-    const found = { patterns: patternsOf(), where: parseWhere(cursor) }
+    const found = { patterns: parsePatterns(), where: parseWhere(cursor) }
     optional.push({ ...found, ...cursor.spanFrom(begin) })
   }
   const clauses = parseClauses(cursor, where, true)
@@ -85,13 +85,13 @@ function takeSelection(cursor: TokenCursor): PathSelection | undefined {
   return { kind: 'shortest', count }
 }
 
-function parsePattern(cursor: TokenCursor, modeOfAll: PathMode | undefined, ofFirst?: PathSelection): Pattern {
+function parsePattern(cursor: TokenCursor, defaultMode: PathMode | undefined, firstSelection?: PathSelection): Pattern {
   const { start } = cursor.peek()
   const isNamed = cursor.isName() && cursor.isSymbol('=', 1)
   const name = isNamed ? cursor.next().text : undefined
   if (isNamed) cursor.next()
-  const selection = ofFirst ?? takeSelection(cursor)
-  const mode = takeMode(cursor) ?? modeOfAll
+  const selection = firstSelection ?? takeSelection(cursor)
+  const mode = takeMode(cursor) ?? defaultMode
   if (!cursor.takeWord('PATH')) cursor.takeWord('PATHS')
   const vertices = [parseVertex(cursor)]
   const edges: EdgePattern[] = []
@@ -160,7 +160,7 @@ function parseEdgeBody(cursor: TokenCursor): EdgeBody {
   const name = cursor.isName() ? cursor.next().text : undefined
   const attributes = cursor.takeSymbol(':') ? parseAttributes(cursor) : undefined
   const length = cursor.takeSymbol('*') ? parseLength(cursor) : undefined
-  if (cursor.isSymbol('{')) throw cursor.unexpected(["']'"], shown(conditionOnEdge))
+  if (cursor.isSymbol('{')) throw cursor.unexpected(["']'"], hintText(conditionOnEdge))
   cursor.expectSymbol(']')
   return { name, attributes, length }
 }

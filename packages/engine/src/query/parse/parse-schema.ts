@@ -95,8 +95,8 @@ function parseAbstract(cursor: TokenCursor): PropertySetting {
 function parseAttribute(cursor: TokenCursor): AttributeDeclaration {
   const name = cursor.expectName('an attribute')
   cursor.expectSymbol(':')
-  const given = parseType(cursor)
-  const type = cursor.isSymbol('=') ? parseComputed(cursor, given) : given
+  const written = parseType(cursor)
+  const type = cursor.isSymbol('=') ? parseComputed(cursor, written) : written
   return { name: name.text, type, ...cursor.spanFrom(name.start) }
 }
 

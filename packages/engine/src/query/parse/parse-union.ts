@@ -1,5 +1,14 @@
 /** Parser of `FROM … UNION [ALL] FROM …`: a statement whose source is the rows of several statements (docs/query-language.md, UNION). */
-import type { Expression, MatchStatement, OrderItem, Projections, SelectStatement, Statement } from '../language/ast.ts'
+import type {
+  Expression,
+  MatchStatement,
+  OrderClauses,
+  OrderItem,
+  Projection,
+  Projections,
+  SelectStatement,
+  Statement,
+} from '../language/ast.ts'
 import { syntaxError } from '../language/query-error.ts'
 import { nothingReturned, squeezed, unordered } from './parse-clauses.ts'
 import type { TokenCursor } from './token-cursor.ts'
@@ -23,31 +32,29 @@ export function parseUnion(cursor: TokenCursor, first: Part, parsePart: (cursor:
   }
   const span = cursor.spanFrom(first.start)
   const { orderBy, skip, take } = written.at(-1) as Part
-  const parts = written.map((part, i): Part => ({ ...part, ...unordered, ofUnion: i === 0 ? 'first' : 'other' }))
+  const parts = written.map((part, i): Part => ({ ...part, ...unordered, unionPart: i === 0 ? 'first' : 'other' }))
   const references: Expression = { kind: 'union', parts, distinctParts, ...span }
+  const order = { orderBy: orderBy.map((item) => asColumn(item, first.projections, cursor.text)), skip, take }
+  return selectRows(references, order, first.projections)
+}
+
+/** A statement that sorts and limits the rows of `references`, whose columns are those of `projections`. */
+export function selectRows(references: Expression, order: OrderClauses, projections: Projections): SelectStatement {
+  const span = { start: references.start, end: references.end }
+  const columns = projections?.map(({ name, start, end }): Projection => {
+    return { expression: { kind: 'name', name, start, end }, name, start, end }
+  })
   return {
     kind: 'select',
     source: { kind: 'references', references, alias: undefined, ...span },
     where: undefined,
     groupBy: [],
     having: undefined,
-    orderBy: orderBy.map((item) => asColumn(item, first.projections, cursor.text)),
-    skip,
-    take,
+    ...order,
     ...nothingReturned,
-    projections: columnsOf(first.projections),
+    projections: columns,
     ...span,
   }
-}
-
-/** Columns by the names of the first statement. */
-export function columnsOf(projections: Projections): Projections {
-  return projections?.map(({ name, start, end }) => ({
-    expression: { kind: 'name', name, start, end },
-    name,
-    start,
-    end,
-  }))
 }
 
 function refuseOrder({ orderBy, skip, take }: Part, { text }: TokenCursor): void {

@@ -2,7 +2,7 @@
 import type { Expression } from '../language/ast.ts'
 import type { OperatorName } from '../language/operators.ts'
 import { advice } from './advice.ts'
-import { classTest, shown } from './hints.ts'
+import { classTest, hintText } from './hints.ts'
 import { isStatementAt } from './statement-words.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
@@ -31,9 +31,9 @@ const negatable: readonly string[] = ['IN', 'BETWEEN', 'LIKE', 'ILIKE']
 
 function parseNamed(cursor: TokenCursor, word: string, value: Expression, isList: boolean, parse: Parsers): Expression {
   if (word === 'BETWEEN') {
-    const least = parse.operand(cursor)
+    const lower = parse.operand(cursor)
     cursor.expectWord('AND')
-    return operation('between', [value, least, parse.operand(cursor)])
+    return operation('between', [value, lower, parse.operand(cursor)])
   }
   if (word === 'IN') return isList ? parseInList(cursor, value, parse) : operation('in', [value, parse.operand(cursor)])
   return operation(word === 'LIKE' ? 'like' : 'ilike', [value, parse.operand(cursor)])
@@ -42,7 +42,7 @@ function parseNamed(cursor: TokenCursor, word: string, value: Expression, isList
 function parseIsNull(cursor: TokenCursor, value: Expression): Expression {
   const isNegated = cursor.takeWord('NOT')
   if (!cursor.isWord('NULL')) {
-    const hint = cursor.isName() ? shown(classTest) : advice(cursor)
+    const hint = cursor.isName() ? hintText(classTest) : advice(cursor)
     throw cursor.unexpected(isNegated ? ['NULL'] : ['NULL', 'NOT NULL'], hint)
   }
   cursor.next()

@@ -12,9 +12,9 @@ import type {
   Source,
   Statement,
 } from '../language/ast.ts'
-import { shownPart, syntaxError, truncateForMessage } from '../language/query-error.ts'
+import { excerpt, syntaxError, truncateForMessage } from '../language/query-error.ts'
 import { advice, adviceAtBeginning, columnAdvice, lateClause } from './advice.ts'
-import { noRecursion, shown } from './hints.ts'
+import { hintText, noRecursion } from './hints.ts'
 import { Lexer, statementTokens } from './lexer.ts'
 import { parseCreate, parseDelete, parseUpdate, parseUpsert } from './parse-change.ts'
 import {
@@ -96,8 +96,8 @@ function parseStatement(cursor: TokenCursor): Statement {
 
 function parseWord(cursor: TokenCursor, word: string, start: number): Statement | undefined {
   const parser = parsers[word]
-  const isKnown = word !== 'ALTER' || cursor.isWord('SEQUENCE', 1)
-  if (parser === undefined || !isKnown) return undefined
+  const isStatement = word !== 'ALTER' || cursor.isWord('SEQUENCE', 1)
+  if (parser === undefined || !isStatement) return undefined
   cursor.next()
   const statement = parser(cursor, start)
   if (statement.kind !== 'select' && statement.kind !== 'match') return statement
@@ -150,7 +150,7 @@ const parsers: Readonly<Record<string, (cursor: TokenCursor, start: number) => S
 function parseWith(cursor: TokenCursor): Statement {
   const { named, namedUses } = cursor
   if (cursor.isWord('RECURSIVE') && cursor.isName(1) && !cursor.isWord('AS', 1))
-    throw cursor.mistaken(shown(noRecursion))
+    throw cursor.mistaken(hintText(noRecursion))
   do {
     const { text } = cursor.expectName('a name')
     cursor.expectWord('AS')
@@ -231,16 +231,16 @@ function parseReturnFirst(cursor: TokenCursor, start: number): SelectStatement {
 
 /** `SELECT Class {a, b}` of EdgeQL, and `SELECT 1`. */
 function adviceOnMissingSource({ projections }: Returned, cursor: TokenCursor): string | undefined {
-  const [only, ...others] = projections ?? []
-  if (only === undefined || others.length > 0) return columnAdvice(cursor)
+  const [only, ...rest] = projections ?? []
+  if (only === undefined || rest.length > 0) return columnAdvice(cursor)
   const { expression } = only
   if (expression.kind === 'shape') {
-    const columns = expression.entries.map((entry) => shownPart(cursor.text, entry)).join(', ') || '*'
-    const write = `FROM ${shownPart(cursor.text, expression.object)} RETURN ${truncateForMessage(columns)}`
+    const columns = expression.entries.map((entry) => excerpt(cursor.text, entry)).join(', ') || '*'
+    const write = `FROM ${excerpt(cursor.text, expression.object)} RETURN ${truncateForMessage(columns)}`
     return `to return attributes of objects, write ${write}`
   }
-  const isWhole = cursor.isAtEnd() || cursor.isSymbol(';')
-  return isWhole ? `to show a value, write SHOW ${shownPart(cursor.text, expression)}` : columnAdvice(cursor)
+  const isAtStatementEnd = cursor.isAtEnd() || cursor.isSymbol(';')
+  return isAtStatementEnd ? `to show a value, write SHOW ${excerpt(cursor.text, expression)}` : columnAdvice(cursor)
 }
 
 function parseCreateWord(cursor: TokenCursor, start: number): Statement {

@@ -1,8 +1,8 @@
 /** `RETURN RAND() AS r ORDER BY r`: evaluates a random column once per row, and sorts by the returned value. */
 import type { Expression, MatchStatement, OrderItem, SelectStatement } from '../language/ast.ts'
 import { syntaxError } from '../language/query-error.ts'
-import { nothingReturned, squeezed, unordered } from './parse-clauses.ts'
-import { columnsOf } from './parse-union.ts'
+import { squeezed, unordered } from './parse-clauses.ts'
+import { selectRows } from './parse-union.ts'
 
 type Rows = SelectStatement | MatchStatement
 
@@ -23,20 +23,7 @@ export function withRandomOrder(statement: Rows, text: string): Rows {
     const place = { start: expression.start, end: expression.end }
     return { ...item, expression: { kind: 'name', name: nameOf(expression, text), ...place } }
   }
-  return {
-    kind: 'select',
-    source: { kind: 'references', references, alias: undefined, start, end },
-    where: undefined,
-    groupBy: [],
-    having: undefined,
-    orderBy: orderBy.map(byColumn),
-    skip,
-    take,
-    ...nothingReturned,
-    projections: columnsOf(statement.projections),
-    start,
-    end,
-  }
+  return selectRows(references, { orderBy: orderBy.map(byColumn), skip, take }, statement.projections)
 }
 
 function nameOf({ start, end }: Expression, text: string): string {

@@ -29,7 +29,7 @@ export function isStatementWord(word: string): boolean {
   return words.includes(word)
 }
 
-const wholeBeginnings: Readonly<Record<string, readonly string[]>> = {
+const fullBeginnings: Readonly<Record<string, readonly string[]>> = {
   FOR: ['FOR EACH'],
   DROP: ['DROP INDEX', 'DROP SEQUENCE'],
   ALTER: ['ALTER SEQUENCE'],
@@ -38,7 +38,7 @@ const wholeBeginnings: Readonly<Record<string, readonly string[]>> = {
 /** The expected words in messages. */
 export const statementBeginnings: readonly string[] = words
   .filter((word) => word !== 'IMPORT')
-  .flatMap((word) => wholeBeginnings[word] ?? [word])
+  .flatMap((word) => fullBeginnings[word] ?? [word])
 
 /** First words of a parenthesised statement. */
 const nestedWords: readonly string[] = ['LOOKUP', 'FROM', 'SELECT', 'RETURN', 'MATCH', 'CREATE', 'UPSERT', 'WITH']

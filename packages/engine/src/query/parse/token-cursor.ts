@@ -29,7 +29,7 @@ export class TokenCursor {
   private readonly tokens: readonly Token[]
   private position = 0
   /** A shape may follow a value, as in columns and entries of shapes. */
-  takesShapes = false
+  allowsShapes = false
   /** Names of WITH in scope. */
   named = noneNamed
   /** Number of uses of WITH names, including those within other named statements. */

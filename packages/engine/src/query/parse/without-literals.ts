@@ -12,18 +12,18 @@ export const cutSign = '…'
  */
 export function withoutLiterals(text: string, charactersMax: number): string {
   const lexer = new Lexer(text.slice(0, charactersMax))
-  let told = ''
+  let redacted = ''
   let at = 0
   for (;;) {
     const token = nextToken(lexer)
-    if (token === undefined) return told + cutSign
-    if (token.start > at && told !== '') told += ' '
+    if (token === undefined) return redacted + cutSign
+    if (token.start > at && redacted !== '') redacted += ' '
     if (token.kind === 'end') break
-    told += token.kind === 'literal' ? placeholder : text.slice(token.start, token.end)
+    redacted += token.kind === 'literal' ? placeholder : text.slice(token.start, token.end)
     at = token.end
   }
-  const whole = told.trimEnd()
-  return text.length > charactersMax ? whole + cutSign : whole
+  const trimmed = redacted.trimEnd()
+  return text.length > charactersMax ? trimmed + cutSign : trimmed
 }
 
 /** Undefined if the rest of the text cannot be read. */

@@ -19,7 +19,7 @@ import { type ExplainNode, explainNode, rowOperatorPlan } from '../explain/expla
 import type { DeleteStatement, UpdateStatement } from '../language/ast.ts'
 import { runClauses, runOperators } from '../operators/clauses.ts'
 import { objectWriter } from '../operators/project.ts'
-import { rowsWanted } from '../operators/row-limits.ts'
+import { requiredRows } from '../operators/row-limits.ts'
 import { counted, type Pipeline } from '../operators/row-operator.ts'
 import type { Planned } from '../plan-cache.ts'
 import type { RowChunk } from '../query-request.ts'
@@ -105,8 +105,8 @@ export async function changeQualifying(
       requireAsSeen(changes, view)
       oids.push(view.oid)
       await change(view, at)
-      const turn = before.yieldIfDue()
-      if (turn !== undefined) await turn
+      const pause = before.yieldIfDue()
+      if (pause !== undefined) await pause
     }
     const pause = before.yieldIfDue()
     if (pause !== undefined) await pause
@@ -151,9 +151,9 @@ async function chosenObjects(
   evaluation: EvaluationContext,
   context: StatementContext,
 ): Promise<{ readonly rows: AsyncIterable<readonly ObjectView[]>; readonly operator: ExplainNode }> {
-  const wanted = choice && (await rowsWanted(choice.limits, evaluation, context))
-  const chosen = await chooseAccess(objects, evaluation, context, wanted)
-  const source = objectRows(objects, chosen, evaluation, context, wanted)
+  const rowLimit = choice && (await requiredRows(choice.limits, evaluation, context))
+  const chosen = await chooseAccess(objects, evaluation, context, rowLimit)
+  const source = objectRows(objects, chosen, evaluation, context, rowLimit)
   if (choice === undefined) return source
   const input = { ...source, isOrdered: isInOrder(objects, chosen.access) }
   const kind = objectRowKind(objects.filter.slot)

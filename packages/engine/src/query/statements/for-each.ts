@@ -5,7 +5,7 @@ import { valueBytes } from '../evaluate/value-bytes.ts'
 import { importRows } from '../execute/import-csv.ts'
 import { checkRunning } from '../execute/statement-context.ts'
 import type { ForEachStatement, ImportStatement } from '../language/ast.ts'
-import { queryError, shownPart } from '../language/query-error.ts'
+import { excerpt, queryError } from '../language/query-error.ts'
 import { HeldValues } from '../operators/held-values.ts'
 import type { TypedValue } from '../values/parameter-value.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
@@ -32,7 +32,7 @@ export const forEach: StatementKind<ForEachStatement> = {
     return noValue
   },
 
-  details: ({ name, elements }, text) => ({ variable: name, elements: shownPart(text, elements) }),
+  details: ({ name, elements }, text) => ({ variable: name, elements: excerpt(text, elements) }),
 }
 
 /** Binds the variable to one element after the other, and restores its previous value. */
@@ -41,10 +41,10 @@ async function eachElement(statement: ForEachStatement, executor: StatementExecu
   const { memory } = script
   const before = variables.get(statement.name)
   for await (const rows of elementsOf(statement, executor)) {
-    const held = memory.statementBytes
+    const bytesBefore = memory.statementBytes
     for (const row of rows) {
       await runBody(statement, row, executor)
-      memory.resetStatement(held)
+      memory.resetStatement(bytesBefore)
       checkRunning(script)
       const pause = script.slice.yieldIfDue()
       if (pause !== undefined) await pause
@@ -80,14 +80,14 @@ async function* elementsOf({ elements }: ForEachStatement, executor: StatementEx
     if (type.kind === 'null' || value === null) return
     if (!isMany(type) || type.kind === 'map') throw queryError(text, elements, notMany)
     const values = value instanceof HeldValues ? eachOf(value) : (value as readonly unknown[])
-    yield* inBatches(type.element, values, elementsAtOnce)
+    yield* inBatches(type.element, values, elementsPerBatch)
   } finally {
     if (value instanceof HeldValues) await value.close()
   }
 }
 
-async function* eachOf(held: HeldValues): AsyncGenerator<unknown> {
-  for await (const batch of held.batches()) yield* batch
+async function* eachOf(values: HeldValues): AsyncGenerator<unknown> {
+  for await (const batch of values.batches()) yield* batch
 }
 
 async function elementType(elements: ForEachStatement['elements'], explainer: StatementExplainer): Promise<ValueType> {
@@ -98,7 +98,7 @@ async function elementType(elements: ForEachStatement['elements'], explainer: St
   throw queryError(explainer.text, elements, notMany)
 }
 
-const elementsAtOnce = 100
+const elementsPerBatch = 100
 
 /** The rows of a file, in batches of COMMIT EVERY. */
 export async function* importedElements(
@@ -107,7 +107,7 @@ export async function* importedElements(
   directory: string | undefined,
 ): AsyncGenerator<TypedValue[]> {
   const { type, rows } = await importRows(statement, text, directory)
-  yield* inBatches(type, rows, statement.commitEvery ?? elementsAtOnce)
+  yield* inBatches(type, rows, statement.commitEvery ?? elementsPerBatch)
 }
 
 async function* inBatches(

@@ -31,7 +31,7 @@ import { type ClausesPlan, planClauses, runClauses } from '../operators/clauses.
 import { collectedValues } from '../operators/held-values.ts'
 import type { Planning } from '../operators/planning.ts'
 import { objectWriter, returned, rowValues } from '../operators/project.ts'
-import { rowsSkipped, rowsWanted } from '../operators/row-limits.ts'
+import { requiredRows, rowsSkipped } from '../operators/row-limits.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { PlanCache, Planned, PlanningContext } from '../plan-cache.ts'
 import type { RowChunk } from '../query-request.ts'
@@ -105,11 +105,11 @@ function runPlanned(planned: Planned<PlanOfRows>, executor: StatementExecutor): 
   const inputs = executor.inputs(planned)
   const { plan } = planned
   // Nested statements are executed before the rows are read, even if the rows are never read.
-  if (!('objects' in plan)) return mapAwaitable(inputs, (given) => joinChunks(plan, given, context))
+  if (!('objects' in plan)) return mapAwaitable(inputs, (resolved) => joinChunks(plan, resolved, context))
   if (plan.objects.references?.takesStatements === true) {
-    return mapAwaitable(inputs, (given) => closing(selectChunks(plan, given, context), context))
+    return mapAwaitable(inputs, (resolved) => closing(selectChunks(plan, resolved, context), context))
   }
-  return inputs instanceof Promise ? chunksLater(plan, inputs, context) : selectChunks(plan, inputs, context)
+  return mapAwaitable(inputs, (resolved) => selectChunks(plan, resolved, context))
 }
 
 export interface SelectPlan {
@@ -178,8 +178,8 @@ function planBound(
   { formats, text }: PlanningContext,
 ): SelectPlan {
   const planning: Planning = { formats, text, compiler: new Compiler(formats) }
-  const asked = outer?.isExists === true ? withoutColumns(bound.clauses) : bound.clauses
-  const objects = planObjects(bound.source, bound.slot, asked, planning)
+  const objectClauses = outer?.isExists === true ? withoutColumns(bound.clauses) : bound.clauses
+  const objects = planObjects(bound.source, bound.slot, objectClauses, planning)
   const clauses = planClauses(bound.clauses, planning)
   const { rowType, isSingle } = bound
   const { constants } = planning.compiler
@@ -191,8 +191,10 @@ function planBound(
 /** EXISTS needs no columns, unless they determine the number of rows. */
 function withoutColumns(clauses: BoundClauses): BoundClauses {
   const { groupBy, distinct, windows, skip, take } = clauses
-  const isOfEach = groupBy === undefined && distinct === undefined && windows.length === 0
-  return isOfEach && skip?.kind !== 'while' && take?.kind !== 'while' ? { ...clauses, projections: [] } : clauses
+  const returnsEachObject = groupBy === undefined && distinct === undefined && windows.length === 0
+  return returnsEachObject && skip?.kind !== 'while' && take?.kind !== 'while'
+    ? { ...clauses, projections: [] }
+    : clauses
 }
 
 function planRows(
@@ -208,15 +210,15 @@ function planRows(
   if (runsStatements || isWithAll) return undefined
   if (operators.length !== (areInAnyOrder ? 0 : 1) + (isLimited ? 1 : 0)) return undefined
   if (skip?.kind === 'while' || take?.kind === 'while') return undefined
-  const areOfRecords = objects.filter.rest === undefined && areOfRecord(bound, objects.classes)
+  const areRecordsOnly = objects.filter.rest === undefined && areColumnsRecordOnly(bound, objects.classes)
   const hasOtherObjects = bound.projections?.some(({ expression }) => hasObjects(expression.type)) === true
   const expressions = bound.projections?.map(({ expression }) => expression) ?? []
   const followed = followedReferences(expressions, objects.filter.slot)
-  return { objects, projections, limits, areOfRecords, areInAnyOrder, hasOtherObjects, followed }
+  return { objects, projections, limits, areRecordsOnly, areInAnyOrder, hasOtherObjects, followed }
 }
 
 /** Whether the returned columns depend on the object's record only. */
-export function areOfRecord({ projections }: Pick<BoundClauses, 'projections'>, classes: ClassSet): boolean {
+export function areColumnsRecordOnly({ projections }: Pick<BoundClauses, 'projections'>, classes: ClassSet): boolean {
   if (projections === undefined) return !classes.haveLinks
   return projections.every(({ expression }) => isOfRecord(expression) && !hasObjects(expression.type))
 }
@@ -237,36 +239,23 @@ export async function startSelect(plan: SelectPlan, inputs: Inputs, context: Sta
   return pipelineOf(plan, await beginSelect(plan, inputs, context), context)
 }
 
-interface BegunSelect {
+interface SelectStart {
   readonly evaluation: EvaluationContext
-  readonly wanted: number | undefined
+  readonly rowLimit: number | undefined
   readonly chosen: ChosenAccessPath
 }
 
-function beginSelect(plan: SelectPlan, inputs: Inputs, context: StatementContext): Awaitable<BegunSelect> {
+function beginSelect(plan: SelectPlan, inputs: Inputs, context: StatementContext): Awaitable<SelectStart> {
   const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, context)
-  const wanted = rowsWanted(plan.clauses.limits, evaluation, context)
-  if (wanted instanceof Promise) return beginLater(plan, evaluation, context, wanted)
-  const chosen = chooseAccess(plan.objects, evaluation, context, wanted)
-  return chosen instanceof Promise
-    ? beginLater(plan, evaluation, context, wanted, chosen)
-    : { evaluation, wanted, chosen }
-}
-
-async function beginLater(
-  plan: SelectPlan,
-  evaluation: EvaluationContext,
-  context: StatementContext,
-  asked: Awaitable<number | undefined>,
-  choice?: Promise<ChosenAccessPath>,
-): Promise<BegunSelect> {
-  const wanted = await asked
-  return { evaluation, wanted, chosen: await (choice ?? chooseAccess(plan.objects, evaluation, context, wanted)) }
+  return mapAwaitable(requiredRows(plan.clauses.limits, evaluation, context), (rowLimit) => {
+    const access = chooseAccess(plan.objects, evaluation, context, rowLimit)
+    return mapAwaitable(access, (chosen): SelectStart => ({ evaluation, rowLimit, chosen }))
+  })
 }
 
 async function pipelineOf(
   { objects, clauses }: SelectPlan,
-  { evaluation, wanted, chosen }: BegunSelect,
+  { evaluation, rowLimit, chosen }: SelectStart,
   context: StatementContext,
 ): Promise<StartedSelect> {
   const kind = objectRowKind(objects.filter.slot)
@@ -275,14 +264,13 @@ async function pipelineOf(
     return { evaluation, kind, pipeline: returned<ObjectView>(counted, clauses, context) }
   }
   const skipped = await rowsSkipped(clauses.limits, evaluation, context)
-  const source = objectRows(objects, chosen, evaluation, context, wanted, skipped)
+  const source = objectRows(objects, chosen, evaluation, context, rowLimit, skipped)
   const isOrdered = isInOrder(objects, chosen.access)
   return { evaluation, kind, pipeline: await runClauses({ ...source, isOrdered }, clauses, kind, evaluation, context) }
 }
 
 function selectChunks(plan: SelectPlan, inputs: Inputs, context: StatementContext): Awaitable<Answer> {
-  const begun = beginSelect(plan, inputs, context)
-  return begun instanceof Promise ? begunChunksLater(plan, begun, context) : begunChunks(plan, begun, context)
+  return mapAwaitable(beginSelect(plan, inputs, context), (start) => startedChunks(plan, start, context))
 }
 
 /** Ends the statements whose rows are sources with the reply. */
@@ -294,54 +282,42 @@ async function* closing(chunks: Awaitable<Answer>, context: StatementContext): A
   }
 }
 
-async function chunksLater(plan: SelectPlan, inputs: Promise<Inputs>, context: StatementContext): Promise<Answer> {
-  return selectChunks(plan, await inputs, context)
-}
-
-async function begunChunksLater(
-  plan: SelectPlan,
-  begun: Promise<BegunSelect>,
-  context: StatementContext,
-): Promise<Answer> {
-  return begunChunks(plan, await begun, context)
-}
-
-function begunChunks(plan: SelectPlan, begun: BegunSelect, context: StatementContext): Awaitable<Answer> {
-  if (context.probe !== undefined) return explainedChunks(plan, begun, context)
-  const inPlace = chunksInPlace(plan, begun, context, undefined)
-  if (inPlace instanceof Promise) return inPlace.then((rows) => rows ?? pipelineChunks(plan, begun, context))
-  return inPlace ?? pipelineChunks(plan, begun, context)
+function startedChunks(plan: SelectPlan, start: SelectStart, context: StatementContext): Awaitable<Answer> {
+  if (context.probe !== undefined) return explainedChunks(plan, start, context)
+  const inPlace = chunksInPlace(plan, start, context, undefined)
+  if (inPlace instanceof Promise) return inPlace.then((rows) => rows ?? pipelineChunks(plan, start, context))
+  return inPlace ?? pipelineChunks(plan, start, context)
 }
 
 function chunksInPlace(
   { rows }: SelectPlan,
-  { evaluation, chosen, wanted }: BegunSelect,
+  { evaluation, chosen, rowLimit }: SelectStart,
   context: StatementContext,
   explained: LoopCounts | undefined,
 ): Awaitable<Answer | undefined> | undefined {
   const find = context.isRemote ? rowsByTrips : rowsInPlace
-  return rows && find(rows, chosen, evaluation, context, wanted, explained)
+  return rows && find({ plan: rows, evaluation, context, explained }, chosen, rowLimit)
 }
 
 /** The same with counts and times: the plan shows operators, whether they run separately or fused into one loop. */
 async function* explainedChunks(
   plan: SelectPlan,
-  begun: BegunSelect,
+  start: SelectStart,
   context: StatementContext,
 ): AsyncGenerator<RowChunk> {
-  const { kind, pipeline } = await pipelineOf(plan, begun, context)
-  const isScan = begun.chosen.access === plan.objects.extent
+  const { kind, pipeline } = await pipelineOf(plan, start, context)
+  const isScan = start.chosen.access === plan.objects.extent
   const counts = new LoopCounts(pipeline.operator, { isScan, countsEntries: !context.isRemote, reader: context.reader })
   async function* chunks(): AsyncGenerator<RowChunk> {
-    const inPlace = await chunksInPlace(plan, begun, context, counts)
-    yield* inPlace ?? writeRows(pipeline.rows, objectWriter(plan.clauses, kind, begun.evaluation, context), context)
+    const inPlace = await chunksInPlace(plan, start, context, counts)
+    yield* inPlace ?? writeRows(pipeline.rows, objectWriter(plan.clauses, kind, start.evaluation, context), context)
   }
   yield* context.measured(chunks(), pipeline.operator)
 }
 
-async function pipelineChunks(plan: SelectPlan, begun: BegunSelect, context: StatementContext): Promise<Answer> {
-  const { kind, pipeline } = await pipelineOf(plan, begun, context)
-  return writeRows(pipeline.rows, objectWriter(plan.clauses, kind, begun.evaluation, context), context)
+async function pipelineChunks(plan: SelectPlan, start: SelectStart, context: StatementContext): Promise<Answer> {
+  const { kind, pipeline } = await pipelineOf(plan, start, context)
+  return writeRows(pipeline.rows, objectWriter(plan.clauses, kind, start.evaluation, context), context)
 }
 
 /** One value per row: a reference, a value, or the values of a record's fields. */

@@ -30,8 +30,8 @@ import type { StatementExecutor, StatementExplainer, StatementKind } from './sta
 
 export const upsert: StatementKind<UpsertStatement> = {
   effect: 'write',
-  run: async (statement, executor) => identifierRow(await carryOut(statement, executor)),
-  value: carryOut,
+  run: async (statement, executor) => identifierRow(await runUpsertStatement(statement, executor)),
+  value: runUpsertStatement,
   valueType: referenceToNew,
 
   async explain(statement, explainer) {
@@ -65,16 +65,16 @@ function planUpsert(statement: UpsertStatement, executor: StatementExecutor | St
   })
 }
 
-async function carryOut(statement: UpsertStatement, executor: StatementExecutor): Promise<TypedValue> {
+async function runUpsertStatement(statement: UpsertStatement, executor: StatementExecutor): Promise<TypedValue> {
   const planned = planUpsert(statement, executor)
   const { bound, values, slots, constants } = planned.plan
   const inputs = await executor.inputs(planned)
   const context = executor.context()
   const evaluation = newEvaluationContext(slots, constants, inputs, context)
-  const given: unknown[] = []
-  for (const value of values) given.push(await evaluateConstant(value, evaluation, context))
-  const { oid } = await runUpsert(bound, given, context, executor.changeContext())
-  return { type: { kind: 'reference', cls: bound.cls }, value: oid }
+  const evaluated: unknown[] = []
+  for (const value of values) evaluated.push(await evaluateConstant(value, evaluation, context))
+  const value = await runUpsert(bound, evaluated, context, executor.changeContext())
+  return { type: { kind: 'reference', cls: bound.cls }, value }
 }
 
 async function runUpsert(
@@ -82,7 +82,7 @@ async function runUpsert(
   values: readonly unknown[],
   context: StatementContext,
   changeContext: ChangeContext,
-): Promise<{ readonly oid: Oid; readonly className: string }> {
+): Promise<Oid> {
   const { unit } = changeContext
   const { cls, assignments } = bound
   changeContext.count(1)
@@ -91,19 +91,19 @@ async function runUpsert(
   )
   const found = await findByKey(bound, keyOf(bound, changes, context.script.text), changeContext, context)
   if (found !== undefined) {
-    const own = changes.map((change) => ofClass(change, unit.commandFormatOf(found)))
+    const own = changes.map((change) => forClass(change, unit.commandFormatOf(found)))
     await assigning(changeContext, bound, async () => applyChanges(unit, found, own))
     await flushObjects(unit)
-    return { oid: found.oid, className: found.format.cls.name }
+    return found.oid
   }
   const oid = await assigning(changeContext, bound, async () => createObject(unit, { cls, changes }))
   await flushObjects(unit)
-  return { oid, className: cls.name }
+  return oid
 }
 
 /** The change for an object of a subclass, which has its own formats. */
-function ofClass({ attribute, ...given }: AttributeChange, format: ClassFormat): AttributeChange {
-  return { ...given, attribute: format.attribute(attribute.attribute.number) }
+function forClass({ attribute, ...change }: AttributeChange, format: ClassFormat): AttributeChange {
+  return { ...change, attribute: format.attribute(attribute.attribute.number) }
 }
 
 /** The values of the key in the order of the index. Throws QueryError for null. */
@@ -138,8 +138,8 @@ async function findByKey(
       const isSame =
         state !== undefined &&
         format.parts.every(({ path, format: { codec } }, i) => {
-          const held = path.reduce<unknown>((at, position) => (at as readonly unknown[])[position], state.values)
-          return isSameValue(codec, held, equal[i])
+          const stored = path.reduce<unknown>((at, position) => (at as readonly unknown[])[position], state.values)
+          return isSameValue(codec, stored, equal[i])
         })
       if (!isSame) continue
       if (state.format.cls.isOrInherits(cls.number)) return state

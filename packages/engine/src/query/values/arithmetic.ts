@@ -7,8 +7,8 @@ import { isScalar, type ValueType } from './value-type.ts'
 /** Undefined if the operator is not defined for these types. */
 export function arithmeticFor(operator: OperatorName, one: ValueType, other: ValueType): Arithmetic | undefined {
   if (!isScalar(one) || !isScalar(other)) return undefined
-  const ofOne = scalarKinds[one.kind].arithmetic?.(operator, one, other)
-  return ofOne ?? scalarKinds[other.kind].arithmetic?.(operator, one, other)
+  const arithmetic = scalarKinds[one.kind].arithmetic?.(operator, one, other)
+  return arithmetic ?? scalarKinds[other.kind].arithmetic?.(operator, one, other)
 }
 
 /** Undefined if values of the type cannot be summed. */

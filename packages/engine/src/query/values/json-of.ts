@@ -18,8 +18,8 @@ export function jsonOfSingle(from: ValueType, catalog: Catalog): Convert | undef
 export function jsonOfParameter(from: ValueType, catalog: Catalog): Convert | undefined {
   if (from.kind !== 'record' && from.kind !== 'collection') return undefined
   return (value) => {
-    const given = textOf(value as object)?.text
-    return given === undefined ? written(from, value, catalog) : compactJson(given)
+    const original = textOf(value as object)?.text
+    return original === undefined ? written(from, value, catalog) : compactJson(original)
   }
 }
 

@@ -24,7 +24,7 @@ export interface TypedValue {
   readonly value: unknown
 }
 
-const valuesAtOnce = 1_024
+const valuesPerYield = 1_024
 
 /** Number of object fields in the type of a parameter so far. */
 interface FieldCount {
@@ -40,25 +40,26 @@ export function tooManyFields(what: string): AshlarError {
  * An array becomes a list, an object a record of its fields; `text` is noted with them. A generator, since a million values take some 100 ms. Throws
  * QueryError for an array of several types, and LimitExceeded.
  */
-export function* givenValue(
+export function* parameterValue(
   name: string,
   json: unknown,
   text?: GivenText,
   counted: FieldCount = { fields: 0 },
 ): Generator<undefined, TypedValue> {
-  const scalar = givenScalar(json)
+  const scalar = scalarValue(json)
   if (scalar !== undefined) return scalar
-  if (Array.isArray(json)) return yield* givenList(name, json, text, counted)
+  if (Array.isArray(json)) return yield* listValue(name, json, text, counted)
   const types: { name: string; type: ValueType }[] = []
   const values: unknown[] = []
   const object = json as Readonly<Record<string, unknown>>
   for (const field in object) {
     if (++counted.fields > parameterFieldsMax) throw tooManyFields(`Parameter ${name.slice(0, 60)}`)
     const value = object[field]
-    const given = givenScalar(value) ?? (yield* givenValue(`${name}.${field}`, value, text?.at(field), counted))
-    types.push({ name: field, type: given.type })
-    values.push(given.value)
-    if (values.length % valuesAtOnce === 0) yield
+    const fieldValue =
+      scalarValue(value) ?? (yield* parameterValue(`${name}.${field}`, value, text?.at(field), counted))
+    types.push({ name: field, type: fieldValue.type })
+    values.push(fieldValue.value)
+    if (values.length % valuesPerYield === 0) yield
   }
   yield
   if (text !== undefined) noteTextOf(values, text)
@@ -66,7 +67,7 @@ export function* givenValue(
 }
 
 /** Undefined for an array or an object. */
-export function givenScalar(json: unknown): TypedValue | undefined {
+export function scalarValue(json: unknown): TypedValue | undefined {
   if (json === null || json === undefined) return { type: nullType, value: null }
   switch (typeof json) {
     case 'string':
@@ -76,16 +77,16 @@ export function givenScalar(json: unknown): TypedValue | undefined {
     case 'bigint':
       return { type: integerType, value: json }
     case 'number':
-      return isWhole(json) ? { type: integerType, value: asWhole(json) } : { type: realType, value: json }
+      return isIntegerJson(json) ? { type: integerType, value: exactInteger(json) } : { type: realType, value: json }
     case 'symbol':
-      return givenFraction(json)
+      return fractionValue(json)
     default:
       return undefined
   }
 }
 
 /** Exact, unless it has more digits than a decimal may have. */
-function givenFraction(number: symbol): TypedValue {
+function fractionValue(number: symbol): TypedValue {
   try {
     return { type: writtenType, value: parseDecimal(number.description ?? '') }
   } catch (error) {
@@ -95,15 +96,15 @@ function givenFraction(number: symbol): TypedValue {
 }
 
 /** 1e300 is a whole number in JSON, but exceeds every integer type. */
-function isWhole(number: number): boolean {
+function isIntegerJson(number: number): boolean {
   return Number.isInteger(number) && Math.abs(number) < 2 ** 64
 }
 
-function asWhole(number: number): number | bigint {
+function exactInteger(number: number): number | bigint {
   return Number.isSafeInteger(number) ? number : BigInt(number)
 }
 
-function* givenList(
+function* listValue(
   name: string,
   json: readonly unknown[],
   text: GivenText | undefined,
@@ -115,7 +116,7 @@ function* givenList(
   for (const [i, one] of json.entries()) {
     // Elements share one type, so their fields are not added up.
     counted.fields = before
-    const { type, value } = givenScalar(one) ?? (yield* givenValue(`${name}[${i}]`, one, text?.at(i), counted))
+    const { type, value } = scalarValue(one) ?? (yield* parameterValue(`${name}[${i}]`, one, text?.at(i), counted))
     const common: ValueType | undefined = commonRecord(element, type) ?? commonType(element, type)
     if (common === undefined) {
       throw new AshlarError(
@@ -126,7 +127,7 @@ function* givenList(
     }
     element = common
     values.push(value)
-    if (values.length % valuesAtOnce === 0) yield
+    if (values.length % valuesPerYield === 0) yield
   }
   yield
   if (text !== undefined) noteTextOf(values, text)

@@ -52,7 +52,7 @@ interface Field {
   /** A regular expression without groups. */
   readonly pattern: string
   /** The pattern next to other digits, where the number of digits must be fixed. */
-  readonly besideDigits?: string
+  readonly patternNextToDigit?: string
   /** The field begins and ends with a digit. */
   readonly isNumeric: boolean
   read(text: string): number | string
@@ -66,7 +66,7 @@ function numeric(part: Part, pattern: string, read: (text: string) => number = N
 
 /** One or two digits, but exactly two next to another numeric field: `111` could be 11:1 or 1:11. */
 function twoDigits(part: Part): Field {
-  return { ...numeric(part, oneOrTwo), besideDigits: '\\d{2}' }
+  return { ...numeric(part, oneOrTwo), patternNextToDigit: '\\d{2}' }
 }
 
 const oneOrTwo = '\\d{1,2}'
@@ -98,7 +98,7 @@ const percentFields: Readonly<Record<string, Field>> = {
   e: numeric('day', ` ?${oneOrTwo}`),
   b: monthName,
   B: monthName,
-  j: { ...numeric('dayOfYear', '\\d{1,3}'), besideDigits: '\\d{3}' },
+  j: { ...numeric('dayOfYear', '\\d{1,3}'), patternNextToDigit: '\\d{3}' },
   H: twoDigits('hour'),
   I: twoDigits('hourOfHalf'),
   p: {
@@ -161,10 +161,10 @@ export function textFormat(kind: FormattedKind, written: string): TextFormat {
 /** `before`, `after`: the adjacent tokens. */
 function patternOf(token: Field | string, before: Field | string = '', after: Field | string = ''): string {
   if (typeof token === 'string') return escaped(token)
-  const isBeside =
+  const isNextToDigit =
     (typeof before === 'string' ? /\d$/.test(before) : before.isNumeric) ||
     (typeof after === 'string' ? /^\d/.test(after) : after.isNumeric)
-  return `(${isBeside ? (token.besideDigits ?? token.pattern) : token.pattern})`
+  return `(${isNextToDigit ? (token.patternNextToDigit ?? token.pattern) : token.pattern})`
 }
 
 function fieldOf(piece: string): Field {
@@ -226,8 +226,8 @@ function timeOf({ hour, hourOfHalf, half, minute = 0, second = 0, fraction: digi
     if (hour !== undefined && Number(hour) % 12 !== Number(hourOfHalf) % 12) return undefined
   }
   if (hour !== undefined && half !== undefined && Number(hour) >= 12 !== (half === 1)) return undefined
-  const ofHalf = hourOfHalf === undefined ? 0 : (Number(hourOfHalf) % 12) + Number(half ?? 0) * 12
-  const time = `${two(hour ?? ofHalf)}:${two(minute)}:${two(second)}${digits === undefined ? '' : `.${digits}`}`
+  const halfDayHour = hourOfHalf === undefined ? 0 : (Number(hourOfHalf) % 12) + Number(half ?? 0) * 12
+  const time = `${two(hour ?? halfDayHour)}:${two(minute)}:${two(second)}${digits === undefined ? '' : `.${digits}`}`
   return parseTime(time) === undefined ? undefined : time
 }
 

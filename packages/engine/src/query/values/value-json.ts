@@ -19,7 +19,10 @@ export function toJson(type: ValueType, value: unknown, catalog: Catalog): unkno
       return (value as readonly unknown[]).map((element) => toJson(type.element, element, catalog))
     case 'map':
       return Object.fromEntries(
-        (value as readonly MapPair[]).map(({ key, value: held }) => [String(key), toJson(type.element, held, catalog)]),
+        (value as readonly MapPair[]).map(({ key, value: element }) => [
+          String(key),
+          toJson(type.element, element, catalog),
+        ]),
       )
     case 'embedded':
       return embeddedToJson(type.cls, value as readonly unknown[], catalog)
@@ -47,8 +50,8 @@ function fieldJson(type: ValueType, value: unknown, catalog: Catalog): unknown {
     return (value as readonly unknown[]).map((element) => fieldJson(type.element, element, catalog))
   }
   if (value instanceof Decimal) return decimalAsGiven(value)
-  const isLost = isFraction(type) && Number.isInteger(value)
-  return isLost ? withHiddenFraction(`${BigInt(value as number)}.0`) : toJson(type, value, catalog)
+  const isFractionLost = isFraction(type) && Number.isInteger(value)
+  return isFractionLost ? withHiddenFraction(`${BigInt(value as number)}.0`) : toJson(type, value, catalog)
 }
 
 function embeddedToJson(cls: SchemaClass, values: readonly unknown[], catalog: Catalog): unknown {

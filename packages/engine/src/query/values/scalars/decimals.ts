@@ -18,7 +18,7 @@ import {
 } from '../../../types/decimal-number.ts'
 import type { OperatorName } from '../../language/operators.ts'
 import { decimalType, isNumeric, isWritten, type ScalarType } from '../value-type.ts'
-import { wholeOf } from '../whole-number.ts'
+import { toInteger } from '../whole-number.ts'
 import { plainNumber } from './numbers.ts'
 import { apart, type Convert, codecOf, comparePlain, type ScalarDefinition } from './scalar-kind.ts'
 
@@ -41,7 +41,7 @@ export const decimal: ScalarDefinition = {
     integer: (value) => toDecimal(value as AnyNumber),
     real: (value) => toDecimal(value as AnyNumber) ?? null,
   },
-  castTo: { integer: toWhole, real: Number },
+  castTo: { integer: truncatedToInteger, real: Number },
   toJson: String,
   // A parameter is written as it was given.
   writeJson: (json, value, { isWritten: isNumber }) => json.ascii(isNumber === true ? String(value) : `"${value}"`),
@@ -75,9 +75,9 @@ function compareExactly(one: unknown, other: unknown): number {
 }
 
 /** Truncates fractions. */
-function toWhole(value: unknown): unknown {
+function truncatedToInteger(value: unknown): unknown {
   const { units, scale } = exact(value)
-  return wholeOf(units / powerOfTen(scale)) ?? null
+  return toInteger(units / powerOfTen(scale)) ?? null
 }
 
 type Operation = (one: Decimal, other: Decimal) => Decimal | null | undefined

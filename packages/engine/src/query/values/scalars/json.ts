@@ -69,8 +69,8 @@ function castTo(kind: string, definition: ScalarDefinition, text: string): unkno
   const isNumber = /^[-\d]/.test(text)
   if (kind === 'boolean' && isNumber) return Number(text) !== 0
   if (kind === 'integer' && /[.eE]/.test(text) && isNumber) return integer.castFrom.real?.(Number(text))
-  const isOfWords = kind === 'boolean' || kind === 'integer' || kind === 'real' || kind === 'character'
-  if (!isStringAt(text, 0) && !isOfWords) return null
+  const isWordOrNumber = kind === 'boolean' || kind === 'integer' || kind === 'real' || kind === 'character'
+  if (!isStringAt(text, 0) && !isWordOrNumber) return null
   return definition.ofText(plainTextOf(text).trim(), noTextFormats)
 }
 

@@ -28,19 +28,19 @@ const datetimeCodec = codecOf({ logicalType: 'datetime', storage: 'datetime' })
 const datetimeoffsetCodec = codecOf({ logicalType: 'datetime', storage: 'datetimeoffset' })
 
 export const date: ScalarDefinition = {
-  ...ofMoment('date', 'date', dateCodec),
+  ...momentDefinition('date', 'date', dateCodec),
   compareWith: momentOrder('date'),
   castFrom: fromMoments((ticks) => Math.floor(ticks / ticksPerDay)),
 }
 
 export const time: ScalarDefinition = {
-  ...ofMoment('time', 'time', timeCodec),
+  ...momentDefinition('time', 'time', timeCodec),
   compareWith: { time: comparePlain },
   castFrom: fromMoments((ticks) => ticks - Math.floor(ticks / ticksPerDay) * ticksPerDay),
 }
 
 export const datetime: ScalarDefinition = {
-  ...ofMoment('datetime', 'datetime', datetimeCodec),
+  ...momentDefinition('datetime', 'datetime', datetimeCodec),
   compareWith: momentOrder('datetime'),
   // A datetime without an offset is in UTC.
   castFrom: { date: midnightOf, datetimeoffset: inUtc },
@@ -48,14 +48,18 @@ export const datetime: ScalarDefinition = {
 }
 
 export const datetimeoffset: ScalarDefinition = {
-  ...ofMoment('datetimeoffset', 'datetime', datetimeoffsetCodec),
+  ...momentDefinition('datetimeoffset', 'datetime', datetimeoffsetCodec),
   compareWith: momentOrder('datetimeoffset'),
   castFrom: withOffsets(),
   coerceFrom: withOffsets(),
 }
 
 /** The common part. `format`: the USE format by which texts are read. */
-function ofMoment(kind: ScalarKind, format: FormattedKind, codec: Codec): Omit<ScalarDefinition, 'compareWith'> {
+function momentDefinition(
+  kind: ScalarKind,
+  format: FormattedKind,
+  codec: Codec,
+): Omit<ScalarDefinition, 'compareWith'> {
   return {
     ...apart,
     codec,
@@ -132,8 +136,8 @@ function fromMoments(convert: (ticks: number) => number): ByKind<Convert> {
 function temporal(operator: OperatorName, one: ScalarType, other: ScalarType): Arithmetic | undefined {
   if (other.kind === 'interval') return shifted(operator, one)
   if (one.kind !== 'interval') return operator === 'minus' ? difference(one, other) : undefined
-  const turned = operator === 'plus' ? shifted(operator, other) : undefined
-  return turned && { type: turned.type, calculate: (a, b) => turned.calculate(b, a) }
+  const swapped = operator === 'plus' ? shifted(operator, other) : undefined
+  return swapped && { type: swapped.type, calculate: (a, b) => swapped.calculate(b, a) }
 }
 
 /** A date is shifted by whole days; a time of day wraps around at midnight. */

@@ -14,13 +14,12 @@ import {
   writtenType,
 } from '../value-type.ts'
 import {
-  type BitOperation,
   calculateBits,
-  calculateWhole,
-  divideWhole,
-  moduloWhole,
-  type Whole,
-  wholeOf,
+  calculateInteger,
+  divideIntegers,
+  type Integer,
+  moduloIntegers,
+  toInteger,
 } from '../whole-number.ts'
 import {
   type Arithmetic,
@@ -32,7 +31,7 @@ import {
   type ScalarDefinition,
 } from './scalar-kind.ts'
 
-const ofNumbers = {
+const numberDefinition = {
   ...apart,
   isLong: false,
   commonWith: commonNumber,
@@ -44,7 +43,7 @@ const integerCodec = codecOf({ logicalType: 'integer', encoding: 'signed', stora
 
 /** In memory: a number while that is exact, a bigint beyond. */
 export const integer: ScalarDefinition = {
-  ...ofNumbers,
+  ...numberDefinition,
   codec: integerCodec,
   words: ['integer'],
   ofText(text) {
@@ -57,10 +56,10 @@ export const integer: ScalarDefinition = {
   toJson: (value) => value,
   writeJson: (json, value) => json.ascii(String(value)),
   writeKey: (value, writer) => integerCodec.key.write(value, writer),
-  negate: (value) => calculateWhole('minus', 0, value as Whole),
+  negate: (value) => calculateInteger('minus', 0, value as Integer),
   total: {
     sumType: integerType,
-    add: (sum, value) => calculateWhole('plus', sum as Whole, value as Whole),
+    add: (sum, value) => calculateInteger('plus', sum as Integer, value as Integer),
     averageType: realType,
     average: (mean) => mean,
   },
@@ -70,7 +69,7 @@ const realCodec = codecOf({ logicalType: 'real', storage: 'b64' })
 const singleCodec = codecOf({ logicalType: 'real', storage: 'b32' })
 
 export const real: ScalarDefinition = {
-  ...ofNumbers,
+  ...numberDefinition,
   codec: realCodec,
   words: ['real', 'float'],
   ofText: (text) => realCodec.parse(plainNumber(text)),
@@ -104,8 +103,8 @@ function commonNumber(own: ScalarType, other: ScalarType): ScalarType | undefine
 const writtenNumber = /^([+-]?)(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
 
 /** Converts `.25`, `7.`, `+1` and `007` to the notation of JSON. A text that is not a number is returned as is. */
-export function plainNumber(given: string): string {
-  const text = given.trim()
+export function plainNumber(written: string): string {
+  const text = written.trim()
   const [, sign, mantissa = '', exponent = ''] = writtenNumber.exec(text) ?? []
   if (sign === undefined) return text
   const digits = mantissa
@@ -120,60 +119,59 @@ export function codecOfReal({ isSingle }: ScalarType): typeof realCodec {
   return isSingle === true ? singleCodec : realCodec
 }
 
-function writeReal(json: JsonWriter, given: unknown, type: ScalarType): void {
-  const value = Number(given)
+function writeReal(json: JsonWriter, stored: unknown, type: ScalarType): void {
+  const value = Number(stored)
   if (!Number.isFinite(value)) json.ascii('null')
   else json.ascii(String(type.isSingle === true ? singleCodec.toJson(value) : Object.is(value, -0) ? '-0' : value))
 }
 
 function truncated(value: number): unknown {
   if (!Number.isFinite(value)) return null
-  return wholeOf(BigInt(Math.trunc(value))) ?? null
+  return toInteger(BigInt(Math.trunc(value))) ?? null
 }
 
 function numeric(operator: OperatorName, one: ScalarType, other: ScalarType): Arithmetic | undefined {
   if (!isNumeric(one) || !isNumeric(other)) return undefined
-  const isWhole = one.kind === 'integer' && other.kind === 'integer'
+  const areIntegers = one.kind === 'integer' && other.kind === 'integer'
   // Operators of decimals are in `decimals.ts`.
-  if (!isWhole && one.kind !== 'real' && other.kind !== 'real') return undefined
+  if (!areIntegers && one.kind !== 'real' && other.kind !== 'real') return undefined
   switch (operator) {
     case 'plus':
     case 'minus':
     case 'multiply':
-      if (isWhole) return { type: integerType, calculate: (a: Whole, b: Whole) => calculateWhole(operator, a, b) }
+      if (areIntegers)
+        return { type: integerType, calculate: (a: Integer, b: Integer) => calculateInteger(operator, a, b) }
       return { type: realType, calculate: realOperation(operator) }
     case 'divide':
-      if (isWhole) return { type: integerType, calculate: divideWhole }
+      if (areIntegers) return { type: integerType, calculate: divideIntegers }
       return {
         type: realType,
-        calculate: (a: Whole, b: Whole) => (Number(b) === 0 ? null : finite(Number(a) / Number(b))),
+        calculate: (a: Integer, b: Integer) => (Number(b) === 0 ? null : finite(Number(a) / Number(b))),
       }
     case 'modulo':
-      if (isWhole) return { type: integerType, calculate: moduloWhole }
-      return { type: realType, calculate: (a: Whole, b: Whole) => (Number(b) === 0 ? null : Number(a) % Number(b)) }
+      if (areIntegers) return { type: integerType, calculate: moduloIntegers }
+      return { type: realType, calculate: (a: Integer, b: Integer) => (Number(b) === 0 ? null : Number(a) % Number(b)) }
     case 'bitAnd':
     case 'bitOr':
     case 'bitXor':
     case 'shiftLeft':
     case 'shiftRight':
-      return isWhole ? { type: integerType, calculate: bits(operator) } : undefined
+      return areIntegers
+        ? { type: integerType, calculate: (a: Integer, b: Integer) => calculateBits(operator, a, b) }
+        : undefined
     default:
       return undefined
   }
 }
 
-function bits(operator: BitOperation): Arithmetic['calculate'] {
-  return (a: Whole, b: Whole) => calculateBits(operator, a, b)
-}
-
 function realOperation(operator: 'plus' | 'minus' | 'multiply'): Arithmetic['calculate'] {
   switch (operator) {
     case 'plus':
-      return (a: Whole, b: Whole) => finite(Number(a) + Number(b))
+      return (a: Integer, b: Integer) => finite(Number(a) + Number(b))
     case 'minus':
-      return (a: Whole, b: Whole) => finite(Number(a) - Number(b))
+      return (a: Integer, b: Integer) => finite(Number(a) - Number(b))
     case 'multiply':
-      return (a: Whole, b: Whole) => finite(Number(a) * Number(b))
+      return (a: Integer, b: Integer) => finite(Number(a) * Number(b))
   }
 }
 
