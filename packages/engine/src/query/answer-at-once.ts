@@ -1,7 +1,4 @@
-/**
- * Fast path for a text that looks up one object by a unique key: it bypasses time slices, budgets and operators, which halves the time of such a
- * query.
- */
+/** Fast path of lookups by a unique key, without time slices, budgets and operators: it halves the time of such a query. */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { SnapshotOptions } from '../store/store.ts'
@@ -22,10 +19,7 @@ import { userValue } from './values/user.ts'
 
 const snapshotOptions: SnapshotOptions = { isolation: 'readOnly', mayShare: true }
 
-/**
- * Undefined for any other text, for one without a cached plan for the parameters' types, for one that fails and for a long row: the general path then
- * executes it and reports its error. Throws the reason of the request's signal.
- */
+/** Undefined for other texts, a missing plan, an error or a long row, which the general path handles. Throws the reason of the signal. */
 export function answerLookup(
   { statements, lifted }: ParsedText,
   request: QueryRequest,

@@ -50,10 +50,7 @@ function isStatement(node: object | null): node is Statement {
 const readOnly: ReadonlySet<Effect> = new Set(['read'])
 const effectsCache = new WeakMap<Statement, ReadonlySet<Effect>>()
 
-/**
- * All effects of the statements: the right to the highest effect does not include the rest. A statement with any effect also reads and may reply
- * rows.
- */
+/** All effects of the statements, since the right to the highest one does not include the rest. Every statement also reads. */
 export function effectsOf(statements: readonly Statement[]): ReadonlySet<Effect> {
   if (classify(statements) === 'read') return readOnly
   const all = new Set<Effect>(readOnly)

@@ -10,10 +10,7 @@ import type { ExplainRequest, QueryRequest } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import type { Effect } from './statements/statement-kind.ts'
 
-/**
- * The highest effect of the request. ANALYZE has the effect of its statement although it is rolled back. Throws QuerySyntaxError, LimitExceeded, the
- * signal's reason.
- */
+/** The highest effect of the request; ANALYZE has that of its statement. Throws QuerySyntaxError, LimitExceeded, the signal's reason. */
 export function effectOfQuery(request: QueryRequest, resources: QueryResources): Awaitable<Effect> {
   if (isLong(request)) return effectsOfLongText(request, resources).then((all) => [...all].reduce(higher))
   return classify(shortStatements(request, resources))

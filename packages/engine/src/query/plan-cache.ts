@@ -112,10 +112,7 @@ class TrackedVariables implements VariableTypes {
   }
 }
 
-/**
- * LRU approximation with two generations: entries of the elder that are not read before the younger is full are evicted. All caches of one
- * `Generations` turn over together.
- */
+/** LRU approximation: entries of the elder generation that are not read before the younger is full are evicted, in all caches together. */
 class GenerationCache<T> {
   private younger = new Map<string, CacheEntry<T>>()
   private elder: ReadonlyMap<string, CacheEntry<T>> = new Map()

@@ -40,10 +40,7 @@ export function checkCharacters({ text }: QueryRequest, { queryCharactersMax }: 
   throw new AshlarError('LimitExceeded', message, [{ place: ['query'], message }])
 }
 
-/**
- * `mayLift`: literals may be lifted out of the text. `cachedText`: the parsed text, if available. Throws QuerySyntaxError, QueryError, LimitExceeded,
- * ServerBusy.
- */
+/** `mayLift`: literals may be lifted. `cachedText`: the parsed text, if cached. Throws QuerySyntaxError, QueryError, LimitExceeded, ServerBusy. */
 export function prepare(
   request: QueryRequest,
   resources: QueryResources,

@@ -52,10 +52,7 @@ export interface ThreadReply {
 export interface StatementRunner {
   /** Texts that start in a thread, since they exceeded a slice before. */
   readonly longTexts: { has(text: string): boolean; add(text: string): void; delete(text: string): void }
-  /**
-   * Does the work from its start. Undefined if only the main thread can do it. Throws the errors of the operation, and the reason of the request's
-   * signal.
-   */
+  /** Does the work from its start; undefined if only the main thread can. Throws the errors of the operation and the signal's reason. */
   run(work: ThreadWork): Promise<ThreadReply | undefined>
 }
 

@@ -137,10 +137,7 @@ function answer(prepared: PreparedText, request: QueryRequest, resources: QueryR
   return texts.shape === undefined ? run(prepared) : runLifted(prepared, texts.shape, resources, run)
 }
 
-/**
- * Schema changes must run on the main thread, which continues them in the background; a text of several commits must not be abandoned after the
- * first.
- */
+/** Schema changes must run on the main thread; a text of several commits must not be abandoned after the first. */
 function choosePlace(statements: readonly Statement[], { explain, watch }: QueryRequest, slice: StatementSlice): void {
   const effect = explain?.isAnalyzed === false ? 'read' : classify(statements)
   if (effect === 'define') slice.settle(watch)

@@ -1,7 +1,4 @@
-/**
- * The interface of access paths to the objects of a source. Each kind is one file: the conditions that it can answer, its
- * estimate, how it is opened, and its EXPLAIN output. The path is chosen at run time.
- */
+/** Interface of access paths, one file per kind: which conditions it answers, its estimate, execution and EXPLAIN. Chosen at run time. */
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { Awaitable, KeyRange } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'

@@ -253,10 +253,7 @@ function indexOnlyFor({ indexOnly }: SourcePlan, { script }: StatementContext): 
   return script.capabilities.isPartial === true ? [] : indexOnly
 }
 
-/**
- * An access that yields the first rows directly, where counting would cost more than reading: one in the requested order if all other accesses read
- * the same entries, or without an order one whose objects nearly all qualify.
- */
+/** An access to the first rows that needs no estimates: in the requested order, or without an order if nearly all its objects qualify. */
 function accessOfFirstRows(plan: SourcePlan, rowLimit: number): AccessPath | undefined {
   const { accesses, ordered, areRows } = plan
   const { conjuncts } = plan.filter

@@ -51,10 +51,7 @@ export class ExtentScan implements ObjectAccess {
     return count
   }
 
-  /**
-   * Conditions on the record alone are evaluated on the borrowed bytes, and only qualifying objects are copied. With a limit,
-   * the first rows are returned, the same ones on every run.
-   */
+  /** Copies only objects that qualify by their record, which is evaluated in place. With a limit, yields the same first rows on every run. */
   async *objects(scan: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]> {
     const { filter, evaluation, context, source } = scan
     const { recordPredicate, slot } = filter

@@ -130,10 +130,7 @@ export class IndexOnlyScan implements ObjectAccess {
     return this.extreme !== undefined
   }
 
-  /**
-   * Reads only one end of the range, where nearly every object qualifies. With conditions beyond the range, the first
-   * qualifying object may be far from the end. `conjuncts`: of the predicate.
-   */
+  /** Reads one end of the range; with further conditions, the first qualifying object may be far from it. `conjuncts`: of the predicate. */
   isAnsweredAtEnd(conjuncts: number): boolean {
     return this.readsOnlyEnd && this.scan.conjunctsAnswered >= conjuncts
   }

@@ -1,7 +1,4 @@
-/**
- * Intersects two access paths: if the entries of one are few compared with the objects of the other, it saves reading objects
- * that do not qualify.
- */
+/** Intersects two access paths, if reading entries of both costs less than reading the objects of one. */
 import type { Oid } from '../../types/oid.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -21,10 +18,7 @@ interface Narrowing {
   readonly estimated: number
 }
 
-/**
- * Finds the access whose entries leave the fewest objects of the narrowest one, if that costs less than reading them all.
- * `objects`: the size of the class. Only for a synchronous store. `note`: receives the counts.
- */
+/** Finds the access that leaves the fewest objects of `narrowest`, if it saves work. `objects`: size of the class. For synchronous stores only. */
 export async function intersectionOf(
   narrowest: Narrowing,
   accesses: readonly OidAccess[],

@@ -21,10 +21,7 @@ interface ObjectRows {
   readonly operator: ExplainNode
 }
 
-/**
- * Batches of qualifying objects. `rowLimit`: the number needed in the requested order; undefined for all. `skipped`: the number
- * of these to skip without reading.
- */
+/** Batches of qualifying objects. `rowLimit`: how many are needed in the requested order. `skipped`: how many of these to skip unread. */
 export function objectRows(
   plan: SourcePlan,
   chosen: Omit<ChosenAccessPath, 'estimated'> & { readonly estimated: number | undefined },

@@ -22,10 +22,7 @@ import type { OidSource } from './oid-source.ts'
 import { type Condition, directConditions, isSamePath, type PathCondition, pathOf } from './sargable-predicates.ts'
 import { sortedObjects } from './sorted-objects.ts'
 
-/**
- * Chooses an index that has exactly the requested attributes after those fixed by equality, or else the one with the longest
- * matching prefix, within which objects are sorted.
- */
+/** Chooses an index in the requested order after attributes fixed by equality, or else the one with the longest prefix of it. */
 export function planOrderedIndexScan(
   cls: SchemaClass,
   fullPredicate: FullPredicate,
@@ -156,10 +153,7 @@ export class OrderedIndexScan implements ObjectAccess {
     return this.needsObjects ? undefined : this.index.entryRange(evaluation, context, this.isReverse)
   }
 
-  /**
-   * Entries with equal keys, for example of cut strings, are sorted by the objects' values. Ends after a limit of examined entries, including the
-   * entries of the previous scan.
-   */
+  /** Entries with equal keys, as of cut strings, are sorted by the objects' values. Ends after a limit of entries, including the previous scan's. */
   async *objects(
     baseScan: ObjectScan,
     rowLimit: number | undefined,

@@ -7,10 +7,7 @@ import type { OrderedIndexScan } from './ordered-index-scan.ts'
 import { pushRows } from './push-objects.ts'
 import { sortedObjects } from './sorted-objects.ts'
 
-/**
- * The number of entries needed depends on the distribution of qualifying rows in the order, which no count shows, so it is
- * tried. A failed trial costs a small part of the fallback.
- */
+/** No count shows how the qualifying rows are distributed in the order, so it is tried. A failed trial costs a small part of the fallback. */
 export class OrderedTrial implements ObjectAccess {
   private readonly ordered: OrderedIndexScan
   private readonly otherwise: AccessPath

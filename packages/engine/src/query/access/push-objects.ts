@@ -1,7 +1,4 @@
-/**
- * Pushes the objects of key ranges or OIDs to an operator one by one, borrowed from the store's memory and filtered in place, without copies or
- * batches.
- */
+/** Pushes objects to an operator one by one, borrowed from the store's memory and filtered in place, without copies or batches. */
 import { assert } from '../../errors.ts'
 import { scanBatchBytes } from '../../limits.ts'
 import { objectKeyBytes, oidOfObjectKey } from '../../records/object-key.ts'

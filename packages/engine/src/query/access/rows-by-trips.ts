@@ -1,6 +1,4 @@
-/**
- * Rows that are objects, for a remote store: all objects page by page, or the objects of an index, with objects and entries in the same round trip.
- */
+/** Rows that are objects, for a remote store: objects page by page, or together with the index entries that name them. */
 import { assert } from '../../errors.ts'
 import { oidOfObjectKey } from '../../records/object-key.ts'
 import { PartSizes } from '../../records/part-sizes.ts'

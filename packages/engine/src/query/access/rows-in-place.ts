@@ -47,10 +47,7 @@ export interface RowsRun {
   readonly explained: LoopCounts | undefined
 }
 
-/**
- * Undefined if the access cannot provide objects one by one: they are not in the requested order, repeat, or use several ranges
- * of a remote store. `rowLimit`: the number of rows needed.
- */
+/** Undefined if the access is not in the requested order, repeats objects, or uses several ranges of a remote store. `rowLimit`: rows needed. */
 export function rowsInPlace(
   run: RowsRun,
   { access }: ChosenAccessPath,
@@ -308,8 +305,7 @@ class LookedUpRows extends RowsInPlace {
   private hasMore = true
 
   /**
-   * `entries`: the source of the OIDs, whose objects must exist; undefined if they may be missing. `areRows`: each OID is a
-   * row, so skipped ones are not read.
+   * `entries`: source of the OIDs, whose objects must exist; undefined if they may be missing. `areRows`: each OID is a row, so it may be skipped.
    */
   constructor(oids: OidSource, batch: OidBatch, entries: string | undefined, areRows: boolean, run: RowsRun) {
     super(run)

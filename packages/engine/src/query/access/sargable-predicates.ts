@@ -58,10 +58,7 @@ export function isSamePath(attributes: readonly BoundAttribute[], path: readonly
   return attributes.length === path.length && attributes.every(({ number }, i) => number === path[i])
 }
 
-/**
- * The maximum number of conditions of a predicate considered for access paths. Each has access paths that examine all conjuncts, so the cost is
- * quadratic. Further conditions are checked on the results.
- */
+/** Maximum number of conditions considered: each has accesses that examine all conjuncts, which is quadratic. The rest is checked on results. */
 const conditionsMax = 128
 /** The maximum number of conditions with access paths for each of their parts. */
 const alternativesMax = 16
@@ -204,10 +201,7 @@ function logicalConditions(bound: Extract<Bound, { kind: 'logical' }>, slot: num
 /** Fewer parts get an access each, as written. */
 const listedPartsMin = 17
 
-/**
- * Rewrites `a = 1 OR a = 2 OR …` to `a IN LIST{1, 2, …}`: planning an access for each of thousands takes tens of milliseconds.
- * Undefined for other predicates.
- */
+/** Rewrites `a = 1 OR a = 2 OR …` to `a IN LIST{1, 2, …}`, since thousands of accesses take tens of milliseconds to plan. */
 function asList(parts: readonly (readonly Condition[])[], { start, end }: Span): Condition | undefined {
   const [first] = parts[0] ?? []
   if (parts.length < listedPartsMin || first?.kind !== 'equal') return undefined

@@ -45,10 +45,7 @@ export class UniqueLookup {
     this.recordUses = rows.projections?.length ?? 1
   }
 
-  /**
-   * Returns all rows; undefined if the statement needs the regular path. `dialect`: must always be the same. Throws the errors
-   * of expressions and reads.
-   */
+  /** All rows; undefined if the regular path is needed. `dialect` must always be the same. Throws the errors of expressions and reads. */
   answer(
     evaluation: EvaluationContext,
     snapshot: Snapshot,

@@ -37,10 +37,7 @@ export function coerced(bound: Bound, type: ValueType, binder: Binder, what?: st
   return { kind: 'convert', operand: bound, convert, type, start, end }
 }
 
-/**
- * Unifies values of one kind: the first datetime decides on the presence of an offset, and constants among decimals become decimals. Throws
- * QueryError.
- */
+/** Unifies values of one kind: all get the offset of the first datetime, and constants among decimals become decimals. Throws QueryError. */
 export function alikeValues(values: readonly Bound[], binder: Binder): Bound[] {
   if (values.some(({ type }) => type.kind === 'decimal')) return withSharedDecimals(values, binder)
   const first = values.find(({ type }) => type.kind === 'datetime' || type.kind === 'datetimeoffset')

@@ -1,7 +1,4 @@
-/**
- * Edits of elements by the actions on one updated object: each collection is read once, every action selects among the elements before the statement,
- * and the result is applied once after all actions.
- */
+/** Edits of elements by the actions on one object: all select among the elements before the statement, and the result is applied once. */
 import { assert, unreachable } from '../../errors.ts'
 import { readAndRequireLinks } from '../../links/attribute-links.ts'
 import { applyChanges } from '../../objects/apply-changes.ts'

@@ -1,7 +1,4 @@
-/**
- * Bidirectional search for the shortest paths along one edge pattern between two objects: breadth first from both of them, a level at a time from the
- * side with fewer edges ahead, until the frontiers meet.
- */
+/** Bidirectional search for shortest paths along one edge pattern between two objects, expanding the side with fewer edges ahead. */
 import { farSideEdgesMax } from '../../limits.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'

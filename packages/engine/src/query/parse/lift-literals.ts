@@ -9,8 +9,7 @@ import type { Token } from './token.ts'
 
 const liftedName = 'literal '
 /**
- * Literals are masked with characters of the private use area, different for each, so that no two literals compare as equal pieces of text. A text
- * that contains such characters is not lifted.
+ * Literals are masked with private-use characters, different for each, so that they don't compare as equal. Texts with such characters aren't lifted.
  */
 const firstMask = 0xe000
 const mask = /[\uE000-\uF8FF]/

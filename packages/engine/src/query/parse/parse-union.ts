@@ -38,7 +38,7 @@ export function parseUnion(cursor: TokenCursor, first: Part, parsePart: (cursor:
   return selectRows(references, order, first.projections)
 }
 
-/** A statement that sorts and limits the rows of `references`, whose columns are those of `projections`. */
+/** A statement that sorts and limits the rows of `references`, which have the columns of `projections`. */
 export function selectRows(references: Expression, order: OrderClauses, projections: Projections): SelectStatement {
   const span = { start: references.start, end: references.end }
   const columns = projections?.map(({ name, start, end }): Projection => {

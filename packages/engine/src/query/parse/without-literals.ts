@@ -6,10 +6,7 @@ import { Lexer } from './lexer.ts'
 const placeholder = '?'
 export const cutSign = '…'
 
-/**
- * Values become `?`, comments and layout a blank. Reads only the first `charactersMax` characters; the rest, and everything after a lexical error, is
- * replaced by `…`.
- */
+/** Values become `?`, comments and layout a blank; text after `charactersMax` characters or a lexical error becomes `…`. */
 export function withoutLiterals(text: string, charactersMax: number): string {
   const lexer = new Lexer(text.slice(0, charactersMax))
   let redacted = ''

@@ -1,7 +1,4 @@
-/**
- * Interface of a kind of statement. Each kind is one file, which defines its effect, binding, planning, execution and EXPLAIN, and one line in
- * `statement-kinds.ts`.
- */
+/** Interface of a kind of statement: its effect, binding, planning, execution and EXPLAIN. One file per kind, listed in `statement-kinds.ts`. */
 import type { CatalogTransaction } from '../../ddl/catalog-transaction.ts'
 import type { Catalog } from '../../schema/catalog.ts'
 import type { Awaitable } from '../../store/store.ts'

@@ -36,10 +36,7 @@ export function tooManyFields(what: string): AshlarError {
   return new AshlarError('LimitExceeded', message, [{ place: ['parameters'], message: 'has too many fields' }])
 }
 
-/**
- * An array becomes a list, an object a record of its fields; `text` is noted with them. A generator, since a million values take some 100 ms. Throws
- * QueryError for an array of several types, and LimitExceeded.
- */
+/** Converts arrays to lists and objects to records, in yielding steps. Throws QueryError for an array of several types, and LimitExceeded. */
 export function* parameterValue(
   name: string,
   json: unknown,

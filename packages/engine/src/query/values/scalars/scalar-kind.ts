@@ -27,8 +27,8 @@ export interface ScalarDefinition {
   /** The common type of `own`, which is of this kind, and `other`; undefined if this kind defines none. */
   commonWith(own: ScalarType, other: ScalarType): ScalarType | undefined
   /**
-   * The order between values of this kind and a kind, which one of the two has to define. An index holds values of its own kind only, so a kind in
-   * `compareWith` that is not numeric must be in `coerceFrom`, too.
+   * The order relative to other kinds; one of two kinds has to define it. An index holds values of its own kind only, so a kind here that is not
+   * numeric must be in `coerceFrom`, too.
    */
   readonly compareWith: ByKind<Compare>
   /** The value denoted by a text where this kind is expected. Throws ValueError. */
