@@ -1,4 +1,4 @@
-/** What the change log leaves out because it follows from objects and classes: containers, index entries, and what is to be cleared. */
+/** Rebuilds the entries that the change log omits because they follow from objects and classes: containers and index entries. */
 import { keySpace } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { CatalogCache } from '../catalog/catalog-cache.ts'
@@ -24,7 +24,7 @@ import { checkFormat } from '../verify/check-store.ts'
 import { deriveReferrers } from './derived-referrers.ts'
 import type { TargetWriter } from './target-writer.ts'
 
-/** What an entry takes in memory beside the bytes of its key. */
+/** Estimated memory per buffered entry in addition to the bytes of its key. */
 const entryHeldBytes = 250
 
 const long: SnapshotOptions = { isCounted: true, isLong: true }
@@ -41,14 +41,14 @@ export interface DeriveOptions {
 
 export class DerivedEntries {
   private readonly store: Store
-  /** By database × 2^16 + container. */
+  /** Keyed by database × 2^16 + container. */
   private readonly pages = new Map<number, LastPage>()
 
   constructor(store: Store) {
     this.store = store
   }
 
-  /** Of each change that is restored. */
+  /** Must be called for each restored change. */
   note(key: Bytes, record: Bytes | undefined): void {
     if (key[0] !== keySpace.object || record === undefined) return
     const bytes = Buffer.from(key.buffer, key.byteOffset, key.length)
@@ -59,7 +59,7 @@ export class DerivedEntries {
     else if (page > known.page) known.page = page
   }
 
-  /** Once all changes are in the store. Done again, it leads to the same. */
+  /** Must be called once all changes are in the store. Idempotent. */
   async write(writer: TargetWriter, options: DeriveOptions): Promise<void> {
     const catalog = await onSnapshot(
       this.store,
@@ -87,7 +87,7 @@ export class DerivedEntries {
     return undefined
   }
 
-  /** Builds in the background begin anew; of dropped indexes there are no entries, and links of deleted attributes go here. */
+  /** Removes the progress of background builds, so that they restart, entries of dropped indexes, and links of deleted attributes. */
   private async clear(
     snapshot: Snapshot,
     catalog: Catalog,
@@ -107,7 +107,9 @@ export class DerivedEntries {
     await remove(links, (key) => catalog.attribute(attributeOfKey(key)) === undefined)
   }
 
-  /** In runs that are sorted, each written once the snapshot is released: else LMDB could use no page again, and the file grew manyfold. */
+  /**
+   * Writes sorted runs, each after its snapshot is released: an open snapshot would keep LMDB from reusing pages, and the file would grow manyfold.
+   */
   private async index(catalog: Catalog, writer: TargetWriter, { signal, onProgress }: DeriveOptions): Promise<void> {
     const to = Buffer.of(keySpace.object + 1)
     let done = 0
@@ -132,11 +134,11 @@ interface IndexRun {
   readonly entries: Put[]
   readonly objects: number
   readonly storeEntries: number
-  /** From where to go on; undefined at the end. */
+  /** Start of the next run; undefined at the end. */
   readonly next: Buffer | undefined
 }
 
-/** Of the first objects of the range, as many as may be held. */
+/** Builds the entries of the first objects of the range, up to `restoreSortBytesMax`. */
 async function indexEntries(
   snapshot: Snapshot,
   catalog: Catalog,

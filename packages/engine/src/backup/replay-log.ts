@@ -1,4 +1,4 @@
-/** What incremental backups have of the change log, commit after commit. */
+/** Reads the change log from incremental backups, commit by commit. */
 import type { CancelSignal } from '../cancel-signal.ts'
 import { logEntryBody, loggedChanges, readLogHeader } from '../change-log/log-entry.ts'
 import type { LoggedChange } from '../change-log/logged-change.ts'
@@ -6,7 +6,7 @@ import { appendedNumber } from '../store/append.ts'
 import type { Bytes } from '../store/store.ts'
 import { type EntryFileSummary, readEntryFile } from './entry-file.ts'
 
-/** Where a restore ends: with the commit of that number, or before the first commit that was made later. */
+/** The end of a restore: the last commit number to apply, or the time after which commits are not applied. */
 export interface RestoreEnd {
   readonly number?: number | undefined
   /** Milliseconds since 1970. */
@@ -19,14 +19,14 @@ export interface LoggedBackup {
 }
 
 export interface LoggedPart {
-  /** Of the commit. */
+  /** The commit number. */
   readonly number: number
-  /** When the commit was made: milliseconds since 1970. */
+  /** The commit time: milliseconds since 1970. */
   readonly at: number
   changes(): Generator<LoggedChange, undefined, undefined>
 }
 
-/** A commit of many changes comes in several parts. All is read to the end, also behind the end, since damage is to be found. */
+/** A large commit is yielded in several parts. Entries past the end are also read, so that damage is detected. */
 export async function* loggedParts(
   backups: readonly LoggedBackup[],
   end: RestoreEnd,

@@ -1,4 +1,4 @@
-/** Backups at intervals: which one is due, and that of several processes one makes it. */
+/** Scheduled backups: decides which backup is due, and lets one of several processes write it. */
 import { positionText } from '../changes/log-position.ts'
 import type { Subscription } from '../changes/subscription.ts'
 import type { Store } from '../store/store.ts'
@@ -14,13 +14,13 @@ import {
 } from './write-backup.ts'
 
 export interface BackupIntervals {
-  /** Of full backups. */
+  /** Interval of full backups. */
   readonly everyMs: number
-  /** Of incremental ones; without it there are none. */
+  /** Interval of incremental backups; undefined disables them. */
   readonly incrementalEveryMs?: number | undefined
 }
 
-/** Undefined where none is due. `now`: milliseconds since 1970. */
+/** Returns undefined if no backup is due. `now`: milliseconds since 1970. */
 export function dueBackup(
   all: readonly Manifest[],
   intervals: BackupIntervals,
@@ -41,8 +41,8 @@ export function dueBackup(
 }
 
 /**
- * Makes the backup that is due in a directory of backups; undefined where none is, or another process is at it. Where an incremental one cannot be made it
- * is a full one; before a full one comes an incremental one, so that every moment in between can be restored. Throws as `backUpStore`.
+ * Writes the backup that is due; returns undefined if none is due or another process is writing one. A full backup replaces an incremental one that
+ * is impossible, and is preceded by an incremental one so that every moment in between can be restored. Throws like `backUpStore`.
  */
 export async function backUpIfDue(
   store: Store,
@@ -70,10 +70,7 @@ export async function backUpIfDue(
   }
 }
 
-/**
- * Notes where the next incremental backup goes on, so that the change log is kept from there (`changeLogBytesMax`). `subscription`: that of the backups
- * of the federated database.
- */
+/** Stores the start of the next incremental backup in the subscription, so that the change log is retained from there (`changeLogBytesMax`). */
 export async function keepLogFor(subscription: Subscription, { kind, changeLog }: Manifest): Promise<void> {
   if (changeLog === undefined) return
   const { epoch, from, to } = changeLog

@@ -1,4 +1,4 @@
-/** The operations of one transaction: each sees what those before it did, and all are committed together. */
+/** The scope of operations in one transaction: each sees the effects of earlier ones, and all are committed together. */
 
 import type { RequestMemory } from '../budget/request-memory.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
@@ -51,7 +51,7 @@ export class StepScope implements OperationScope {
       const shown = restriction.shown(transaction.observed(), catalog, { signal: this.signal, memory })
       return await read(shown, restriction.catalogOf(catalog))
     } finally {
-      // Of what rules have read, nothing is held for the other steps.
+      // Memory used to evaluate access rules is not needed by later steps.
       memory.resetStatement(held)
     }
   }

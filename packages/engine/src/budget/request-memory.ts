@@ -12,7 +12,7 @@ const stepBytes = 4 * 2 ** 20
 
 type LimitName = 'statementBytesMax' | 'transactionBytesMax'
 
-/** Uses that cannot spill to disk and need an error text of their kind: rows that are values, and those of OVER. */
+/** Uses that cannot spill to disk and need an error text of their kind: rows that are values, and rows of OVER. */
 export type MemoryUse = 'values' | 'windows'
 
 /** `limit`: the exceeded limit, such as `5 rows (sortedRowsMax)`. */
@@ -64,7 +64,7 @@ class Account {
     this.allowed = this.granted
   }
 
-  /** Negative to release; `use`: the purpose. Throws LimitExceeded, ServerBusy, and what the holder throws. */
+  /** Negative to release; `use`: the purpose. Throws LimitExceeded, ServerBusy, and errors of the holder. */
   add(bytes: number, use?: MemoryUse): void {
     this.bytes += bytes
     if (bytes > 0 && this.bytes > this.allowed) this.grow(use)
@@ -197,8 +197,8 @@ export class RequestMemory {
   }
 
   /**
-   * Releases everything but `bytes` of the request: before a retry, the bytes from before the first attempt; after the last attempt, those of the
-   * reply.
+   * Releases everything but `bytes` of the request: before a retry, the bytes from before the first attempt; after the last attempt, the bytes of
+   * the reply.
    */
   releaseAllBut(bytes: number): void {
     this.resetStatement(0)

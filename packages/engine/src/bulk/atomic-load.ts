@@ -1,4 +1,4 @@
-/** A load whose lines are one commit: they are held until the end, and carried out together or not at all (contract 2.2.20). */
+/** An atomic load: all lines are buffered until the end and committed together or not at all (contract 2.2.20). */
 import { AshlarError } from '../errors.ts'
 import type { Sequence } from '../store/sequence.ts'
 import type { BulkCommand, BulkDone } from './bulk-command.ts'
@@ -14,15 +14,15 @@ export type CommitHeld = (
 
 export class AtomicLoad implements LineLoad {
   readonly counts: BulkCounts = { created: 0, updated: 0, deleted: 0, failed: 0 }
-  /** What fails is thrown, and so ends the load. */
+  /** A failure is thrown and ends the load. */
   readonly isStopped = false
-  /** They are waited for until the end. */
+  /** Open names are resolved at the end. */
   readonly hasOpenNames = false
   private readonly commit: CommitHeld
   private readonly upsertOn: string | undefined
   private readonly lines: HeldLines
   private readonly ids = new Set<string>()
-  /** Since the last cut: the index by which lines find their objects, and whether one of them may have changed what it says. */
+  /** State since the last cut: the index used to find objects, and whether a line may have changed its entries. */
   private keyIndex: string | undefined
   private changesKeys = false
   private readonly cuts: number[] = []
@@ -42,12 +42,11 @@ export class AtomicLoad implements LineLoad {
     return this.ids.size
   }
 
-  /** There is one commit. */
   needsCommitBefore(): boolean {
     return false
   }
 
-  /** Throws LimitExceeded, ServerBusy, and where the id is taken. */
+  /** Throws LimitExceeded, ServerBusy, and MalformedRequest for a duplicate id. */
   add(command: BulkCommand, bytes: number): Promise<void> | undefined {
     if (command.kind === 'create' && command.id !== undefined) {
       if (this.ids.has(command.id)) throw sameId(command.id)
@@ -68,7 +67,7 @@ export class AtomicLoad implements LineLoad {
     throw error
   }
 
-  /** To be called once. Throws an error whose message and `line` tell which line has failed. */
+  /** Must be called once. Throws an error whose message and `line` identify the failed line. */
   async flush(): Promise<Sequence<LineOutcome>> {
     this.isOver = true
     const { lines, cuts, upsertOn } = this
@@ -101,7 +100,7 @@ export class AtomicLoad implements LineLoad {
   }
 }
 
-/** Made one by one as they are told: there may be very many. */
+/** Creates outcomes on iteration: there may be millions. */
 class Outcomes implements Sequence<LineOutcome> {
   readonly length: number
   private readonly lines: HeldLines

@@ -1,4 +1,7 @@
-/** Carries out all lines of a load as one commit: packed into rows where they only create plain objects, in a fraction of the memory (contract 2.2.20). */
+/**
+ * Executes all lines of an atomic load as one commit; lines that only create plain objects are packed into rows, which takes a fraction of the
+ * memory (contract 2.2.20).
+ */
 
 import { isMemoryRefused } from '../budget/request-memory.ts'
 import { AshlarError } from '../errors.ts'
@@ -12,16 +15,16 @@ import type { HeldLines } from './held-lines.ts'
 import { type BatchSettings, runBatch } from './run-batch.ts'
 
 export interface HeldSettings extends Pick<BatchSettings, 'upsertOn' | 'between'> {
-  /** Where lines find their objects by an index whose entries those before may have changed: positions, ascending. */
+  /** Ascending positions of lines that find their object by an index whose entries earlier lines may have changed. */
   readonly cuts: readonly number[]
 }
 
-/** All lines create objects: made into outcomes when they are told. */
+/** The result if all lines are creations; outcomes are made on iteration. */
 export interface CreatedOids {
   readonly oids: readonly Oid[]
 }
 
-/** An error that is about a line has places that begin with its position. */
+/** Error places begin with the position of the line. */
 export async function carryOutHeld(
   unit: UnitOfWork,
   lines: HeldLines,
@@ -37,7 +40,7 @@ export async function carryOutHeld(
   return runInParts(unit, await lines.all(), settings)
 }
 
-/** What is wrong with some lines, told by the usual way. Ends where nothing is wrong with them. */
+/** Executes the lines on a rehearsal transaction to get their exact errors. Returns if they are valid. */
 async function tryLines(
   unit: UnitOfWork,
   lines: HeldLines,
@@ -56,7 +59,7 @@ async function tryLines(
   }
 }
 
-/** What is cut before a line is written before it, so that the line finds it by the index. */
+/** Flushes each part before the next one, so that its lines are found by the index. */
 async function runInParts(
   unit: UnitOfWork,
   commands: readonly BulkCommand[],
@@ -83,7 +86,7 @@ async function runInParts(
   return done
 }
 
-/** The same error about lines at other positions. */
+/** Maps the line positions of an error. */
 function movedTo(error: unknown, positionOf: (position: number) => number): unknown {
   if (!(error instanceof AshlarError)) return error
   const { type, message, errors, extensions, isFatal } = error

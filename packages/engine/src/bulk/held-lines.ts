@@ -1,6 +1,6 @@
 /**
- * The lines of a load that is one commit, held until they are carried out together: as texts, since very many objects would take several times as
- * much, and beyond a few MiB in a temporary file. They can be gone through as often as there are attempts.
+ * Buffers the lines of an atomic load as JSON text, which is several times smaller than objects; beyond a few MiB in a temporary file. They can be
+ * iterated once per attempt.
  */
 import type { MemoryHolder, MemoryPool } from '../budget/memory-pool.ts'
 import { RequestMemory } from '../budget/request-memory.ts'
@@ -13,26 +13,26 @@ import type { TemporarySpace } from '../spill/temporary-space.ts'
 import type { BulkCommand, BulkCreate } from './bulk-command.ts'
 import { isPlainJson } from './is-plain-json.ts'
 
-/** Lines of one text: they are made and read again in a fraction of a millisecond. */
+/** Lines per text; parsing one takes a fraction of a millisecond. */
 const partLinesMax = 256
 const partBytesMax = 65_536
-/** Texts in memory. */
+/** Maximum size of texts in memory. */
 const textBytesMax = 4_194_304
 
-/** A command, and its values as they are in memory. */
+/** Estimated memory of a command and its values. */
 const bytesOfLine = (bytes: number): number => 200 + 2 * bytes
 
-/** Lines that follow each other: as they are, as a text, or as a text in the file. */
+/** Consecutive lines: as commands, as text, or as text in the file. */
 interface Part {
   readonly first: number
   readonly count: number
-  /** Of all lines, as they came. */
+  /** Total size of the lines as received. */
   readonly bytes: number
   readonly kept: readonly BulkCommand[] | Buffer | { readonly start: number; readonly length: number }
 }
 
 export class HeldLines {
-  /** Of all lines: they create objects whose values are given. */
+  /** True while all lines create objects from given values. */
   areCreations = true
   private readonly memory: RequestMemory
   private readonly limits: EngineLimits
@@ -54,12 +54,12 @@ export class HeldLines {
     return this.numbers.length
   }
 
-  /** The number of a line that is at that position. */
+  /** The line number at a position. */
   numberAt(position: number): number {
     return this.numbers[position] as number
   }
 
-  /** `bytes`: of the line. Where there is a promise, it is to be waited for before more is added. Throws LimitExceeded and ServerBusy. */
+  /** `bytes`: size of the line. The caller must await a returned promise before it adds more. Throws LimitExceeded and ServerBusy. */
   add(command: BulkCommand, bytes: number): Promise<void> | undefined {
     checkLoadedObjects(this.count + 1, this.limits)
     this.numbers.push(command.line)
@@ -73,18 +73,18 @@ export class HeldLines {
     return this.open.length < partLinesMax && this.openBytes < partBytesMax ? undefined : this.keepOpen()
   }
 
-  /** To be called once, when all lines are there. */
+  /** Must be called once, after the last line. */
   async finish(): Promise<void> {
     await this.keepOpen()
   }
 
-  /** All lines in their order, where they are `areCreations`. Throws ServerBusy. */
+  /** Iterates all lines in order; requires `areCreations`. Throws ServerBusy. */
   async *creations(): AsyncGenerator<readonly BulkCreate[], void, undefined> {
     assert(this.areCreations, 'other lines are not asked for as creations')
     for (const part of this.parts) yield (await this.read(part)) as readonly BulkCreate[]
   }
 
-  /** All lines at once, for which there has to be room in memory. Throws LimitExceeded and ServerBusy. */
+  /** Reads all lines into memory. Throws LimitExceeded and ServerBusy. */
   async all(): Promise<readonly BulkCommand[]> {
     const commands: BulkCommand[] = []
     for (const part of this.parts) {
@@ -160,7 +160,7 @@ export class HeldLines {
   }
 }
 
-/** What stands in a text of its own is not written into another. */
+/** True if the command has a raw JSON text, which cannot be written into another text. */
 function hasText(command: BulkCommand): boolean {
   return command.kind !== 'delete' && textOf(command.attributes) !== undefined
 }

@@ -1,4 +1,4 @@
-/** Carries out the lines of one batch in one unit of work: each sees what those before it did, and may refer to objects of those after it. */
+/** Executes the lines of one batch in one unit of work: each line sees the effects of earlier lines and may refer to objects of later ones. */
 import { AshlarError, assert } from '../errors.ts'
 import { applyChanges } from '../objects/apply-changes.ts'
 import { beginObject } from '../objects/create.ts'
@@ -18,24 +18,24 @@ import { type KeyText, noSuchKey, UniqueKeys } from './unique-keys.ts'
 import { unreadable } from './unreadable-lines.ts'
 
 export interface BatchSettings {
-  /** Of lines that are committed. */
+  /** Ids of committed lines. */
   readonly names: ReadonlyMap<string, Oid | undefined>
-  /** A unique index: a creation is an update where an object has its key already. */
+  /** A unique index: a create becomes an update if an object with the key exists. */
   readonly upsertOn: string | undefined
-  /** Where a line fails, those are told of too that fail by themselves: they are to be left out together. */
+  /** On failure, also report the other lines that fail on their own, so that they are skipped together. */
   readonly tellsAll: boolean
   readonly between: BetweenSteps
 }
 
-/** What a command is to do, once that is known. */
+/** A command after its target is resolved. */
 interface Resolved {
-  /** The object that it changes; undefined where it creates one. */
+  /** The object to change; undefined for a create. */
   readonly target: Oid | undefined
-  /** The object that it creates, where others may refer to it before. */
+  /** The object to create, if it was created early because other lines refer to it. */
   readonly created: ObjectState | undefined
 }
 
-/** An error that is about a command has places that begin with its position. Throws what the commands throw, and FailedLines. */
+/** Error places begin with the position of the command. Throws the errors of commands, and FailedLines. */
 export function runBatch(
   unit: UnitOfWork,
   commands: readonly BulkCommand[],
@@ -48,7 +48,7 @@ class Batch {
   private readonly unit: UnitOfWork
   private readonly commands: readonly BulkCommand[]
   private readonly settings: BatchSettings
-  /** Of this batch. */
+  /** Ids of this batch. */
   private readonly names = new Map<string, Oid>()
   private readonly oidOf: OidOf
   private readonly resolved: (Resolved | undefined)[] = []
@@ -99,7 +99,7 @@ class Batch {
     return done
   }
 
-  /** Where all that lines do is create objects whose values are given. Undefined where that is to be done line by line. */
+  /** Used if all lines create objects from given values. Returns undefined if they have to be executed one by one. */
   private async createAllPacked(): Promise<readonly BulkDone[] | undefined> {
     const { commands, unit, settings } = this
     if (!commands.every(isPlainCreation)) return undefined
@@ -112,7 +112,7 @@ class Batch {
     return done
   }
 
-  /** Objects that others may refer to before their turn. */
+  /** Creates objects that other lines refer to before their values are set. */
   private async createNamed(): Promise<void> {
     await this.each(async (command, position) => {
       if (command.kind === 'create' && command.id !== undefined) await this.createAhead(command, position)
@@ -127,7 +127,7 @@ class Batch {
     return created
   }
 
-  /** The objects of lines that name them by a unique key; all keys are looked up together. */
+  /** Resolves targets given by unique keys; all keys are looked up together. */
   private async resolveByKeys(): Promise<void> {
     const keys = new UniqueKeys(this.unit)
     const ofLines: (KeyText | undefined)[] = []
@@ -154,7 +154,7 @@ class Batch {
     })
   }
 
-  /** What the caller does not see does not exist for it: whether the key is taken, the index tells. */
+  /** An object that the caller may not see does not exist for it; the index still reports a duplicate key. */
   private async seen(holder: Oid | undefined): Promise<Oid | undefined> {
     const { guard, objects } = this.unit
     if (holder === undefined || guard === undefined || objects.known(holder) !== undefined) return holder
@@ -175,7 +175,7 @@ class Batch {
     return keys.keyOf(index, cls, changes)
   }
 
-  /** Without those that refer to objects which are not there yet: a key is made of what is known. */
+  /** Omits attributes that refer to objects not created yet. */
   private given(attributes: Attributes, refersTo: readonly string[] | undefined): Attributes {
     if (refersTo === undefined) return attributes
     const known: [string, unknown][] = []
@@ -189,7 +189,7 @@ class Batch {
     return Object.fromEntries(known)
   }
 
-  /** What is there is read in few trips. */
+  /** Loads existing targets in few round trips. */
   private async loadTargets(): Promise<void> {
     if (this.unit.guard !== undefined) return
     const oids: Oid[] = []
@@ -230,7 +230,7 @@ class Batch {
     const attributes = this.attributesOf(command)
     await updateObject(unit, readUpdateObject(unit.commandCatalog, oid, attributes, command.class))
     const state = unit.objects.known(oid)
-    // What is found to be wrong when it is written is told of the line that changed it last.
+    // A failure found at flush is reported for the line that changed the object last.
     if (state !== undefined) state.position = position
     return { oid, change: 'updated' }
   }

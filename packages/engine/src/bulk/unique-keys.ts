@@ -1,4 +1,4 @@
-/** Finds objects by the values of a unique index: those that lines of a bulk load update, replace or delete (contract 2.2.9). */
+/** Finds objects by the values of a unique index: the ones that bulk lines update, upsert or delete (contract 2.2.9). */
 import { AshlarError } from '../errors.ts'
 import { type IndexKeyFormat, indexKeyFormat, makeIndexKey } from '../indexes/index-key.ts'
 import { applyChange } from '../records/apply-change.ts'
@@ -12,21 +12,21 @@ import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { UniqueKey } from './bulk-command.ts'
 
-/** The bytes of an index key as a text with a character for each. */
+/** The bytes of an index key as a latin1 string. */
 export type KeyText = string
 
 export class UniqueKeys {
   private readonly unit: UnitOfWork
   private readonly indexes = new Map<string, IndexDefinition>()
   private readonly formats = new Map<SchemaClass, Map<IndexDefinition, IndexKeyFormat>>()
-  /** By key, once it is looked up: undefined where no object has it. */
+  /** Holders of keys looked up so far; undefined if no object has the key. */
   private readonly holders = new Map<KeyText, Oid | undefined>()
 
   constructor(unit: UnitOfWork) {
     this.unit = unit
   }
 
-  /** Throws as `askableIndex`. */
+  /** Throws like `askableIndex`. */
   index(name: string): IndexDefinition {
     const known = this.indexes.get(name)
     if (known !== undefined) return known
@@ -36,8 +36,8 @@ export class UniqueKeys {
   }
 
   /**
-   * The key that an object of the class with these attributes has. Undefined where a part is null: such objects are not unique. Throws
-   * ValueNotAllowed where the index does not cover the class, or an attribute of its key is not given.
+   * Returns undefined if a part is null: such keys are not unique. Throws ValueNotAllowed if the index does not cover the class or a key attribute
+   * is missing.
    */
   keyOf(index: IndexDefinition, cls: SchemaClass, changes: readonly AttributeChange[]): KeyText | undefined {
     const keyFormat = this.formatOf(index, cls)
@@ -59,7 +59,7 @@ export class UniqueKeys {
     return isUniqueKey ? key.toString('latin1') : undefined
   }
 
-  /** Throws as `keyOf`, UnknownAttribute and what values can throw. */
+  /** Throws like `keyOf`, and UnknownAttribute and value errors. */
   async keyOfValues(key: UniqueKey): Promise<KeyText | undefined> {
     try {
       return await this.readKey(key)
@@ -82,7 +82,7 @@ export class UniqueKeys {
     return this.keyOf(index, cls, changes)
   }
 
-  /** Looks up what was not looked up before, and requires that it stays so until the commit. */
+  /** Looks up the keys not looked up yet, and requires the results to hold until the commit. */
   async find(keys: readonly KeyText[]): Promise<void> {
     const asked = [...new Set(keys)].filter((key) => !this.holders.has(key))
     const found = await this.unit.transaction.readAndRequire(asked.map((key) => Buffer.from(key, 'latin1')))
@@ -92,12 +92,12 @@ export class UniqueKeys {
     }
   }
 
-  /** Of a key that was looked up. */
+  /** The key must have been looked up. */
   holderOf(key: KeyText): Oid | undefined {
     return this.holders.get(key)
   }
 
-  /** The unit itself creates or deletes the object that has the key. */
+  /** Records that the unit itself creates or deletes the holder. */
   noteHolder(key: KeyText, holder: Oid | undefined): void {
     this.holders.set(key, holder)
   }
@@ -115,7 +115,7 @@ export class UniqueKeys {
   }
 }
 
-/** A unique index by which objects can be found. Throws IndexNotFound, ValueNotAllowed. */
+/** Returns a unique index for lookups. Throws IndexNotFound, ValueNotAllowed. */
 export function askableIndex(catalog: Catalog, name: string): IndexDefinition {
   const index = catalog.indexByName(name)
   if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${truncateForMessage(name)}'.`)
@@ -134,7 +134,7 @@ export function askableIndex(catalog: Catalog, name: string): IndexDefinition {
   return index
 }
 
-/** The attributes stand in the key. */
+/** Moves error places below the key. */
 function inKey({ type, message, errors, extensions }: AshlarError): AshlarError {
   const details = errors.map(({ place: [field, ...rest], message: what }) => {
     return { place: field === 'attributes' ? ['key', ...rest] : [], message: what }

@@ -1,6 +1,6 @@
 /**
- * The lines of a batch that fail by themselves, whatever the others do: they are found together once one line has failed, so that the rest is tried
- * again once and not for each of them (contract 2.2.19). A batch of which no line fails is read only as it is carried out.
+ * Finds all lines of a batch that fail on their own once one line has failed, so that the rest is retried once instead of once per failed line
+ * (contract 2.2.19).
  */
 import { AshlarError } from '../errors.ts'
 import { creatableClass } from '../objects/create.ts'
@@ -13,13 +13,13 @@ import { isOfLines } from './failed-lines.ts'
 import { attributesWithOids, type OidOf, unknownName, withOids } from './named-objects.ts'
 
 interface Circumstances {
-  /** Of lines that are committed. */
+  /** Ids of committed lines. */
   readonly names: ReadonlyMap<string, Oid | undefined>
   readonly upsertOn: string | undefined
   readonly between: BetweenSteps
 }
 
-/** Their errors, with places that begin with their positions; `failed`: the line that is known to fail. */
+/** Returns their errors, with places that begin with positions; `failed` is the line known to fail. */
 export async function unreadable(
   unit: UnitOfWork,
   commands: readonly BulkCommand[],
@@ -42,7 +42,7 @@ export async function unreadable(
   return errors
 }
 
-/** Of lines that are yet to be committed, an OID that no object has, another for each. */
+/** Maps the ids of uncommitted lines to distinct OIDs that no object has. */
 function anyOids(commands: readonly BulkCommand[], names: ReadonlyMap<string, Oid | undefined>): OidOf {
   const ofBatch = new Map<string, Oid>()
   for (const command of commands) {
@@ -57,7 +57,7 @@ function anyOids(commands: readonly BulkCommand[], names: ReadonlyMap<string, Oi
   }
 }
 
-/** `creates`: a line that creates changes no object that is there instead. */
+/** `creates`: true if a create cannot become an update of an existing object. */
 async function read(unit: UnitOfWork, command: BulkCommand, oidOf: OidOf, creates: boolean): Promise<void> {
   if (command.kind === 'create') {
     const attributes =
@@ -70,7 +70,7 @@ async function read(unit: UnitOfWork, command: BulkCommand, oidOf: OidOf, create
   if (command.kind === 'update') await readUpdate(unit, command, oid, oidOf)
 }
 
-/** As far as its class is known; a caller who may not see the object is not told what its class has. */
+/** Validates as far as the class is known; a caller that may not see the object learns nothing about its class. */
 async function readUpdate(unit: UnitOfWork, command: BulkUpdate, oid: Oid | undefined, oidOf: OidOf): Promise<void> {
   const attributes = command.refersTo === undefined ? command.attributes : attributesWithOids(command.attributes, oidOf)
   const state = oid === undefined || unit.guard !== undefined ? undefined : unit.objects.known(oid)

@@ -1,4 +1,4 @@
-/** Numbers read from bytes in place: making a view of them first would cost more than the reading. */
+/** Reads numbers from bytes in place; creating a view first would be slower. */
 
 /** Four bytes, big-endian, unsigned. */
 export function readUint32(bytes: Uint8Array, at: number): number {
@@ -8,7 +8,7 @@ export function readUint32(bytes: Uint8Array, at: number): number {
   )
 }
 
-/** The same, signed. */
+/** Four bytes, big-endian, signed. */
 export function readInt32(bytes: Uint8Array, at: number): number {
   return (
     ((bytes[at] as number) << 24) |

@@ -1,11 +1,11 @@
-/** Decodes short texts. One that was met before is not made again: columns and keys hold the same few texts over and over. */
+/** Decodes short texts through a cache, since columns and keys repeat the same few texts. */
 
 const lengthMax = 16
-/** A power of two. A text displaces the one that is at its place. */
+/** A power of two. Each text has one place, from which it displaces another. */
 const places = 2_048
 const texts = new Array<string | undefined>(places).fill(undefined)
 
-/** The text of these bytes, if all are ASCII and none is NUL; undefined for any other text, and for longer ones. */
+/** Returns the text if it is short ASCII without NUL, otherwise undefined. */
 export function shortText(bytes: Uint8Array, start: number, end: number): string | undefined {
   const length = end - start
   if (length > lengthMax) return undefined
@@ -23,7 +23,7 @@ function isSame(text: string, bytes: Uint8Array, start: number, length: number):
   return true
 }
 
-/** To make a view of the bytes takes longer than the text. */
+/** Creating a view of the bytes would take longer than decoding them. */
 function latin1(bytes: Uint8Array, start: number, end: number): string {
   const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   return buffer.toString('latin1', start, end)

@@ -1,4 +1,4 @@
-/** The keys of the catalog. Part of the storage format. */
+/** Keys of the catalog. Part of the storage format. */
 import { catalogPart } from '../bytes/key-layout.ts'
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
 import type { Bytes } from '../store/store.ts'
@@ -6,8 +6,8 @@ import type { Bytes } from '../store/store.ts'
 export const countersKey = Buffer.from([keySpace.catalog, catalogPart.counters])
 
 /**
- * The parts with many keys. `droppedIndexes`: by number of a dropped index. `droppedLinkAttributes`: by number of a deleted attribute that was
- * kept as links. `progress`: how far the background build of an index has come.
+ * The multi-key parts. `droppedIndexes`: by index number. `droppedLinkAttributes`: by number of a deleted attribute stored as links. `progress`: of
+ * background index builds, by index number.
  */
 export type CatalogPart = Exclude<keyof typeof catalogPart, 'version' | 'counters'>
 

@@ -1,4 +1,4 @@
-/** Writes a changed catalog, as part of a transaction. */
+/** Writes a changed catalog as part of a transaction. */
 
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { emptyCatalogState } from '../schema/build-catalog.ts'
@@ -25,8 +25,8 @@ import { catalogKey, countersKey } from './catalog-keys.ts'
 import { encodeNextNumber, nextNumberKey } from './next-number.ts'
 
 /**
- * Puts what differs, and a new version, which fails every transaction that began under the old one. Returns the version. A class with
- * thousands of subclasses gives as many shapes, so other requests have their turn in between.
+ * Puts the differences and a new version, which makes all transactions under the old one fail. Returns the version. Yields between shapes, of which
+ * a class with many subclasses has thousands.
  */
 export async function changeCatalog(
   transaction: Transaction,
@@ -39,7 +39,7 @@ export async function changeCatalog(
   const earlier = new Map(changed.classes.length === 0 ? [] : before.state.classes.map((cls) => [cls.number, cls]))
   for (const cls of changed.classes) {
     const known = earlier.get(cls.number)
-    // The change log tells by it who knew of what is changed.
+    // Readers of the change log use it to determine who could see the class.
     const logged = transaction.logEpoch === 0 || known === undefined ? undefined : encodeClass(known)
     transaction.put(catalogKey('class', cls.number), encodeClass(cls), logged)
     await slice.yieldIfDue()
@@ -51,7 +51,7 @@ export async function changeCatalog(
   for (const index of changed.indexes) transaction.put(catalogKey('index', index.number), encodeIndex(index))
   for (const number of changed.removedIndexes) transaction.delete(catalogKey('index', number))
   for (const number of [...changed.removedIndexes, ...referrerIndexesDropped(before.state, after)]) {
-    // Its entries are cleared afterwards, in batches; until then the catalog lists the index as dropped.
+    // Its entries are purged later in batches; until then the catalog lists the index as dropped.
     transaction.put(catalogKey('droppedIndexes', number), Buffer.alloc(0))
   }
   putSequences(transaction, changed)
@@ -64,7 +64,7 @@ export async function changeCatalog(
   return version
 }
 
-/** A sequence is made with the entry for its next number, and goes with it. */
+/** The entry for the next number of a sequence is created and deleted with the sequence. */
 function putSequences(transaction: Transaction, { sequences, removedSequences }: ChangedParts): void {
   for (const sequence of sequences) {
     transaction.put(catalogKey('sequence', sequence.number), encodeSequence(sequence))
@@ -76,7 +76,7 @@ function putSequences(transaction: Transaction, { sequences, removedSequences }:
   }
 }
 
-/** Attributes kept as links that are no longer there, and the classes whose objects may have entries of them. */
+/** Deleted attributes stored as links, with the classes whose objects may have entries for them. */
 function deletedLinkAttributes(
   before: Catalog,
   after: CatalogState,
@@ -95,7 +95,7 @@ function deletedLinkAttributes(
   })
 }
 
-/** Gives a new store its first, empty catalog. Whoever comes second finds it made. */
+/** Creates the initial, empty catalog of a new store, unless another process has done so. */
 export async function initializeCatalog(store: Store, session: StoreSession): Promise<void> {
   for (;;) {
     const isThere = await withSnapshot(store, (snapshot) => snapshot.view(catalogVersionKey, () => true))

@@ -1,12 +1,12 @@
-/** One object for each attribute of the stored shapes, however many classes inherit it: the shapes of all of them name it. */
+/** Interns the attributes of stored shapes: subclasses inherit most attributes, and their shapes repeat them. */
 import type { Shape, ShapeAttribute } from '../schema/class-definition.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 
 export class SharedAttributes {
-  /** By number: one for each type that the attribute has had, and each way in which it came to it. */
+  /** By attribute number; one element per distinct definition over time. */
   private readonly known = new Map<AttributeNumber, ShapeAttribute[]>()
 
-  /** In place, since the identity of a shape tells whether it has changed. Returns the shape. */
+  /** Modifies the shape in place, since its identity indicates whether it has changed. Returns it. */
   share(shape: Shape): Shape {
     const attributes = shape.attributes as ShapeAttribute[]
     for (const [i, attribute] of attributes.entries()) attributes[i] = this.shared(attribute)
@@ -25,7 +25,7 @@ export class SharedAttributes {
   }
 }
 
-/** Of two values that were read from JSON; names in another order make another. */
+/** Compares parsed JSON values; member order is significant. */
 function isSameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false

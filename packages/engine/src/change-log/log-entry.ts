@@ -1,4 +1,4 @@
-/** The values of the change log: what a commit changed, as store entries before and after. Part of the storage format. */
+/** The values of the change log: the entries changed by a commit, before and after. Part of the storage format. */
 import { catalogPart } from '../bytes/key-layout.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import { PackedChanges } from '../store/packed-rows.ts'
@@ -41,7 +41,7 @@ const loggedParts: ReadonlySet<number> = new Set([
   catalogPart.sequence,
 ])
 
-/** Whether the change is logged: those of records, links, the catalog and sequences are; others follow from them, or are internal to processes. */
+/** Whether the change is logged: only records, links, the catalog and sequences are; the rest is derived or internal to processes. */
 function isLogged(change: ChangeFrom): boolean {
   const { key, kind, before } = change
   const space = key[0]

@@ -30,7 +30,7 @@ export interface ChangesRequest {
   readonly className?: string | undefined
   /** A predicate of DO: restricts the feed to objects for which it holds before or after the change, without links and schema changes. */
   readonly where?: string | undefined
-  /** With `className`: reports only these attributes, and omits changes of others. */
+  /** With `className`: reports only changes of these attributes. */
   readonly attributes?: readonly string[] | undefined
   readonly include: Include
   /** Maximum number of changes in the page. */
@@ -66,7 +66,7 @@ export class ChangeFeed {
   private readonly database: OpenDatabase
   private readonly follower: RestrictedFollower | undefined
 
-  /** `follower`: restricts the feed to what it may see. */
+  /** `follower`: restricts the feed to its visible changes. */
   constructor(database: OpenDatabase, follower?: RestrictedFollower) {
     this.database = database
     this.follower = follower

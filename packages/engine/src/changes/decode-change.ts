@@ -91,7 +91,7 @@ export class ChangeDecoder {
         return this.decodeRecordChange(key, before, after)
       case keySpace.link:
         return this.decodeLink(key, before, after)
-      // What number is next is no change that anybody is told of.
+      // The next number of a sequence is not reported.
       case keySpace.sequence:
         return undefined
       default:
@@ -198,7 +198,7 @@ function changedAttributes(
   })
 }
 
-/** Undefined for parts that change along with others. */
+/** Undefined for parts that only change together with reported ones. */
 function decodeCatalogPart(key: Bytes, before: Bytes | undefined, after: Bytes | undefined): DecodedChange | undefined {
   const [, part] = key
   if (part === catalogPart.class && after !== undefined) {

@@ -15,7 +15,7 @@ import type { RestrictedRuns } from './restricted-runs.ts'
 export interface LiveStep {
   readonly events: readonly RowEvent[]
   readonly position: string
-  /** Whether the rows may also show commits after the position, made concurrently with others that are still in progress. */
+  /** Whether the rows may also show commits after the position, made concurrently with commits still in progress. */
   readonly isAhead: boolean
   /** Whether there were no more changes when the step was made. */
   readonly isAtEnd: boolean

@@ -27,7 +27,7 @@ type RemovalLimits = Pick<EngineLimits, 'changeLogMs' | 'changeLogBytesMax'>
 const markBytes = 2 ** 20
 
 interface Mark {
-  /** Last commit covered; the bytes are those of entries after the previous mark. */
+  /** Last commit covered; `bytes` covers the entries after the previous mark. */
   number: number
   bytes: number
 }

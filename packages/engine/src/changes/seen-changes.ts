@@ -1,4 +1,4 @@
-/** Restricts changes to what a caller with grants may see: as a database without the hidden data would have logged them (contract 9.4.14). */
+/** Restricts changes to the part visible to a caller with grants: as a database without the hidden data would have logged them (contract 9.4.14). */
 import type { CatalogAccess, CatalogAccesses, ShapeAccess } from '../access/catalog-access.ts'
 import { mayHide } from '../access/hidden-within.ts'
 import { type CallerContext, Visibility } from '../access/visibility.ts'
@@ -67,7 +67,7 @@ export class SeenChanges {
   }
 
   /**
-   * Throws Forbidden if changes of the class, or of any class without one, cannot be reported exactly, because what was hidden when they were made is
+   * Throws Forbidden if changes of the class, or of any class without one, cannot be reported exactly, because the data hidden when they were made is
    * unknown. `filter`: by the restricted catalog. `withLinks`: whether links are reported.
    */
   check(filter: ChangeFilter, withLinks: boolean): void {
@@ -142,7 +142,7 @@ export class SeenChanges {
 }
 
 /**
- * For objects of a class and its subclasses: `isSteady` if only commits change what the caller sees of them; `isOfRecords` if only changes of these
+ * For objects of a class and its subclasses: `isSteady` if only commits change their part visible to the caller; `isOfRecords` if only changes of these
  * objects do. `classNumber`: of a class of the catalog.
  */
 export function isConcernOfRecords(

@@ -35,7 +35,7 @@ export interface SubscriptionState {
   readonly deadLetters: number
   /** The number of the next dead letter. */
   readonly nextLetter: number
-  /** The session of the owning process; 0 for none. Its `pid` and `place` are those of a heartbeat. */
+  /** The session of the owning process; 0 for none. `pid` and `place` as in a heartbeat. */
   readonly owner: number
   readonly pid?: number | undefined
   readonly place?: string | undefined

@@ -229,7 +229,7 @@ class ReadView extends ValuesView {
   }
 }
 
-/** Indexes of the attributes that the expression names, including those that its computed attributes depend on. */
+/** Indexes of the attributes that the expression names, and dependencies of its computed attributes. */
 function namedIndexes(expression: SchemaExpression, format: ClassFormat): ReadonlySet<number> {
   const indexes = new Set<number>()
   const open = [...attributesNamed(expression)]

@@ -1,4 +1,4 @@
-/** Binds expressions over the values of a single object to its class and restricts what they may contain (contract 10.6). */
+/** Binds expressions over the values of a single object to its class and rejects impermissible constructs (contract 10.6). */
 
 import { expressionTokensMax } from '../query/bind/bind-computed.ts'
 import { bindWhere } from '../query/bind/bind-select.ts'

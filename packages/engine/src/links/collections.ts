@@ -95,7 +95,7 @@ export async function putMapEntries(
     })
   }
   unit.requireObject(state.oid)
-  // Only changed references are checked and written, so a client can send back what it read, including dangling references.
+  // Only changed references are checked and written, so a client can send back a value it read, including dangling references.
   await inSlices(pairs.entries(), async ([i, { key, value }]) => {
     const target = value as Oid
     const entryKey = entryKeys[i] as Buffer

@@ -114,7 +114,7 @@ export function deleteReferrer(unit: UnitOfWork, { oid, attribute }: Relationshi
 /** Lists whose ends are read in one round trip. */
 const listsPerRead = 1_000
 
-/** Reads the ends of lists in one round trip, as `nextPosition` requires. Skips those that are already known. */
+/** Reads the ends of lists in one round trip, as `nextPosition` requires. Skips ends already read. */
 export async function readListEnds(unit: UnitOfWork, lists: readonly RelationshipEnd[]): Promise<void> {
   const ends = unit.listEnds ?? new Map<string, Bytes | undefined>()
   unit.listEnds = ends
@@ -131,7 +131,7 @@ export async function readListEnds(unit: UnitOfWork, lists: readonly Relationshi
   })
 }
 
-/** Returns a position after all others of the list, whose end must have been read. */
+/** Returns a position after all elements of the list, whose end must have been read. */
 export function nextPosition(unit: UnitOfWork, list: RelationshipEnd): Buffer {
   return unit.session.nextPosition(unit.listEnds?.get(nameOf(list)), Date.now())
 }

@@ -244,7 +244,7 @@ export function pairedEntry(side: RelationshipEnd, target: Oid): PairedEntry {
   return { side, target, key: targetKey(side.oid, side.attribute.attribute.number, target) }
 }
 
-/** Deletes the entries that exist, as read; the commit requires the others to be absent. */
+/** Deletes the entries that exist, as read; the commit requires the rest to be absent. */
 export async function deletePairedEntries(unit: UnitOfWork, entries: readonly PairedEntry[]): Promise<void> {
   const { transaction } = unit
   const values = await transaction.readAndRequire(entries.map(({ key }) => key))

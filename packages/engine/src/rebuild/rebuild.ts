@@ -1,6 +1,6 @@
 /**
- * Makes the content of another federated database anew: classes with their numbers, objects with their OIDs, links on both sides in their order.
- * First all objects are made, then each is given what it holds: they refer to each other in circles.
+ * Recreates the content of another federated database: classes with their numbers, objects with their OIDs, and links in order on both sides.
+ * Objects are created before their attributes are set, since references may be circular.
  */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
@@ -33,18 +33,18 @@ import { transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { makeSequences, requireNoClasses } from './make-sequences.ts'
 import { RebuildingUnit } from './rebuilding-unit.ts'
 
-/** As the export of a whole federated database has them, as JSON. */
+/** The JSON of an export of a whole federated database. */
 export interface RebuildSource {
   readonly classes: readonly unknown[]
   readonly indexes: readonly unknown[]
   readonly sequences?: readonly unknown[]
-  /** From the beginning each time; in ascending order of OIDs, in parts of which each is put into one transaction. */
+  /** Iterates all objects on each call, in ascending order of OIDs; each part becomes one transaction. */
   objects(): AsyncIterable<readonly Attributes[]>
 }
 
 export interface RebuildOptions {
   readonly signal?: CancelSignal | undefined
-  /** `done`: objects, of this step. */
+  /** `done`: number of objects in this step. */
   readonly onProgress?: ((step: 'reading' | 'creating' | 'filling', done: number) => void) | undefined
 }
 
@@ -54,7 +54,7 @@ interface Named {
   readonly attributes: Attributes
 }
 
-/** Throws an AshlarError where the source contradicts itself or the database holds classes already, and the reason of the signal. */
+/** Throws an AshlarError if the source is inconsistent or the database already has classes, and the signal's reason. */
 export async function rebuild(
   database: OpenDatabase,
   writer: CatalogWriter,
@@ -93,7 +93,7 @@ async function makeClasses(
   })
 }
 
-/** What a class shows of attributes whose constraints its objects may violate. */
+/** A class representation with the attributes whose constraints were not validated. */
 interface ShownClass {
   readonly className: string
   readonly attributes: readonly { readonly attributeName: string; readonly isValidated?: boolean }[]
@@ -119,7 +119,7 @@ function withoutValidation(state: CatalogState, shown: readonly ShownClass[]): C
   return { ...state, classes }
 }
 
-/** Of unique attributes, once all objects have what they hold. Throws UniqueViolation. */
+/** Runs after all values are set. Throws UniqueViolation. */
 async function buildUniqueIndexes(
   database: OpenDatabase,
   writer: CatalogWriter,
@@ -145,7 +145,7 @@ class Rebuild {
   private readonly database: OpenDatabase
   private readonly source: RebuildSource
   private readonly options: RebuildOptions
-  /** By OID, the names of lists that are too long for one transaction: parts fill them. */
+  /** For each OID, the names of lists too long for one transaction; they are filled in parts. */
   private readonly longLists = new Map<Oid, Set<string>>()
 
   constructor(database: OpenDatabase, source: RebuildSource, options: RebuildOptions) {
@@ -157,12 +157,12 @@ class Rebuild {
   async run(): Promise<void> {
     await this.keepOids()
     await this.parts('creating', (part) => this.change((unit) => this.create(unit, part)))
-    // Before anything else puts links into them: their order is that of the parts.
+    // Must precede all other links into these lists, so that the order of the parts is kept.
     if (this.longLists.size > 0) await this.parts('filling', (part) => this.fillLongLists(part))
     await this.parts('filling', (part) => this.change((unit) => this.fill(unit, part)))
   }
 
-  /** Which class each container is of, and that the OIDs up to the last are taken. */
+  /** Registers the class of each container, and reserves the OIDs up to the last one. */
   private async keepOids(): Promise<void> {
     const { store, catalogs } = this.database
     const catalog = await withSnapshot(store, async (snapshot) => catalogs.at(snapshot))
@@ -265,7 +265,7 @@ async function update(unit: RebuildingUnit, oid: Oid, attributes: Attributes): P
   await updateObject(unit, readUpdateObject(unit.commandCatalog, oid, attributes, undefined))
 }
 
-/** Keys may have any name, such as `action`, which means something else in a change. */
+/** Map keys may have any name, including `action`, which has a meaning in a change. */
 function asPairs(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return { action: 'override', pairs: Object.entries(value).map(([key, one]) => ({ key, value: one })) }

@@ -1,4 +1,4 @@
-/** Reads the fields of request bodies: JSON types and unknown fields. A place in a command is that of the body it was read from. */
+/** Reads fields of request bodies: checks JSON types and rejects unknown fields. Places in errors are relative to the body. */
 import type { CommandPlace } from '../errors.ts'
 import { commandError, truncateForMessage } from '../schema/command-error.ts'
 import { endWithKnown } from '../schema/names.ts'
@@ -10,7 +10,7 @@ export function isObject(given: unknown): given is JsonObject {
   return typeof given === 'object' && given !== null && !Array.isArray(given)
 }
 
-/** `what` is named in the message. Throws MalformedRequest. */
+/** `what` is used in the message. Throws MalformedRequest. */
 export function objectOf(given: unknown, what: string, place: CommandPlace): JsonObject {
   if (isObject(given)) return given
   throw commandError('MalformedRequest', `${what} is a JSON object, not ${formatForMessage(given)}.`, place)
@@ -33,7 +33,7 @@ function unknownField(what: string, field: string, known: readonly string[]): st
   return `${what} may not have the field '${truncateForMessage(field)}'${endWithKnown(field, known, 'field')}`
 }
 
-/** JSON's true or false, or the same quoted; undefined for anything else (contract 1.2.6). */
+/** Accepts JSON booleans, also quoted; undefined for anything else (contract 1.2.6). */
 export function booleanIn(given: unknown): boolean | undefined {
   if (given === true || given === 'true') return true
   return given === false || given === 'false' ? false : undefined

@@ -1,4 +1,4 @@
-/** Reads the body that asks for the change of a class (contract 5.3.4 to 5.3.6, 10.5) strictly: JSON types and fields only. */
+/** Reads the body of a class alteration (contract 5.3.4 to 5.3.6, 10.5) strictly: JSON types and fields only. */
 import type { CommandPlace } from '../errors.ts'
 import { commandError } from '../schema/command-error.ts'
 import type { AlterClass, AlterSettings, AttributeDescription, AttributeRename } from '../schema/commands.ts'

@@ -19,12 +19,12 @@ import { fieldForms, type TypeDefinition, type TypeField } from '../types/type-d
 import { booleanIn, isObject, type JsonObject, objectOf, refuseUnknownFields } from './json-fields.ts'
 
 const classFields = ['className', 'classNumber', 'isReferenceable', 'superClass', 'attributes']
-/** Fields that only a read representation has (contract 5.1.11); they make the rest of it informational too. */
+/** Fields of read representations only (contract 5.1.11); their presence makes derived fields informational too. */
 const readFields = ['shapeNumber', 'isInternal', 'isDeleted']
 const propertyFields = attributeProperties.map(({ field }) => field)
 const typeFields = Object.keys(fieldForms)
 const elementFields = [...typeFields, ...propertyFields]
-/** Informational in a request. */
+/** Ignored in requests. */
 const shownFields = ['isValidated']
 const attributeFields = ['attributeName', ...elementFields, ...shownFields]
 const classProperties = classPropertyFields.map(({ field }) => field)
@@ -34,7 +34,7 @@ export function readDefineClasses(body: unknown, mode: DefineMode): DefineClasse
   return atOnce(readDefineClassesInPieces(body, mode))
 }
 
-/** The same; others may have their turn between two classes. */
+/** Like `readDefineClasses`; yields between classes. */
 export function* readDefineClassesInPieces(
   body: unknown,
   mode: DefineMode,
@@ -79,7 +79,7 @@ function readDescription(given: unknown, place: CommandPlace): ClassDescription 
   }
 }
 
-/** `className`: as the request names the class. */
+/** `className`: as spelled in the request. */
 export function readAttribute(given: unknown, place: CommandPlace, className: string): AttributeDescription {
   const definition = objectOf(given, 'An attribute definition', place)
   refuseUnknownFields(definition, attributeFields, 'An attribute definition', place)
@@ -103,7 +103,7 @@ export function readAttribute(given: unknown, place: CommandPlace, className: st
   }
 }
 
-/** What `attributesToConstrain` lists: the fields of properties without those of the type. */
+/** Reads an element of `attributesToConstrain`: the property fields, but not the type fields. */
 export function readConstraints(given: unknown, place: CommandPlace): AttributeConstraints {
   const what = 'A change of constraints'
   const definition = objectOf(given, what, place)
@@ -121,20 +121,20 @@ export function readConstraints(given: unknown, place: CommandPlace): AttributeC
   return { attributeName, properties: fieldsAmong(definition, propertyFields), elementProperties: element }
 }
 
-/** Fields of a class in `classFields`. */
+/** Reads the class fields of `classFields`. */
 export function readClassFields(given: unknown, place: CommandPlace): GivenProperties {
   const fields = objectOf(given, 'classFields', place)
   refuseUnknownFields(fields, classProperties, 'classFields', place)
   return fields
 }
 
-/** The fields of these names that the object has; undefined where it has none. */
+/** The fields with these names; undefined if there are none. */
 function fieldsAmong(given: JsonObject, names: readonly string[]): GivenProperties | undefined {
   const fields = Object.entries(given).filter(([name]) => names.includes(name))
   return fields.length === 0 ? undefined : Object.fromEntries(fields)
 }
 
-/** `what`: class and attribute. Which fields belong to which type, and what they may say, is checked with the catalog. */
+/** `what`: class and attribute, for messages. Whether the fields fit the type is checked with the catalog. */
 function readTypeDefinition(given: JsonObject, what: string, place: CommandPlace): TypeDefinition {
   const fields = (Object.entries(given) as [TypeField, unknown][]).filter(([field]) => field in fieldForms)
   return Object.fromEntries(
@@ -168,7 +168,7 @@ function optionalText(given: JsonObject, field: string, place: CommandPlace): st
   throw commandError('MalformedValue', `${field} is a name, not ${formatForMessage(value)}.`, [...place, field])
 }
 
-/** Also numbers too large to be any class's are numbers: there is no such class, which is another error. */
+/** Accepts numbers too large for a class number: that is a different error, since no such class exists. */
 function classNumberOf(given: unknown, place: CommandPlace): string | undefined {
   if (given === undefined || given === null) return undefined
   const isWhole = typeof given === 'bigint' || (typeof given === 'number' && Number.isInteger(given))
@@ -183,7 +183,7 @@ function booleanOf(given: unknown, place: CommandPlace): boolean | undefined {
   throw commandError('MalformedValue', `isReferenceable is true or false, not ${formatForMessage(given)}.`, place)
 }
 
-/** A name, digits, or an object that holds the name. */
+/** A name, digits, or an object with a name. */
 function superClassOf(given: unknown, place: CommandPlace): string | null | undefined {
   if (given === undefined || given === null) return given
   if (typeof given === 'string' && given !== '') return given

@@ -1,4 +1,4 @@
-/** Reads the body that asks for an index (contract 6.1) strictly: JSON types and fields only. */
+/** Reads the body of an index creation (contract 6.1) strictly: JSON types and fields only. */
 import { isDeepStrictEqual } from 'node:util'
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import { maxStoredStringLengthMax } from '../limits.ts'
@@ -9,10 +9,7 @@ import { booleanIn, type JsonObject, objectOf, refuseUnknownFields } from './jso
 
 const requestFields = ['name', 'indexedClass', 'isUnique', 'keyAttributes', 'keyedAttributes']
 
-/**
- * Carries out the command that the body stands for. What that throws names the key attributes as the body does, where they may be called
- * `keyedAttributes`.
- */
+/** Executes the command in the body. Errors refer to key attributes by the body's field name, which may be `keyedAttributes`. */
 export async function asCreateIndex<T>(body: unknown, carryOut: (command: CreateIndex) => Promise<T>): Promise<T> {
   const command = readCreateIndex(body)
   try {

@@ -87,7 +87,7 @@ export interface RemoteReads {
   readonly confirm?: (() => Promise<void> | undefined) | undefined
 }
 
-/** Identities of points in time, by which caches recognize what they can share. */
+/** Identities of points in time, by which caches recognize sharable results. */
 export interface SharedStates {
   /** Equal for snapshots of the same point in time, regardless of what their callers may see. */
   readonly sharedRead?: object | undefined
@@ -124,17 +124,17 @@ export interface CommitLock {
   release(): void
 }
 
-/** For stores in which a repeatedly failing transaction can block all others. */
+/** For stores in which a repeatedly failing transaction can block all other commits. */
 export interface CommitLocking {
   /**
-   * Resolves when no commit is in progress and all others wait: a snapshot opened then stays up to date. The lock ends with the commit that names it
+   * Resolves when no commit is in progress and all new ones wait: a snapshot opened then stays up to date. The lock ends with the commit that names it
    * (`Commit.lock`), with `release`, with a reservation by the process (`Commit.isReservation`), for which its holder may be waiting, and after
    * `commitLockMsMax`; a commit that names an expired lock is made like any other. Throws StoreUnavailable.
    */
   lockCommits?(): Promise<CommitLock>
 }
 
-/** Figures for operators, and what they can request. */
+/** Figures and requests of operators. */
 export interface OperatorParts {
   /** Cumulative counts of this process. */
   readonly counts?: CommitCounts

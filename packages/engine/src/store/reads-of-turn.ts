@@ -1,4 +1,4 @@
-/** Decides which reads share a snapshot: those of requests that arrived within one iteration of the event loop. */
+/** Decides which reads share a snapshot: the ones of requests that arrived within one iteration of the event loop. */
 
 /** Reads with the same object may share a snapshot. */
 export type SharedTurn = object

@@ -12,7 +12,7 @@ export function scansAtOnce({ isDistributed }: StoreCapabilities): number {
 type CopiedEntry = readonly [Bytes, Bytes]
 
 /**
- * The entries of all ranges in batches, those of each range in order. With one scan at a time the ranges are in order
+ * The entries of all ranges in batches, in order within each range. With one scan at a time the ranges are in order
  * too; with more, batches alternate, deterministically for the same content. `use` is called for one batch at a time,
  * just before it is yielded.
  */

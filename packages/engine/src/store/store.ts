@@ -192,7 +192,7 @@ export interface SnapshotOptions {
 export interface SnapshotWatch {
   /** Called when the snapshot is ended because it was held too long; reads from it throw the same error. */
   onEnded?(error: AshlarError): void
-  /** Like those of `SliceWatch`, for the snapshot's own work, such as evaluating access rules of a caller. */
+  /** Like in `SliceWatch`, for the snapshot's own work, such as evaluating access rules of a caller. */
   readonly owner?: string
   mayGoOn?(): Promise<void> | undefined
 }

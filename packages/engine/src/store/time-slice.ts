@@ -33,7 +33,7 @@ export interface TimeSlice {
   abandonIfOver?(isLong?: boolean): void
   /** Undefined while the slice lasts, else a promise that resolves at the next slice. */
   yieldIfDue(): Promise<void> | undefined
-  /** After a wait, in which others had their turn: what is to be abandoned where it is over begins a new one. */
+  /** Called after a wait in which other work ran: work to be abandoned at the end of the slice starts a new slice. */
   beginAnew?(): void
 }
 

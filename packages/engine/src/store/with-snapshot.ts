@@ -1,5 +1,5 @@
 /**
- * Consistent reads: the only place that knows what a snapshot may show, and what to do if it has shown two points in
+ * Consistent reads: the only place that knows the guarantees of snapshots, and what to do if one has shown two points in
  * time. If the snapshots of a store are not consistent (`StoreCapabilities.hasConsistentSnapshots`), two keys of one
  * snapshot may be read as of different points in time; code that detects this throws ReadSkew. A read is then retried
  * once on a consistent snapshot; a change is retried after the commits in progress. A failed assertion is a bug in
@@ -28,7 +28,7 @@ export function withSnapshot<T>(
   return readOn(opened, store, use, options, lost)
 }
 
-/** Runs `use` on a fresh snapshot without retries: for commits that require what they read, and for tools that are simply restarted. */
+/** Runs `use` on a fresh snapshot without retries: for commits with preconditions on their reads, and for tools that are simply restarted. */
 export async function onSnapshot<T>(
   store: Pick<Store, 'snapshot'>,
   use: (snapshot: Snapshot) => Awaitable<T>,
@@ -75,7 +75,7 @@ export interface LastingRead<T> {
 }
 
 /**
- * Like `withSnapshot` for a snapshot that outlives the beginning of the read, such as that of a reply whose rows are still being read: it is released
+ * Like `withSnapshot` for a snapshot that outlives the beginning of the read, for example of a reply whose rows are still being read: it is released
  * here only if the beginning throws. Later errors must pass through `lateReadError`. `expected`: see `Snapshot.expect`.
  */
 export function withLastingSnapshot<T>(

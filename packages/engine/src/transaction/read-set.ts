@@ -1,4 +1,4 @@
-/** Records what the statements and steps of a transaction read, so that its commit can require it to be unchanged (contract 7.1). */
+/** Records the reads of statements and steps of a transaction, so that its commit can require them to be unchanged (contract 7.1). */
 import type { RequestMemory } from '../budget/request-memory.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import { RangeContent } from '../store/range-content.ts'

@@ -70,11 +70,11 @@ const fewKeys = 8
 export class Transaction {
   readonly snapshot: Snapshot
   /**
-   * False at the first attempt, which states requirements instead of reading. True after a failed commit: the retry then reads what it would only
+   * False at the first attempt, which states requirements instead of reading. True after a failed commit: the retry then reads data that it would only
    * have required, so that it finds the reason and can report it.
    */
   readonly isRetry: boolean
-  /** Memory of the request, charged with what is written, required and loaded. */
+  /** Memory of the request, charged for writes, preconditions and loaded objects. */
   readonly memory: RequestMemory | undefined
   /** Aborted if the client disconnects. */
   readonly signal: CancelSignal | undefined
@@ -133,7 +133,7 @@ export class Transaction {
   }
 
   /**
-   * A transaction on what this one sees that is never committed, and therefore reads what it would only have required. This one reuses its
+   * A transaction on the view of this one that is never committed, and therefore reads data that it would only have required. This one reuses its
    * allocations, step by step.
    */
   rehearsal(): Transaction {
@@ -142,7 +142,7 @@ export class Transaction {
     return new Transaction(snapshot, true, allocations, size, memory, signal, reads)
   }
 
-  /** Makes the next allocations reuse those of the current step, which were useless. */
+  /** Makes the next allocations reuse the useless ones of the current step. */
   restartStep(): void {
     this.allocations.restartStep()
   }
@@ -178,7 +178,7 @@ export class Transaction {
   }
 
   /**
-   * Like `overlay`, for statements and steps that read for the client: in a serializable transaction, the commit requires what is read through it to
+   * Like `overlay`, for statements and steps that read for the client: in a serializable transaction, the commit requires the data read through it to
    * be unchanged (contract 7.1).
    */
   observed(): OverlaySnapshot {
@@ -362,7 +362,7 @@ export class Transaction {
     yield Array.from(writes.putsIn(range), ({ key, value }) => use(key, value))
   }
 
-  /** The preconditions of the transaction, without those of recorded reads. */
+  /** The preconditions of the transaction, without recorded reads. */
   get requirements(): Sequence<Precondition> {
     const { packed, preconditions } = this
     return packed === undefined ? preconditions : new PackedPreconditions(preconditions, packed)
@@ -406,7 +406,7 @@ export class Transaction {
     return this.required === undefined && this.preconditions.length < fewKeys
   }
 
-  /** From now on, added preconditions are in the map, except those of `putNew`. */
+  /** From now on, added preconditions are in the map, except by `putNew`. */
   private allRequired(): Record<OwnPrecondition['kind'], Set<string>> {
     if (this.required !== undefined) return this.required
     const all = {
@@ -515,7 +515,7 @@ function keepsFirstBefore({ key, kind, before }: ChangeFrom): boolean {
 
 type KeyPrecondition = Exclude<Precondition, { readonly kind: 'range' | 'unchanged' }>
 
-/** Preconditions stated by the transaction, without those of recorded reads. */
+/** Preconditions stated by the transaction, without recorded reads. */
 type OwnPrecondition = Exclude<Precondition, { readonly kind: 'unchanged' }>
 
 /** Of its key, or its bounds. */

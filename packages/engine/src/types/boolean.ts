@@ -1,4 +1,4 @@
-/** boolean: true or false, also as the strings "true" and "false". */
+/** The type boolean: true or false, also as the strings "true" and "false". */
 import { readKeyBoolean } from '../bytes/key-reader.ts'
 import { enumField } from './definition-fields.ts'
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'

@@ -1,4 +1,4 @@
-/** character: one code point, within what its storage holds. */
+/** The type character: one code point within the range of its storage. */
 import { readKeyInteger } from '../bytes/key-reader.ts'
 import { readUint32 } from '../bytes/read-number.ts'
 import { enumField } from './definition-fields.ts'

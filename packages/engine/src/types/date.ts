@@ -1,4 +1,4 @@
-/** date: a day of the years 0001 to 9999. */
+/** The type date: a day of the years 0001 to 9999. */
 
 import { readKeyTicks } from '../bytes/key-reader.ts'
 import { readUint32 } from '../bytes/read-number.ts'

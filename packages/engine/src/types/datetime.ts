@@ -1,6 +1,6 @@
 /**
- * datetime: a day and time without an offset (one that is given is applied, which makes it UTC, and dropped), or (datetimeoffset) an
- * instant together with the offset it was given in.
+ * The types datetime and datetimeoffset: a day and time without an offset (a given offset is applied, which results in UTC, and dropped), or an
+ * instant with the offset it was given in.
  */
 
 import { readKeyTicks } from '../bytes/key-reader.ts'
@@ -12,7 +12,7 @@ import type { DateTimeSpec } from './type-spec.ts'
 
 /** An instant, compared by `ticks` alone. */
 export interface OffsetDateTime {
-  /** 100 µs since 0001-01-01T00:00Z; may be negative by less than a day, for local times just after the first. */
+  /** 100 µs since 0001-01-01T00:00Z; may be negative by less than a day, for local times at the start of year 1. */
   readonly ticks: number
   readonly offsetMinutes: number
 }
@@ -37,7 +37,7 @@ export const datetime: LogicalType<DateTimeSpec> = {
 
 interface Parsed {
   readonly local: number
-  /** Undefined where none is given. */
+  /** Undefined if the text has no offset. */
   readonly offsetMinutes: number | undefined
 }
 
@@ -63,12 +63,12 @@ function offsetMinutesOf(offset: string | undefined, json: unknown): number | un
   throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} has an offset beyond 14:00`)
 }
 
-/** True for ticks of the years 1 to 9999, which those of an instant with an offset may leave by less than a day. */
+/** True for ticks of the years 1 to 9999; an instant with an offset may exceed them by less than a day. */
 export function isWithinYears(ticks: number): boolean {
   return ticks >= 0 && ticks < ticksPerDay * daysMax
 }
 
-/** A plain datetime of what had an offset. Throws ValueError for one beyond the years 1 to 9999. */
+/** Converts to a plain datetime. Throws ValueError outside the years 1 to 9999. */
 export function withoutOffset(moment: OffsetDateTime): number {
   if (isWithinYears(moment.ticks)) return moment.ticks
   throw beyondYears(`'${formatOffset(moment)}'`)

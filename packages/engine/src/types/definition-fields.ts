@@ -1,4 +1,4 @@
-/** What the fields of a type definition say: words in any case, with their defaults (contract 3.1). */
+/** Reads the fields of a type definition: words in any case, with their defaults (contract 3.1). */
 import { formatForMessage, ValueError } from './logical-type.ts'
 import {
   type CountField,
@@ -9,7 +9,7 @@ import {
   type WordField,
 } from './type-definition.ts'
 
-/** One of the allowed words, written as in `allowed`. An absent or null field takes the default. */
+/** One of the allowed words, spelled as in `allowed`. Absent or null means the default. */
 export function enumField<W extends string>(
   definition: TypeDefinition,
   field: WordField,
@@ -24,13 +24,13 @@ export function enumField<W extends string>(
   throw wrongField(field, 'InvalidDefinition', `is ${words.join(' or ')}, not ${formatForMessage(given)}`)
 }
 
-/** A text that must not be empty. Undefined where the field is absent, null or empty. */
+/** A non-empty text; undefined if absent, null or empty. */
 export function stringField(definition: TypeDefinition, field: NameField): string | undefined {
   const given = definition[field]
   return given === null || given === '' ? undefined : given
 }
 
-/** A whole number. Undefined where the field is absent or null. */
+/** A non-negative integer; undefined if absent or null. */
 export function countField(
   definition: TypeDefinition,
   field: CountField,
@@ -48,7 +48,7 @@ export function countField(
   )
 }
 
-/** Runs `define` for a nested definition, so that faults within it are told with its field. */
+/** Runs `define` for a nested definition, and prefixes the path of its errors with the field. */
 export function within<T>(field: string | number, define: () => T): T {
   try {
     return define()
@@ -64,7 +64,7 @@ export function wrongField(field: TypeField, type: ValueError['type'], words: st
   return error
 }
 
-/** What is wrong with a field of another form. */
+/** The message for a field of the wrong form. */
 export function wrongForm(field: TypeField, given: unknown): string {
   return `${field} is ${fieldForms[field]}, not ${formatForMessage(given)}`
 }

@@ -1,4 +1,4 @@
-/** guid: sixteen bytes, written 8-4-4-4-12 in lower case. */
+/** The type guid: sixteen bytes, 8-4-4-4-12 in lower case in JSON. */
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { GuidSpec } from './type-spec.ts'
 

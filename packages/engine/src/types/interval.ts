@@ -1,4 +1,4 @@
-/** interval: a signed span of time, days and smaller, to 100 µs. */
+/** The type interval: a signed duration in days and smaller units, to 100 µs. */
 
 import { readKeyTicks } from '../bytes/key-reader.ts'
 import { readDouble } from '../bytes/read-number.ts'
@@ -69,7 +69,7 @@ function parseDuration(text: string): number {
   return sign === '-' ? -ticks : ticks
 }
 
-/** `{"days":2,"minutes":30}`: numbers of either sign, also fractions. */
+/** For example `{"days":2,"minutes":30}`: numbers of either sign, including fractions. */
 function parseParts(json: unknown): number {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     throw new ValueError(
@@ -90,7 +90,7 @@ function parseParts(json: unknown): number {
   return Number.isFinite(ticks) ? Math.trunc(ticks) : Number.POSITIVE_INFINITY
 }
 
-/** 0.0003 s times 10,000 is a hair less than 3 ticks, and would be cut to 2. */
+/** 0.0003 s times 10,000 is slightly less than 3 ticks, and would be truncated to 2. */
 function ticksOf(amount: number, perUnit: number): number {
   const ticks = amount * perUnit
   const whole = Math.round(ticks)

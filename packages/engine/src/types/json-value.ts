@@ -1,4 +1,4 @@
-/** The text of a value of type json: checked and without white space, and what it says whatever way it is written. */
+/** Texts of type json: validation, removal of white space, and a canonical form for comparison. */
 import { jsonBytesMax, jsonDepthMax } from '../limits.ts'
 import { behindBlanks, elementsOf, endOfString, isArrayAt, JsonText, type Span, stringAt } from './json-text.ts'
 import { formatForMessage, ValueError } from './logical-type.ts'
@@ -15,7 +15,7 @@ const openBrace = 0x7b
 const closeBrace = 0x7d
 const space = 0x20
 
-/** A value of type json on its way between a body or a statement and an attribute: its text as it is kept. */
+/** A value of type json between a body or statement and an attribute: its compact text. */
 export class JsonValue {
   readonly text: string
 
@@ -32,7 +32,7 @@ export class JsonValue {
   }
 }
 
-/** Of a text that may be no JSON at all. Throws ValueError. */
+/** Validates any text. Throws ValueError. */
 export function parseJsonText(text: string): string {
   try {
     JSON.parse(text)
@@ -42,7 +42,7 @@ export function parseJsonText(text: string): string {
   return compactJson(text)
 }
 
-/** Plain data as a program or a body without its text has it. Throws ValueError. */
+/** Serializes plain data from a program, or from a body whose text is not available. Throws ValueError. */
 export function jsonTextOf(value: unknown): string {
   return compactJson(textOf(value))
 }
@@ -50,7 +50,7 @@ export function jsonTextOf(value: unknown): string {
 function textOf(value: unknown): string {
   if (value instanceof JsonValue) return value.text
   if (typeof value === 'bigint') return String(value)
-  // Of a number whose fraction a double does not show, the digits.
+  // A symbol carries the digits of a number that a double cannot represent.
   if (typeof value === 'symbol') return value.description ?? 'null'
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   if (Array.isArray(value)) return `[${value.map(textOf).join(',')}]`
@@ -59,7 +59,7 @@ function textOf(value: unknown): string {
     .join(',')}}`
 }
 
-/** A text that is well-formed, as it is kept: without white space between its parts. Throws ValueError. */
+/** Compacts a well-formed text. Throws ValueError. */
 export function compactJson(given: string | JsonText): string {
   const [text, replace] = given instanceof JsonText ? [given.toString(), given.replace] : [given, undefined]
   if (!text.isWellFormed()) throw halfOfPair()
@@ -78,9 +78,9 @@ class Compactor {
   private readonly text: string
   private readonly replace: ((text: string) => string) | undefined
   private readonly parts: string[] = []
-  /** Where the part begins that is yet to be taken over. */
+  /** Start of the part not yet copied. */
   private from = 0
-  /** The names of the objects around, none of arrays. */
+  /** The member names of enclosing objects; undefined for arrays. */
   private readonly around: (Set<string> | undefined)[] = []
   private isName = false
   /** The position of the next backslash. */
@@ -100,7 +100,7 @@ class Compactor {
       if (code === quote) at = this.takeString({ start: at, end: endOfString(text, at) })
       else if (code <= space) at = this.leaveOut(at, behindBlanks(text, at), '')
       else {
-        // Digits and letters of words, which are most of the others, lie between.
+        // Skips digits and the letters of literals, which most remaining characters are.
         if (code >= openBracket || code === comma || code === colon) this.takeSign(code)
         at++
       }
@@ -110,7 +110,7 @@ class Compactor {
     return this.parts.join('')
   }
 
-  /** Returns `end`. */
+  /** Replaces a range of the text. Returns `end`. */
   private leaveOut(start: number, end: number, instead: string): number {
     this.parts.push(this.text.slice(this.from, start))
     if (instead !== '') this.parts.push(instead)
@@ -131,7 +131,7 @@ class Compactor {
     else if (code === colon) this.isName = false
   }
 
-  /** Returns the position behind it. */
+  /** Returns the position after the string. */
   private takeString(span: Span): number {
     const { text, replace } = this
     if (this.escape < span.end) {
@@ -161,7 +161,7 @@ class Compactor {
   }
 }
 
-/** The value of the member, where the value is an object that has it; else null. */
+/** The value of the member; null if the value is not an object or lacks it. */
 export function jsonMember(text: string, name: string): string | null {
   return found(new JsonText(text).field(name))
 }
@@ -178,12 +178,12 @@ function found(value: JsonText | undefined): string | null {
   return text === undefined || text === 'null' ? null : text
 }
 
-/** The same for equal values and for no others: numbers by what they are, objects whatever the order of their members. */
+/** Equal exactly for equal values: numbers by value, objects regardless of member order. */
 export function canonicalJson(text: string): string {
   return new Canonical(text).value()
 }
 
-/** Reads a value once, from its beginning to its end; recurses as deep as JSON may be nested. */
+/** Reads a value in one pass; recursion depth is bounded by the JSON nesting limit. */
 class Canonical {
   private readonly text: string
   private at = 0
@@ -246,13 +246,13 @@ class Canonical {
   }
 }
 
-/** Of so many digits a double tells all numbers apart. */
+/** Up to this number of digits, doubles distinguish all numbers. */
 const doubleDigits = 15
 const doubleExponentMax = 280
-/** Of a number whose exponent has more characters nothing but the number itself is taken for equal. */
+/** Numbers with longer exponents are only equal to themselves. */
 const exponentCharactersMax = 15
 
-/** As the double that it is, or with its digits and its exponent. */
+/** As a double if that is exact, otherwise by digits and exponent. */
 function canonicalNumber(word: string): string {
   const isShort = word.length <= doubleDigits
   if (isShort && !/[eE]/.test(word)) return String(Number(word))

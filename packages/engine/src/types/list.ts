@@ -1,4 +1,4 @@
-/** list: values of one type in insertion order; duplicates allowed. */
+/** The type list: values of one type in insertion order; duplicates allowed. */
 import type { JsonWriter } from '../bytes/json-writer.ts'
 import { enumField, wrongField } from './definition-fields.ts'
 import { eachElement, writeElements } from './element-bytes.ts'
@@ -33,7 +33,7 @@ export function listOf(elements: ElementType): LogicalType<ListSpec> {
   }
 }
 
-/** `holdsReferences`: null is the reference to nothing. */
+/** `holdsReferences`: null elements are null references. */
 export function listCodec(element: Codec, holdsReferences: boolean): Codec<readonly unknown[]> {
   return {
     fixedBytes: undefined,
@@ -54,14 +54,14 @@ export function listCodec(element: Codec, holdsReferences: boolean): Codec<reado
   }
 }
 
-/** None for null. Throws ValueError. */
+/** Empty for null. Throws ValueError. */
 export function givenArray(json: unknown): readonly unknown[] {
   if (json === null) return []
   if (!Array.isArray(json)) throw new ValueError('MalformedValue', `${formatForMessage(json)} is not an array`)
   return json
 }
 
-/** A null is the reference to nothing in a list of references, and refused in any other. */
+/** Null is a null reference in a list of references, and rejected in other lists. */
 function takeEach(given: readonly unknown[], mayBeNull: boolean, take: (value: unknown) => unknown): unknown[] {
   const elements: unknown[] = []
   try {

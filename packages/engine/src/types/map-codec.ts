@@ -1,4 +1,4 @@
-/** The values of maps: pairs of a key and a reference, each key once and in order; the key after its length where keys differ in that. */
+/** The codec of maps: pairs of a key and a reference, with unique keys in order; keys of variable length are length-prefixed. */
 import { readUint32 } from '../bytes/read-number.ts'
 import { writeElement } from './element-bytes.ts'
 import { inOidOrder, inTextOrder, sortedTexts } from './key-order.ts'
@@ -15,7 +15,7 @@ interface UncheckedPair {
   readonly value: unknown
 }
 
-/** `isText`: keys are texts, else references. */
+/** `isText`: keys are texts, otherwise references. */
 export function mapCodec(key: Codec<string>, value: Codec<Oid>, isText: boolean): Codec<readonly StoredPair[]> {
   const inKeyOrder = (pairs: readonly StoredPair[]): readonly StoredPair[] => {
     return lastOfEachKey(isText ? inTextOrder(pairs, keyIn) : inOidOrder(pairs, (pair) => pair.key as Oid))
@@ -68,7 +68,7 @@ function keyIn({ key }: StoredPair): string {
   return key
 }
 
-/** Calls `use` with where each pair's key begins, its value begins and its value ends. */
+/** Calls `use` with the offsets of each pair's key, its value, and the end of its value. */
 function eachPair(
   key: Codec<string>,
   value: Codec<Oid>,
@@ -85,12 +85,12 @@ function eachPair(
   }
 }
 
-/** Of several pairs with one key, which follow each other, the last. */
+/** The last of several adjacent pairs with the same key. */
 function lastOfEachKey(pairs: readonly StoredPair[]): readonly StoredPair[] {
   return pairs.filter((pair, i) => pair.key !== pairs[i + 1]?.key)
 }
 
-/** Of the form that a map is read in. Throws ValueError. */
+/** Parses the read representation of a map. Throws ValueError. */
 function parseNamed(
   given: { readonly [key: string]: unknown },
   names: readonly string[],
@@ -107,7 +107,7 @@ function parseNamed(
   }
 }
 
-/** `take`: how the codecs take keys and values. */
+/** `take`: parses or accepts keys and values. */
 function pairsOf(
   given: readonly UncheckedPair[],
   key: Codec<string>,
@@ -136,7 +136,7 @@ function pairError(type: ValueError['type'], words: string, path: (string | numb
   return error
 }
 
-/** `take`: how the codec takes it. */
+/** `take`: parses or accepts the key. */
 function keyOf(codec: Codec<string>, given: unknown, take: (given: unknown) => string): string {
   if (given === null) throw new ValueError('MalformedValue', 'null is not a key')
   const key = take.call(codec, given)

@@ -1,4 +1,4 @@
-/** set: references, each once, in OID order. */
+/** The type set: unique references in OID order. */
 import { defineReferences, describeReferences } from './collection-definition.ts'
 import { enumField } from './definition-fields.ts'
 import { inOidOrder } from './key-order.ts'
@@ -38,7 +38,7 @@ function setCodec(element: Codec<Oid>): Codec<readonly Oid[]> {
   }
 }
 
-/** `take`: how the codec of elements takes one. */
+/** `take`: parses or accepts an element. */
 function ordered(given: readonly unknown[], take: (value: unknown) => Oid): Oid[] {
   const taken: Oid[] = []
   try {

@@ -1,4 +1,4 @@
-/** time: a time of day, to 100 µs; further digits are cut. */
+/** The type time: a time of day, to 100 µs; further digits are truncated. */
 
 import { readKeyTicks } from '../bytes/key-reader.ts'
 import { readUint32 } from '../bytes/read-number.ts'

@@ -65,14 +65,14 @@ export class CommitCall {
   private readonly keys: KeyPlacement
   private readonly members: CommitLocks[] = []
   private locks: Map<string, KeyLock> = new Map()
-  /** Preconditions to be sent, by position: without those of the version, and implied ones. */
+  /** Preconditions to be sent, by position: except the version and implied ones. */
   private readonly located: Located[] = []
   private bytes = 0
   /** For one large commit: all new rows must be absent, which one flag says for all of them. */
   private newAreAbsent = false
   /** The new rows, in the order sent. */
   private added: readonly KeyLock[] = []
-  /** Number of sent preconditions that precede those of new rows. */
+  /** Number of sent preconditions before the ones of new rows. */
   private sentBefore = 0
 
   constructor(keys: KeyPlacement) {

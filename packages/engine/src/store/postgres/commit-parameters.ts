@@ -70,7 +70,7 @@ export const lockFlags = {
 
 /** The tasks of a call of the function, as bits: each unset bit saves a statement. */
 export const procedureFlags = {
-  /** The call changes the schema, and excludes all others. */
+  /** The call changes the schema, and excludes all other calls. */
   exclusive: 1,
   /** All locks have the same strength, and are acquired by one statement. */
   lockPresent: 2,

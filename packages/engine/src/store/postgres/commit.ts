@@ -113,7 +113,7 @@ async function parametersOf(call: CommitCall, rows: RowsOfCommit): Promise<Commi
 
 /**
  * The lock alone recovers only transactions of reachable nodes: one that is away might come back during the call, and hide a decision from a change
- * that excludes all others. Throws StoreUnavailable.
+ * that excludes all other calls. Throws StoreUnavailable.
  */
 async function reachEveryNode({ address }: Connections, prepared: PreparedTransactions): Promise<void> {
   const attempts = new Attempts(address.patienceMs)
@@ -199,7 +199,7 @@ interface SlotRow {
 
 /** One of the two statements finds the row; both fail only if a call creates it between them, and are then repeated. */
 async function fence(connections: Connections, table: string, proof: number, slot: string): Promise<SlotRow> {
-  // Citus accepts only immutable functions here, which excludes those that convert to text.
+  // Citus accepts only immutable functions here, which excludes conversions to text.
   const returning = 'RETURNING last, failed'
   for (;;) {
     const update = `UPDATE ${table} SET is_fenced = true WHERE placement = $1 AND slot = $2 ${returning}`

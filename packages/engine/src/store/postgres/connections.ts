@@ -222,7 +222,7 @@ export class Connections {
         if (isOutOfConnections(error)) await this.shareConnections(pool)
         // The next candidate, such as the same server without encryption, does not count as another attempt.
         if (error instanceof CandidateRefused && ++candidates < this.servers.count) continue
-        // Among several candidates, report the error of the usable one, not of those that never are.
+        // Among several candidates, report the error of the usable one, not of an unusable one.
         if (!(error instanceof CandidateRefused)) failed = error
         if (await attempts.another(failureOf(error))) continue
         throw error instanceof Refusal ? error : toStoreError(this.address.location, failed ?? error)

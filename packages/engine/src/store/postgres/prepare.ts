@@ -41,7 +41,7 @@ export async function prepare(
   const { isDistributed: isRequested } = connections.address
   await checkSessions(connections)
   await checkCoordinator(connections)
-  // A user without the right to create objects may use those that an administrator has created.
+  // A user without the right to create objects may use the ones created by an administrator.
   if (!(await isDefined(connections))) await define(connections, keys)
   await checkVersion(connections, tablesVersion)
   const isDistributed = await isTableDistributed(connections)

@@ -8,7 +8,7 @@ import { type Tables, tableOf } from './tables.ts'
 
 const keysWrittenOutMax = 8
 
-/** Stands for a value that is too large to be prefetched. */
+/** Placeholder for a value that is too large to be prefetched. */
 export const leftOut: Bytes = Buffer.alloc(0)
 
 /** The value, or null if it is large: many are read together. */

@@ -62,7 +62,7 @@ class Gathering {
   private inFlight = 0
   private readonly waiting: (() => void)[] = []
 
-  /** Returns a function to call when the transaction has ended; after `stalledMs` it no longer delays others. */
+  /** Returns a function to call when the transaction has ended; after `stalledMs` it no longer delays other transactions. */
   async enter(): Promise<() => void> {
     await new Promise(setImmediate)
     if (this.inFlight < concurrentMax) this.inFlight++

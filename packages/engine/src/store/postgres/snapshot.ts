@@ -239,7 +239,7 @@ export class PostgresSnapshot implements Snapshot {
     if (this.isReleased) throw this.endedBy ?? new Error('The snapshot is released and cannot be read any more.')
   }
 
-  /** Once a transaction has begun without them, the first keys are read within it like all others. */
+  /** Once a transaction has begun without them, the first keys are read within it like all other keys. */
   private isPrefetched(key: Bytes): boolean {
     return this.prefetched.has(textOf(key)) && (this.prefetch !== undefined || this.transaction === undefined)
   }
