@@ -59,8 +59,8 @@ export class CallerOperations extends DatabaseOperations {
     oid?: string,
     client: TransactionClient = {},
   ): Promise<T> {
-    const asked = once === undefined ? undefined : { once, oid: oid === undefined ? undefined : parseOid(oid) }
-    return runTransaction(body, isRehearsed, this.resources, asked, client)
+    const idempotent = once === undefined ? undefined : { once, oid: oid === undefined ? undefined : parseOid(oid) }
+    return runTransaction(body, isRehearsed, this.resources, idempotent, client)
   }
 
   /**
@@ -73,15 +73,15 @@ export class CallerOperations extends DatabaseOperations {
   }
 
   /**
-   * Runs idempotent work, and commits its receipt afterwards. `isKept`: whether to store the result. Throws AlreadyDone and the other errors of
+   * Runs idempotent work, and commits its receipt afterwards. `isStored`: whether to store the result. Throws AlreadyDone and the other errors of
    * `Receipt.check`.
    */
-  async runOnce<T>(once: Once<T>, work: () => Promise<T>, isKept: (result: T) => boolean): Promise<T> {
+  async runOnce<T>(once: Once<T>, work: () => Promise<T>, isStored: (result: T) => boolean): Promise<T> {
     const { store, limits, receipts } = this.resources.database
     const receipt = receipts.of(once)
     await withSnapshot(store, (snapshot) => receipt.check(snapshot))
     const result = await work()
-    if (isKept(result)) {
+    if (isStored(result)) {
       const keep = (transaction: Transaction): Promise<void> => receipt.checkAndPut(transaction, result)
       await transact(store, limits.transactionAttemptsMax, keep)
     }

@@ -1,13 +1,13 @@
 /** The operations of the interface, shared by single requests and by steps of a transaction. */
 
 import type { RequestMemory } from './budget/request-memory.ts'
-import { AtomicLoad, type CommitHeld } from './bulk/atomic-load.ts'
+import { AtomicLoad, type CommitAtomicLoad } from './bulk/atomic-load.ts'
 import { BulkLoad, type BulkSettings, type CommitBatch, type LineLoad } from './bulk/bulk-load.ts'
-import { carryOutHeld } from './bulk/carry-out-held.ts'
+import { executeAtomicLoad } from './bulk/carry-out-held.ts'
 import { createPacked } from './bulk/create-packed.ts'
-import { HeldLines } from './bulk/held-lines.ts'
+import { BufferedLines } from './bulk/held-lines.ts'
 import { runBatch } from './bulk/run-batch.ts'
-import { askableIndex } from './bulk/unique-keys.ts'
+import { lookupIndex } from './bulk/unique-keys.ts'
 import type { CancelSignal } from './cancel-signal.ts'
 import { listClasses } from './catalog/list-classes.ts'
 import type { BuildOptions } from './ddl/ddl-executor.ts'
@@ -25,7 +25,7 @@ import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { Once, Receipt } from './receipts/receipt.ts'
 import { noteElementText } from './requests/given-text.ts'
 import { readAlterClass } from './requests/read-alter-class.ts'
-import { readDefineClassesInPieces } from './requests/read-class-descriptions.ts'
+import { readDefineClassesSteps } from './requests/read-class-descriptions.ts'
 import { asCreateIndex } from './requests/read-create-index.ts'
 import { type Attributes, readCreateObject, readUpdateObject } from './requests/read-object-command.ts'
 import type { Catalog } from './schema/catalog.ts'
@@ -116,7 +116,7 @@ export class DatabaseOperations {
   }
 
   async defineClasses(descriptions: unknown, mode: DefineMode, settings?: Partial<DefineSettings>): Promise<string[]> {
-    const command = await inTurnsIfLong(readDefineClassesInPieces(descriptions, mode, settings))
+    const command = await inTurnsIfLong(readDefineClassesSteps(descriptions, mode, settings))
     return (await this.scope.schema.defineClasses(command)).map(String)
   }
 
@@ -126,7 +126,7 @@ export class DatabaseOperations {
     mode: DefineMode,
     settings?: Partial<DefineSettings>,
   ): Promise<SchemaReport> {
-    const command = await inTurnsIfLong(readDefineClassesInPieces(descriptions, mode, settings))
+    const command = await inTurnsIfLong(readDefineClassesSteps(descriptions, mode, settings))
     return this.dryRun((context) => reportDefinitions(context, command))
   }
 
@@ -214,7 +214,7 @@ export class DatabaseOperations {
 
   /** Checks before a load that the index supports lookups. Throws IndexNotFound, ValueNotAllowed. */
   async checkUpsertIndex(name: string): Promise<void> {
-    await this.scope.readAt((_snapshot, catalog) => void askableIndex(catalog, name))
+    await this.scope.readAt((_snapshot, catalog) => void lookupIndex(catalog, name))
   }
 
   /** False if no class has an attribute of type json, so that texts of lines are not needed. */
@@ -228,12 +228,12 @@ export class DatabaseOperations {
     const { upsertOn, onError, isAtomic = false } = settings
     if (isAtomic) return this.beginAtomicLoad(upsertOn, client)
     const { signal, memoryHolder } = client
-    const tellsAll = onError === 'skip'
+    const reportsAll = onError === 'skip'
     const { limits } = this.scope.database
     const commit: CommitBatch = (commands, names) => {
       const between = betweenSteps(limits.transactionMsMax, client)
       const options = { objects: commands.length, signal, memoryHolder }
-      return this.scope.change((unit) => runBatch(unit, commands, { names, upsertOn, tellsAll, between }), options)
+      return this.scope.change((unit) => runBatch(unit, commands, { names, upsertOn, reportsAll, between }), options)
     }
     return new BulkLoad(commit, settings)
   }
@@ -243,16 +243,16 @@ export class DatabaseOperations {
     const { limits, memory, temporary } = this.scope.database
     const { atomicLoadEntriesMax, atomicLoadBytesMax, transactionMsMax } = limits
     const size = { commitEntriesMax: atomicLoadEntriesMax, commitBytesMax: atomicLoadBytesMax, isLoad: true }
-    const commit: CommitHeld = (lines, held) => {
+    const commit: CommitAtomicLoad = (lines, settings) => {
       // The time limit grows with the number of lines.
       const between = betweenSteps(transactionMsMax * Math.ceil(lines.count / linesOfTransactionMsMax), client)
-      return this.scope.change((unit) => carryOutHeld(unit, lines, { ...held, between }), {
+      return this.scope.change((unit) => executeAtomicLoad(unit, lines, { ...settings, between }), {
         size,
         signal,
         memoryHolder,
       })
     }
-    return new AtomicLoad(commit, upsertOn, new HeldLines(limits, memory, temporary, memoryHolder))
+    return new AtomicLoad(commit, upsertOn, new BufferedLines(limits, memory, temporary, memoryHolder))
   }
 
   /**
@@ -266,8 +266,8 @@ export class DatabaseOperations {
       return readObject(snapshot, catalog, parsed, this.scope, watch)
     }
     if (condition === undefined || !this.isStep) return this.scope.readAt(read, parsed, watch)
-    const held = this.scope.change((unit) => checkCondition(unit, parsed, condition, 'read'))
-    return held.then(() => this.scope.readAt(read, parsed, watch))
+    const checked = this.scope.change((unit) => checkCondition(unit, parsed, condition, 'read'))
+    return checked.then(() => this.scope.readAt(read, parsed, watch))
   }
 
   /** Throws PreconditionFailed if a condition does not hold. `client`: as for `createObject`. */

@@ -165,7 +165,7 @@ class RequestScope implements OperationScope {
     if (resources.threads === undefined) return runQuery(request, resources)
     return (
       lookUp(request, resources) ??
-      runInSlice(request, resources.threads, resources, (asked) => runQuery(asked, resources))
+      runInSlice(request, resources.threads, resources, (one) => runQuery(one, resources))
     )
   }
 
@@ -563,13 +563,13 @@ function listenerOf({
 
 /** Notifies the operator once. */
 function formatCheck({ format = storageFormat, onFormatChanged }: OpenOptions): (stored?: Bytes) => void {
-  let isTold = false
+  let isReported = false
   return (stored) => {
     const found = stored && decodeFormatVersion(stored)
     if (found === format.version) return
     const error = formatChanged(found, format.version)
-    if (!isTold) onFormatChanged?.(error.message)
-    isTold = true
+    if (!isReported) onFormatChanged?.(error.message)
+    isReported = true
     throw error
   }
 }

@@ -122,7 +122,7 @@ export const keyDigestBytes = 16
 export const exportedLinksMax = 64
 export const exportRangesMax = 500
 /** Maximum number of unique violations reported for one change. */
-export const violationsToldMax = 1_000
+export const reportedViolationsMax = 1_000
 /** Maximum record size: every store supports values of this size, so that data can be copied between stores. */
 export const recordBytesMax = 16 * 2 ** 20 - 4
 export const firstClassNumber = 1_000_000
@@ -229,8 +229,8 @@ export const raiseRefusalMs = 1_000
 /** Interval at which a committing process clears the reader slots of killed processes in an LMDB store. */
 export const deadReadersMs = 1_000
 /** Interval at which a process checks whether another one is compacting its LMDB store, and the interval during compaction. */
-export const compactionLooksMs = 1_000
-export const betweenCompactionLooksMs = 20
+export const compactionPollMs = 1_000
+export const compactionStepPollMs = 20
 /** Maximum time that a compaction waits for each process with the store open to notice it; suspended processes do not. */
 export const compactionNoticeMsMax = 10_000
 /** Maximum time that a compaction blocks commits while it writes the last changes; beyond it, commits may proceed in between. */
@@ -239,7 +239,7 @@ export const compactionAloneMsMax = 300
 export const compactionRoundsMax = 100
 /** Maximum time that an incremental backup waits for commits in progress at its start. */
 export const backupSettlingMsMax = 60_000
-export const betweenSettlingLooksMs = 20
+export const settlingPollMs = 20
 /**
  * A commit carries the time at which it was passed to the store, and becomes durable some time later. A backup may lack commits of this last
  * interval, so a restore to a moment within it is exact only if a later commit exists.
@@ -251,7 +251,7 @@ export const restoredSessionsSkipped = 1_000
 export const restoreCommitEntriesMax = 2_000
 export const restoreCommitBytesMax = 2 ** 20
 /** Links per transaction when a rebuild fills long lists. */
-export const linksAtOnceMax = 20_000
+export const linksPerTransactionMax = 20_000
 
 /** Maximum size of index entries that a restore buffers to sort them by key. */
 export const restoreSortBytesMax = 64 * 2 ** 20

@@ -175,9 +175,9 @@ class StatementThread {
     const slice = new ThreadSlice(start.cells, opened.store, start.limits)
     let progress: QueryProgress | undefined
     const watch = {
-      onBegun(begun: QueryProgress) {
-        progress = begun
-        slice.progress = begun
+      onBegun(queryProgress: QueryProgress) {
+        progress = queryProgress
+        slice.progress = queryProgress
       },
       onEnded: (error: unknown) => this.send({ kind: 'ended', error: sentError(error) }),
     }

@@ -68,7 +68,7 @@ export async function backupPlace(path: string): Promise<BackupPlace> {
   return { directory: dirname(absolute), name: basename(absolute, suffix) }
 }
 
-export class BackupUnderWay extends PlaceRefused {
+export class BackupInProgress extends PlaceRefused {
   constructor(message: string) {
     super('conflict', message)
   }
@@ -80,15 +80,15 @@ export function lockBackups(directory: string): LockFile {
   const lock = openLockFile(join(directory, lockName))
   if (lock.tryLock('exclusive')) return lock
   lock.close()
-  throw new BackupUnderWay(`another backup into ${directory} is under way`)
+  throw new BackupInProgress(`another backup into ${directory} is under way`)
 }
 
 /** Removes files left by killed backups. The caller must hold the lock. */
 export async function removeLeftovers(directory: string, all: readonly Manifest[]): Promise<void> {
   const names = await readdir(directory)
-  const known = new Set([...all.map(({ name }) => name), ...manifestNames(names)])
+  const backupNames = new Set([...all.map(({ name }) => name), ...manifestNames(names)])
   for (const name of names) {
-    const isLeft = name.endsWith(entriesSuffix) && !known.has(basename(name, entriesSuffix))
+    const isLeft = name.endsWith(entriesSuffix) && !backupNames.has(basename(name, entriesSuffix))
     if (isLeft || name.endsWith(unfinishedSuffix)) await rm(join(directory, name), { force: true })
   }
 }
@@ -118,12 +118,12 @@ function markNeeded(backup: Manifest, all: readonly Manifest[], needed: Set<stri
 /** Removes the manifest first: entries without a manifest are not a backup. */
 export async function removeBackup(directory: string, { name }: Manifest): Promise<void> {
   await rm(join(directory, `${name}${manifestSuffix}`), { force: true })
-  await syncDirectoryAside(directory)
+  await syncDirectory(directory)
   await rm(join(directory, `${name}${entriesSuffix}`), { force: true })
 }
 
 /** Makes creations, renames and removals in the directory durable. */
-export async function syncDirectoryAside(directory: string): Promise<void> {
+export async function syncDirectory(directory: string): Promise<void> {
   if (process.platform === 'win32') return
   const opened = await open(directory, 'r')
   try {

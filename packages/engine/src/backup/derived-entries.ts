@@ -14,7 +14,7 @@ import { oidOfObjectKey } from '../records/object-key.ts'
 import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import { sortInPieces } from '../store/sort-in-pieces.ts'
+import { sortSteps } from '../store/sort-in-pieces.ts'
 import type { Bytes, KeyRange, Put, Snapshot, SnapshotOptions, Store } from '../store/store.ts'
 import { inTurns, openTimeSlice } from '../store/time-slice.ts'
 import { onSnapshot } from '../store/with-snapshot.ts'
@@ -25,7 +25,7 @@ import { deriveReferrers } from './derived-referrers.ts'
 import type { TargetWriter } from './target-writer.ts'
 
 /** Estimated memory per buffered entry in addition to the bytes of its key. */
-const entryHeldBytes = 250
+const entryMemoryBytes = 250
 
 const long: SnapshotOptions = { isCounted: true, isLong: true }
 
@@ -54,9 +54,9 @@ export class DerivedEntries {
     const bytes = Buffer.from(key.buffer, key.byteOffset, key.length)
     const container = bytes.readUInt32BE(1)
     const page = bytes.readUInt16BE(5)
-    const known = this.pages.get(container)
-    if (known === undefined) this.pages.set(container, { page, shape: shapeNumberOf(record) })
-    else if (page > known.page) known.page = page
+    const lastPage = this.pages.get(container)
+    if (lastPage === undefined) this.pages.set(container, { page, shape: shapeNumberOf(record) })
+    else if (page > lastPage.page) lastPage.page = page
   }
 
   /** Must be called once all changes are in the store. Idempotent. */
@@ -117,7 +117,7 @@ export class DerivedEntries {
       const range: KeyRange = { from, to }
       const run = await onSnapshot(this.store, (snapshot) => indexEntries(snapshot, catalog, range, signal), long)
       const byKey = (one: Put, other: Put): number => Buffer.compare(one.key, other.key)
-      for (const entry of await inTurns(sortInPieces(run.entries, byKey))) {
+      for (const entry of await inTurns(sortSteps(run.entries, byKey))) {
         const due = writer.add(entry)
         if (due !== undefined) await due
       }
@@ -169,7 +169,7 @@ async function indexEntries(
     for (const { puts } of batch) {
       for (const put of puts) {
         entries.push(put)
-        bytes += put.key.length + entryHeldBytes
+        bytes += put.key.length + entryMemoryBytes
       }
     }
     objects += batch.length

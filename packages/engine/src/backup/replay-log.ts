@@ -34,22 +34,22 @@ export async function* loggedParts(
 ): AsyncGenerator<LoggedPart, undefined, undefined> {
   let endedAt: number | undefined
   for (const { path, file } of backups) {
-    let begun: { readonly number: number; readonly at: number; readonly bodies: Buffer[] } | undefined
+    let current: { readonly number: number; readonly at: number; readonly bodies: Buffer[] } | undefined
     for await (const block of readEntryFile(path, file, signal)) {
       for (const { key, value } of block.entries()) {
         const number = appendedNumber(key)
         const { isContinued, at } = readLogHeader(value)
-        if (isContinued && begun !== undefined) {
-          begun.bodies.push(logEntryBody(value))
+        if (isContinued && current !== undefined) {
+          current.bodies.push(logEntryBody(value))
           continue
         }
-        if (begun !== undefined) yield partOf(begun)
-        begun = undefined
+        if (current !== undefined) yield partOf(current)
+        current = undefined
         if (isBehind(end, number, at)) endedAt ??= number
-        if (endedAt === undefined || number < endedAt) begun = { number, at, bodies: [logEntryBody(value)] }
+        if (endedAt === undefined || number < endedAt) current = { number, at, bodies: [logEntryBody(value)] }
       }
     }
-    if (begun !== undefined) yield partOf(begun)
+    if (current !== undefined) yield partOf(current)
   }
   return undefined
 }

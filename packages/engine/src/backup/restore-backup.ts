@@ -22,7 +22,7 @@ import { DerivedEntries } from './derived-entries.ts'
 import { DamagedBackup, readEntryFile } from './entry-file.ts'
 import { entriesSuffix, type Manifest, manifestSuffix } from './manifest.ts'
 import { loggedParts, type RestoreEnd } from './replay-log.ts'
-import { latestFor, momentOf, neededOf, noBackup, refuseUntil } from './restore-point.ts'
+import { latestFor, momentOf, requiredBackups, noBackup, refuseUntil } from './restore-point.ts'
 import { TargetWriter } from './target-writer.ts'
 
 export interface RestoreOptions {
@@ -79,7 +79,7 @@ export async function planRestore(path: string, until?: string): Promise<Restore
   const chain = chainOf(backup, all)
   refuseFormat(chain)
   if (until !== undefined) refuseUntil(chain, end, until)
-  return { directory, chain: neededOf(chain, end), end }
+  return { directory, chain: requiredBackups(chain, end), end }
 }
 
 /** Throws an `Error` for the operator, and the signal's reason: the store is then marked as unfinished, and the same restore resumes it. */
@@ -94,7 +94,7 @@ export async function restoreBackup(path: string, target: Store, options: Restor
 }
 
 /** Number of entries between checks of the time slice. */
-const entriesBetweenLooks = 200
+const entriesPerClockCheck = 200
 
 class Restore {
   private readonly plan: RestorePlan
@@ -151,7 +151,7 @@ class Restore {
         if (resumedFrom !== undefined && Buffer.compare(key, resumedFrom) <= 0) continue
         const due = writer.add({ kind: 'put', key, value }, key)
         if (due !== undefined) await due
-        if (done % entriesBetweenLooks === 0) await this.slice.yieldIfDue()
+        if (done % entriesPerClockCheck === 0) await this.slice.yieldIfDue()
       }
       onProgress?.('restoring', done, full.file.entries)
     }

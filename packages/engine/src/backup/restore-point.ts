@@ -33,15 +33,15 @@ export function momentOf(until: string | undefined): RestoreMoment {
 /** Returns the latest backup based on the latest full backup without later commits; without a moment, the latest of all. */
 export function latestFor(all: readonly Manifest[], moment: RestoreMoment): Manifest | undefined {
   if (moment.at === undefined && moment.number === undefined) return all.at(-1)
-  const holdsNothingLater = (one: Manifest): boolean => {
+  const isNotLater = (one: Manifest): boolean => {
     if (one.kind !== 'full') return false
     if (moment.at !== undefined) return newestIn(one) <= moment.at
     const { changeLog } = one
     return changeLog !== undefined && changeLog.epoch === moment.epoch && changeLog.to <= (moment.number ?? 0)
   }
-  const full = all.findLast(holdsNothingLater)
+  const full = all.findLast(isNotLater)
   if (full === undefined) return undefined
-  return all.findLast((one) => one === full || goesOnFrom(one, full, all))
+  return all.findLast((one) => one === full || isBasedOn(one, full, all))
 }
 
 /** Milliseconds since 1970 of the latest commit in the backup; approximate for backups of earlier versions. */
@@ -50,7 +50,7 @@ function newestIn({ newestCommitAt, at }: Manifest): number {
 }
 
 /** Returns false if a backup in between is missing. */
-function goesOnFrom(backup: Manifest, full: Manifest, all: readonly Manifest[]): boolean {
+function isBasedOn(backup: Manifest, full: Manifest, all: readonly Manifest[]): boolean {
   try {
     return chainOf(backup, all)[0] === full
   } catch (error) {
@@ -66,7 +66,7 @@ function holdsEnd(one: Manifest, { at, number }: RestoreEnd): boolean {
 }
 
 /** Returns the part of the chain needed to reach the end. */
-export function neededOf(chain: readonly Manifest[], end: RestoreEnd): readonly Manifest[] {
+export function requiredBackups(chain: readonly Manifest[], end: RestoreEnd): readonly Manifest[] {
   const reaching = chain.findIndex((one, nth) => nth > 0 && holdsEnd(one, end))
   return reaching < 0 ? chain : chain.slice(0, reaching + 1)
 }

@@ -2,7 +2,7 @@
 import { positionText } from '../changes/log-position.ts'
 import type { Subscription } from '../changes/subscription.ts'
 import type { Store } from '../store/store.ts'
-import { BackupUnderWay, listBackups } from './backup-directory.ts'
+import { BackupInProgress, listBackups } from './backup-directory.ts'
 import { DamagedBackup } from './entry-file.ts'
 import type { Manifest } from './manifest.ts'
 import {
@@ -58,14 +58,14 @@ export async function backUpIfDue(
       if (due === undefined) return undefined
       const write = (isIncremental: boolean): Promise<BackupReport> =>
         new BackupWriter(store, place, { ...options, isIncremental }).write()
-      const isWithIncremental = intervals.incrementalEveryMs !== undefined && all.length > 0
-      const incremental = isWithIncremental ? await unlessImpossible(write(true)) : undefined
+      const makesIncremental = intervals.incrementalEveryMs !== undefined && all.length > 0
+      const incremental = makesIncremental ? await ifPossible(write(true)) : undefined
       if (incremental !== undefined && due === 'incremental') return incremental
       const { backup, removed } = await write(false)
       return { backup, removed: [...(incremental?.removed ?? []), ...removed] }
     })
   } catch (error) {
-    if (error instanceof Error && error.cause instanceof BackupUnderWay) return undefined
+    if (error instanceof Error && error.cause instanceof BackupInProgress) return undefined
     throw error
   }
 }
@@ -81,7 +81,7 @@ export async function keepLogFor(subscription: Subscription, { kind, changeLog }
   await subscription.release()
 }
 
-async function unlessImpossible(backup: Promise<BackupReport>): Promise<BackupReport | undefined> {
+async function ifPossible(backup: Promise<BackupReport>): Promise<BackupReport | undefined> {
   try {
     return await backup
   } catch (error) {

@@ -10,7 +10,7 @@ import { countersKey } from '../catalog/catalog-keys.ts'
 import { readLogHeader } from '../change-log/log-entry.ts'
 import { epochPrefix, logPrefix } from '../change-log/log-keys.ts'
 import { lastNumberIn, truncatedNumberIn } from '../changes/read-log.ts'
-import { backupSettlingMsMax, betweenSettlingLooksMs } from '../limits.ts'
+import { backupSettlingMsMax, settlingPollMs } from '../limits.ts'
 import { decodeCounters } from '../schema/catalog-codec.ts'
 import { refuseUnfinishedIn } from '../storage/copy-claim.ts'
 import { decodeFormatVersion, formatVersionKey, storageFormat } from '../storage/storage-format.ts'
@@ -28,7 +28,7 @@ import {
   lockBackups,
   removeBackup,
   removeLeftovers,
-  syncDirectoryAside,
+  syncDirectory,
 } from './backup-directory.ts'
 import { checkEntryFile, EntryFileWriter } from './entry-file.ts'
 import {
@@ -139,10 +139,10 @@ export class BackupWriter {
         const { changeLog } = contents
         if (isIncremental && changeLog !== undefined) await this.copyLog(snapshot, changeLog, writer)
         else await this.copy(snapshot, writer)
-        const ofBase = base === undefined ? {} : { base: { name: base.name, id: base.id } }
+        const baseFields = base === undefined ? {} : { base: { name: base.name, id: base.id } }
         const { newestCommitAt } = this
         const newest = newestCommitAt === 0 ? {} : { newestCommitAt: new Date(newestCommitAt).toISOString() }
-        return { name, id: randomUUID(), kind, store: location, at, ...newest, ...contents, ...ofBase } as const
+        return { name, id: randomUUID(), kind, store: location, at, ...newest, ...contents, ...baseFields } as const
       } finally {
         snapshot.release()
       }
@@ -208,7 +208,7 @@ export class BackupWriter {
         throw new Error(
           `a commit has been under way for ${backupSettlingMsMax / 1_000} seconds; try again once it has ended`,
         )
-      await delay(betweenSettlingLooksMs)
+      await delay(settlingPollMs)
     }
   }
 
@@ -293,7 +293,7 @@ export class BackupWriter {
       await writeDurably(unfinished[1], manifestText(backup))
       await rename(unfinished[0], entries)
       await rename(unfinished[1], manifest)
-      await syncDirectoryAside(directory)
+      await syncDirectory(directory)
       return backup
     } catch (error) {
       for (const path of unfinished) await rm(path, { force: true }).catch(() => undefined)

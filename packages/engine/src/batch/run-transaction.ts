@@ -22,7 +22,7 @@ export async function runTransaction<T>(
   body: TransactionBody<T>,
   isRehearsed: boolean,
   resources: QueryResources,
-  asked: OnceAsked<T> | undefined,
+  idempotent: IdempotentTransaction<T> | undefined,
   client: TransactionClient,
 ): Promise<T> {
   const { signal, memoryHolder, isolation } = client
@@ -50,7 +50,7 @@ export async function runTransaction<T>(
     return runIn(transaction, false)
   }
   try {
-    const once = asked === undefined ? {} : onceOptions(asked, database.receipts)
+    const once = idempotent === undefined ? {} : onceOptions(idempotent, database.receipts)
     return await runInCatalogTransaction(database, writer, attempt, { signal, memory, isSerializable, ...once })
   } finally {
     memory.release()
@@ -58,14 +58,14 @@ export async function runTransaction<T>(
 }
 
 /** A transaction to be executed at most once. */
-export interface OnceAsked<T> {
+export interface IdempotentTransaction<T> {
   readonly once: Once<T>
   /** An object that is read in any case. */
   readonly oid?: Oid | undefined
 }
 
 function onceOptions<T>(
-  { once, oid }: OnceAsked<T>,
+  { once, oid }: IdempotentTransaction<T>,
   receipts: Receipts,
 ): Pick<CatalogTransactOptions<T>, 'prefetchKeys' | 'mayAssumeLatestCatalog' | 'receipt'> {
   const receipt = receipts.of(once)

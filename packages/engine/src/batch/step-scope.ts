@@ -46,21 +46,21 @@ export class StepScope implements OperationScope {
     const { restriction } = this.database
     if (restriction === undefined) return read(transaction.observed(), catalog)
     const { memory } = this
-    const held = memory.statementBytes
+    const statementBytes = memory.statementBytes
     try {
-      const shown = restriction.shown(transaction.observed(), catalog, { signal: this.signal, memory })
-      return await read(shown, restriction.catalogOf(catalog))
+      const restricted = restriction.shown(transaction.observed(), catalog, { signal: this.signal, memory })
+      return await read(restricted, restriction.catalogOf(catalog))
     } finally {
       // Memory used to evaluate access rules is not needed by later steps.
-      memory.resetStatement(held)
+      memory.resetStatement(statementBytes)
     }
   }
 
   async withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T> {
     const { memory } = this
-    const held = memory.statementBytes
+    const statementBytes = memory.statementBytes
     const result = await use(memory)
-    memory.resetStatement(held)
+    memory.resetStatement(statementBytes)
     return result
   }
 
@@ -74,11 +74,11 @@ export class StepScope implements OperationScope {
     const { schema } = this
     schema.count(objects)
     const { memory } = schema.transaction
-    const held = memory?.statementBytes ?? 0
+    const statementBytes = memory?.statementBytes ?? 0
     const unit = schema.beginUnit()
     const result = await body(unit)
     await flushObjects(unit)
-    memory?.resetStatement(held)
+    memory?.resetStatement(statementBytes)
     return result
   }
 }

@@ -6,7 +6,7 @@ import type { MemoryHolder, MemoryPool } from './memory-pool.ts'
 export type MemoryLimits = Pick<EngineLimits, 'statementBytesMax' | 'transactionBytesMax' | 'statementsBytesMax'>
 
 /** A request may hold this much without the pool, so that small statements run while the pool is exhausted. */
-export const ownBytes = 2 ** 20
+export const unpooledBytes = 2 ** 20
 /** Bytes reserved from the pool per step. */
 const stepBytes = 4 * 2 ** 20
 
@@ -60,7 +60,7 @@ class Account {
     this.bytesMax = bytesMax
     this.poolBytesMax = poolBytesMax
     this.limit = limit
-    this.granted = Math.min(ownBytes, bytesMax)
+    this.granted = Math.min(unpooledBytes, bytesMax)
     this.allowed = this.granted
   }
 
@@ -74,7 +74,7 @@ class Account {
     if (this.reserved > 0) this.pool.giveBack(this.reserved, this.holder)
     this.reserved = 0
     this.bytes = 0
-    this.granted = Math.min(ownBytes, this.bytesMax)
+    this.granted = Math.min(unpooledBytes, this.bytesMax)
     this.allowed = this.peak === undefined ? this.granted : 0
   }
 
@@ -85,7 +85,7 @@ class Account {
   /** Whether half of the limit is used, or the pool is nearly exhausted. */
   get isShort(): boolean {
     const { bytes, bytesMax, pool, poolBytesMax } = this
-    return bytes * 2 > bytesMax || (bytes > ownBytes && pool.bytes * 4 > poolBytesMax * 3)
+    return bytes * 2 > bytesMax || (bytes > unpooledBytes && pool.bytes * 4 > poolBytesMax * 3)
   }
 
   /** Unwatched accounts do not pay for tracking a peak. */
@@ -173,7 +173,7 @@ export class RequestMemory {
   }
 
   /** Sum of all calls of `keepForStatement`; only differences are meaningful. */
-  get keptBytes(): number {
+  get retainedBytes(): number {
     return this.retained
   }
 

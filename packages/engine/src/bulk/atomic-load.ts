@@ -2,14 +2,14 @@
 import { AshlarError } from '../errors.ts'
 import type { Sequence } from '../store/sequence.ts'
 import type { BulkCommand, BulkDone } from './bulk-command.ts'
-import { type BulkCounts, indexOf, type LineLoad, type LineOutcome, mayChangeKeys, sameId } from './bulk-load.ts'
-import type { CreatedOids, HeldSettings } from './carry-out-held.ts'
-import { type CommandOfLine, ofLine } from './failed-lines.ts'
-import type { HeldLines } from './held-lines.ts'
+import { type BulkCounts, indexOf, type LineLoad, type LineOutcome, mayChangeKeys, duplicateId } from './bulk-load.ts'
+import type { CreatedOids, AtomicLoadSettings } from './carry-out-held.ts'
+import { type CommandOfLine, withLineNumber } from './failed-lines.ts'
+import type { BufferedLines } from './held-lines.ts'
 
-export type CommitHeld = (
-  lines: HeldLines,
-  settings: Pick<HeldSettings, 'cuts' | 'upsertOn'>,
+export type CommitAtomicLoad = (
+  lines: BufferedLines,
+  settings: Pick<AtomicLoadSettings, 'cuts' | 'upsertOn'>,
 ) => Promise<Sequence<BulkDone> | CreatedOids>
 
 export class AtomicLoad implements LineLoad {
@@ -18,9 +18,9 @@ export class AtomicLoad implements LineLoad {
   readonly isStopped = false
   /** Open names are resolved at the end. */
   readonly hasOpenNames = false
-  private readonly commit: CommitHeld
+  private readonly commit: CommitAtomicLoad
   private readonly upsertOn: string | undefined
-  private readonly lines: HeldLines
+  private readonly lines: BufferedLines
   private readonly ids = new Set<string>()
   /** State since the last cut: the index used to find objects, and whether a line may have changed its entries. */
   private keyIndex: string | undefined
@@ -28,7 +28,7 @@ export class AtomicLoad implements LineLoad {
   private readonly cuts: number[] = []
   private isOver = false
 
-  constructor(commit: CommitHeld, upsertOn: string | undefined, lines: HeldLines) {
+  constructor(commit: CommitAtomicLoad, upsertOn: string | undefined, lines: BufferedLines) {
     this.commit = commit
     this.upsertOn = upsertOn
     this.lines = lines
@@ -49,7 +49,7 @@ export class AtomicLoad implements LineLoad {
   /** Throws LimitExceeded, ServerBusy, and MalformedRequest for a duplicate id. */
   add(command: BulkCommand, bytes: number): Promise<void> | undefined {
     if (command.kind === 'create' && command.id !== undefined) {
-      if (this.ids.has(command.id)) throw sameId(command.id)
+      if (this.ids.has(command.id)) throw duplicateId(command.id)
       this.ids.add(command.id)
     }
     const index = indexOf(command, this.upsertOn)
@@ -76,7 +76,7 @@ export class AtomicLoad implements LineLoad {
     try {
       done = await this.commit(lines, { cuts, upsertOn })
     } catch (error) {
-      throw await this.toldOf(error)
+      throw await this.withLineNumberOf(error)
     }
     if ('oids' in done) this.counts.created += done.oids.length
     else for (const { change } of done) this.counts[change]++
@@ -87,7 +87,7 @@ export class AtomicLoad implements LineLoad {
     await this.lines.close()
   }
 
-  private async toldOf(error: unknown): Promise<unknown> {
+  private async withLineNumberOf(error: unknown): Promise<unknown> {
     if (!(error instanceof AshlarError)) return error
     const positions = [...new Set(error.errors.map(({ place: [position] }) => position))].filter(
       (position) => typeof position === 'number',
@@ -96,17 +96,17 @@ export class AtomicLoad implements LineLoad {
     const commands = await this.lines.some(positions)
     const entries: CommandOfLine[] = []
     for (const [i, command] of commands.entries()) entries[positions[i] as number] = { line: command.line, command }
-    return ofLine(entries, error)
+    return withLineNumber(entries, error)
   }
 }
 
 /** Creates outcomes on iteration: there may be millions. */
 class Outcomes implements Sequence<LineOutcome> {
   readonly length: number
-  private readonly lines: HeldLines
+  private readonly lines: BufferedLines
   private readonly done: Sequence<BulkDone> | CreatedOids
 
-  constructor(lines: HeldLines, done: Sequence<BulkDone> | CreatedOids) {
+  constructor(lines: BufferedLines, done: Sequence<BulkDone> | CreatedOids) {
     this.lines = lines
     this.done = done
     this.length = lines.count

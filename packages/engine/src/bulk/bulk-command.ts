@@ -14,7 +14,7 @@ export interface UniqueKey {
 /** In `oid`, `${x}` refers to the object created by line `x`. */
 export type BulkTarget = { readonly oid: string } | { readonly key: UniqueKey }
 
-interface OfLine {
+interface LineCommand {
   /** 1-based. */
   readonly line: number
   /** Path of class and attributes within the line, for error places. */
@@ -23,7 +23,7 @@ interface OfLine {
   readonly refersTo: readonly string[] | undefined
 }
 
-export interface BulkCreate extends OfLine {
+export interface BulkCreate extends LineCommand {
   readonly kind: 'create'
   /** Full name or class number. */
   readonly class: string
@@ -32,7 +32,7 @@ export interface BulkCreate extends OfLine {
   readonly id: string | undefined
 }
 
-export interface BulkUpdate extends OfLine {
+export interface BulkUpdate extends LineCommand {
   readonly kind: 'update'
   readonly target: BulkTarget
   /** If present, must match the class of the object. */
@@ -40,7 +40,7 @@ export interface BulkUpdate extends OfLine {
   readonly attributes: Attributes
 }
 
-export interface BulkDelete extends OfLine {
+export interface BulkDelete extends LineCommand {
   readonly kind: 'delete'
   readonly target: BulkTarget
 }

@@ -7,7 +7,7 @@ import { bulkAttemptsMax } from '../limits.ts'
 import type { Sequence } from '../store/sequence.ts'
 import type { Oid } from '../types/oid.ts'
 import type { BulkCommand, BulkDone } from './bulk-command.ts'
-import { addDependents, failuresIn, isOfLines } from './failed-lines.ts'
+import { addDependents, failuresIn, isLineError } from './failed-lines.ts'
 
 export interface BulkCounts {
   created: number
@@ -123,7 +123,7 @@ export class BulkLoad implements LineLoad {
     const { line, refersTo } = command
     if (command.kind === 'create' && command.id !== undefined) {
       if (this.names.has(command.id)) {
-        this.refuse(line, sameId(command.id))
+        this.refuse(line, duplicateId(command.id))
         return undefined
       }
       this.names.set(command.id, undefined)
@@ -162,11 +162,11 @@ export class BulkLoad implements LineLoad {
     if (this.isStopped) return []
     const refused = lines.findIndex(isRefused)
     const isEnd = refused >= 0 && this.settings.onError === 'stop'
-    const taken = isEnd ? lines.slice(0, refused + 1) : lines
-    const entries = refused < 0 ? (taken as readonly Entry[]) : taken.filter(isEntry)
+    const attempted = isEnd ? lines.slice(0, refused + 1) : lines
+    const entries = refused < 0 ? (attempted as readonly Entry[]) : attempted.filter(isEntry)
     await new Batch(this.commit, this.names, this.settings.onError, entries).run()
     const outcomes: LineOutcome[] = []
-    for (const one of taken) {
+    for (const one of attempted) {
       const outcome = outcomeOf(one)
       // Not executed, because an earlier line failed.
       if (outcome === undefined) continue
@@ -239,7 +239,7 @@ class Batch {
         this.names,
       )
     } catch (error) {
-      if (!(error instanceof AshlarError) || !isOfLines(error)) throw error
+      if (!(error instanceof AshlarError) || !isLineError(error)) throw error
       this.linesMax = Math.max(1, Math.floor(entries.length / 2))
       this.divide(part, error)
       return
@@ -364,7 +364,7 @@ export function mayChangeKeys(command: BulkCommand): boolean {
   return Object.keys(command.attributes).some((name) => Object.hasOwn(values, name) || name.includes('::'))
 }
 
-export function sameId(id: string): AshlarError {
+export function duplicateId(id: string): AshlarError {
   return new AshlarError('MalformedRequest', `A line before has the id '${id}' already.`, [
     { place: ['id'], message: 'is taken' },
   ])

@@ -11,10 +11,10 @@ import { flushObjects } from '../write/flush.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { BulkCommand, BulkDone } from './bulk-command.ts'
 import { createPacked } from './create-packed.ts'
-import type { HeldLines } from './held-lines.ts'
+import type { BufferedLines } from './held-lines.ts'
 import { type BatchSettings, runBatch } from './run-batch.ts'
 
-export interface HeldSettings extends Pick<BatchSettings, 'upsertOn' | 'between'> {
+export interface AtomicLoadSettings extends Pick<BatchSettings, 'upsertOn' | 'between'> {
   /** Ascending positions of lines that find their object by an index whose entries earlier lines may have changed. */
   readonly cuts: readonly number[]
 }
@@ -25,35 +25,35 @@ export interface CreatedOids {
 }
 
 /** Error places begin with the position of the line. */
-export async function carryOutHeld(
+export async function executeAtomicLoad(
   unit: UnitOfWork,
-  lines: HeldLines,
-  settings: HeldSettings,
+  lines: BufferedLines,
+  settings: AtomicLoadSettings,
 ): Promise<Sequence<BulkDone> | CreatedOids> {
   const { upsertOn, between } = settings
   if (lines.areCreations && upsertOn === undefined) {
     const packed = await createPacked(unit, lines.creations(), lines.count, between)
     if (!('positions' in packed)) return { oids: packed }
     if (packed.refused !== undefined) throw packed.refused
-    if (packed.positions.length > 0) await tryLines(unit, lines, packed.positions, settings)
+    if (packed.positions.length > 0) await validateLines(unit, lines, packed.positions, settings)
   }
   return runInParts(unit, await lines.all(), settings)
 }
 
 /** Executes the lines on a rehearsal transaction to get their exact errors. Returns if they are valid. */
-async function tryLines(
+async function validateLines(
   unit: UnitOfWork,
-  lines: HeldLines,
+  lines: BufferedLines,
   positions: readonly number[],
-  { between }: HeldSettings,
+  { between }: AtomicLoadSettings,
 ): Promise<void> {
   const commands = await lines.some(positions)
   const rehearsal = unit.another(unit.transaction.rehearsal())
   try {
-    await runBatch(rehearsal, commands, { names: new Map(), upsertOn: undefined, tellsAll: false, between })
+    await runBatch(rehearsal, commands, { names: new Map(), upsertOn: undefined, reportsAll: false, between })
     await flushObjects(rehearsal)
   } catch (error) {
-    throw isMemoryRefused(error) ? error : movedTo(error, (position) => positions[position] ?? position)
+    throw isMemoryRefused(error) ? error : withPositions(error, (position) => positions[position] ?? position)
   } finally {
     unit.transaction.restartAllocations()
   }
@@ -63,7 +63,7 @@ async function tryLines(
 async function runInParts(
   unit: UnitOfWork,
   commands: readonly BulkCommand[],
-  { cuts, upsertOn, between }: HeldSettings,
+  { cuts, upsertOn, between }: AtomicLoadSettings,
 ): Promise<Sequence<BulkDone>> {
   const done: BulkDone[] = []
   const names = new Map<string, Oid>()
@@ -72,11 +72,11 @@ async function runInParts(
     const isLast = to === commands.length
     const part = isLast ? unit : unit.another()
     try {
-      const some = await runBatch(part, commands.slice(from, to), { names, upsertOn, tellsAll: false, between })
+      const some = await runBatch(part, commands.slice(from, to), { names, upsertOn, reportsAll: false, between })
       if (!isLast) await flushObjects(part)
       for (const one of some) done.push(one)
     } catch (error) {
-      throw movedTo(error, (position) => from + position)
+      throw withPositions(error, (position) => from + position)
     }
     for (let at = from; at < to; at++) {
       const command = commands[at] as BulkCommand
@@ -87,7 +87,7 @@ async function runInParts(
 }
 
 /** Maps the line positions of an error. */
-function movedTo(error: unknown, positionOf: (position: number) => number): unknown {
+function withPositions(error: unknown, positionOf: (position: number) => number): unknown {
   if (!(error instanceof AshlarError)) return error
   const { type, message, errors, extensions, isFatal } = error
   const moved = errors.map((detail) => {

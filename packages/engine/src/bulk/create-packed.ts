@@ -21,15 +21,15 @@ import type { IndexDefinition } from '../schema/class-definition.ts'
 import { type PackedRows, packedAt, packedLengthBytes } from '../store/packed-rows.ts'
 import { inParts, inSlices, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
 import type { BetweenSteps } from '../transaction/between-steps.ts'
-import { type KeyTaken, packedRowBytes, RowPacker } from '../transaction/row-packer.ts'
+import { type DuplicateKey, packedRowBytes, RowPacker } from '../transaction/row-packer.ts'
 import { ValueError } from '../types/logical-type.ts'
 import { noOid, type Oid, oidFromBytes, oidLength, writeOidBytes } from '../types/oid.ts'
 import type { ReferenceSpec } from '../types/type-spec.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 
 /** Objects created between two checks of the clock; each takes a few microseconds. */
-const objectsBetweenLooks = 16
-const bytesBetweenLooks = 262_144
+const objectsPerClockCheck = 16
+const bytesPerClockCheck = 262_144
 /** Below this number, packing is not faster. */
 const packedObjectsMin = 50
 /** Maximum size of a packer: its buffer is copied as a whole when it grows. */
@@ -101,9 +101,9 @@ interface IndexRows {
 const recordRoomBytes = 128
 
 const noPositions: undefined[] = []
-const noneTaken: readonly KeyTaken[] = []
+const noDuplicates: readonly DuplicateKey[] = []
 /** Number of keys per lookup. */
-const keysReadAtOnce = 500
+const keysPerRead = 500
 
 class PackedCreations {
   private readonly unit: UnitOfWork
@@ -122,7 +122,7 @@ class PackedCreations {
   /** Set if an object has to wait for an OID or for the class of a reference target. */
   private waiting: Promise<unknown> | undefined
   /** A creation has to take the regular path. */
-  private isGivenUp = false
+  private needsRegularPath = false
   /** The cause, if the regular path would throw it too. */
   failure: unknown
   private packedCount = 0
@@ -155,24 +155,24 @@ class PackedCreations {
       position = this.createSome(creations, position)
       if (this.waiting !== undefined) await this.waiting
       this.waiting = undefined
-      if (this.isGivenUp) return false
+      if (this.needsRegularPath) return false
     }
     return true
   }
 
   /** Creates objects for less than a millisecond. Returns the position it reached. */
   private createSome(creations: readonly Creation[], from: number): number {
-    const end = Math.min(creations.length, from + objectsBetweenLooks)
-    const bytesMax = this.chargedBytes + bytesBetweenLooks
+    const end = Math.min(creations.length, from + objectsPerClockCheck)
+    const bytesMax = this.chargedBytes + bytesPerClockCheck
     let position = from
     try {
       while (position < end && this.chargedBytes < bytesMax) {
         const { class: name, attributes = noAttributes } = creations[position] as Creation
         const rows = this.classes.get(name) ?? this.newClass(name)
-        if (rows === undefined || !this.isRead(rows, attributes)) return this.stopped(position)
-        if (rows.constraints?.areSatisfiedBy(rows.values) === false) return this.stopped(position)
+        if (rows === undefined || !this.readValues(rows, attributes)) return this.stopAt(position)
+        if (rows.constraints?.areSatisfiedBy(rows.values) === false) return this.stopAt(position)
         const oid = this.nextOid(rows)
-        if (oid === undefined || !this.isAdded(rows, oid)) return this.stopped(position)
+        if (oid === undefined || !this.addObject(rows, oid)) return this.stopAt(position)
         position++
         this.packedCount++
       }
@@ -180,13 +180,13 @@ class PackedCreations {
     } catch (error) {
       if (!(error instanceof ValueError || error instanceof AshlarError)) throw error
       this.failure = error
-      return this.stopped(position)
+      return this.stopAt(position)
     }
   }
 
   /** Stops at an object that has to wait or to take the regular path. */
-  private stopped(position: number): number {
-    if (this.waiting === undefined) this.isGivenUp = true
+  private stopAt(position: number): number {
+    if (this.waiting === undefined) this.needsRegularPath = true
     return position
   }
 
@@ -214,9 +214,9 @@ class PackedCreations {
     const all: PackedRows[] = []
     for (const packer of this.packers) {
       const rows = await inTurnsIfLong(packer.packed())
-      if ('twice' in rows) return { positions: positionsOf(rows.twice, oids) }
-      const taken = unit.transaction.isRetry && rows.areNew ? await this.takenKeys(rows) : noneTaken
-      if (taken.length > 0) return { positions: positionsOf(taken, oids) }
+      if ('duplicates' in rows) return { positions: positionsOf(rows.duplicates, oids) }
+      const duplicates = unit.transaction.isRetry && rows.areNew ? await this.duplicateKeys(rows) : noDuplicates
+      if (duplicates.length > 0) return { positions: positionsOf(duplicates, oids) }
       if (rows.count > 0) all.push(rows)
     }
     await inSlices(targets.keys(), (target) => unit.requireObject(target))
@@ -236,7 +236,7 @@ class PackedCreations {
   /** Returns the position of the first creation whose target does not exist; called after a failed commit. */
   private async danglingReference(): Promise<number | undefined> {
     let first: number | undefined
-    await inParts([...this.targets.keys()], keysReadAtOnce, async (part) => {
+    await inParts([...this.targets.keys()], keysPerRead, async (part) => {
       const { values } = await this.unit.transaction.snapshot.read(part.map(objectKey), [])
       for (const [i, target] of part.entries()) {
         const use = this.firstUses.get(target) as number
@@ -247,28 +247,28 @@ class PackedCreations {
   }
 
   /** Returns the existing holders of the keys. */
-  private async takenKeys({ keys, values }: PackedRows): Promise<readonly KeyTaken[]> {
-    const taken: KeyTaken[] = []
+  private async duplicateKeys({ keys, values }: PackedRows): Promise<readonly DuplicateKey[]> {
+    const duplicates: DuplicateKey[] = []
     let [keyAt, valueAt] = [0, 0]
     const slice = openTimeSlice()
     while (keyAt < keys.length) {
-      const asked: Buffer[] = []
+      const lookupKeys: Buffer[] = []
       for (
         ;
-        keyAt < keys.length && asked.length < keysReadAtOnce;
-        keyAt += packedLengthBytes + (asked.at(-1) as Buffer).length
+        keyAt < keys.length && lookupKeys.length < keysPerRead;
+        keyAt += packedLengthBytes + (lookupKeys.at(-1) as Buffer).length
       )
-        asked.push(packedAt(keys, keyAt))
-      const { values: found } = await this.unit.transaction.snapshot.read(asked, [])
+        lookupKeys.push(packedAt(keys, keyAt))
+      const { values: found } = await this.unit.transaction.snapshot.read(lookupKeys, [])
       for (const one of found) {
         const value = packedAt(values, valueAt)
         valueAt += packedLengthBytes + value.length
-        if (one !== undefined) taken.push({ holder: undefined, taker: value })
+        if (one !== undefined) duplicates.push({ holder: undefined, conflicting: value })
       }
       const pause = slice.yieldIfDue()
       if (pause !== undefined) await pause
     }
-    return taken
+    return duplicates
   }
 
   giveUp(): void {
@@ -315,17 +315,17 @@ class PackedCreations {
   }
 
   /** Reads the attributes into `rows.values`. Returns false for attributes that need the regular path. */
-  private isRead(rows: ClassRows, json: Attributes): boolean {
+  private readValues(rows: ClassRows, json: Attributes): boolean {
     const { values, defaults } = rows
     for (let i = 0; i < defaults.length; i++) values[i] = defaults[i]
     const names = Object.keys(json)
     for (let i = 0; i < names.length; i++) {
       const name = names[i] as string
-      const attribute = rows.names[i] === name ? rows.attributes[i] : this.learnName(rows, i, name)
+      const attribute = rows.names[i] === name ? rows.attributes[i] : this.resolveName(rows, i, name)
       if (attribute === undefined) return false
       const { codec, index } = attribute
-      const given = json[name]
-      const value = given === null && codec.isNullable ? null : codec.parse(given)
+      const input = json[name]
+      const value = input === null && codec.isNullable ? null : codec.parse(input)
       if (typeof value === 'string' && value.length > packedTextMax) return false
       values[index] = value
       const { spec } = attribute.attribute
@@ -335,7 +335,7 @@ class PackedCreations {
   }
 
   /** Returns undefined also for a class-qualified name, which may denote the same attribute as another name. */
-  private learnName(rows: ClassRows, at: number, name: string): AttributeFormat | undefined {
+  private resolveName(rows: ClassRows, at: number, name: string): AttributeFormat | undefined {
     const attribute = name.includes('::') ? undefined : rows.format.attributeNamed(name)
     if (attribute === undefined) return undefined
     rows.names[at] = name
@@ -345,17 +345,17 @@ class PackedCreations {
 
   private mayRefer(target: Oid, { referencedClass }: ReferenceSpec): boolean {
     if (target === noOid) return true
-    const cls = this.targets.get(target) ?? this.learnTarget(target)
+    const cls = this.targets.get(target) ?? this.resolveTarget(target)
     return cls?.isOrInherits(referencedClass) === true
   }
 
   /** Returns undefined also if it has to wait (`waiting`). */
-  private learnTarget(target: Oid): SchemaClass | undefined {
+  private resolveTarget(target: Oid): SchemaClass | undefined {
     if (!this.firstUses.has(target)) this.firstUses.set(target, this.packedCount)
     const cls = this.unit.classOf(target)
     if (cls instanceof Promise) {
       this.waiting = cls.then((found) => {
-        if (found === undefined) this.isGivenUp = true
+        if (found === undefined) this.needsRegularPath = true
         else this.targets.set(target, found)
       })
       return undefined
@@ -365,7 +365,7 @@ class PackedCreations {
   }
 
   /** Returns false if a limit is exceeded. */
-  private isAdded(rows: ClassRows, oid: Oid): boolean {
+  private addObject(rows: ClassRows, oid: Oid): boolean {
     const { format, values, indexes } = rows
     const { objectKey, oid: oidBytes, commitId } = this
     writeOidBytes(oid, objectKey, objectKeyHeaderBytes)
@@ -414,8 +414,8 @@ class PackedCreations {
 }
 
 /** Finds the first object whose key is taken, and its holder if it is created by the same request: index entries have OIDs as values. */
-function positionsOf(taken: readonly KeyTaken[], oids: readonly Oid[]): number[] {
-  const holders = new Map(taken.map(({ holder, taker }) => [oidFromBytes(taker, 0), holder]))
+function positionsOf(duplicates: readonly DuplicateKey[], oids: readonly Oid[]): number[] {
+  const holders = new Map(duplicates.map(({ holder, conflicting }) => [oidFromBytes(conflicting, 0), holder]))
   const position = oids.findIndex((oid) => holders.has(oid))
   const holder = holders.get(oids[position] as Oid)
   return holder === undefined ? [position] : [oids.indexOf(oidFromBytes(holder, 0)), position]

@@ -59,9 +59,9 @@ export function addDependents(entries: readonly CommandOfLine[], failures: Map<n
   const dependents = new Map<string, number[]>()
   for (const [position, { command }] of entries.entries()) {
     for (const id of command.refersTo ?? []) {
-      const known = dependents.get(id)
-      if (known === undefined) dependents.set(id, [position])
-      else known.push(position)
+      const positions = dependents.get(id)
+      if (positions === undefined) dependents.set(id, [position])
+      else positions.push(position)
     }
   }
   for (let command = failed.pop(); command !== undefined; command = failed.pop()) {
@@ -76,7 +76,7 @@ export function addDependents(entries: readonly CommandOfLine[], failures: Map<n
 }
 
 /** For an atomic load: the error whose message and `line` identify the failed line. */
-export function ofLine(entries: readonly CommandOfLine[], error: unknown): unknown {
+export function withLineNumber(entries: readonly CommandOfLine[], error: unknown): unknown {
   if (!(error instanceof AshlarError)) return error
   const [found] = failuresIn(entries, error)
   if (found === undefined) return error
@@ -87,6 +87,6 @@ export function ofLine(entries: readonly CommandOfLine[], error: unknown): unkno
 }
 
 /** False if retrying other lines cannot help: the store is unreachable, or the statement was stopped. */
-export function isOfLines({ kind, type }: AshlarError): boolean {
+export function isLineError({ kind, type }: AshlarError): boolean {
   return kind !== 'unavailable' && kind !== 'outcomeUnknown' && kind !== 'fault' && type !== 'StatementStopped'
 }

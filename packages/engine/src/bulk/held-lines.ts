@@ -28,10 +28,10 @@ interface Part {
   readonly count: number
   /** Total size of the lines as received. */
   readonly bytes: number
-  readonly kept: readonly BulkCommand[] | Buffer | { readonly start: number; readonly length: number }
+  readonly content: readonly BulkCommand[] | Buffer | { readonly start: number; readonly length: number }
 }
 
-export class HeldLines {
+export class BufferedLines {
   /** True while all lines create objects from given values. */
   areCreations = true
   private readonly memory: RequestMemory
@@ -65,17 +65,17 @@ export class HeldLines {
     this.numbers.push(command.line)
     this.areCreations &&= command.kind === 'create' && command.refersTo === undefined
     if (bytes > partBytesMax || hasText(command) || !isPlainJson(command)) {
-      const kept = this.keepOpen()
-      return kept === undefined ? this.keepAsIs(command, bytes) : kept.then(() => this.keepAsIs(command, bytes))
+      const writing = this.closePart()
+      return writing === undefined ? this.addAsIs(command, bytes) : writing.then(() => this.addAsIs(command, bytes))
     }
     this.open.push(command)
     this.openBytes += bytes
-    return this.open.length < partLinesMax && this.openBytes < partBytesMax ? undefined : this.keepOpen()
+    return this.open.length < partLinesMax && this.openBytes < partBytesMax ? undefined : this.closePart()
   }
 
   /** Must be called once, after the last line. */
   async finish(): Promise<void> {
-    await this.keepOpen()
+    await this.closePart()
   }
 
   /** Iterates all lines in order; requires `areCreations`. Throws ServerBusy. */
@@ -88,7 +88,7 @@ export class HeldLines {
   async all(): Promise<readonly BulkCommand[]> {
     const commands: BulkCommand[] = []
     for (const part of this.parts) {
-      if (!Array.isArray(part.kept)) this.memory.chargeRequest(200 * part.count + 2 * part.bytes)
+      if (!Array.isArray(part.content)) this.memory.chargeRequest(200 * part.count + 2 * part.bytes)
       for (const command of await this.read(part)) commands.push(command)
     }
     return commands
@@ -115,13 +115,13 @@ export class HeldLines {
     await file?.close()
   }
 
-  private keepAsIs(command: BulkCommand, bytes: number): undefined {
+  private addAsIs(command: BulkCommand, bytes: number): undefined {
     this.memory.chargeRequest(bytesOfLine(bytes))
-    this.parts.push({ first: this.nextFirst(), count: 1, bytes, kept: [command] })
+    this.parts.push({ first: this.nextFirst(), count: 1, bytes, content: [command] })
     return undefined
   }
 
-  private keepOpen(): Promise<void> | undefined {
+  private closePart(): Promise<void> | undefined {
     const { open, openBytes } = this
     if (open.length === 0) return undefined
     const text = Buffer.from(JSON.stringify(open))
@@ -129,17 +129,17 @@ export class HeldLines {
     this.open = []
     this.openBytes = 0
     if (this.space !== undefined && this.textBytes + text.length > textBytesMax)
-      return this.keepInFile(this.space, part, text)
+      return this.writeToFile(this.space, part, text)
     this.memory.chargeRequest(text.length)
     this.textBytes += text.length
-    this.parts.push({ ...part, kept: text })
+    this.parts.push({ ...part, content: text })
     return undefined
   }
 
-  private async keepInFile(space: RequestSpace, part: Omit<Part, 'kept'>, text: Buffer): Promise<void> {
+  private async writeToFile(space: RequestSpace, part: Omit<Part, 'content'>, text: Buffer): Promise<void> {
     this.file ??= await space.open()
     const start = this.file.end
-    this.parts.push({ ...part, kept: { start, length: text.length } })
+    this.parts.push({ ...part, content: { start, length: text.length } })
     await this.file.append(text, text.length)
   }
 
@@ -148,10 +148,10 @@ export class HeldLines {
     return last === undefined ? 0 : last.first + last.count
   }
 
-  private async read({ kept }: Part): Promise<readonly BulkCommand[]> {
-    if (Buffer.isBuffer(kept)) return JSON.parse(kept.toString())
-    if (!('start' in kept)) return kept
-    const { start, length } = kept
+  private async read({ content }: Part): Promise<readonly BulkCommand[]> {
+    if (Buffer.isBuffer(content)) return JSON.parse(content.toString())
+    if (!('start' in content)) return content
+    const { start, length } = content
     const { file } = this
     assert(file !== undefined, 'the lines are held until they are carried out')
     const text = Buffer.allocUnsafe(length)

@@ -5,7 +5,7 @@ import { carryText } from '../requests/given-text.ts'
 import type { Attributes } from '../requests/read-object-command.ts'
 import type { Oid } from '../types/oid.ts'
 
-const wholeReference = /^\$(\$?)\{([A-Za-z_][A-Za-z0-9_-]*)\}$/
+const referencePattern = /^\$(\$?)\{([A-Za-z_][A-Za-z0-9_-]*)\}$/
 
 /** Resolves an id to an OID. Throws InvalidReference. */
 export type OidOf = (id: string) => Oid
@@ -25,7 +25,7 @@ interface Found {
 /** Recursion depth is bounded by the JSON nesting limit. */
 function visit(value: unknown, found: Found): void {
   if (typeof value === 'string') {
-    const [, second, id] = wholeReference.exec(value) ?? []
+    const [, second, id] = referencePattern.exec(value) ?? []
     if (second === '$') found.isEscaped = true
     else if (id !== undefined) found.ids.add(checkedId(id))
   } else if (Array.isArray(value)) for (const element of value) visit(element, found)
@@ -58,7 +58,7 @@ function replaced(value: unknown, oidOf: OidOf): unknown {
 
 function replacedText(text: string, oidOf: OidOf): string {
   if (!text.startsWith('$')) return text
-  const [, second, id] = wholeReference.exec(text) ?? []
+  const [, second, id] = referencePattern.exec(text) ?? []
   if (id === undefined) return text
   return second === '$' ? text.slice(1) : oidOf(id)
 }

@@ -12,7 +12,7 @@ import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { ObjectState } from '../write/working-set.ts'
 import type { BulkCommand, BulkCreate, BulkDelete, BulkDone, BulkTarget, BulkUpdate } from './bulk-command.ts'
 import { createPacked } from './create-packed.ts'
-import { FailedLines, isOfLines } from './failed-lines.ts'
+import { FailedLines, isLineError } from './failed-lines.ts'
 import { attributesWithOids, type OidOf, unknownName, withOids } from './named-objects.ts'
 import { type KeyText, noSuchKey, UniqueKeys } from './unique-keys.ts'
 import { unreadable } from './unreadable-lines.ts'
@@ -23,7 +23,7 @@ export interface BatchSettings {
   /** A unique index: a create becomes an update if an object with the key exists. */
   readonly upsertOn: string | undefined
   /** On failure, also report the other lines that fail on their own, so that they are skipped together. */
-  readonly tellsAll: boolean
+  readonly reportsAll: boolean
   readonly between: BetweenSteps
 }
 
@@ -69,7 +69,7 @@ class Batch {
     try {
       return await this.runAll()
     } catch (error) {
-      if (!this.settings.tellsAll || !(error instanceof AshlarError) || !isOfLines(error)) throw error
+      if (!this.settings.reportsAll || !(error instanceof AshlarError) || !isLineError(error)) throw error
       const failed = error.errors[0]?.place[0]
       if (typeof failed !== 'number') throw error
       const others = await unreadable(this.unit, this.commands, failed, this.settings)
@@ -130,13 +130,13 @@ class Batch {
   /** Resolves targets given by unique keys; all keys are looked up together. */
   private async resolveByKeys(): Promise<void> {
     const keys = new UniqueKeys(this.unit)
-    const ofLines: (KeyText | undefined)[] = []
+    const lineKeys: (KeyText | undefined)[] = []
     await this.each(async (command, position) => {
-      if (isKeyed(command, this.settings.upsertOn)) ofLines[position] = await this.keyOf(command, keys)
+      if (isKeyed(command, this.settings.upsertOn)) lineKeys[position] = await this.keyOf(command, keys)
     })
-    await keys.find(ofLines.filter((key) => key !== undefined))
+    await keys.find(lineKeys.filter((key) => key !== undefined))
     await this.each(async (command, position) => {
-      const key = ofLines[position]
+      const key = lineKeys[position]
       const holder = key === undefined ? undefined : await this.seen(keys.holderOf(key))
       if (command.kind === 'create') {
         if (holder === undefined) {
@@ -165,28 +165,28 @@ class Batch {
     if (command.kind !== 'create') {
       assert('key' in command.target, 'a command that is looked up has a key')
       const { index, values } = command.target.key
-      return keys.keyOfValues({ index, values: this.given(values, command.refersTo) })
+      return keys.keyOfValues({ index, values: this.resolvedAttributes(values, command.refersTo) })
     }
     const { upsertOn } = this.settings
     assert(upsertOn !== undefined, 'creations are looked up where that is asked for')
     const index = keys.index(upsertOn)
-    const attributes = this.given(command.attributes, command.refersTo)
+    const attributes = this.resolvedAttributes(command.attributes, command.refersTo)
     const { cls, changes } = readCreateObject(this.unit.commandCatalog, command.class, attributes)
     return keys.keyOf(index, cls, changes)
   }
 
   /** Omits attributes that refer to objects not created yet. */
-  private given(attributes: Attributes, refersTo: readonly string[] | undefined): Attributes {
+  private resolvedAttributes(attributes: Attributes, refersTo: readonly string[] | undefined): Attributes {
     if (refersTo === undefined) return attributes
-    const known: [string, unknown][] = []
+    const resolved: [string, unknown][] = []
     for (const [name, value] of Object.entries(attributes)) {
       try {
-        known.push([name, withOids(value, this.oidOf)])
+        resolved.push([name, withOids(value, this.oidOf)])
       } catch (error) {
         if (!(error instanceof AshlarError)) throw error
       }
     }
-    return Object.fromEntries(known)
+    return Object.fromEntries(resolved)
   }
 
   /** Loads existing targets in few round trips. */

@@ -26,11 +26,11 @@ export class UniqueKeys {
     this.unit = unit
   }
 
-  /** Throws like `askableIndex`. */
+  /** Throws like `lookupIndex`. */
   index(name: string): IndexDefinition {
-    const known = this.indexes.get(name)
-    if (known !== undefined) return known
-    const index = askableIndex(this.unit.commandCatalog, name)
+    const cached = this.indexes.get(name)
+    if (cached !== undefined) return cached
+    const index = lookupIndex(this.unit.commandCatalog, name)
     this.indexes.set(name, index)
     return index
   }
@@ -42,13 +42,13 @@ export class UniqueKeys {
   keyOf(index: IndexDefinition, cls: SchemaClass, changes: readonly AttributeChange[]): KeyText | undefined {
     const keyFormat = this.formatOf(index, cls)
     const { values } = this.unit.commandFormats.of(cls).defaultValues()
-    const given = new Set<number>()
+    const presentAttributes = new Set<number>()
     for (const { attribute, change } of changes) {
       if (!keyFormat.parts.some(({ path }) => path[0] === attribute.index)) continue
       values[attribute.index] = applyChange(attribute, values[attribute.index], change)
-      given.add(attribute.index)
+      presentAttributes.add(attribute.index)
     }
-    const missing = keyFormat.parts.find(({ path }) => !given.has(path[0] as number))
+    const missing = keyFormat.parts.find(({ path }) => !presentAttributes.has(path[0] as number))
     if (missing !== undefined) {
       const message = `Class ${cls.name}: ${missing.name} is not given, by which index '${index.name}' finds the object.`
       throw new AshlarError('ValueNotAllowed', message, [
@@ -84,9 +84,9 @@ export class UniqueKeys {
 
   /** Looks up the keys not looked up yet, and requires the results to hold until the commit. */
   async find(keys: readonly KeyText[]): Promise<void> {
-    const asked = [...new Set(keys)].filter((key) => !this.holders.has(key))
-    const found = await this.unit.transaction.readAndRequire(asked.map((key) => Buffer.from(key, 'latin1')))
-    for (const [i, key] of asked.entries()) {
+    const unread = [...new Set(keys)].filter((key) => !this.holders.has(key))
+    const found = await this.unit.transaction.readAndRequire(unread.map((key) => Buffer.from(key, 'latin1')))
+    for (const [i, key] of unread.entries()) {
       const value = found[i]
       this.holders.set(key, value === undefined ? undefined : oidFromBytes(value, 0))
     }
@@ -107,16 +107,16 @@ export class UniqueKeys {
       const message = `Index '${index.name}' does not cover objects of class ${cls.name}.`
       throw new AshlarError('ValueNotAllowed', message, [{ place: ['class'], message: 'is not covered by the index' }])
     }
-    const ofClass = this.formats.get(cls) ?? new Map<IndexDefinition, IndexKeyFormat>()
-    this.formats.set(cls, ofClass)
-    const format = ofClass.get(index) ?? indexKeyFormat(index, this.unit.commandFormats.of(cls))
-    ofClass.set(index, format)
+    const classFormats = this.formats.get(cls) ?? new Map<IndexDefinition, IndexKeyFormat>()
+    this.formats.set(cls, classFormats)
+    const format = classFormats.get(index) ?? indexKeyFormat(index, this.unit.commandFormats.of(cls))
+    classFormats.set(index, format)
     return format
   }
 }
 
 /** Returns a unique index for lookups. Throws IndexNotFound, ValueNotAllowed. */
-export function askableIndex(catalog: Catalog, name: string): IndexDefinition {
+export function lookupIndex(catalog: Catalog, name: string): IndexDefinition {
   const index = catalog.indexByName(name)
   if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${truncateForMessage(name)}'.`)
   if (!index.isUnique) {

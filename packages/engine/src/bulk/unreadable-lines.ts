@@ -9,10 +9,10 @@ import type { BetweenSteps } from '../transaction/between-steps.ts'
 import { checkedOid, type Oid } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { BulkCommand, BulkUpdate } from './bulk-command.ts'
-import { isOfLines } from './failed-lines.ts'
+import { isLineError } from './failed-lines.ts'
 import { attributesWithOids, type OidOf, unknownName, withOids } from './named-objects.ts'
 
-interface Circumstances {
+interface ValidationSettings {
   /** Ids of committed lines. */
   readonly names: ReadonlyMap<string, Oid | undefined>
   readonly upsertOn: string | undefined
@@ -24,7 +24,7 @@ export async function unreadable(
   unit: UnitOfWork,
   commands: readonly BulkCommand[],
   failed: number,
-  { names, upsertOn, between }: Circumstances,
+  { names, upsertOn, between }: ValidationSettings,
 ): Promise<AshlarError[]> {
   const oidOf = anyOids(commands, names)
   const errors: AshlarError[] = []
@@ -35,7 +35,7 @@ export async function unreadable(
     try {
       await read(unit, command, oidOf, upsertOn === undefined)
     } catch (error) {
-      if (!(error instanceof AshlarError) || !isOfLines(error)) throw error
+      if (!(error instanceof AshlarError) || !isLineError(error)) throw error
       errors.push(error.within(position))
     }
   }
@@ -44,14 +44,14 @@ export async function unreadable(
 
 /** Maps the ids of uncommitted lines to distinct OIDs that no object has. */
 function anyOids(commands: readonly BulkCommand[], names: ReadonlyMap<string, Oid | undefined>): OidOf {
-  const ofBatch = new Map<string, Oid>()
+  const placeholders = new Map<string, Oid>()
   for (const command of commands) {
     if (command.kind !== 'create' || command.id === undefined) continue
-    const number = ofBatch.size + 1
-    ofBatch.set(command.id, checkedOid(`1-1-${Math.floor(number / 50_000) + 1}-${(number % 50_000) + 1}`))
+    const number = placeholders.size + 1
+    placeholders.set(command.id, checkedOid(`1-1-${Math.floor(number / 50_000) + 1}-${(number % 50_000) + 1}`))
   }
   return (id) => {
-    const oid = ofBatch.get(id) ?? names.get(id)
+    const oid = placeholders.get(id) ?? names.get(id)
     if (oid === undefined) throw unknownName(id)
     return oid
   }

@@ -5,7 +5,7 @@ import { writeUint32At } from './write-number.ts'
 /** Up to this length a loop is faster than a native call. */
 const shortBytes = 96
 /** Up to this length a copy is cheaper than another buffer. */
-const takenBytesMin = 16_384
+const copiedBytesMax = 16_384
 const roomAfterwards = 256
 /** The same for copies within one buffer, where the native call needs no second view: a loop over fifty bytes takes three times as long. */
 const repeatedByLoop = 16
@@ -100,7 +100,7 @@ export class ByteWriter {
   taken(): Buffer {
     const { length } = this
     // Copies also if most of the buffer is unused.
-    if (length <= takenBytesMin || this.bytes.length - length > length >> 3) return this.copy()
+    if (length <= copiedBytesMax || this.bytes.length - length > length >> 3) return this.copy()
     const bytes = this.written()
     this.bytes = Buffer.allocUnsafe(roomAfterwards)
     this.view = undefined
@@ -134,9 +134,9 @@ export class ByteWriter {
   private grow(needed: number): void {
     const capacity = Math.max(needed, this.bytes.length * 2)
     this.onGrow?.(capacity - this.bytes.length)
-    const bigger = Buffer.allocUnsafe(capacity)
-    this.bytes.copy(bigger, 0, 0, this.length)
-    this.bytes = bigger
+    const larger = Buffer.allocUnsafe(capacity)
+    this.bytes.copy(larger, 0, 0, this.length)
+    this.bytes = larger
     this.view = undefined
   }
 }

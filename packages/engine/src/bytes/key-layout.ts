@@ -127,9 +127,9 @@ export function soleKey(part: keyof typeof storePart): Buffer {
   return Buffer.from([store, storePart[part]])
 }
 
-const leftBehind = keyLayout.filter((part) => !part.isCopied)
+const excludedParts = keyLayout.filter((part) => !part.isCopied)
 
 /** Whether a copy of the store includes the entry. Keys of unknown parts are copied: a later version may know them. */
 export function isCopied(key: Uint8Array): boolean {
-  return !leftBehind.some(({ prefix }) => prefix.every((byte, i) => key[i] === byte))
+  return !excludedParts.some(({ prefix }) => prefix.every((byte, i) => key[i] === byte))
 }

@@ -6,8 +6,8 @@ const valueMarker = 0x01
 const nullMarker = 0xfe
 /** In texts, 00 is written as 00 FF, so that the terminator sorts before any continuation. */
 const nulEscape = 0xff
-const wholeEnd = 0x01
-const cutEnd = 0x02
+const completeEnd = 0x01
+const truncatedEnd = 0x02
 const terminatorBytes = 2
 const asciiMax = 0x7f
 /** Up to this length a loop is faster than a native call. */
@@ -46,7 +46,7 @@ export function readKeyPart(
       return { end: decimalEnd(key, start), isTruncated: false }
     case 'text': {
       const end = textEnd(key, start)
-      return { end, isTruncated: key[end - 1] === cutEnd }
+      return { end, isTruncated: key[end - 1] === truncatedEnd }
     }
   }
 }
@@ -178,11 +178,11 @@ export class KeyWriter {
     to.writeByte(valueMarker)
     const bytesMax = this.textBytesMax - 1 - terminatorBytes
     if (value.length <= Math.min(shortCharacters, this.textCharactersMax, bytesMax) && this.plainText(value)) {
-      this.endText(wholeEnd)
+      this.endText(completeEnd)
       return
     }
     if (this.textCharactersMax === Number.POSITIVE_INFINITY && bytesMax === Number.POSITIVE_INFINITY) {
-      this.wholeText(value)
+      this.completeText(value)
       return
     }
     // A character has at most two UTF-16 units and at least one byte, so the rest is truncated in any case.
@@ -195,14 +195,14 @@ export class KeyWriter {
       const written = source[at] === 0 ? 2 : width
       if (++characters > this.textCharactersMax || to.length - start + written > bytesMax) {
         this.isTruncated = true
-        this.endText(cutEnd)
+        this.endText(truncatedEnd)
         return
       }
       for (let i = 0; i < width; i++) to.writeByte(source[at + i] as number)
       if (source[at] === 0) to.writeByte(nulEscape)
       at += width
     }
-    this.endText(wholeEnd)
+    this.endText(completeEnd)
   }
 
   /** Like `text` for UTF-8 bytes. Returns false, with nothing written, if the text is long, not ASCII, or contains NUL. */
@@ -223,11 +223,11 @@ export class KeyWriter {
       bytes[at + 1 + i] = byte
     }
     bytes[at + 1 + length] = 0
-    bytes[at + 2 + length] = wholeEnd
+    bytes[at + 2 + length] = completeEnd
     return true
   }
 
-  private wholeText(value: string): void {
+  private completeText(value: string): void {
     const { to } = this
     if (value.includes('\0')) this.withNulEscapes(Buffer.from(value, 'utf8'))
     else {
@@ -237,7 +237,7 @@ export class KeyWriter {
       to.bytes.write(value, at)
       to.length = at + bytes
     }
-    this.endText(wholeEnd)
+    this.endText(completeEnd)
   }
 
   /** A single loop: with a call per NUL, a text of 16 MiB would block the event loop for more than a second. */

@@ -12,8 +12,8 @@ export function shortText(bytes: Uint8Array, start: number, end: number): string
   let hash = length
   for (let at = start; at < end; at++) hash = Math.imul(hash ^ (bytes[at] as number), 0x0100_0193)
   const place = (hash ^ (hash >>> 15)) & (places - 1)
-  const known = texts[place]
-  if (known !== undefined && isSame(known, bytes, start, length)) return known
+  const cached = texts[place]
+  if (cached !== undefined && isSame(cached, bytes, start, length)) return cached
   return remembered(bytes, start, end, place)
 }
 

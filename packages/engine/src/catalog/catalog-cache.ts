@@ -49,9 +49,9 @@ export class CatalogCache {
    */
   async announce(catalog: Catalog): Promise<void> {
     const slice = openTimeSlice()
-    const known = new Set(this.current?.state.shapes)
+    const currentShapes = new Set(this.current?.state.shapes)
     for (const shape of catalog.state.shapes) {
-      if (!known.has(shape)) this.attributes.share(shape)
+      if (!currentShapes.has(shape)) this.attributes.share(shape)
       const pause = slice.yieldIfDue()
       if (pause !== undefined) await pause
     }
@@ -86,10 +86,10 @@ export class CatalogCache {
     if (version === undefined || counters === undefined)
       throw new ReadSkew('the catalog lacks its version or its counters')
     const { loading } = this
-    const known = [this.announced, this.previous].find((one) => {
+    const cached = [this.announced, this.previous].find((one) => {
       return one !== undefined && Buffer.compare(one.version, version) === 0
     })
-    if (known !== undefined) return this.keep(known)
+    if (cached !== undefined) return this.keep(cached)
     if (loading !== undefined && Buffer.compare(loading.version, version) === 0) {
       // If that load fails, for example because its snapshot was lost, this snapshot may still succeed.
       const loaded = await loading.catalog.catch(() => undefined)
@@ -133,15 +133,15 @@ export class CatalogCache {
    * out by the snapshot's counter.
    */
   private async readShapes(snapshot: Snapshot, { classOrShape }: CatalogCounters): Promise<readonly Shape[]> {
-    const known = (this.current?.state.shapes ?? []).filter(({ number }) => number < classOrShape)
+    const cachedShapes = (this.current?.state.shapes ?? []).filter(({ number }) => number < classOrShape)
     let last: number | undefined
-    for (const { number } of known) if (last === undefined || number > last) last = number
+    for (const { number } of cachedShapes) if (last === undefined || number > last) last = number
     const { from, to } = catalogPartRange('shape')
     const range = { from: last === undefined ? from : catalogKey('shape', last + 1), to }
     const added = await readPart(snapshot, range, (value) => this.attributes.share(decodeShape(value)))
-    return added.length === 0 && known.length === this.current?.state.shapes.length
+    return added.length === 0 && cachedShapes.length === this.current?.state.shapes.length
       ? this.current.state.shapes
-      : [...known, ...added]
+      : [...cachedShapes, ...added]
   }
 }
 

@@ -38,9 +38,9 @@ export async function changeCatalog(
   const changed = changedParts(before.state, after)
   const earlier = new Map(changed.classes.length === 0 ? [] : before.state.classes.map((cls) => [cls.number, cls]))
   for (const cls of changed.classes) {
-    const known = earlier.get(cls.number)
+    const previous = earlier.get(cls.number)
     // Readers of the change log use it to determine who could see the class.
-    const logged = transaction.logEpoch === 0 || known === undefined ? undefined : encodeClass(known)
+    const logged = transaction.logEpoch === 0 || previous === undefined ? undefined : encodeClass(previous)
     transaction.put(catalogKey('class', cls.number), encodeClass(cls), logged)
     await slice.yieldIfDue()
   }
@@ -81,10 +81,10 @@ function deletedLinkAttributes(
   before: Catalog,
   after: CatalogState,
 ): { readonly number: AttributeNumber; readonly classes: readonly ClassNumber[] }[] {
-  const kept = new Map(after.classes.map((definition) => [definition.number, definition]))
+  const remaining = new Map(after.classes.map((definition) => [definition.number, definition]))
   const { classes } = before.writers?.() ?? before
   return classes.flatMap((cls) => {
-    const next = kept.get(cls.number)
+    const next = remaining.get(cls.number)
     if (!cls.isReferenceable || next === cls.definition) return []
     const left = new Set([...(next?.attributes ?? []), ...(next?.arriving ?? [])].map(({ number }) => number))
     const deleted = cls.definition.attributes.filter(({ number, spec }) => {

@@ -4,7 +4,7 @@ import type { AttributeNumber } from '../types/type-spec.ts'
 
 export class SharedAttributes {
   /** By attribute number; one element per distinct definition over time. */
-  private readonly known = new Map<AttributeNumber, ShapeAttribute[]>()
+  private readonly versions = new Map<AttributeNumber, ShapeAttribute[]>()
 
   /** Modifies the shape in place, since its identity indicates whether it has changed. Returns it. */
   share(shape: Shape): Shape {
@@ -14,13 +14,13 @@ export class SharedAttributes {
   }
 
   private shared(attribute: ShapeAttribute): ShapeAttribute {
-    const known = this.known.get(attribute.number)
-    if (known === undefined) {
-      this.known.set(attribute.number, [attribute])
+    const versions = this.versions.get(attribute.number)
+    if (versions === undefined) {
+      this.versions.set(attribute.number, [attribute])
       return attribute
     }
-    const same = known.find((one) => isSameJson(one, attribute))
-    if (same === undefined) known.push(attribute)
+    const same = versions.find((one) => isSameJson(one, attribute))
+    if (same === undefined) versions.push(attribute)
     return same ?? attribute
   }
 }

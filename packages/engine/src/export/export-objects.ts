@@ -58,13 +58,13 @@ export async function exportObjects(
   const { store, catalogs } = database
   const after = request.after === undefined ? undefined : checkedOid(request.after)
   const options: SnapshotOptions = { isolation: 'readOnly', watch: request.watch }
-  const begin = async (snapshot: Snapshot, asked: SnapshotOptions): Promise<Export> => {
+  const begin = async (snapshot: Snapshot, snapshotOptions: SnapshotOptions): Promise<Export> => {
     const catalog = await catalogs.at(snapshot)
     const cls = request.class === undefined ? undefined : classNamed(catalog, request.class)
     const classes = cls === undefined ? catalog.classes : [cls, ...cls.subclasses]
     const formats = recordFormats(catalog)
     const reading = new ObjectReading(snapshot, catalog, source, request)
-    const late = (error: unknown): unknown => lateReadError(store, asked, error)
+    const late = (error: unknown): unknown => lateReadError(store, snapshotOptions, error)
     return {
       classes: catalog.classes.map((one) => representClass(one, catalog)),
       // Indexes of unique attributes are created with their attributes.
@@ -175,17 +175,17 @@ class ObjectReading {
   private async linksOf(batch: readonly StoredObject[]): Promise<(Links | undefined)[]> {
     const formats = recordFormats(this.catalog)
     const all: (Links | undefined)[] = []
-    const asked: { readonly position: number; readonly index: number; readonly range: KeyRange }[] = []
+    const reads: { readonly position: number; readonly index: number; readonly range: KeyRange }[] = []
     for (const [position, { key, record }] of batch.entries()) {
       const { linkAttributes } = formats.ofShape(shapeNumberOf(record))
       if (linkAttributes.length === 0) continue
       all[position] = new Map()
       for (const attribute of linkAttributes) {
-        asked.push({ position, index: attribute.index, range: shownRange(oidOfObjectKey(key), attribute) })
+        reads.push({ position, index: attribute.index, range: shownRange(oidOfObjectKey(key), attribute) })
       }
     }
-    for (let at = 0; at < asked.length; at += exportRangesMax) {
-      const part = asked.slice(at, at + exportRangesMax)
+    for (let at = 0; at < reads.length; at += exportRangesMax) {
+      const part = reads.slice(at, at + exportRangesMax)
       const { ranges } = await this.snapshot.read(
         [],
         part.map(({ range }) => ({ ...range, limit: exportedLinksMax })),

@@ -17,7 +17,7 @@ import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
 import { readPart } from '../store/read-range.ts'
 import type { Bytes, Change, KeyRange, Precondition, Snapshot, Store } from '../store/store.ts'
-import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
+import { awaitPendingCommits, withSnapshot } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
@@ -92,7 +92,7 @@ function laterOf(from: Buffer, last: Oid | undefined): Buffer {
  * writers that did not know the index must be included, so none of their commits may still be in progress.
  */
 async function coveredRanges(context: BuildContext, index: IndexNumber): Promise<{ from: Buffer; to: Buffer }[]> {
-  await awaitCommitsUnderWay(context.store)
+  await awaitPendingCommits(context.store)
   return withSnapshot(context.store, async (snapshot) => {
     const catalog = await context.catalogAt(snapshot)
     const definition = existing(catalog, index)

@@ -30,7 +30,7 @@ export interface IndexKeyFormat {
   readonly index: IndexDefinition
   readonly parts: readonly KeyPart[]
   /** All parts are stored values of the object itself. */
-  readonly isOfValues: boolean
+  readonly hasStoredValues: boolean
 }
 
 interface KeyPart {
@@ -47,7 +47,7 @@ interface KeyPart {
 export function indexKeyFormat(index: IndexDefinition, format: ClassFormat): IndexKeyFormat {
   const isReplacement = index.replaces !== undefined
   const parts = index.keyAttributes.map((keyAttribute) => resolvePart(keyAttribute, format, isReplacement))
-  return { index, parts, isOfValues: parts.every(({ path, convert }) => path.length === 1 && convert === undefined) }
+  return { index, parts, hasStoredValues: parts.every(({ path, convert }) => path.length === 1 && convert === undefined) }
 }
 
 function resolvePart(keyAttribute: KeyAttribute, format: ClassFormat, isReplacement: boolean): KeyPart {
@@ -119,7 +119,7 @@ export function writeIndexKey(format: IndexKeyFormat, values: readonly unknown[]
 
 /** Like `makeIndexKey`, but decodes only the key values of a record. */
 export function makeIndexKeyOfRecord(format: IndexKeyFormat, cls: ClassFormat, record: Bytes, oid: Oid): IndexKey {
-  const isUniqueKey = format.isOfValues ? writeKeyOfRecord(format, cls, record) : undefined
+  const isUniqueKey = format.hasStoredValues ? writeKeyOfRecord(format, cls, record) : undefined
   if (isUniqueKey !== undefined) return writtenKey(isUniqueKey, oid)
   const values: unknown[] = []
   const shape = shapeNumberOf(record)
@@ -140,7 +140,7 @@ function writeKeyOfRecord(format: IndexKeyFormat, cls: ClassFormat, record: Byte
     const index = part.path[0] as number
     const { writeStored } = keyCodecOf(part)
     const at = writeStored && cls.stored(record, recordHeaderBytes, shape, index)
-    if (at !== undefined && !endsAsNoOid(record, at)) {
+    if (at !== undefined && !endsLikeNoOid(record, at)) {
       startPart(format, i)
       if (writeStored?.(record, at.start, at.end, writer) === true) continue
     }
@@ -153,7 +153,7 @@ function writeKeyOfRecord(format: IndexKeyFormat, cls: ClassFormat, record: Byte
 }
 
 /** May be true for a text that ends like a null reference; the caller then decodes the values. */
-function endsAsNoOid(record: Bytes, { end }: Readonly<Slice>): boolean {
+function endsLikeNoOid(record: Bytes, { end }: Readonly<Slice>): boolean {
   for (let i = 1; i <= 2; i++) if (record[end - i] !== noOid.charCodeAt(noOid.length - i)) return false
   return true
 }

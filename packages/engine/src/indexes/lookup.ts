@@ -29,10 +29,10 @@ export function readIndexOids(
   }
   return isWanted === undefined
     ? snapshot.scan(range, oidOfEntry, options)
-    : wantedOids(snapshot, range, isWanted, options)
+    : filteredOids(snapshot, range, isWanted, options)
 }
 
-async function* wantedOids(
+async function* filteredOids(
   snapshot: Snapshot,
   range: KeyRange,
   isWanted: (key: Bytes) => boolean,

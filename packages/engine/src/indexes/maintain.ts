@@ -1,6 +1,6 @@
 /** Maintains the index entries of changed objects, in the same commit. */
 import { AshlarError, type ErrorDetail } from '../errors.ts'
-import { violationsToldMax } from '../limits.ts'
+import { reportedViolationsMax } from '../limits.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
 import type { Bytes } from '../store/store.ts'
@@ -86,16 +86,16 @@ export async function maintainIndexes(
     if (removal.entry.isUniqueKey && removal.format.index.state === 'building') {
       await removeWhileBuilding(transaction, removal)
     } else transaction.delete(removal.entry.key)
-    if (isLook(position++)) await slice.yieldIfDue()
+    if (isCheckDue(position++)) await slice.yieldIfDue()
   }
   const added = additions
   position = 0
   for (const { change, entry } of transaction.isRetry
-    ? await withoutTakenKeys(transaction, added, slice, discretion)
+    ? await withoutDuplicates(transaction, added, slice, discretion)
     : added) {
     if (entry.isUniqueKey) transaction.putNew(entry.key, entryValueOf(change))
     else transaction.put(entry.key, entryValueOf(change))
-    if (isLook(position++)) await slice.yieldIfDue()
+    if (isCheckDue(position++)) await slice.yieldIfDue()
   }
 }
 
@@ -136,10 +136,10 @@ function maintainLists(transaction: Transaction, change: IndexedChange, lists: r
   for (const list of lists) {
     const { attribute, index } = list
     if (!isDeleted && !concernsList(list, change)) continue
-    const held = referrersOfList(index, before?.[attribute.index] as readonly Oid[], oid)
-    const wanted = referrersOfList(index, isDeleted ? [] : (values[attribute.index] as readonly Oid[]), oid)
-    for (const [target, key] of held) if (!wanted.has(target)) transaction.delete(key)
-    for (const [target, key] of wanted) if (!held.has(target)) transaction.put(key, entryValueOf(change))
+    const present = referrersOfList(index, before?.[attribute.index] as readonly Oid[], oid)
+    const required = referrersOfList(index, isDeleted ? [] : (values[attribute.index] as readonly Oid[]), oid)
+    for (const [target, key] of present) if (!required.has(target)) transaction.delete(key)
+    for (const [target, key] of required) if (!present.has(target)) transaction.put(key, entryValueOf(change))
   }
 }
 
@@ -153,7 +153,7 @@ function entryValueOf(change: IndexedChange): Bytes {
 }
 
 /** True every few positions, except at the first ones, beyond which most requests never get. */
-function isLook(position: number): boolean {
+function isCheckDue(position: number): boolean {
   return position % 100 === 99
 }
 
@@ -208,7 +208,7 @@ async function removeWhileBuilding(transaction: Transaction, { change, entry }: 
  * Returns the entries that can be put. Throws UniqueViolation. In an index built for a future type, a taken key does not invalidate the object: the
  * entry is omitted, and a note makes the change of the type fail.
  */
-async function withoutTakenKeys(
+async function withoutDuplicates(
   transaction: Transaction,
   additions: Iterable<EntryChange>,
   slice: TimeSlice,
@@ -230,10 +230,10 @@ async function withoutTakenKeys(
       const { index } = addition.format
       if (index.replaces === undefined) {
         const oid = oidFromBytes(holder, 0)
-        const isTold = discretion === undefined || (await discretion.mayTellHolder(index, addition.change.oid, oid))
-        const error = isTold
-          ? uniqueViolation(addition, oid, values[i] === undefined ? ownHolder : '')
-          : untold(addition)
+        const mayDisclose = discretion === undefined || (await discretion.mayTellHolder(index, addition.change.oid, oid))
+        const error = mayDisclose
+          ? uniqueViolation(addition, oid, values[i] === undefined ? sameRequestHolder : '')
+          : undisclosedViolation(addition)
         violations.add(addition.change, oid, error)
         continue
       }
@@ -251,15 +251,15 @@ class Violations {
   private first: AshlarError | undefined
   private readonly details: ErrorDetail[] = []
   /** Objects with a violation, whose keys remain taken. */
-  private readonly blamed = new Set<Oid>()
+  private readonly violating = new Set<Oid>()
 
   /** Throws if no further violation needs to be reported. */
   add({ oid, position }: IndexedChange, holder: Oid, error: AshlarError): void {
     if (position === undefined) throw this.first ?? error
-    if (this.blamed.has(holder) || this.blamed.has(oid)) return
-    this.blamed.add(oid)
+    if (this.violating.has(holder) || this.violating.has(oid)) return
+    this.violating.add(oid)
     this.first ??= error
-    if (this.details.length < violationsToldMax) this.details.push(...error.errors)
+    if (this.details.length < reportedViolationsMax) this.details.push(...error.errors)
   }
 
   throwAny(): void {
@@ -270,12 +270,12 @@ class Violations {
 }
 
 /** Splits the selected elements into parts. */
-function* partsOf<T>(all: Iterable<T>, isAskedFor: (one: T) => boolean): Generator<readonly T[]> {
+function* partsOf<T>(all: Iterable<T>, isSelected: (one: T) => boolean): Generator<readonly T[]> {
   let part: T[] = []
   for (const one of all) {
-    if (!isAskedFor(one)) continue
+    if (!isSelected(one)) continue
     part.push(one)
-    if (part.length < keysAtOnce) continue
+    if (part.length < keysPerRead) continue
     yield part
     part = []
   }
@@ -283,10 +283,10 @@ function* partsOf<T>(all: Iterable<T>, isAskedFor: (one: T) => boolean): Generat
 }
 
 /** Keys per lookup. */
-const keysAtOnce = 1_000
+const keysPerRead = 1_000
 
 /** The holder may not exist yet, since nothing of the request is executed. */
-const ownHolder = ', which the same request creates or changes'
+const sameRequestHolder = ', which the same request creates or changes'
 
 function uniqueViolation({ change, format }: EntryChange, holder: Oid, which: string): AshlarError {
   const error = uniqueViolationError(format, change.format.cls.name, change.values, `${holder}${which}`)
@@ -294,7 +294,7 @@ function uniqueViolation({ change, format }: EntryChange, holder: Oid, which: st
 }
 
 /** For a caller that may not learn the holder. */
-function untold({ change: { position } }: EntryChange): AshlarError {
+function undisclosedViolation({ change: { position } }: EntryChange): AshlarError {
   const error = new AshlarError(
     'UniqueViolation',
     'The change would give two objects the same values, which a unique index forbids.',
@@ -337,16 +337,16 @@ const formatsOfClasses = new WeakMap<ClassFormat, IndexFormats>()
 export function indexFormatsOf(format: ClassFormat): IndexFormats {
   let formats = formatsOfClasses.get(format)
   if (formats === undefined) {
-    const ofReferences = format.attributes.flatMap((attribute) => referrerDefinition(attribute) ?? [])
-    const shown = format.cls.indexes.map((index) => indexKeyFormat(index, format))
-    const referrers = ofReferences.map((index) => indexKeyFormat(index, format))
-    const all = [...shown, ...referrers]
+    const referenceIndexes = format.attributes.flatMap((attribute) => referrerDefinition(attribute) ?? [])
+    const declared = format.cls.indexes.map((index) => indexKeyFormat(index, format))
+    const referrers = referenceIndexes.map((index) => indexKeyFormat(index, format))
+    const all = [...declared, ...referrers]
     formats = {
       all,
       referrers,
       lists: listReferrersOf(format.attributes),
       unique: all.filter(({ index }) => index.isUnique),
-      others: shown.filter(({ index }) => !index.isUnique),
+      others: declared.filter(({ index }) => !index.isUnique),
       isAnyBuilding: all.some(({ index }) => index.state === 'building'),
     }
     formatsOfClasses.set(format, formats)

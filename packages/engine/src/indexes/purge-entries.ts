@@ -2,7 +2,7 @@
 import { catalogKey, catalogPartRange, numberOfCatalogKey } from '../catalog/catalog-keys.ts'
 import type { IndexNumber } from '../schema/class-definition.ts'
 import type { Store } from '../store/store.ts'
-import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
+import { awaitPendingCommits, withSnapshot } from '../store/with-snapshot.ts'
 import { indexRange } from './index-key.ts'
 
 const batchEntries = 2_000
@@ -19,7 +19,7 @@ export async function purgeDroppedIndexes(store: Store): Promise<void> {
     return listed
   })
   // Writers that still know the index must not add entries after it is cleared.
-  if (numbers.length > 0) await awaitCommitsUnderWay(store)
+  if (numbers.length > 0) await awaitPendingCommits(store)
   for (const number of numbers) await purgeIndex(store, number)
 }
 

@@ -87,11 +87,11 @@ function noteChange(unit: UnitOfWork, { oid, attribute }: RelationshipEnd): void
   unit.changedLinks ??= new Map()
   const { changedLinks, isDeleting, position } = unit
   const name = `${oid} ${number}`
-  const known = changedLinks.get(name)
-  if (known === undefined) changedLinks.set(name, { oid, attribute, isAltered: !isDeleting, position })
+  const recorded = changedLinks.get(name)
+  if (recorded === undefined) changedLinks.set(name, { oid, attribute, isAltered: !isDeleting, position })
   else {
-    known.isAltered ||= !isDeleting
-    known.position = position
+    recorded.isAltered ||= !isDeleting
+    recorded.position = position
   }
 }
 

@@ -120,10 +120,10 @@ async function stealPartner(
   if (partner === undefined) throw unit.noSuchObject(inverseEnd.oid, placeOf(state.format, attribute))
   // The object is its own partner through a self-inverse attribute, which is already set.
   if (partner.oid === state.oid && inverseEnd.attribute.index === attribute.index) return
-  const taken = partner.values[inverseEnd.attribute.index] as Oid
-  if (taken !== noOid && taken !== state.oid) {
-    if (unit.guard !== undefined) await unit.guard.admitTaking(taken, placeOf(state.format, attribute))
-    await clearReferenceTo(unit, taken, attribute.attribute.number, partner.oid)
+  const previous = partner.values[inverseEnd.attribute.index] as Oid
+  if (previous !== noOid && previous !== state.oid) {
+    if (unit.guard !== undefined) await unit.guard.admitTaking(previous, placeOf(state.format, attribute))
+    await clearReferenceTo(unit, previous, attribute.attribute.number, partner.oid)
   }
   setValue(partner, inverseEnd.attribute, state.oid)
   unit.blame(partner)
@@ -161,9 +161,9 @@ async function addToOneToMany(
   await inSlices(targets, async (target) => {
     const state = unit.objects.known(target.oid)
     if (state === undefined) throw unit.noSuchObject(target.oid, place)
-    const taken = state.values[target.attribute.index] as Oid
-    if (taken === owner.oid) return unit.requireUnchanged(state)
-    if (unit.guard !== undefined && taken !== noOid) await unit.guard.admitTaking(taken, place)
+    const previous = state.values[target.attribute.index] as Oid
+    if (previous === owner.oid) return unit.requireUnchanged(state)
+    if (unit.guard !== undefined && previous !== noOid) await unit.guard.admitTaking(previous, place)
     await clearReference(unit, state, target.attribute)
     setValue(state, target.attribute, owner.oid)
     setPosition(state, target.attribute, await putEntry(unit, owner, target.oid))

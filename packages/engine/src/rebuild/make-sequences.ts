@@ -36,15 +36,15 @@ export async function makeSequences(
 }
 
 /** `next` is undefined if the sequence is exhausted. */
-function readSequence(given: unknown): CreateSequence & { readonly next: bigint | undefined } {
-  const { name, start, step, next } = given as Readonly<Record<string, unknown>>
+function readSequence(input: unknown): CreateSequence & { readonly next: bigint | undefined } {
+  const { name, start, step, next } = input as Readonly<Record<string, unknown>>
   if (typeof name !== 'string') throw malformed('A sequence has no name.')
-  const whole = (field: string, digits: unknown): bigint => {
+  const int64Of = (field: string, digits: unknown): bigint => {
     if (typeof digits === 'string' && /^-?\d{1,19}$/.test(digits)) return BigInt(digits)
     throw malformed(`Sequence ${name.slice(0, 60)}: ${field} is no integer of 64 bits, as decimal digits in a text.`)
   }
-  const following = next === null ? undefined : whole('next', next)
-  return { name, start: whole('start', start), step: whole('step', step), next: following }
+  const following = next === null ? undefined : int64Of('next', next)
+  return { name, start: int64Of('start', start), step: int64Of('step', step), next: following }
 }
 
 function malformed(message: string): AshlarError {

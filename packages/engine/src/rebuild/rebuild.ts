@@ -9,12 +9,12 @@ import type { CatalogWriter } from '../ddl/catalog-writer.ts'
 import { buildContext } from '../ddl/index-builds.ts'
 import { AshlarError } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
-import { firstContainer, firstDatabase, linksAtOnceMax } from '../limits.ts'
+import { firstContainer, firstDatabase, linksPerTransactionMax } from '../limits.ts'
 import { updateObject } from '../objects/update.ts'
 import { containersWith, type UsedPage } from '../records/container-registry.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { noteTextOf, textOf } from '../requests/given-text.ts'
-import { readDefineClassesInPieces } from '../requests/read-class-descriptions.ts'
+import { readDefineClassesSteps } from '../requests/read-class-descriptions.ts'
 import { type Attributes, readUpdateObject } from '../requests/read-object-command.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Attribute, CatalogState } from '../schema/class-definition.ts'
@@ -73,7 +73,7 @@ async function makeClasses(
   writer: CatalogWriter,
   classes: readonly unknown[],
 ): Promise<readonly UniqueKey[]> {
-  const read = await inTurnsIfLong(readDefineClassesInPieces(classes, 'create'))
+  const read = await inTurnsIfLong(readDefineClassesSteps(classes, 'create'))
   const command = { ...read, numbers: classes.map(numberOf) }
   return writer.change(async (catalog) => {
     requireNoClasses(catalog)
@@ -89,19 +89,19 @@ async function makeClasses(
     const { state, newKeys } = await inTurnsIfLong(
       defineClassesInPieces(catalog, command, { attributesMax: classAttributesMax, expressions: database.expressions }),
     )
-    return { state: withoutValidation(state, classes as readonly ShownClass[]), result: newKeys }
+    return { state: withoutValidation(state, classes as readonly RepresentedClass[]), result: newKeys }
   })
 }
 
 /** A class representation with the attributes whose constraints were not validated. */
-interface ShownClass {
+interface RepresentedClass {
   readonly className: string
   readonly attributes: readonly { readonly attributeName: string; readonly isValidated?: boolean }[]
 }
 
-function withoutValidation(state: CatalogState, shown: readonly ShownClass[]): CatalogState {
+function withoutValidation(state: CatalogState, representations: readonly RepresentedClass[]): CatalogState {
   const unvalidated = new Map(
-    shown.map(({ className, attributes }) => {
+    representations.map(({ className, attributes }) => {
       const left = attributes.filter(({ isValidated }) => isValidated === false)
       return [className, new Set(left.map(({ attributeName }) => attributeName))]
     }),
@@ -155,7 +155,7 @@ class Rebuild {
   }
 
   async run(): Promise<void> {
-    await this.keepOids()
+    await this.reserveOids()
     await this.parts('creating', (part) => this.change((unit) => this.create(unit, part)))
     // Must precede all other links into these lists, so that the order of the parts is kept.
     if (this.longLists.size > 0) await this.parts('filling', (part) => this.fillLongLists(part))
@@ -163,7 +163,7 @@ class Rebuild {
   }
 
   /** Registers the class of each container, and reserves the OIDs up to the last one. */
-  private async keepOids(): Promise<void> {
+  private async reserveOids(): Promise<void> {
     const { store, catalogs } = this.database
     const catalog = await withSnapshot(store, async (snapshot) => catalogs.at(snapshot))
     const used = new Map<number, UsedPage>()
@@ -199,7 +199,7 @@ class Rebuild {
       const format = unit.objects.formats.of(classOf(unit.catalog, oid, className))
       unit.objects.create(oid, format, undefined)
       for (const [name, value] of Object.entries(attributes)) {
-        if (!Array.isArray(value) || value.length <= linksAtOnceMax) continue
+        if (!Array.isArray(value) || value.length <= linksPerTransactionMax) continue
         if (format.attributeNamed(name)?.linkStorage === undefined) continue
         this.longLists.set(oid, (this.longLists.get(oid) ?? new Set()).add(name))
       }
@@ -214,8 +214,8 @@ class Rebuild {
     for (const { oid, attributes } of part) {
       for (const [name, value] of Object.entries(attributes)) {
         if (!Array.isArray(value) || !this.isLong(oid, name)) continue
-        for (let at = 0; at < value.length; at += linksAtOnceMax) {
-          const elements = value.slice(at, at + linksAtOnceMax)
+        for (let at = 0; at < value.length; at += linksPerTransactionMax) {
+          const elements = value.slice(at, at + linksPerTransactionMax)
           await this.change((unit) => update(unit, oid, { [name]: { action: 'add', elements } }))
         }
       }
@@ -227,15 +227,15 @@ class Rebuild {
     const formats = recordFormats(unit.catalog)
     for (const { oid, className, attributes } of part) {
       const format = formats.of(classOf(unit.catalog, oid, className))
-      const given: Record<string, unknown> = Object.create(null)
+      const shortAttributes: Record<string, unknown> = Object.create(null)
       for (const [name, value] of Object.entries(attributes)) {
         if (this.isLong(oid, name)) continue
         const isMap = format.attributeNamed(name)?.attribute.spec.logicalType === 'map'
-        given[name] = isMap ? asPairs(value) : value
+        shortAttributes[name] = isMap ? toMapOverride(value) : value
       }
       const text = textOf(attributes)
-      if (text !== undefined) noteTextOf(given, text)
-      await update(unit, oid, given)
+      if (text !== undefined) noteTextOf(shortAttributes, text)
+      await update(unit, oid, shortAttributes)
     }
   }
 
@@ -266,7 +266,7 @@ async function update(unit: RebuildingUnit, oid: Oid, attributes: Attributes): P
 }
 
 /** Map keys may have any name, including `action`, which has a meaning in a change. */
-function asPairs(value: unknown): unknown {
+function toMapOverride(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return { action: 'override', pairs: Object.entries(value).map(([key, one]) => ({ key, value: one })) }
 }

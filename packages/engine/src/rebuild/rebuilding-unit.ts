@@ -16,10 +16,10 @@ export class RebuildingUnit extends UnitOfWork {
     place: ReferenceLocation,
   ): Promise<ClassFormat> {
     const cls = await this.classOf(target)
-    const asked = this.catalog.classByNumber(referencedClass) ?? this.catalog.root
-    if (cls === undefined) return this.objects.formats.of(asked)
+    const expected = this.catalog.classByNumber(referencedClass) ?? this.catalog.root
+    if (cls === undefined) return this.objects.formats.of(expected)
     if (cls.isOrInherits(referencedClass)) return this.objects.formats.of(cls)
-    const message = `${place.className}.${place.attributeName} refers to ${target}, which is of class ${cls.name}, not ${asked.name}.`
+    const message = `${place.className}.${place.attributeName} refers to ${target}, which is of class ${cls.name}, not ${expected.name}.`
     throw new AshlarError('InvalidReference', message)
   }
 }

@@ -63,7 +63,7 @@ interface Reading {
   readonly oid: Oid | undefined
   readonly attributes: Attributes
   /** The attributes read so far, if two names may denote the same one. */
-  readonly given: Set<AttributeFormat> | undefined
+  readonly seen: Set<AttributeFormat> | undefined
 }
 
 /**
@@ -72,7 +72,7 @@ interface Reading {
  */
 function readAttributes(format: ClassFormat, oid: Oid | undefined, attributes: Attributes): readonly AttributeChange[] {
   const names = Object.keys(attributes)
-  const reading: Reading = { format, oid, attributes, given: givenSet(names) }
+  const reading: Reading = { format, oid, attributes, seen: duplicateCheck(names) }
   const changes: AttributeChange[] = []
   for (const name of names) {
     const change = readAttribute(reading, name)
@@ -82,25 +82,25 @@ function readAttributes(format: ClassFormat, oid: Oid | undefined, attributes: A
 }
 
 /** JSON member names are unique, so only a class-qualified name can denote an attribute twice. */
-function givenSet(names: readonly string[]): Set<AttributeFormat> | undefined {
+function duplicateCheck(names: readonly string[]): Set<AttributeFormat> | undefined {
   for (const name of names) if (name.includes('::')) return new Set()
   return undefined
 }
 
 /** Undefined for members of read representations that are not attributes. */
 function readAttribute(reading: Reading, name: string): AttributeChange | undefined {
-  const { format, oid, attributes, given } = reading
+  const { format, oid, attributes, seen } = reading
   const json = attributes[name]
   const attribute = format.attributeNamed(name)
   if (attribute === undefined) {
     refuseOther(format, oid, name, json)
     return undefined
   }
-  if (given?.has(attribute) === true) {
+  if (seen?.has(attribute) === true) {
     const message = `Class ${format.cls.name}: attribute ${truncateForMessage(name)} is given twice.`
     throw new AshlarError('ValueNotAllowed', message, [{ place: attributePlace(name), message: 'is given twice' }])
   }
-  given?.add(attribute)
+  seen?.add(attribute)
   try {
     const value = format.holdsJson ? withJsonValues(format, attribute, name, attributes) : json
     return { attribute, name, change: readValueChange(attribute, value) }

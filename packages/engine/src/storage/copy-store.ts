@@ -44,15 +44,15 @@ export async function copyStore(source: Store, target: Store, options: CopyOptio
   const claim = (): Promise<CopyClaim> =>
     CopyClaim.take(target, options.sourceName ?? source.capabilities.location, encodeFormatVersion(version))
   if (!source.capabilities.hasConsistentSnapshots)
-    return copyUntilSame({ source, target, version }, await claim(), options)
+    return copyUntilEqual({ source, target, version }, await claim(), options)
   return onSnapshot(source, async (fixedSnapshot) => {
     // The first read fixes the point in time of a snapshot at the latest.
     await fixedSnapshot.view(formatVersionKey, () => undefined)
-    return copyUntilSame({ source, target, version, fixedSnapshot }, await claim(), options)
+    return copyUntilEqual({ source, target, version, fixedSnapshot }, await claim(), options)
   })
 }
 
-async function copyUntilSame(copied: Copied, claim: CopyClaim, options: CopyOptions): Promise<CopyReport> {
+async function copyUntilEqual(copied: Copied, claim: CopyClaim, options: CopyOptions): Promise<CopyReport> {
   const { source, fixedSnapshot } = copied
   const { isResumed } = claim
   const { entries: total } = await source.stats()

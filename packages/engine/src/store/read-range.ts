@@ -4,7 +4,7 @@ import type { Bytes, Entry, KeyRange, Snapshot } from './store.ts'
 const entriesInFirstTrip = 1_000
 
 /** The bytes belong to the caller. */
-export async function readWholeRange(snapshot: Snapshot, range: KeyRange): Promise<readonly Entry[]> {
+export async function readFullRange(snapshot: Snapshot, range: KeyRange): Promise<readonly Entry[]> {
   const { ranges } = await snapshot.read([], [{ ...range, limit: entriesInFirstTrip }])
   return withRest(snapshot, range, ranges[0] ?? [], entriesInFirstTrip)
 }

@@ -5,7 +5,7 @@ import type { Bytes, KeyRange, ScanOptions, Snapshot, StoreCapabilities } from '
 const scansMax = 4
 
 /** Number of ranges to scan concurrently. */
-export function scansAtOnce({ isDistributed }: StoreCapabilities): number {
+export function concurrentScans({ isDistributed }: StoreCapabilities): number {
   return isDistributed ? scansMax : 1
 }
 
@@ -20,21 +20,21 @@ export async function* scanSideBySide<T>(
   snapshot: Snapshot,
   ranges: readonly KeyRange[],
   use: (key: Bytes, value: Bytes) => T,
-  atOnce: number,
+  concurrency: number,
   options: Pick<ScanOptions, 'keysOnly' | 'batch' | 'slice'> = {},
 ): AsyncGenerator<T[]> {
-  if (atOnce === 1 || ranges.length === 1) {
+  if (concurrency === 1 || ranges.length === 1) {
     for (const range of ranges) yield* snapshot.scan(range, use, options)
     return
   }
   // Batches are read ahead, and their borrowed bytes therefore copied.
   const copied = (key: Bytes, value: Bytes): CopiedEntry => [Buffer.from(key), Buffer.from(value)]
   const scans: { readonly batches: AsyncIterator<CopiedEntry[]>; next: Promise<IteratorResult<CopiedEntry[]>> }[] = []
-  let begun = 0
+  let started = 0
   try {
     for (;;) {
-      while (scans.length < atOnce && begun < ranges.length) {
-        const batches = snapshot.scan(ranges[begun++] as KeyRange, copied, options)[Symbol.asyncIterator]()
+      while (scans.length < concurrency && started < ranges.length) {
+        const batches = snapshot.scan(ranges[started++] as KeyRange, copied, options)[Symbol.asyncIterator]()
         scans.push({ batches, next: ahead(batches) })
       }
       const scan = scans.shift()

@@ -244,7 +244,7 @@ function nextTurn(queue: FairQueues<() => void>, owner = ''): Promise<void> {
 function pump(): void {
   if (isPumping) return
   isPumping = true
-  setImmediate(giveTurn)
+  setImmediate(runNext)
 }
 
 let arrivalTurnsLeft = 0
@@ -292,10 +292,10 @@ export function noteRequest(): void {
   if (isPumping) lastRequestMs = performance.now()
 }
 
-function giveTurn(): void {
+function runNext(): void {
   wasStartedWork = false
   if (waitsForArrivals()) {
-    setImmediate(giveTurn)
+    setImmediate(runNext)
     return
   }
   const now = performance.now()
@@ -304,23 +304,23 @@ function giveTurn(): void {
   const areRequestsNext = now - sinceSlice.ms < requestsMs && slicesUsedUp === sinceSlice.slices
   const hasNothingNew = fresh.length + second.size === 0
   if (areRequestsNext && hasNothingNew && started.size > 0 && now - lastRequestMs < requestGapMs) {
-    setImmediate(giveTurn)
+    setImmediate(runNext)
     return
   }
   waiting = undefined
   slicesBeforeArrivals = undefined
   const newRequest = areRequestsNext ? fresh.shift() : undefined
   if (newRequest !== undefined) isNewNext = true
-  const next = newRequest ?? nextInTurn()
+  const next = newRequest ?? nextQueued()
   if (next === undefined) {
     isPumping = false
     return
   }
   next()
-  setImmediate(giveTurn)
+  setImmediate(runNext)
 }
 
-function nextInTurn(): (() => void) | undefined {
+function nextQueued(): (() => void) | undefined {
   isNewNext = !isNewNext
   return isNewNext ? (nextNew() ?? nextStarted()) : (nextStarted() ?? nextNew())
 }

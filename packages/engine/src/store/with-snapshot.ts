@@ -112,7 +112,7 @@ function beginOn<T>(
 ): Awaitable<T> {
   if (expected !== undefined && snapshot.expect !== undefined) {
     snapshot.expect(expected)
-    return orAgain(confirmed(snapshot, read, options), snapshot, store, read, options, lost)
+    return orRetry(confirmed(snapshot, read, options), snapshot, store, read, options, lost)
   }
   let started: Awaitable<T>
   try {
@@ -120,10 +120,10 @@ function beginOn<T>(
   } catch (error) {
     return beginAgain(snapshot, store, read, options, error, lost)
   }
-  return started instanceof Promise ? orAgain(started, snapshot, store, read, options, lost) : started
+  return started instanceof Promise ? orRetry(started, snapshot, store, read, options, lost) : started
 }
 
-function orAgain<T>(
+function orRetry<T>(
   started: Promise<T>,
   snapshot: Snapshot,
   store: Store,
@@ -210,7 +210,7 @@ export class FailedReads {
       return true
     }
     if (!mayBeReadSkew(store, {}, error) || ++this.skews > readSkewRetriesMax) return false
-    await awaitCommitsUnderWay(store)
+    await awaitPendingCommits(store)
     return true
   }
 }
@@ -225,7 +225,7 @@ export async function preconditionsHold(store: Store, expected: Sequence<Precond
 }
 
 /** Resolves once commits in progress are visible to later snapshots: for work that must see all writes from before a catalog change. */
-export async function awaitCommitsUnderWay(store: Store): Promise<void> {
+export async function awaitPendingCommits(store: Store): Promise<void> {
   if (store.capabilities.hasConsistentSnapshots) return
   // Only the first read waits, whichever key it reads.
   await onSnapshot(store, (snapshot) => snapshot.view(anyKey, () => undefined), { isolation: 'consistent' })

@@ -25,9 +25,9 @@ export interface TransactionClient {
 }
 
 /** `msMax`: for all attempts together, without yields (`transactionMsMax`). */
-export function betweenSteps(msMax: number, { signal, watch, slice: ownSlice }: TransactionClient): BetweenSteps {
+export function betweenSteps(msMax: number, { signal, watch, slice: clientSlice }: TransactionClient): BetweenSteps {
   const clock = new WorkClock(msMax)
-  const slice = clock.stoppedBetween(ownSlice ?? openTimeSlice(watch))
+  const slice = clock.stoppedBetween(clientSlice ?? openTimeSlice(watch))
   return () => {
     signal?.throwIfAborted()
     if (!clock.isOver) return slice.yieldIfDue()

@@ -7,7 +7,7 @@ import { epochPrefix } from '../change-log/log-keys.ts'
 import { assert } from '../errors.ts'
 import { defaultEngineLimits } from '../limits.ts'
 import { PackedChanges, PackedPreconditions, type PackedRows, packedLengthBytes } from '../store/packed-rows.ts'
-import { readWholeRange } from '../store/read-range.ts'
+import { readFullRange } from '../store/read-range.ts'
 import type { Sequence } from '../store/sequence.ts'
 import type {
   Append,
@@ -26,7 +26,7 @@ import type {
 import { inParts, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
 import type { AllocationLog } from './allocation-log.ts'
 import { type CommitSize, checkSize } from './commit-size.ts'
-import { keyText } from './key-text.ts'
+import { keyText } from '../store/key-text.ts'
 import { OverlaySnapshot } from './overlay-snapshot.ts'
 import type { ReadSet } from './read-set.ts'
 import { SortedWrites } from './sorted-writes.ts'
@@ -225,7 +225,7 @@ export class Transaction {
   putNew(key: Bytes, value: Bytes): void {
     const text = this.textOfMany(key)
     const change: Change = { kind: 'put', key, value }
-    const own = this.ownChange(key, text)
+    const own = this.findChange(key, text)
     if (own?.kind === 'put') throw new OwnWriteConflict(key)
     if (own !== undefined) {
       this.write(change)
@@ -276,7 +276,7 @@ export class Transaction {
   /** Requires that no other transaction has written the key. Throws OwnWriteConflict if this one has. */
   requireAbsent(key: Bytes): void {
     const text = this.textOfMany(key)
-    const own = this.ownChange(key, text)
+    const own = this.findChange(key, text)
     if (own?.kind === 'put') throw new OwnWriteConflict(key)
     // A key that this transaction deletes existed, under a separate precondition.
     if (own === undefined) this.requireKey({ kind: 'absent', key }, text)
@@ -285,7 +285,7 @@ export class Transaction {
   /** Requires the key to exist at any revision. Throws OwnWriteConflict if this transaction deletes it. */
   requirePresent(key: Bytes): void {
     const text = this.textOfMany(key)
-    const own = this.ownChange(key, text)
+    const own = this.findChange(key, text)
     if (own?.kind === 'delete') throw new OwnWriteConflict(key)
     if (own === undefined) this.requireKey({ kind: 'present', key }, text)
   }
@@ -293,7 +293,7 @@ export class Transaction {
   /** Requires the stored value to begin with `prefix`, as first read; writes of this transaction do not count. */
   requireRevision(key: Bytes, prefix: Bytes): void {
     const text = this.textOfMany(key)
-    if (this.ownChange(key, text) === undefined) this.requireKey({ kind: 'revision', key, prefix }, text)
+    if (this.findChange(key, text) === undefined) this.requireKey({ kind: 'revision', key, prefix }, text)
   }
 
   /**
@@ -329,7 +329,7 @@ export class Transaction {
    */
   async readAndRequireRange(range: KeyRange, rangeLockKey: Bytes): Promise<readonly Entry[]> {
     this.unpack()
-    const stored = await readWholeRange(this.snapshot, range)
+    const stored = await readFullRange(this.snapshot, range)
     this.requireRange(
       range,
       stored.map(({ key }) => key),
@@ -426,7 +426,7 @@ export class Transaction {
   }
 
   /** `text`: result of `textOfMany`. */
-  private ownChange(key: Bytes, text: string | undefined): Change | undefined {
+  private findChange(key: Bytes, text: string | undefined): Change | undefined {
     const at = this.positionOfKey(key, text)
     return at === undefined ? undefined : this.changes.at(at)
   }

@@ -3,7 +3,7 @@ import { type CancelSignal, delay } from '../cancel-signal.ts'
 import { attemptPauseMsMax, commitLockMsMax, commitLocksMax, queueMsMax } from '../limits.ts'
 import type { Bytes, CommitLock, Precondition, Store } from '../store/store.ts'
 import { type ContentionQueue, contentionQueueOf, type QueueTicket } from './contention-queue.ts'
-import { keyText } from './key-text.ts'
+import { keyText } from '../store/key-text.ts'
 
 /** Failures after which a transaction retries immediately, before it queues. */
 const immediateRetries = 2
@@ -15,7 +15,7 @@ export class Turns {
   private failures = 0
   private conflict: string | undefined
   private ticket: QueueTicket | undefined
-  private heldLock: CommitLock | undefined
+  private acquiredLock: CommitLock | undefined
   private locks = 0
   /** Remaining time to wait for other transactions. */
   private queueMsLeft = queueMsMax
@@ -32,7 +32,7 @@ export class Turns {
 
   /** The lock to commit with, if this attempt must block other commits. */
   get lock(): CommitLock | undefined {
-    return this.heldLock
+    return this.acquiredLock
   }
 
   /** Must be called after a failed commit. */
@@ -77,7 +77,7 @@ export class Turns {
     this.locks++
     let isWaiting = true
     const acquiring = locking.then((lock) => {
-      if (isWaiting) this.heldLock = lock
+      if (isWaiting) this.acquiredLock = lock
       else lock.release()
     })
     // It may reject after the wait has ended.
@@ -90,8 +90,8 @@ export class Turns {
   }
 
   private unlock(): void {
-    this.heldLock?.release()
-    this.heldLock = undefined
+    this.acquiredLock?.release()
+    this.acquiredLock = undefined
   }
 
   /** Waits until the time limit. Rejects with the signal's reason. */

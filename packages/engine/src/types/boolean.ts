@@ -25,8 +25,8 @@ const codec: Codec<boolean> = {
     if (json === false || json === 'false') return false
     throw new ValueError('MalformedValue', `${formatForMessage(json)} is not true or false`)
   },
-  accept(given) {
-    return this.parse(given)
+  accept(input) {
+    return this.parse(input)
   },
   write: (value, to) => to.writeByte(value ? 1 : 0),
   read: (bytes, start) => bytes[start] === 1,

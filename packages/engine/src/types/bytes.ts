@@ -27,7 +27,7 @@ const codec: Codec<string> = {
     if (decoded !== undefined) return decoded.toString('latin1')
     throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not base64`)
   },
-  accept: (given) => given as string,
+  accept: (input) => input as string,
   write(value, to) {
     const at = to.reserve(value.length)
     to.bytes.write(value, at, 'latin1')

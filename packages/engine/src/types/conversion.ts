@@ -22,7 +22,7 @@ export interface Conversion {
   readonly isLossless: boolean
 }
 
-/** The result for one value: `isKept` is false for an approximation, and there may be no result. */
+/** The result for one value: `isExact` is false for an approximation, and there may be no result. */
 interface Converted {
   readonly value: unknown
   readonly isExact: boolean
@@ -50,10 +50,10 @@ export function conversionFor(
   if (!isScalar(from) || !isScalar(to)) return undefined
   const step = stepFor(from, to, rules)
   if (step === undefined) return undefined
-  const whereLost = lost === undefined ? codecFor(to, noContext).defaultValue : lost
+  const fallback = lost === undefined ? codecFor(to, noContext).defaultValue : lost
   const isExact = (value: unknown): boolean => step(value)?.isExact === true
   return {
-    convert: (value) => step(value)?.value ?? whereLost,
+    convert: (value) => step(value)?.value ?? fallback,
     isExact,
     lossyValues: (value) => (isExact(value) ? [] : [value]),
     isLossless: isLossless(from, to),
@@ -212,31 +212,31 @@ function attempted(convert: () => unknown): Converted | undefined {
 function toInteger(codec: Codec): Step {
   return (value) => {
     if (typeof value === 'number' && !Number.isFinite(value)) return undefined
-    const whole = typeof value === 'bigint' ? value : BigInt(Math.trunc(Number(value)))
-    const result = parsed(codec, whole)
+    const truncated = typeof value === 'bigint' ? value : BigInt(Math.trunc(Number(value)))
+    const result = parsed(codec, truncated)
     return result && { ...result, isExact: typeof value !== 'number' || Number.isInteger(value) }
   }
 }
 
 function toReal(isSingle: boolean): Step {
   return (value) => {
-    const given = Number(value)
-    const result = isSingle ? Math.fround(given) : given
-    if (Number.isFinite(given) && !Number.isFinite(result)) return undefined
-    const isExact = typeof value === 'bigint' ? BigInt(result) === value : Object.is(result, given)
+    const number = Number(value)
+    const result = isSingle ? Math.fround(number) : number
+    if (Number.isFinite(number) && !Number.isFinite(result)) return undefined
+    const isExact = typeof value === 'bigint' ? BigInt(result) === value : Object.is(result, number)
     return { value: result, isExact }
   }
 }
 
 /** Converts the number as shown in replies. Excess fractional digits are truncated. */
 function toDecimalOf(from: ScalarSpec, { precision, scale }: DecimalSpec): Step {
-  const shown = codecFor(from, noContext)
+  const sourceCodec = codecFor(from, noContext)
   const end = powerOfTen(precision)
   return (value) => {
-    const given = toDecimal((from.logicalType === 'real' ? shown.toJson(value) : value) as AnyNumber)
-    const cut = given && withScale(given, scale)
-    if (given === undefined || cut === undefined || cut.units >= end || cut.units <= -end) return undefined
-    return { value: cut, isExact: withScale(cut, given.scale)?.units === given.units }
+    const decimal = toDecimal((from.logicalType === 'real' ? sourceCodec.toJson(value) : value) as AnyNumber)
+    const cut = decimal && withScale(decimal, scale)
+    if (decimal === undefined || cut === undefined || cut.units >= end || cut.units <= -end) return undefined
+    return { value: cut, isExact: withScale(cut, decimal.scale)?.units === decimal.units }
   }
 }
 
@@ -254,8 +254,8 @@ function decimalToReal(to: RealSpec): Step {
   const codec = real.codec(to, noContext)
   return (value) => {
     const result = codec.parse(String(value))
-    const shown = toDecimal(codec.toJson(result) as number)
-    return { value: result, isExact: shown !== undefined && compareDecimals(shown, value as Decimal) === 0 }
+    const restored = toDecimal(codec.toJson(result) as number)
+    return { value: result, isExact: restored !== undefined && compareDecimals(restored, value as Decimal) === 0 }
   }
 }
 
@@ -355,7 +355,7 @@ function bitsOf(storage: 'b8' | 'b16' | 'b32' | 'b64'): number {
 }
 
 /** A sign, a zero before the point, and the point. */
-const charactersBesideDigits = 3
+const nonDigitCharacters = 3
 /** Number of decimal digits up to which distinct numbers stay distinct as a real, or as an integer of that width. */
 const exactDigits = { real: { b32: 6, b64: 15 }, integer: { b8: 2, b16: 4, b32: 9, b64: 18 } } as const
 
@@ -368,7 +368,7 @@ function decimalFits(from: DecimalSpec, to: ScalarSpec): boolean {
     case 'integer':
       return from.scale === 0 && to.encoding === 'signed' && from.precision <= exactDigits.integer[to.storage]
     default:
-      return fitsAnyText(to, from.precision + charactersBesideDigits)
+      return fitsAnyText(to, from.precision + nonDigitCharacters)
   }
 }
 

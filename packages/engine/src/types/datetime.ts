@@ -74,8 +74,8 @@ export function withoutOffset(moment: OffsetDateTime): number {
   throw beyondYears(`'${formatOffset(moment)}'`)
 }
 
-function beyondYears(shown: string): ValueError {
-  return new ValueError('ValueNotAllowed', `${shown} is beyond the years 0001 to 9999 when its offset is applied`)
+function beyondYears(text: string): ValueError {
+  return new ValueError('ValueNotAllowed', `${text} is beyond the years 0001 to 9999 when its offset is applied`)
 }
 
 function formatLocal(ticks: number): string {
@@ -93,8 +93,8 @@ const plainCodec: Codec<number> = {
     if (isWithinYears(ticks)) return ticks
     throw beyondYears(formatForMessage(json))
   },
-  accept(given) {
-    if (isWithinYears(given as number)) return given as number
+  accept(input) {
+    if (isWithinYears(input as number)) return input as number
     throw new ValueError('ValueNotAllowed', 'the date is beyond the years 0001 to 9999')
   },
   write: (value, to) => to.writeDouble(value),
@@ -112,9 +112,9 @@ const offsetCodec: Codec<OffsetDateTime> = {
     const { local, offsetMinutes = 0 } = parse(json)
     return { ticks: local - offsetMinutes * ticksPerMinute, offsetMinutes }
   },
-  accept(given) {
-    const { ticks, offsetMinutes } = given as OffsetDateTime
-    if (isWithinYears(ticks + offsetMinutes * ticksPerMinute)) return given as OffsetDateTime
+  accept(input) {
+    const { ticks, offsetMinutes } = input as OffsetDateTime
+    if (isWithinYears(ticks + offsetMinutes * ticksPerMinute)) return input as OffsetDateTime
     throw new ValueError('ValueNotAllowed', 'the date is beyond the years 0001 to 9999')
   },
   write(value, to) {

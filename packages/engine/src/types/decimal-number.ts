@@ -55,9 +55,9 @@ const form = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 /** Keeps trailing zeros. Throws ValueError if the text is not a JSON number or has too many digits. */
 export function parseDecimal(text: string): Decimal {
   const match = form.exec(text)
-  if (match === null || /^-?0\d/.test(text)) throw new ValueError('MalformedValue', `${shown(text)} is not a number`)
-  const [, sign, whole = '', fraction = '', exponent = '0'] = match
-  const written = (whole + fraction).replace(/^0+/, '')
+  if (match === null || /^-?0\d/.test(text)) throw new ValueError('MalformedValue', `${unquoted(text)} is not a number`)
+  const [, sign, integer = '', fraction = '', exponent = '0'] = match
+  const written = (integer + fraction).replace(/^0+/, '')
   // The exponent of zero is irrelevant, however large.
   let scale = written === '' ? Math.min(fraction.length, scaleMax) : fraction.length - Number(exponent)
   const spare = Math.min(zerosAtEnd(written), scale, Math.max(written.length - digitsMax, scale - scaleMax))
@@ -82,11 +82,11 @@ export function zerosAtEnd(digits: string): number {
 }
 
 function tooLong(text: string): ValueError {
-  return new ValueError('ValueNotAllowed', `${shown(text)} has more than ${digitsMax} digits`)
+  return new ValueError('ValueNotAllowed', `${unquoted(text)} has more than ${digitsMax} digits`)
 }
 
 /** A number without the quotation marks of a text. */
-function shown(text: string): string {
+function unquoted(text: string): string {
   return form.test(text) ? formatForMessage(Symbol(text)) : formatForMessage(text)
 }
 
@@ -170,17 +170,17 @@ export function quotient(one: Decimal, other: Decimal): Decimal | null | undefin
   let shift = quotientDigits - (String(dividend).length - String(divisor).length)
   let units = rounded(dividend, divisor, shift)
   if (units >= powerOfTen(quotientDigits)) units = rounded(dividend, divisor, --shift)
-  const lessShift = scaleMax - one.scale + other.scale
-  if (shift > lessShift) {
-    shift = lessShift
+  const shiftMax = scaleMax - one.scale + other.scale
+  if (shift > shiftMax) {
+    shift = shiftMax
     units = rounded(dividend, divisor, shift)
   }
   const zeros = units === 0n ? 0 : zerosAtEnd(String(units))
   const scale = units === 0n ? 0 : one.scale - other.scale + shift - zeros
   const significant = units / powerOfTen(zeros)
   if (scale < -digitsMax) return undefined
-  const whole = scale < 0 ? significant * powerOfTen(-scale) : significant
-  return bounded(isNegative ? -whole : whole, Math.max(scale, 0))
+  const integer = scale < 0 ? significant * powerOfTen(-scale) : significant
+  return bounded(isNegative ? -integer : integer, Math.max(scale, 0))
 }
 
 function magnitude(units: bigint): bigint {
@@ -190,9 +190,9 @@ function magnitude(units: bigint): bigint {
 /** The integer nearest to `dividend` times 10 to the power of `shift`, divided; ties to even. */
 function rounded(dividend: bigint, divisor: bigint, shift: number): bigint {
   const [a, b] = shift >= 0 ? [dividend * powerOfTen(shift), divisor] : [dividend, divisor * powerOfTen(-shift)]
-  const [whole, rest] = [a / b, a % b]
-  const isUp = 2n * rest > b || (2n * rest === b && whole % 2n === 1n)
-  return isUp ? whole + 1n : whole
+  const [integer, rest] = [a / b, a % b]
+  const roundsUp = 2n * rest > b || (2n * rest === b && integer % 2n === 1n)
+  return roundsUp ? integer + 1n : integer
 }
 
 export type Rounding = 'up' | 'down' | 'truncate' | 'nearest'
@@ -203,8 +203,8 @@ export function roundedTo(value: Decimal, digits: number, rounding: Rounding): D
   const dropped = value.scale - digits
   // All digits are dropped, so a larger power makes no difference.
   const power = powerOfTen(Math.min(dropped, digitsMax + scaleMax + 1))
-  const [whole, rest] = [value.units / power, value.units % power]
-  const units = whole + adjustment(rest, power, rounding)
+  const [integer, rest] = [value.units / power, value.units % power]
+  const units = integer + adjustment(rest, power, rounding)
   return digits >= 0 ? bounded(units, digits) : bounded(units === 0n ? 0n : units * powerOfTen(-digits), 0)
 }
 

@@ -96,8 +96,8 @@ function decimalOf(json: unknown): Decimal {
 }
 
 function notAllowed(json: unknown, what: string, precision: number, scale: number): ValueError {
-  const shown = json instanceof Decimal ? String(json) : formatForMessage(json)
-  return new ValueError('ValueNotAllowed', `${shown} has ${what} (precision ${precision}, scale ${scale})`)
+  const formatted = json instanceof Decimal ? String(json) : formatForMessage(json)
+  return new ValueError('ValueNotAllowed', `${formatted} has ${what} (precision ${precision}, scale ${scale})`)
 }
 
 function digitsText(count: number): string {

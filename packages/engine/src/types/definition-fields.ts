@@ -16,18 +16,18 @@ export function enumField<W extends string>(
   allowed: readonly W[],
   fallback: W,
 ): W {
-  const given = definition[field]
-  if (given === undefined || given === null) return fallback
-  const word = allowed.find((candidate) => candidate.toLowerCase() === given.toLowerCase())
+  const input = definition[field]
+  if (input === undefined || input === null) return fallback
+  const word = allowed.find((candidate) => candidate.toLowerCase() === input.toLowerCase())
   if (word !== undefined) return word
   const words = allowed.filter((candidate) => candidate !== '')
-  throw wrongField(field, 'InvalidDefinition', `is ${words.join(' or ')}, not ${formatForMessage(given)}`)
+  throw wrongField(field, 'InvalidDefinition', `is ${words.join(' or ')}, not ${formatForMessage(input)}`)
 }
 
 /** A non-empty text; undefined if absent, null or empty. */
 export function stringField(definition: TypeDefinition, field: NameField): string | undefined {
-  const given = definition[field]
-  return given === null || given === '' ? undefined : given
+  const input = definition[field]
+  return input === null || input === '' ? undefined : input
 }
 
 /** A non-negative integer; undefined if absent or null. */
@@ -37,14 +37,14 @@ export function countField(
   min: number,
   max: number,
 ): number | undefined {
-  const given = definition[field]
-  if (given === undefined || given === null) return undefined
-  const count = Number(given)
+  const input = definition[field]
+  if (input === undefined || input === null) return undefined
+  const count = Number(input)
   if (Number.isInteger(count) && count >= min && count <= max) return count
   throw wrongField(
     field,
     'InvalidDefinition',
-    `is a whole number from ${min} to ${max}, not ${formatForMessage(given)}`,
+    `is a whole number from ${min} to ${max}, not ${formatForMessage(input)}`,
   )
 }
 
@@ -65,6 +65,6 @@ export function wrongField(field: TypeField, type: ValueError['type'], words: st
 }
 
 /** The message for a field of the wrong form. */
-export function wrongForm(field: TypeField, given: unknown): string {
-  return `${field} is ${fieldForms[field]}, not ${formatForMessage(given)}`
+export function wrongForm(field: TypeField, input: unknown): string {
+  return `${field} is ${fieldForms[field]}, not ${formatForMessage(input)}`
 }

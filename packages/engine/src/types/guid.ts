@@ -22,8 +22,8 @@ const codec: Codec<string> = {
     if (form.test(json)) return json.toLowerCase()
     throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not a GUID (8-4-4-4-12 hexadecimal digits)`)
   },
-  accept(given) {
-    return this.parse(given)
+  accept(input) {
+    return this.parse(input)
   },
   write: (value, to) => to.writeBytes(toBytes(value)),
   read,

@@ -24,33 +24,33 @@ const integersEnd = 2 ** 64
 /** A number with a point or an exponent: a double if that is exact, a bigint if it is an integer, otherwise a symbol. */
 export function exactNumberOf(digits: string): number | bigint | symbol {
   const value = Number(digits)
-  const shown = String(value)
-  if (shown === digits || !Number.isFinite(value) || significant(shown) === significant(digits)) return value
+  const text = String(value)
+  if (text === digits || !Number.isFinite(value) || significant(text) === significant(digits)) return value
   if (hasFraction(digits) || Math.abs(value) >= integersEnd) return withHiddenFraction(digits)
   return BigInt(plainText(parseDecimal(digits)))
 }
 
 /** A decimal in the form in which JSON numbers are parsed, for codecs of any numeric type. */
-export function decimalAsGiven(value: Decimal): bigint | symbol {
+export function decimalToJsonNumber(value: Decimal): bigint | symbol {
   return value.isWhole ? BigInt(plainText(value)) : withHiddenFraction(String(value))
 }
 
 /** The significant digits and their exponent; equal for equal numbers. */
 function significant(number: string): string {
   const [mantissa = '', exponent = '0'] = number.toLowerCase().split('e')
-  const [whole = '', fraction = ''] = mantissa.split('.')
-  const digits = `${whole.replace('-', '')}${fraction}`.replace(/^0+/, '')
+  const [integer = '', fraction = ''] = mantissa.split('.')
+  const digits = `${integer.replace('-', '')}${fraction}`.replace(/^0+/, '')
   const zeros = zerosAtEnd(digits)
   if (zeros === digits.length) return '0'
   const place = Number(exponent) - fraction.length + zeros
-  return `${whole.startsWith('-') ? '-' : ''}${digits.slice(0, digits.length - zeros)}e${place}`
+  return `${integer.startsWith('-') ? '-' : ''}${digits.slice(0, digits.length - zeros)}e${place}`
 }
 
 /** Whether the written-out number has a non-zero digit after the point. */
 function hasFraction(number: string): boolean {
   const [mantissa = '', exponent = '0'] = number.toLowerCase().split('e')
-  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.')
-  const digits = `${whole}${fraction}`
+  const [integer = '', fraction = ''] = mantissa.replace('-', '').split('.')
+  const digits = `${integer}${fraction}`
   const end = digits.length - zerosAtEnd(digits)
-  return end > 0 && end > whole.length + Number(exponent)
+  return end > 0 && end > integer.length + Number(exponent)
 }

@@ -75,14 +75,14 @@ export { typeAliases } from './type-aliases.ts'
 export const logicalTypes: readonly Pick<LogicalType, 'logicalType' | 'fields'>[] = Object.values(byName)
 
 /** The normal form of a definition. Throws ValueError. */
-export function defineType(given: TypeDefinition, context: DefineContext): TypeSpec {
-  const definition = withoutAliases(given)
+export function defineType(input: TypeDefinition, context: DefineContext): TypeSpec {
+  const definition = withoutAliases(input)
   const word = definition.logicalType
   if (word === undefined) throw wrongField('logicalType', 'MalformedValue', 'is needed')
   const name = word.toLowerCase()
   if (!Object.hasOwn(byName, name)) {
-    const known = Object.keys(byName).join(', ')
-    throw wrongField('logicalType', 'InvalidDefinition', `is one of ${known}; not ${formatForMessage(word)}`)
+    const names = Object.keys(byName).join(', ')
+    throw wrongField('logicalType', 'InvalidDefinition', `is one of ${names}; not ${formatForMessage(word)}`)
   }
   const type = typeNamed(name as LogicalTypeName)
   refuseOtherFields(definition, type)

@@ -35,12 +35,12 @@ function narrowCodec(bits: 8 | 16 | 32, isSigned: boolean): Codec<number> {
     defaultValue: 0,
     parse(json) {
       if (typeof json === 'number' && Number.isInteger(json) && json >= min && json <= max) return json === 0 ? 0 : json
-      const value = parseWhole(json)
+      const value = parseInteger(json)
       if (value < min || value > max) throw outOfRange(json, min, max, bits)
       return Number(value)
     },
-    accept(given) {
-      return this.parse(given)
+    accept(input) {
+      return this.parse(input)
     },
     write(value, to) {
       const at = to.reserve(width)
@@ -86,12 +86,12 @@ function wideCodec(isSigned: boolean): Codec<bigint> {
     isNullable: true,
     defaultValue: 0n,
     parse(json) {
-      const value = parseWhole(json)
+      const value = parseInteger(json)
       if (value < min || value > max) throw outOfRange(json, min, max, 64)
       return value
     },
-    accept(given) {
-      return this.parse(given)
+    accept(input) {
+      return this.parse(input)
     },
     write(value, to) {
       const at = to.reserve(8)
@@ -112,7 +112,7 @@ function wideCodec(isSigned: boolean): Codec<bigint> {
 const digitsMax = 25
 
 /** An integer, also as quoted digits. Throws ValueError. */
-function parseWhole(json: unknown): bigint {
+function parseInteger(json: unknown): bigint {
   if (typeof json === 'bigint') return json
   if (typeof json === 'number') {
     if (Number.isInteger(json)) return BigInt(json)

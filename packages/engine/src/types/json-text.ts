@@ -33,7 +33,7 @@ export function isStringAt(text: string, at: number): boolean {
 }
 
 /** The position of the next non-blank character. */
-export function behindBlanks(text: string, from: number): number {
+export function skipBlanks(text: string, from: number): number {
   let at = from
   while (text.charCodeAt(at) <= space) at++
   return at
@@ -73,24 +73,24 @@ function endOfValue(text: string, from: number): number {
 
 /** The members of the object that begins at `from`. */
 function* membersOf(text: string, from: number): Generator<Member, void, undefined> {
-  for (let at = behindBlanks(text, from + 1); text.charCodeAt(at) === quote; ) {
+  for (let at = skipBlanks(text, from + 1); text.charCodeAt(at) === quote; ) {
     const name = { start: at, end: endOfString(text, at) }
     // After the colon.
-    const start = behindBlanks(text, behindBlanks(text, name.end) + 1)
+    const start = skipBlanks(text, skipBlanks(text, name.end) + 1)
     const value = { start, end: endOfValue(text, start) }
     yield { name, value }
-    at = behindBlanks(text, value.end)
-    if (text.charCodeAt(at) === comma) at = behindBlanks(text, at + 1)
+    at = skipBlanks(text, value.end)
+    if (text.charCodeAt(at) === comma) at = skipBlanks(text, at + 1)
   }
 }
 
 /** The elements of the array that begins at `from`. */
 export function* elementsOf(text: string, from: number): Generator<Span, void, undefined> {
-  for (let at = behindBlanks(text, from + 1); at < text.length && text.charCodeAt(at) !== closeBracket; ) {
+  for (let at = skipBlanks(text, from + 1); at < text.length && text.charCodeAt(at) !== closeBracket; ) {
     const element = { start: at, end: endOfValue(text, at) }
     yield element
-    at = behindBlanks(text, element.end)
-    if (text.charCodeAt(at) === comma) at = behindBlanks(text, at + 1)
+    at = skipBlanks(text, element.end)
+    if (text.charCodeAt(at) === comma) at = skipBlanks(text, at + 1)
   }
 }
 
@@ -112,7 +112,7 @@ export class JsonText {
   constructor(text: string, replace?: (text: string) => string, span: Span = { start: 0, end: text.length }) {
     this.text = text
     this.replace = replace
-    this.span = { start: behindBlanks(text, span.start), end: span.end }
+    this.span = { start: skipBlanks(text, span.start), end: span.end }
   }
 
   /** The last of several members with the name, like `JSON.parse`; undefined if there is none. */

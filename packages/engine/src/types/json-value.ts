@@ -1,6 +1,6 @@
 /** Texts of type json: validation, removal of white space, and a canonical form for comparison. */
 import { jsonBytesMax, jsonDepthMax } from '../limits.ts'
-import { behindBlanks, elementsOf, endOfString, isArrayAt, JsonText, type Span, stringAt } from './json-text.ts'
+import { skipBlanks, elementsOf, endOfString, isArrayAt, JsonText, type Span, stringAt } from './json-text.ts'
 import { formatForMessage, ValueError } from './logical-type.ts'
 
 const quote = 0x22
@@ -60,8 +60,8 @@ function textOf(value: unknown): string {
 }
 
 /** Compacts a well-formed text. Throws ValueError. */
-export function compactJson(given: string | JsonText): string {
-  const [text, replace] = given instanceof JsonText ? [given.toString(), given.replace] : [given, undefined]
+export function compactJson(input: string | JsonText): string {
+  const [text, replace] = input instanceof JsonText ? [input.toString(), input.replace] : [input, undefined]
   if (!text.isWellFormed()) throw halfOfPair()
   const compact = new Compactor(text, replace).run()
   if (compact.length * 3 > jsonBytesMax && Buffer.byteLength(compact) > jsonBytesMax) {
@@ -81,7 +81,7 @@ class Compactor {
   /** Start of the part not yet copied. */
   private from = 0
   /** The member names of enclosing objects; undefined for arrays. */
-  private readonly around: (Set<string> | undefined)[] = []
+  private readonly enclosing: (Set<string> | undefined)[] = []
   private isName = false
   /** The position of the next backslash. */
   private escape: number
@@ -97,42 +97,42 @@ class Compactor {
     let at = 0
     while (at < text.length) {
       const code = text.charCodeAt(at)
-      if (code === quote) at = this.takeString({ start: at, end: endOfString(text, at) })
-      else if (code <= space) at = this.leaveOut(at, behindBlanks(text, at), '')
+      if (code === quote) at = this.readString({ start: at, end: endOfString(text, at) })
+      else if (code <= space) at = this.replaceRange(at, skipBlanks(text, at), '')
       else {
         // Skips digits and the letters of literals, which most remaining characters are.
-        if (code >= openBracket || code === comma || code === colon) this.takeSign(code)
+        if (code >= openBracket || code === comma || code === colon) this.readPunctuation(code)
         at++
       }
     }
     if (this.parts.length === 0) return text
-    this.leaveOut(at, at, '')
+    this.replaceRange(at, at, '')
     return this.parts.join('')
   }
 
   /** Replaces a range of the text. Returns `end`. */
-  private leaveOut(start: number, end: number, instead: string): number {
+  private replaceRange(start: number, end: number, instead: string): number {
     this.parts.push(this.text.slice(this.from, start))
     if (instead !== '') this.parts.push(instead)
     this.from = end
     return end
   }
 
-  private takeSign(code: number): void {
-    const { around } = this
+  private readPunctuation(code: number): void {
+    const { enclosing } = this
     if (code === openBrace || code === openBracket) {
-      if (around.length >= jsonDepthMax) {
+      if (enclosing.length >= jsonDepthMax) {
         throw new ValueError('ValueNotAllowed', `the value is nested deeper than ${jsonDepthMax} levels`)
       }
       this.isName = code === openBrace
-      around.push(this.isName ? new Set() : undefined)
-    } else if (code === closeBrace || code === closeBracket) around.pop()
-    else if (code === comma) this.isName = around[around.length - 1] !== undefined
+      enclosing.push(this.isName ? new Set() : undefined)
+    } else if (code === closeBrace || code === closeBracket) enclosing.pop()
+    else if (code === comma) this.isName = enclosing[enclosing.length - 1] !== undefined
     else if (code === colon) this.isName = false
   }
 
   /** Returns the position after the string. */
-  private takeString(span: Span): number {
+  private readString(span: Span): number {
     const { text, replace } = this
     if (this.escape < span.end) {
       if (!stringAt(text, span).isWellFormed()) throw halfOfPair()
@@ -142,7 +142,7 @@ class Compactor {
     else if (replace !== undefined) {
       const value = stringAt(text, span)
       const other = replace(value)
-      if (other !== value) return this.leaveOut(span.start, span.end, JSON.stringify(other))
+      if (other !== value) return this.replaceRange(span.start, span.end, JSON.stringify(other))
     }
     return span.end
   }
@@ -153,7 +153,7 @@ class Compactor {
   }
 
   private noteName(name: string): void {
-    const names = this.around.at(-1)
+    const names = this.enclosing.at(-1)
     if (names?.has(name) === true) {
       throw new ValueError('ValueNotAllowed', `an object of the value has the name ${formatForMessage(name)} twice`)
     }
@@ -258,19 +258,19 @@ function canonicalNumber(word: string): string {
   if (isShort && !/[eE]/.test(word)) return String(Number(word))
   const [mantissa = '', exponent = '0'] = word.toLowerCase().split('e')
   const isNegative = mantissa.startsWith('-')
-  const [whole = '', fraction = ''] = mantissa.slice(isNegative ? 1 : 0).split('.')
-  const digits = withoutZeros(`${whole}${fraction}`)
+  const [integer = '', fraction = ''] = mantissa.slice(isNegative ? 1 : 0).split('.')
+  const digits = withoutZeros(`${integer}${fraction}`)
   if (digits.all === '') return '0'
   if (exponent.length > exponentCharactersMax) return word
-  const power = Number(exponent) - fraction.length + digits.zerosBehind
+  const power = Number(exponent) - fraction.length + digits.trailingZeros
   if (digits.all.length <= doubleDigits && Math.abs(power) <= doubleExponentMax) return String(Number(word))
   return `${isNegative ? '-' : ''}${digits.all}e${power}`
 }
 
-function withoutZeros(digits: string): { readonly all: string; readonly zerosBehind: number } {
+function withoutZeros(digits: string): { readonly all: string; readonly trailingZeros: number } {
   let end = digits.length
   while (digits.charCodeAt(end - 1) === zero) end--
   let start = 0
   while (start < end && digits.charCodeAt(start) === zero) start++
-  return { all: digits.slice(start, end), zerosBehind: digits.length - end }
+  return { all: digits.slice(start, end), trailingZeros: digits.length - end }
 }

@@ -16,8 +16,8 @@ const codec: Codec<string> = {
   fixedBytes: undefined,
   isNullable: true,
   defaultValue: null,
-  parse: (given) => (given instanceof JsonValue ? given.text : jsonTextOf(given)),
-  accept: (given) => given as string,
+  parse: (input) => (input instanceof JsonValue ? input.text : jsonTextOf(input)),
+  accept: (input) => input as string,
   write(value, to) {
     const at = to.reserve(Buffer.byteLength(value))
     to.bytes.write(value, at)

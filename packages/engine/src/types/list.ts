@@ -40,9 +40,9 @@ export function listCodec(element: Codec, holdsReferences: boolean): Codec<reado
     isNullable: false,
     defaultValue: [],
     parse(json) {
-      return takeEach(givenArray(json), holdsReferences, (value) => element.parse(value))
+      return takeEach(parseArray(json), holdsReferences, (value) => element.parse(value))
     },
-    accept: (given) => takeEach(given as readonly unknown[], holdsReferences, (value) => element.accept(value)),
+    accept: (input) => takeEach(input as readonly unknown[], holdsReferences, (value) => element.accept(value)),
     write: (elements, to) => writeElements(element, elements, to),
     read(bytes, start, end) {
       const elements: unknown[] = []
@@ -55,17 +55,17 @@ export function listCodec(element: Codec, holdsReferences: boolean): Codec<reado
 }
 
 /** Empty for null. Throws ValueError. */
-export function givenArray(json: unknown): readonly unknown[] {
+export function parseArray(json: unknown): readonly unknown[] {
   if (json === null) return []
   if (!Array.isArray(json)) throw new ValueError('MalformedValue', `${formatForMessage(json)} is not an array`)
   return json
 }
 
 /** Null is a null reference in a list of references, and rejected in other lists. */
-function takeEach(given: readonly unknown[], mayBeNull: boolean, take: (value: unknown) => unknown): unknown[] {
+function takeEach(input: readonly unknown[], mayBeNull: boolean, take: (value: unknown) => unknown): unknown[] {
   const elements: unknown[] = []
   try {
-    for (const value of given) {
+    for (const value of input) {
       if (value === null && !mayBeNull) throw nullElement()
       elements.push(take(value))
     }

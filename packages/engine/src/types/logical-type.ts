@@ -47,7 +47,7 @@ export interface Codec<V = unknown> {
   /** Parses JSON; never called with null if `isNullable`. Throws ValueError. */
   parse(json: unknown): V
   /** Converts an in-memory value of an expression, with the checks of `parse`; never called with null if `isNullable`. Throws ValueError. */
-  accept(given: unknown): V
+  accept(input: unknown): V
   /** Appends the value: exactly `fixedBytes` bytes if that is set. */
   write(value: V, to: ByteWriter): void
   /** Decodes bytes[start, end). */
@@ -91,7 +91,7 @@ export interface LogicalType<S extends TypeSpec = TypeSpec> {
   codec(spec: S, context: CodecContext): Codec
 }
 
-const shownCharactersMax = 60
+const messageCharactersMax = 60
 
 /** A value for messages: JSON, truncated to a readable length. */
 export function formatForMessage(value: unknown): string {
@@ -102,7 +102,7 @@ export function formatForMessage(value: unknown): string {
   // Integers beyond 2^53 are bigint, which JSON.stringify rejects.
   if (typeof value === 'bigint' || typeof value === 'number') return cut(String(value))
   if (typeof value === 'symbol') return cut(value.description ?? '')
-  if (typeof value === 'string') return cut(JSON.stringify(value.slice(0, shownCharactersMax + 1)))
+  if (typeof value === 'string') return cut(JSON.stringify(value.slice(0, messageCharactersMax + 1)))
   const text =
     JSON.stringify(value, (_name, part: unknown) => {
       if (typeof part === 'symbol') return Number(part.description)
@@ -112,5 +112,5 @@ export function formatForMessage(value: unknown): string {
 }
 
 function cut(text: string): string {
-  return text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text
+  return text.length > messageCharactersMax ? `${text.slice(0, messageCharactersMax)}…` : text
 }

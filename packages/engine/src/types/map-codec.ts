@@ -26,15 +26,15 @@ export function mapCodec(key: Codec<string>, value: Codec<Oid>, isText: boolean)
     defaultValue: [],
     parse(json) {
       if (json === null) return []
-      if (Array.isArray(json)) return inKeyOrder(pairsOf(json.map(givenPair), key, value, 'parse'))
+      if (Array.isArray(json)) return inKeyOrder(pairsOf(json.map(parsePair), key, value, 'parse'))
       if (typeof json !== 'object')
         throw new ValueError('MalformedValue', `${formatForMessage(json)} is not an object of keys and OIDs`)
-      const given = json as { readonly [key: string]: unknown }
+      const input = json as { readonly [key: string]: unknown }
       return isText
-        ? parseNamed(given, sortedTexts(Object.keys(given)), key, value)
-        : inKeyOrder(parseNamed(given, Object.keys(given), key, value))
+        ? parseNamed(input, sortedTexts(Object.keys(input)), key, value)
+        : inKeyOrder(parseNamed(input, Object.keys(input), key, value))
     },
-    accept: (given) => inKeyOrder(pairsOf(given as readonly UncheckedPair[], key, value, 'accept')),
+    accept: (input) => inKeyOrder(pairsOf(input as readonly UncheckedPair[], key, value, 'accept')),
     write(pairs, to) {
       for (const pair of pairs) {
         writeElement(key as Codec, pair.key, to)
@@ -92,14 +92,14 @@ function lastOfEachKey(pairs: readonly StoredPair[]): readonly StoredPair[] {
 
 /** Parses the read representation of a map. Throws ValueError. */
 function parseNamed(
-  given: { readonly [key: string]: unknown },
+  input: { readonly [key: string]: unknown },
   names: readonly string[],
   key: Codec<string>,
   value: Codec<Oid>,
 ): StoredPair[] {
   const pairs: StoredPair[] = []
   try {
-    for (const name of names) pairs.push({ key: keyOf(key, name, key.parse), value: value.parse(given[name]) })
+    for (const name of names) pairs.push({ key: keyOf(key, name, key.parse), value: value.parse(input[name]) })
     return pairs
   } catch (error) {
     if (error instanceof ValueError) error.path.unshift(names[pairs.length] as string)
@@ -109,18 +109,18 @@ function parseNamed(
 
 /** `take`: parses or accepts keys and values. */
 function pairsOf(
-  given: readonly UncheckedPair[],
+  input: readonly UncheckedPair[],
   key: Codec<string>,
   value: Codec<Oid>,
   take: 'parse' | 'accept',
 ): StoredPair[] {
-  return given.map((pair, position) => ({
+  return input.map((pair, position) => ({
     key: at([position, 'key'], () => keyOf(key, pair.key, key[take])),
     value: at([position, 'value'], () => value[take](pair.value)),
   }))
 }
 
-function givenPair(pair: unknown, position: number): UncheckedPair {
+function parsePair(pair: unknown, position: number): UncheckedPair {
   const isPair = typeof pair === 'object' && pair !== null && Object.hasOwn(pair, 'key') && Object.hasOwn(pair, 'value')
   if (!isPair) throw pairError('MalformedValue', `${formatForMessage(pair)} is not {"key":…,"value":…}`, [position])
   for (const name of Object.keys(pair)) {
@@ -137,9 +137,9 @@ function pairError(type: ValueError['type'], words: string, path: (string | numb
 }
 
 /** `take`: parses or accepts the key. */
-function keyOf(codec: Codec<string>, given: unknown, take: (given: unknown) => string): string {
-  if (given === null) throw new ValueError('MalformedValue', 'null is not a key')
-  const key = take.call(codec, given)
+function keyOf(codec: Codec<string>, input: unknown, take: (input: unknown) => string): string {
+  if (input === null) throw new ValueError('MalformedValue', 'null is not a key')
+  const key = take.call(codec, input)
   if (key === noOid && codec.fixedBytes !== undefined) {
     throw new ValueError('ValueNotAllowed', 'the reference to nothing is not a key')
   }

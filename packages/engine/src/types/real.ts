@@ -15,7 +15,7 @@ export const real: LogicalType<RealSpec> = {
   },
   describe: ({ storage }) => ({ logicalType: 'real', encoding: 'ieee', storage }),
   codec: ({ storage }) =>
-    storage === 'b32' ? codecOf(4, Math.fround, shortestSingle) : codecOf(8, asIs, shortestDouble),
+    storage === 'b32' ? codecOf(4, Math.fround, shortestSingle) : codecOf(8, identity, shortestDouble),
 }
 
 function codecOf(width: 4 | 8, round: (value: number) => number, toText: (value: number) => string): Codec<number> {
@@ -31,8 +31,8 @@ function codecOf(width: 4 | 8, round: (value: number) => number, toText: (value:
       if (Number.isFinite(value)) return value
       throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is beyond what a b${width * 8} real holds`)
     },
-    accept(given) {
-      return this.parse(given)
+    accept(input) {
+      return this.parse(input)
     },
     write(value, to) {
       const at = to.reserve(width)
@@ -46,7 +46,7 @@ function codecOf(width: 4 | 8, round: (value: number) => number, toText: (value:
   }
 }
 
-function asIs(value: number): number {
+function identity(value: number): number {
   return value
 }
 

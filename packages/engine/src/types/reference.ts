@@ -105,7 +105,7 @@ const codec: Codec<Oid> = {
     if (oid !== undefined) return oid
     throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not an OID such as 3-3-1-40`)
   },
-  accept: (given) => (given === null ? noOid : (given as Oid)),
+  accept: (input) => (input === null ? noOid : (input as Oid)),
   write: writeOid,
   read: (bytes, start) => oidFromBytes(bytes, start),
   writeJson: (bytes, start, _end, json) => writeOidJson(json, bytes, start),

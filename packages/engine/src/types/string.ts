@@ -49,8 +49,8 @@ function codecOf({ encoding, storage, fixedLength }: StringSpec): Codec<string> 
       check(json, isByte, charactersMax)
       return json
     },
-    accept(given) {
-      return this.parse(given)
+    accept(input) {
+      return this.parse(input)
     },
     write(value, to) {
       if (value.length <= shortCharacters && writePlain(value, to)) return

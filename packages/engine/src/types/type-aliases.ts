@@ -30,6 +30,6 @@ export function withoutAliases(definition: TypeDefinition): TypeDefinition {
   return definition
 }
 
-function isWord(given: string | null | undefined, word: string): boolean {
-  return given?.toLowerCase() === word
+function isWord(input: string | null | undefined, word: string): boolean {
+  return input?.toLowerCase() === word
 }

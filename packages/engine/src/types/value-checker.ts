@@ -4,11 +4,11 @@ import { codecFor, defineType } from './index.ts'
 import { ValueError } from './logical-type.ts'
 import type { TypeDefinition } from './type-definition.ts'
 
-function ofSingleValues(): never {
+function unsupported(): never {
   unreachable('single values have nothing to do with classes')
 }
 
-const noClasses = { resolveClass: ofSingleValues, resolveAttribute: ofSingleValues, embedded: ofSingleValues }
+const noClasses = { resolveClass: unsupported, resolveAttribute: unsupported, embedded: unsupported }
 
 /** `definition`: of a scalar type. The check returns the reason why the server would reject a value, or undefined. Throws ValueError. */
 export function valueChecker(definition: TypeDefinition): (json: unknown) => string | undefined {

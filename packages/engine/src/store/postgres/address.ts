@@ -88,7 +88,7 @@ export function parsePostgresAddress(address: string): PostgresAddress {
     else
       throw new PlaceRefused(
         'wrongPlace',
-        `The store address ${location} has an unknown parameter '${name}'; use ${knownParameters()}.`,
+        `The store address ${location} has an unknown parameter '${name}'; use ${supportedParameters()}.`,
       )
   }
   const protocol = (name: ProtocolParameter): string | undefined => {
@@ -186,7 +186,7 @@ function checkTarget(target: string | undefined, location: string): void {
   if (target !== undefined) oneOf('target_session_attrs', target, ['any', 'read-write', 'primary'], location)
 }
 
-function knownParameters(): string {
+function supportedParameters(): string {
   return [...Object.keys(defaults), ...Object.keys(protocolVariables)].join(', ')
 }
 

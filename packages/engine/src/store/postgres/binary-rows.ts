@@ -215,20 +215,20 @@ class Messages {
 
   take(bytes: Buffer): void {
     let at = this.partialBytes > 0 ? this.complete(bytes) : 0
-    let passedTo = at
+    let handledTo = at
     let length = headBytes
     while (at + headBytes <= bytes.length) {
       length = 1 + bytes.readUInt32BE(at + 1)
       if (at + length > bytes.length) break
       if (bytes[at] === rowMessage) {
-        if (passedTo < at) this.other(bytes.subarray(passedTo, at))
-        passedTo = at + length
+        if (handledTo < at) this.other(bytes.subarray(handledTo, at))
+        handledTo = at + length
         this.row(bytes, at + headBytes + countBytes)
       }
       at += length
       length = headBytes
     }
-    if (passedTo < at) this.other(bytes.subarray(passedTo, at))
+    if (handledTo < at) this.other(bytes.subarray(handledTo, at))
     if (at === bytes.length) return
     this.append(bytes.subarray(at))
     this.requiredBytes = length

@@ -5,7 +5,7 @@
 import { unreachable } from '../../errors.ts'
 import type { KeyPlacement, Segment } from '../key-placement.ts'
 import { packedKeys, releaseRows, releaseValues } from '../packed-rows.ts'
-import { sortInPieces } from '../sort-in-pieces.ts'
+import { sortSteps } from '../sort-in-pieces.ts'
 import type { Bytes, CommitOutcome, Precondition, UnchangedRange } from '../store.ts'
 import {
   bufferOf,
@@ -164,7 +164,7 @@ export class CommitCall {
     const added: KeyLock[] = []
     const blind: KeyLock[] = []
     let steps = 0
-    for (const lock of yield* sortInPieces([...this.locks.values()], inLockOrder)) {
+    for (const lock of yield* sortSteps([...this.locks.values()], inLockOrder)) {
       if (rows !== 'together') locked.push(lock)
       else if (isNew(lock)) added.push(lock)
       else if (isUnconditional(lock)) blind.push(lock)

@@ -40,7 +40,7 @@ const insertSome = `
       ) SELECT own || coalesce(array_agg(key), '{}'), count(*) = array_length(p_new_keys, 1) INTO own, is_all_new
         FROM inserted;`
 
-function heldIn(table: string, placement: string): string {
+function keysIn(table: string, placement: string): string {
   return `SELECT coalesce(string_agg(encode(key, 'hex'), ',' ORDER BY key), '') INTO held FROM ${table}
           WHERE ${placement} AND key >= r.a AND key < coalesce(r.b, ${aboveAllKeys}) AND NOT key = ANY (own)`
 }
@@ -49,7 +49,7 @@ function heldIn(table: string, placement: string): string {
 const aboveAllKeys = `decode(repeat('ff', 2048), 'hex')`
 
 /** Of an unchanged range that has one part and one placement. */
-const isOfOnePlacement = `left(u.h, 1) = '='`
+const hasOnePlacement = `left(u.h, 1) = '='`
 
 /** The contribution of an entry to the content of a range. */
 function entryContent(valueBytes: string): string {
@@ -276,7 +276,7 @@ BEGIN
         SELECT coalesce(string_agg(${entryContent("substr(split_part(u.h, ':', 1), 2)::int4")}, ''::bytea ORDER BY key), '') AS content
           FROM {schema}.kv WHERE placement = u.f AND key >= u.a AND key < coalesce(u.b, ${aboveAllKeys}) AND NOT key = ANY (own)
       ) AS found
-      WHERE ${isOfOnePlacement} AND ${contentText('found.content')} <> split_part(u.h, ':', 2) GROUP BY c
+      WHERE ${hasOnePlacement} AND ${contentText('found.content')} <> split_part(u.h, ':', 2) GROUP BY c
     LOOP
       IF r.c = ANY (losers) THEN
         lost[array_position(losers, r.c)] := least(r.i, lost[array_position(losers, r.c)]);
@@ -292,7 +292,7 @@ BEGIN
     FOR r IN SELECT i, c, f, l, a, b, h
       FROM unnest(p_range_positions, p_range_owners, p_range_first, p_range_last, p_range_from, p_range_to, p_range_holds)
         AS u(i, c, f, l, a, b, h)
-      IF PLAIN: WHERE NOT ${isOfOnePlacement} :END PLAIN
+      IF PLAIN: WHERE NOT ${hasOnePlacement} :END PLAIN
     LOOP
       CONTINUE WHEN r.c = ANY (losers) AND lost[array_position(losers, r.c)] < r.i;
       IF left(r.h, 1) IN ('#', '=') THEN
@@ -312,14 +312,14 @@ BEGIN
         r.h := split_part(r.h, ':', 2);
         content := '';
       ELSIF r.f = r.l THEN
-        ON r.f: ${heldIn('{kv}', 'placement = r.f')} :END
+        ON r.f: ${keysIn('{kv}', 'placement = r.f')} :END
       ELSE
-        ${heldIn('{schema}.kv', '(placement, key) >= (r.f, r.a) AND placement >= r.f AND placement <= r.l')};
+        ${keysIn('{schema}.kv', '(placement, key) >= (r.f, r.a) AND placement >= r.f AND placement <= r.l')};
         --- Of ranges of several placements, one that begins with the first of all has its first keys in the other table.
         IF ROOT:
         IF r.f = 0 THEN
           held_after := held;
-          ${heldIn('{root}', 'placement = 0')};
+          ${keysIn('{root}', 'placement = 0')};
           held := concat_ws(',', nullif(held, ''), nullif(held_after, ''));
         END IF; :END ROOT
       END IF;

@@ -98,7 +98,7 @@ export class ReadTransaction {
   }
   private client: Promise<PoolClient> | undefined
   private readonly branches = new ReadBranches(
-    () => this.begun(),
+    () => this.start(),
     () => this.beginFurther(),
   )
   /** Resolves when commits are blocked, if they must be. */
@@ -106,7 +106,7 @@ export class ReadTransaction {
   private gathering: NodeJS.Immediate | undefined
   private readers = 0
   private inFlight = 0
-  private isBegun = false
+  private hasStarted = false
   private isBroken = false
   private timer: NodeJS.Timeout | undefined
   /** The error of the first failed statement, which ends the transaction. */
@@ -121,7 +121,7 @@ export class ReadTransaction {
 
   /** False once its point in time is fixed, or may be. */
   join(): boolean {
-    if (this.isBegun || this.isBroken || this.readers >= readersMax) return false
+    if (this.hasStarted || this.isBroken || this.readers >= readersMax) return false
     this.readers++
     return true
   }
@@ -294,7 +294,7 @@ export class ReadTransaction {
   }
 
   /** Snapshots of the same turn, and those opened while waiting for a connection, are included. */
-  private begun(): Promise<PoolClient> {
+  private start(): Promise<PoolClient> {
     // A transaction that exceeded its time limit must not begin again: nothing would end it then.
     if (this.failed !== undefined && this.client === undefined) {
       return Promise.reject(new FollowedFailure(this.failed.error))
@@ -331,7 +331,7 @@ export class ReadTransaction {
       throw error
     } finally {
       // Also without a connection, so that later snapshots try again.
-      this.isBegun = true
+      this.hasStarted = true
     }
   }
 
@@ -340,7 +340,7 @@ export class ReadTransaction {
     if (!this.kind.isDistributed) return undefined
     const spare = this.connections.spareReader()
     return spare?.then(async (client) => {
-      await this.begun()
+      await this.start()
       await this.locked?.catch(() => undefined)
       this.within(client.query(begin)).catch(() => undefined)
       return client
