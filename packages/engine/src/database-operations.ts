@@ -83,7 +83,6 @@ export interface SchemaExecutor {
   alterClass(command: AlterClass, receipt?: Receipt<ClassNumber>): Promise<ClassNumber>
   /** By full name or class number. */
   deleteClass(command: DeleteClass): Promise<void>
-  /** Takes a JSON index description. */
   createIndex(command: CreateIndex, options: BuildOptions): Promise<{ readonly name: string }>
   /** Throws IndexNotFound. */
   deleteIndex(command: DeleteIndex): Promise<void>
@@ -97,7 +96,6 @@ export interface CreateIndexOptions {
   readonly once?: Once<{ readonly name: string }>
 }
 
-/** An object to create, as JSON. */
 export interface ObjectCreation {
   /** Full name or class number. */
   readonly class: string
@@ -358,7 +356,6 @@ export type TransactionStep = (number: number) => Database
 
 export type TransactionBody<T> = (step: TransactionStep, isRehearsal: boolean, between: BetweenSteps) => Promise<T>
 
-/** `position`: of the creation among several. */
 async function createFrom(unit: UnitOfWork, creation: ObjectCreation, position?: number): Promise<Oid> {
   return createObject(unit, readCreateObject(unit.commandCatalog, creation.class, creation.attributes ?? {}), position)
 }

@@ -29,14 +29,12 @@ interface ErrorEntry {
  * the type.
  */
 export const errorCatalogue = {
-  // The request is malformed.
   MalformedRequest: { kind: 'malformed', title: 'The request cannot be understood' },
   MalformedValue: { kind: 'malformed', title: 'A value has the wrong type' },
   MalformedOid: { kind: 'malformed', title: 'The OID is malformed' },
   UnknownField: { kind: 'malformed', title: 'The body has a field that the operation does not know' },
   QuerySyntaxError: { kind: 'malformed', title: 'The query has a syntax error' },
 
-  // The resource addressed by the URL does not exist.
   ClassNotFound: { kind: 'notFound', title: 'The class does not exist' },
   NamespaceNotFound: { kind: 'notFound', title: 'The namespace does not exist' },
   ObjectNotFound: { kind: 'notFound', title: 'The object does not exist' },
@@ -46,7 +44,6 @@ export const errorCatalogue = {
   // The request is valid, but the caller lacks permission.
   Forbidden: { kind: 'forbidden', title: 'The caller is not permitted to do this' },
 
-  // The request conflicts with stored data.
   UniqueViolation: { kind: 'conflict', title: 'A unique index already holds these key values' },
   ClassExists: { kind: 'conflict', title: 'The class already exists' },
   AttributeExists: { kind: 'conflict', title: 'The attribute already exists with another definition' },
@@ -78,7 +75,6 @@ export const errorCatalogue = {
   // The request names a version that is not the current one.
   PreconditionFailed: { kind: 'precondition', title: 'The object does not meet the condition of the request' },
 
-  // Well-formed, but impossible.
   UnknownClass: { kind: 'unprocessable', title: 'The body names a class that does not exist' },
   UnknownAttribute: { kind: 'unprocessable', title: 'The body names an attribute that does not exist' },
   AmbiguousAttribute: { kind: 'unprocessable', title: 'The attribute name is ambiguous' },
@@ -99,7 +95,6 @@ export const errorCatalogue = {
   TooManyFollowers: { kind: 'tooMany', title: 'The client has too many change streams open', isRepeatable: true },
   TooManyStatements: { kind: 'tooMany', title: 'The client has too many statements running', isRepeatable: true },
 
-  // Nothing was done: retry.
   TransactionContention: { kind: 'unavailable', title: 'Too many concurrent changes', isRepeatable: true },
   StoreUnavailable: { kind: 'unavailable', title: 'The database cannot be reached', isRepeatable: true },
   ServerBusy: { kind: 'unavailable', title: 'The server is overloaded', isRepeatable: true },
@@ -122,7 +117,6 @@ export type ErrorType = keyof typeof errorCatalogue
  */
 export type CommandPlace = readonly (string | number)[]
 
-/** A single fault and its place. */
 export interface ErrorDetail {
   readonly place: CommandPlace
   readonly message: string
@@ -204,7 +198,7 @@ export function assert(condition: unknown, promise: string): asserts condition {
   if (!condition) throw new AssertionFailed(promise)
 }
 
-/** Marks unreachable code. Throws AssertionFailed. */
+/** Throws AssertionFailed. */
 export function unreachable(promise: string): never {
   throw new AssertionFailed(promise)
 }

@@ -114,7 +114,6 @@ export interface OpenOptions {
   readonly threadProgram?: URL
 }
 
-/** For a database opened in a statement thread. */
 interface ThreadParts {
   readonly mainThread: MainThread
   readonly replies: ReplyBudget
@@ -134,19 +133,15 @@ export interface Counts {
   readonly plansReused: number
   readonly plansMade: number
   readonly queries: Readonly<QueryCounts>
-  /** Background index builds in progress. */
   readonly indexBuilds: number
   readonly oldestSnapshotMs: number
   /** Bytes held by requests of the memory pool, which several federated databases may share. */
   readonly heldBytes: number
-  /** Threads for long statements. */
   readonly statementThreads: number
 }
 
-/** For reads of clients. */
 const reading: SnapshotOptions = { isolation: 'readOnly', mayShare: true }
 
-/** Each operation is a separate request. */
 class RequestScope implements OperationScope {
   readonly database: OpenDatabase
   readonly schema: DdlExecutor
@@ -207,7 +202,6 @@ export class FederatedDatabase extends CallerOperations {
   private readonly database: OpenDatabase
   private readonly threads: StatementThreads | undefined
   private readonly callers: Callers
-  /** The databases of callers, by policy. */
   private readonly databases = new WeakMap<AccessPolicy, CallerDatabase>()
   private readonly views = new WeakMap<User, FederatedDatabase>()
   private readonly heartbeat: Heartbeat
@@ -216,7 +210,6 @@ export class FederatedDatabase extends CallerOperations {
   private readonly background: readonly BackgroundWork[]
   /** Logged changes of all callers and processes. */
   readonly changes: ChangeFeed
-  /** Waiters for the changes after a page. */
   readonly waiters: ChangeWaiters
   private readonly logRemoval: LogRemoval
   private readonly snapshotAges: NodeJS.Timeout
@@ -363,12 +356,10 @@ export class FederatedDatabase extends CallerOperations {
     return this.database.limits
   }
 
-  /** The default dialect. */
   get dialect(): Dialect {
     return this.resources.dialect
   }
 
-  /** The default isolation. */
   get isolation(): Isolation {
     return this.database.isolation
   }

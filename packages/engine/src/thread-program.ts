@@ -21,10 +21,8 @@ import type { ChangeSet } from './write/change-set.ts'
 /** Bytes of rows sent ahead of the reader; the main thread charges them to the statement until they are consumed. */
 const bytesAheadMax = 2 ** 18
 
-/** The environment of an operation in a thread. */
 export interface ThreadContext {
   readonly fd: FederatedDatabase
-  /** The database as the caller sees it. */
   readonly database: CallerDatabase
   readonly slice: StatementSlice
   readonly signal: CancelSignal
@@ -56,7 +54,6 @@ export function serveStatementThread(
   new StatementThread(port, start, operations, replyOf).serve()
 }
 
-/** A pending answer from the main thread. */
 interface Answer {
   resolve(): void
   reject(error: unknown): void

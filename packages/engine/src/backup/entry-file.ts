@@ -26,7 +26,6 @@ export interface EntryFileSummary {
   readonly bytes: number
   readonly blocks: number
   readonly entries: number
-  /** Total size of keys and values. */
   readonly entryBytes: number
   /** Digest of the whole file in hexadecimal. */
   readonly sha256: string
@@ -85,7 +84,6 @@ export class EntryFileWriter {
     return this.length < blockBytes ? undefined : this.flush()
   }
 
-  /** Makes the file durable and closes it. */
   async end(): Promise<EntryFileSummary> {
     await this.flush()
     await this.writing
@@ -95,7 +93,6 @@ export class EntryFileWriter {
     return { bytes, blocks, entries, entryBytes, sha256: this.hash.digest('hex') }
   }
 
-  /** Closes the file and ignores errors. */
   async abandon(): Promise<void> {
     await this.writing.catch(() => undefined)
     await this.file.close().catch(() => undefined)

@@ -9,11 +9,9 @@ import { DamagedBackup, type EntryFileSummary } from './entry-file.ts'
 const formatVersion = 1
 export const manifestSuffix = '.json'
 export const entriesSuffix = '.entries'
-/** Suffix of a file that is being written. */
 export const unfinishedSuffix = '.unfinished'
 
 export interface Manifest {
-  /** The version of the backup format. */
   readonly ashlarBackup: number
   /** The base name of its files, without suffix. */
   readonly name: string
@@ -25,7 +23,6 @@ export interface Manifest {
   /** The time of its latest commit according to the change log; absent without such a commit, and in backups of earlier versions. */
   readonly newestCommitAt?: string
   readonly storageFormat: number
-  /** Present if the store has a change log. */
   readonly changeLog?: LogRange
   /** The backup that an incremental backup is based on. */
   readonly base?: { readonly name: string; readonly id: string }
@@ -45,7 +42,6 @@ export interface Counts {
   readonly objects: number
   readonly links: number
   readonly indexEntries: number
-  /** Only for incremental backups. */
   readonly commits?: number
 }
 

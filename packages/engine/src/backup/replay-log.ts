@@ -19,9 +19,8 @@ export interface LoggedBackup {
 }
 
 export interface LoggedPart {
-  /** The commit number. */
   readonly number: number
-  /** The commit time: milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly at: number
   changes(): Generator<LoggedChange, undefined, undefined>
 }

@@ -93,7 +93,6 @@ export async function restoreBackup(path: string, target: Store, options: Restor
   }
 }
 
-/** Number of entries between checks of the time slice. */
 const entriesPerClockCheck = 200
 
 class Restore {

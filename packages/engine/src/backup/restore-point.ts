@@ -10,7 +10,6 @@ import type { RestoreEnd } from './replay-log.ts'
 /** The target of a restore with `until`; `epoch` is that of the position. */
 export type RestoreMoment = RestoreEnd & { readonly epoch?: number }
 
-/** The error for a missing backup. */
 export function noBackup(message: string): PlaceRefused {
   return new PlaceRefused('wrongPlace', message)
 }

@@ -14,7 +14,6 @@ import {
 } from './write-backup.ts'
 
 export interface BackupIntervals {
-  /** Interval of full backups. */
   readonly everyMs: number
   /** Interval of incremental backups; undefined disables them. */
   readonly incrementalEveryMs?: number | undefined

@@ -54,7 +54,6 @@ export interface BackupOptions {
 
 export interface BackupReport {
   readonly backup: Manifest
-  /** Names of the removed backups. */
   readonly removed: readonly string[]
 }
 
@@ -100,7 +99,6 @@ interface Contents {
   readonly storageFormat: number
 }
 
-/** Writes a single backup. */
 export class BackupWriter {
   private readonly store: Store
   private readonly place: BackupPlace

@@ -57,7 +57,6 @@ export async function runTransaction<T>(
   }
 }
 
-/** A transaction to be executed at most once. */
 export interface IdempotentTransaction<T> {
   readonly once: Once<T>
   /** An object that is read in any case. */

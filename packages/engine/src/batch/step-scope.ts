@@ -23,7 +23,6 @@ export class StepScope implements OperationScope {
   private readonly resources: QueryResources
   private readonly signal: CancelSignal | undefined
 
-  /** `signal`: of the client. */
   constructor(
     transaction: CatalogTransaction,
     resources: QueryResources,

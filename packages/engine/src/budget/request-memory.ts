@@ -157,7 +157,6 @@ export class RequestMemory {
     this.statementAccount().add(bytes, use)
   }
 
-  /** Whether operators should spill to disk. */
   get isShort(): boolean {
     return this.statements?.isShort === true
   }

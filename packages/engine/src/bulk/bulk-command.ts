@@ -5,7 +5,6 @@ import type { Oid } from '../types/oid.ts'
 
 /** Identifies an object by the values of a unique index. */
 export interface UniqueKey {
-  /** The index name. */
   readonly index: string
   /** JSON values by the names of the key attributes. */
   readonly values: Attributes
@@ -47,7 +46,6 @@ export interface BulkDelete extends LineCommand {
 
 export type BulkCommand = BulkCreate | BulkUpdate | BulkDelete
 
-/** The result of a command. */
 export interface BulkDone {
   readonly oid: Oid
   readonly change: 'created' | 'updated' | 'deleted'

@@ -16,7 +16,6 @@ export interface BulkCounts {
   failed: number
 }
 
-/** The result of a line. */
 export type LineOutcome =
   | { readonly line: number; readonly oid: Oid }
   /** Places in `error` are relative to the line. */
@@ -40,7 +39,6 @@ export interface BulkSettings {
   readonly isAtomic?: boolean
 }
 
-/** Accepts lines in order. */
 export interface LineLoad {
   readonly counts: BulkCounts
   /** A line failed, after which nothing is executed. */
@@ -49,7 +47,6 @@ export interface LineLoad {
   readonly waiting: number
   /** Pending lines refer to ids that have not been seen yet. */
   readonly hasOpenNames: boolean
-  /** Number of ids seen. */
   readonly namesCount: number
   /** True if the pending lines must be committed first, because they may have changed entries of the index by which the command finds its object. */
   needsCommitBefore(command: BulkCommand): boolean

@@ -86,7 +86,6 @@ async function runInParts(
   return done
 }
 
-/** Maps the line positions of an error. */
 function withPositions(error: unknown, positionOf: (position: number) => number): unknown {
   if (!(error instanceof AshlarError)) return error
   const { type, message, errors, extensions, isFatal } = error

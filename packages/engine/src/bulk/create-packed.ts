@@ -39,7 +39,6 @@ const packerRowsMax = 16_384
 const presizedIndexesMax = 8
 const fewRows = 64
 
-/** A creation as in the request. */
 interface Creation {
   readonly class: string
   readonly attributes?: Attributes | undefined
@@ -75,12 +74,10 @@ export async function createPacked(
   return oids
 }
 
-/** Packing state for one class. */
 interface ClassRows {
   readonly format: ClassFormat
   readonly defaults: readonly unknown[]
   readonly constraints: ObjectConstraints | undefined
-  /** Values of the current object. */
   readonly values: unknown[]
   readonly indexes: readonly IndexRows[]
   /** Attribute names of the last object and the attributes they denote: the next object usually has the same names. */
@@ -97,12 +94,10 @@ interface IndexRows {
   readonly others: RowPacker
 }
 
-/** Enough for most records. */
 const recordRoomBytes = 128
 
 const noPositions: undefined[] = []
 const noDuplicates: readonly DuplicateKey[] = []
-/** Number of keys per lookup. */
 const keysPerRead = 500
 
 class PackedCreations {
@@ -130,10 +125,8 @@ class PackedCreations {
   private allocated: Oid | undefined
   private chargedBytes = 0
   private readonly objectKey = Buffer.alloc(objectKeyBytes)
-  /** A view of the end of `objectKey`. */
   private readonly oid = this.objectKey.subarray(objectKeyHeaderBytes)
 
-  /** `expected`: the number of objects. */
   constructor(unit: UnitOfWork, expected: number) {
     this.unit = unit
     this.expected = expected

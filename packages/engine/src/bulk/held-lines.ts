@@ -16,10 +16,8 @@ import { isPlainJson } from './is-plain-json.ts'
 /** Lines per text; parsing one takes a fraction of a millisecond. */
 const partLinesMax = 256
 const partBytesMax = 65_536
-/** Maximum size of texts in memory. */
 const textBytesMax = 4_194_304
 
-/** Estimated memory of a command and its values. */
 const bytesOfLine = (bytes: number): number => 200 + 2 * bytes
 
 /** Consecutive lines: as commands, as text, or as text in the file. */
@@ -54,7 +52,6 @@ export class BufferedLines {
     return this.numbers.length
   }
 
-  /** The line number at a position. */
   numberAt(position: number): number {
     return this.numbers[position] as number
   }
@@ -73,7 +70,6 @@ export class BufferedLines {
     return this.open.length < partLinesMax && this.openBytes < partBytesMax ? undefined : this.closePart()
   }
 
-  /** Must be called once, after the last line. */
   async finish(): Promise<void> {
     await this.closePart()
   }

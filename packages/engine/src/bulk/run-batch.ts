@@ -48,7 +48,6 @@ class Batch {
   private readonly unit: UnitOfWork
   private readonly commands: readonly BulkCommand[]
   private readonly settings: BatchSettings
-  /** Ids of this batch. */
   private readonly names = new Map<string, Oid>()
   private readonly oidOf: OidOf
   private readonly resolved: (Resolved | undefined)[] = []
@@ -189,7 +188,6 @@ class Batch {
     return Object.fromEntries(resolved)
   }
 
-  /** Loads existing targets in few round trips. */
   private async loadTargets(): Promise<void> {
     if (this.unit.guard !== undefined) return
     const oids: Oid[] = []

@@ -87,7 +87,6 @@ export class ByteWriter {
     else for (let i = 0; i < count; i++) bytes[at + i] = bytes[start + i] as number
   }
 
-  /** A copy of the bytes written so far. */
   copy(): Buffer {
     const { bytes, length } = this
     const result = Buffer.allocUnsafe(length)

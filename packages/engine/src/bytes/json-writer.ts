@@ -73,7 +73,6 @@ export class JsonWriter {
     this.to.writePrepared(text)
   }
 
-  /** Writes JSON bytes. */
   raw(source: Uint8Array): void {
     if (source.length > shortBytes) this.to.writeBytes(source)
     else this.copy(source, 0, source.length)
@@ -104,7 +103,6 @@ export class JsonWriter {
     } else this.unsigned(value)
   }
 
-  /** Quotes and escapes a text. */
   string(text: string): void {
     if (text.length <= shortBytes && this.plainString(text)) return
     if (text.length > longCharacters) this.longString(text)
@@ -126,7 +124,6 @@ export class JsonWriter {
     this.to.writeByte(quote)
   }
 
-  /** Writes bytes as a base64 string. */
   base64(source: Buffer): void {
     this.to.writeByte(quote)
     const text = source.toString('base64')

@@ -26,7 +26,6 @@ export const catalogPart = {
 } as const
 
 interface KeyPart {
-  /** The common prefix of all keys of the part. */
   readonly prefix: readonly number[]
   /** The rest of the key after the prefix; absent if the prefix is the key. */
   readonly rest?: string

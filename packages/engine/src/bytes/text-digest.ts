@@ -6,7 +6,6 @@ import { createHash } from 'node:crypto'
 
 const hashedCharactersMax = 16_383
 
-/** Whether maps should use the digest of the text. */
 export function isLongText(text: string): boolean {
   return text.length > hashedCharactersMax
 }

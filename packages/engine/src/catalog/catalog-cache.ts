@@ -12,7 +12,6 @@ import { openTimeSlice } from '../store/time-slice.ts'
 import { catalogKey, catalogPartRange, countersKey } from './catalog-keys.ts'
 import { SharedAttributes } from './shared-attributes.ts'
 
-/** Provides the catalogs of snapshots. */
 export type Catalogs = Pick<CatalogCache, 'latest' | 'at' | 'announce'>
 
 export class CatalogCache {

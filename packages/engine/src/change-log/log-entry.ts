@@ -151,7 +151,6 @@ class EntryWriter {
     return undefined
   }
 
-  /** Writes a long change to several entries. */
   private *pushLong(change: LoggedChange, bytes: number): Steps {
     let left = bytes
     let value = Buffer.allocUnsafe(entryBytesMax)
@@ -176,7 +175,6 @@ class EntryWriter {
 }
 
 export interface LogEntryHeader {
-  /** The last entry of its commit. */
   readonly isLast: boolean
   /** It continues a change of the previous entry. */
   readonly isContinued: boolean

@@ -33,7 +33,6 @@ export interface ChangesRequest {
   /** With `className`: reports only changes of these attributes. */
   readonly attributes?: readonly string[] | undefined
   readonly include: Include
-  /** Maximum number of changes in the page. */
   readonly limit: number
   /** The value of `$$USER` in the predicate. */
   readonly user?: User | null | undefined
@@ -41,7 +40,6 @@ export interface ChangesRequest {
 }
 
 export interface ReportedChange {
-  /** The position after the change. */
   readonly position: string
   /** JSON in UTF-8. */
   readonly json: Buffer

@@ -11,7 +11,6 @@ export class ChangeWaiters {
   private readonly onFault: (error: unknown) => void
   private timer: NodeJS.Timeout | undefined
   private lastSeen: number | undefined
-  /** The failure of the last poll. */
   private reportedFault: string | undefined
 
   /**

@@ -41,7 +41,6 @@ export interface CatalogChange {
   /** Of a class that existed; undefined also in logs of earlier builds. */
   readonly earlierClass?: ClassDefinition | undefined
   readonly index?: IndexDefinition
-  /** The number of an index that was removed. */
   readonly removedIndex?: number
 }
 

@@ -34,7 +34,6 @@ interface Mark {
 
 export interface LogSize {
   readonly bytes: number
-  /** The size limit of the log. */
   readonly bytesMax: number
 }
 

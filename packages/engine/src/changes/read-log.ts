@@ -14,7 +14,6 @@ export interface LogPart extends Omit<AppendedValue, 'value'> {
   /** Time of the commit by the clock of its writer: milliseconds since 1970. */
   readonly at: number
   readonly isLast: boolean
-  /** Total size of its values. */
   readonly bytes: number
   /** Can be iterated once. */
   changes(): Generator<LoggedChange, undefined, undefined>

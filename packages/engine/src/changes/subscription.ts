@@ -33,7 +33,6 @@ export interface SubscriptionState {
   readonly deliveries: number
   readonly failures: number
   readonly deadLetters: number
-  /** The number of the next dead letter. */
   readonly nextLetter: number
   /** The session of the owning process; 0 for none. `pid` and `place` as in a heartbeat. */
   readonly owner: number
@@ -49,7 +48,6 @@ export interface DueDelivery {
   readonly position: string
 }
 
-/** A delivery that was given up. */
 export interface DeadLetter {
   /** Unique in the subscription; 0 if it is not stored yet. */
   readonly number: number
@@ -57,10 +55,8 @@ export interface DeadLetter {
   readonly at: string
   readonly attempts: number
   readonly error: string
-  /** Of the message. */
   readonly id: string
   readonly changes: number
-  /** As sent. */
   readonly body: string
 }
 
@@ -91,7 +87,6 @@ function encode(state: SubscriptionState, before: Buffer | undefined): Buffer {
   return Buffer.concat([counter, Buffer.from(JSON.stringify(state))])
 }
 
-/** The positions of all subscriptions. */
 export async function subscribedPositions(snapshot: Snapshot): Promise<readonly string[]> {
   const positions: string[] = []
   const read = (_key: Bytes, value: Bytes): string => decode(Buffer.from(value)).state.position

@@ -7,7 +7,6 @@ import type { Bytes } from '../store/store.ts'
 import type { Matched } from './change-filter.ts'
 import type { CatalogChange, LinkEntryChange, RecordChange } from './decode-change.ts'
 
-/** The beginning of every change. */
 export interface ChangeHead {
   readonly position: string
   /** Milliseconds since 1970. */

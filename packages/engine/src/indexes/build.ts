@@ -34,7 +34,6 @@ export interface BuildContext {
   readonly progress?: BuildProgress
 }
 
-/** Stored by the commits of the build. */
 export interface BuildProgress {
   readonly key: Buffer
   /** The value to store once these objects are indexed too. */

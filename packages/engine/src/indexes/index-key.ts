@@ -15,7 +15,6 @@ import { noOid, type Oid, writeOid } from '../types/oid.ts'
 
 /** Space reserved for each further part: the longest fixed-width part, or a text truncated to nothing. */
 const partBytesReserved = 20
-/** The key space and the index number. */
 export const indexKeyHeaderBytes = 5
 const oidLength = 8
 
@@ -29,7 +28,6 @@ export interface IndexKey {
 export interface IndexKeyFormat {
   readonly index: IndexDefinition
   readonly parts: readonly KeyPart[]
-  /** All parts are stored values of the object itself. */
   readonly hasStoredValues: boolean
 }
 
@@ -69,7 +67,6 @@ function resolvePart(keyAttribute: KeyAttribute, format: ClassFormat, isReplacem
   return { path, format: pending?.format ?? found, name, textCharactersMax, convert: pending?.convert }
 }
 
-/** The key values of an object, in key order. */
 export function extractKeyValues({ parts }: IndexKeyFormat, values: readonly unknown[]): unknown[] {
   const keyed = new Array<unknown>(parts.length)
   for (let i = 0; i < parts.length; i++) {
@@ -164,7 +161,6 @@ function hasUniqueKey({ index }: IndexKeyFormat, keyed: readonly unknown[]): boo
   return !keyed.includes(null) && !keyed.includes(noOid)
 }
 
-/** One end of a range of values of a key attribute. */
 export interface KeyBound {
   readonly value: unknown
   readonly isInclusive: boolean

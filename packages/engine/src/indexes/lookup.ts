@@ -7,15 +7,12 @@ import { type Oid, oidFromBytes } from '../types/oid.ts'
 const oidOfEntry = (_key: Uint8Array, value: Uint8Array): Oid => oidFromBytes(value, 0)
 
 interface OidsOptions {
-  /** Maximum number of entries. */
   readonly limit?: number
-  /** Entries per batch. */
   readonly batch?: number | undefined
   /** Filters entries by key; batches may then be shorter or empty. */
   readonly isWanted?: ((key: Bytes) => boolean) | undefined
 }
 
-/** Yields batches in index order. */
 export function readIndexOids(
   snapshot: Snapshot,
   range: KeyRange,

@@ -19,7 +19,6 @@ import {
 } from './index-key.ts'
 import { type ListReferrers, listReferrersOf, referrerDefinition, referrersOfList } from './referrer-entries.ts'
 
-/** A created, changed or deleted object. */
 export interface IndexedChange {
   readonly oid: Oid
   readonly format: ClassFormat
@@ -170,7 +169,6 @@ function collect(
 
 const unchanged = { old: undefined, entry: undefined }
 
-/** The entry to delete and the entry to put. */
 function entriesOf(
   change: IndexedChange,
   format: IndexKeyFormat,
@@ -269,7 +267,6 @@ class Violations {
   }
 }
 
-/** Splits the selected elements into parts. */
 function* partsOf<T>(all: Iterable<T>, isSelected: (one: T) => boolean): Generator<readonly T[]> {
   let part: T[] = []
   for (const one of all) {
@@ -282,7 +279,6 @@ function* partsOf<T>(all: Iterable<T>, isSelected: (one: T) => boolean): Generat
   if (part.length > 0) yield part
 }
 
-/** Keys per lookup. */
 const keysPerRead = 1_000
 
 /** The holder may not exist yet, since nothing of the request is executed. */
@@ -302,7 +298,6 @@ function undisclosedViolation({ change: { position } }: EntryChange): AshlarErro
   return position === undefined ? error : error.within(position)
 }
 
-/** Names class, attributes, values and the holder. */
 export function uniqueViolationError(
   format: IndexKeyFormat,
   className: string,
@@ -320,7 +315,6 @@ export function uniqueViolationError(
   )
 }
 
-/** The indexes that cover a class. */
 interface IndexFormats {
   readonly all: readonly IndexKeyFormat[]
   readonly unique: readonly IndexKeyFormat[]

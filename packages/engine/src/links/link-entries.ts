@@ -12,7 +12,6 @@ import type { ObjectState } from '../write/working-set.ts'
 /** Marks in the change log that an element was removed while its object still exists. */
 const nothing = Buffer.alloc(0)
 
-/** One side of a link: an object and its attribute. */
 export interface RelationshipEnd {
   readonly oid: Oid
   readonly attribute: AttributeFormat

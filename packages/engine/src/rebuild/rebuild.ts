@@ -33,7 +33,6 @@ import { transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { makeSequences, requireNoClasses } from './make-sequences.ts'
 import { RebuildingUnit } from './rebuilding-unit.ts'
 
-/** The JSON of an export of a whole federated database. */
 export interface RebuildSource {
   readonly classes: readonly unknown[]
   readonly indexes: readonly unknown[]

@@ -36,7 +36,6 @@ export class GivenText {
     return this.found
   }
 
-  /** The text of a member or element. */
   at(step: string | number): GivenText {
     return new GivenText(() => (typeof step === 'string' ? this.text?.field(step) : this.text?.element(step)))
   }
@@ -68,7 +67,6 @@ export function noteText<T>(body: T, text: GivenText): T {
 
 const notedFields = ['attributes', 'parameters'] as const
 
-/** Associates a single value with its text. */
 export function noteTextOf(value: object, text: GivenText): void {
   texts.set(value, text)
 }

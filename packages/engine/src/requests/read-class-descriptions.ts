@@ -121,7 +121,6 @@ export function readConstraints(input: unknown, place: CommandPlace): AttributeC
   return { attributeName, properties: fieldsAmong(definition, propertyFields), elementProperties: element }
 }
 
-/** Reads the class fields of `classFields`. */
 export function readClassFields(input: unknown, place: CommandPlace): GivenProperties {
   const fields = objectOf(input, 'classFields', place)
   refuseUnknownFields(fields, classProperties, 'classFields', place)

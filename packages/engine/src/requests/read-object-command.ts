@@ -56,7 +56,6 @@ export function readUpdateObject(
   return { oid, changesOf }
 }
 
-/** State while the attributes of one object are read. */
 interface Reading {
   readonly format: ClassFormat
   /** Undefined for a new object. */

@@ -13,7 +13,6 @@ const commitBytesMax = 1_048_576
 const roundsMax = 5
 
 export interface CopyOptions {
-  /** Stops the copy, which can be resumed later. */
   readonly signal?: AbortSignal
   /** `total` is an estimate. */
   readonly onProgress?: (step: 'copying' | 'comparing', done: number, total: number) => void
@@ -23,7 +22,6 @@ export interface CopyOptions {
 
 export interface CopyReport {
   readonly entries: number
-  /** Total size of keys and values. */
   readonly bytes: number
   /** SHA-256 over all keys and values with their lengths, in hexadecimal digits; equal for both stores. */
   readonly checksum: string

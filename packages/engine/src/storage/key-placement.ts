@@ -11,7 +11,6 @@ const firstIndexPlacement = 0x4000_0000
 /** Receipts are placed by their group; no container has so low a number. */
 const firstReceiptPlacement = 1
 const receiptPlacements = 16
-/** The placement of the change log. */
 const logPlacement = firstReceiptPlacement + receiptPlacements
 const containersOfDatabase = 32_768
 

@@ -45,7 +45,6 @@ const toLogBlocks: Migration = { to: 4, step: async () => ({ changes: [] }) }
 /** Format 5 adds sequences, which programs that do not know them would leave out of replayed logs; the content of format 4 keeps its meaning. */
 const toSequences: Migration = { to: 5, step: async () => ({ changes: [] }) }
 
-/** The format that this program reads and writes. */
 export const storageFormat: StorageFormat = { version: 5, migrations: [toEdges, toChangeLog, toLogBlocks, toSequences] }
 
 /** Content has the same meaning since this format: such stores are checked without migration. */

@@ -7,7 +7,6 @@ export function storeDirectory(address: string): string | undefined {
   return /^lmdb:(.+)$/s.exec(address)?.[1]
 }
 
-/** The address of the store in a directory. */
 export function addressOfDirectory(directory: string): string {
   return `lmdb:${directory}`
 }

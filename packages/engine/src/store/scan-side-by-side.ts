@@ -4,7 +4,6 @@ import type { Bytes, KeyRange, ScanOptions, Snapshot, StoreCapabilities } from '
 /** Maximum number of concurrent scans; each buffers a batch. */
 const scansMax = 4
 
-/** Number of ranges to scan concurrently. */
 export function concurrentScans({ isDistributed }: StoreCapabilities): number {
   return isDistributed ? scansMax : 1
 }

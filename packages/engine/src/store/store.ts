@@ -137,7 +137,6 @@ export type CommitOutcome =
   | { readonly isCommitted: false; readonly failed: Precondition }
 
 export interface StoreCapabilities {
-  /** The name of the driver. */
   readonly kind: string
   /** The location of the data, for humans; never holds a credential. */
   readonly location: string

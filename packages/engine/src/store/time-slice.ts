@@ -4,7 +4,6 @@ import { FairQueues } from './fair-queues.ts'
 import type { Sequence } from './sequence.ts'
 import type { Awaitable } from './store.ts'
 
-/** Length of a slice. */
 const sliceMs = 5
 /** Length from the second slice on while requests arrive: each of them waits for the rest of one. */
 const sliceDuringRequestsMs = 2
@@ -179,7 +178,6 @@ export function inTurnsIfLong<T>(steps: Iterator<undefined, T>, slice?: TimeSlic
   return first.done === true ? first.value : inTurns(steps, slice)
 }
 
-/** Runs a generator to its result without yielding. */
 export function atOnce<T>(steps: Iterator<undefined, T>): T {
   for (;;) {
     const step = steps.next()
@@ -249,7 +247,6 @@ function pump(): void {
 
 let arrivalTurnsLeft = 0
 
-/** State while the next slice waits for arrivals. */
 interface Waiting {
   readonly sinceMs: number
   turns: number

@@ -11,7 +11,6 @@ import type { Isolation } from './isolation.ts'
  */
 export type BetweenSteps = () => Promise<void> | undefined
 
-/** The client of a transaction. */
 export interface TransactionClient {
   /** Aborted if the client disconnects, which ends the transaction. */
   readonly signal?: CancelSignal | undefined

@@ -50,7 +50,6 @@ export class ContentionQueue {
     return this.lasts.has(key)
   }
 
-  /** Adds a ticket to the queue for the key. */
   enter(key: string): QueueTicket {
     const ticket = new QueueTicket(this.lasts.get(key)?.over ?? Promise.resolve(), queueTurnMsMax)
     this.lasts.set(key, ticket)
@@ -63,7 +62,6 @@ export class ContentionQueue {
 
 const queuesOfStores = new WeakMap<Store, ContentionQueue>()
 
-/** The queue of a store in this thread. */
 export function contentionQueueOf(store: Store): ContentionQueue {
   let queue = queuesOfStores.get(store)
   if (queue === undefined) {

@@ -70,7 +70,6 @@ export class RowPacker {
     return this.values
   }
 
-  /** Returns the length of the value. */
   endValue(): number {
     const { values, valueAt } = this
     const length = values.length - valueAt - packedLengthBytes

@@ -17,7 +17,6 @@ export class SortedWrites {
     this.changes = changes
   }
 
-  /** The number of unsorted writes. */
   get left(): number {
     return this.changes.length - this.count + (this.replaced?.length ?? 0) - this.replacedCount
   }

@@ -86,7 +86,6 @@ export async function openStoreSession(store: Store, claim: () => Promise<Precon
   }
 }
 
-/** The session number in the commit ID at offset `at`. */
 export function sessionOfCommitId(bytes: Bytes, at: number): number {
   return ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number)
 }

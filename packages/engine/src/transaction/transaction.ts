@@ -41,13 +41,11 @@ export class OwnWriteConflict extends Error {
   }
 }
 
-/** Writes sorted between clock checks. */
 const writesPerClockCheck = 64
 
 /** Writes sorted without a yield, which takes a few milliseconds. */
 const syncSortedMax = 512
 
-/** Keys read in one round trip. */
 const keysPerRead = 1_000
 
 /** Approximate memory for a precondition, and for a change in addition to its key and value. */
@@ -76,7 +74,6 @@ export class Transaction {
   readonly isRetry: boolean
   /** Memory of the request, charged for writes, preconditions and loaded objects. */
   readonly memory: RequestMemory | undefined
-  /** Aborted if the client disconnects. */
   readonly signal: CancelSignal | undefined
   /** The epoch of the change log that the commit is written to; 0 for none. */
   logEpoch = 0

@@ -17,7 +17,6 @@ export class Turns {
   private ticket: QueueTicket | undefined
   private acquiredLock: CommitLock | undefined
   private locks = 0
-  /** Remaining time to wait for other transactions. */
   private queueMsLeft = queueMsMax
   /** When the last attempt began, and its duration. */
   private attemptAt = 0

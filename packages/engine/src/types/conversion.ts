@@ -240,7 +240,6 @@ function toDecimalOf(from: ScalarSpec, { precision, scale }: DecimalSpec): Step 
   }
 }
 
-/** Fractions are truncated. */
 function decimalToInteger(codec: Codec): Step {
   return (value) => {
     const { units, scale } = value as Decimal

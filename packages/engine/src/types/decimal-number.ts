@@ -5,7 +5,6 @@ import { formatForMessage, ValueError } from './logical-type.ts'
 const digitsMax = 76
 /** Maximum number of digits after the point, which a product of two values with 76 each has, and a quotient may have. */
 const scaleMax = 2 * digitsMax
-/** Significant digits of a quotient. */
 const quotientDigits = 38
 
 const powers = Array.from({ length: digitsMax + 1 }, (_, exponent) => 10n ** BigInt(exponent))

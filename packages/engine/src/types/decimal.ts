@@ -67,7 +67,6 @@ function codecOf({ precision, scale }: DecimalSpec): Codec<Decimal> {
   }
 }
 
-/** Includes the sign bit. */
 function bytesFor(precision: number): number {
   let width = 1
   while (2n ** BigInt(8 * width - 1) < powerOfTen(precision)) width++

@@ -39,7 +39,6 @@ export interface PostgresAddress {
   /** In the order of connection attempts; several if the database can fail over between servers. */
   readonly servers: readonly ServerAddress[]
   readonly user: string | undefined
-  /** For the driver alone. */
   readonly password: string | undefined
   readonly database: string | undefined
   readonly applicationName: string | undefined
@@ -55,13 +54,11 @@ export interface PostgresAddress {
   readonly schema: string
   /** Connections for reads; half as many, but at least two, are for commits. */
   readonly connections: number
-  /** Timeout of a statement; 0: none. */
   readonly statementMs: number
   /** On a distributed table: whether reads block commits, to see all placements at one point in time. */
   readonly areReadsLocking: boolean
   /** Time limit of a read that blocks commits. */
   readonly lockingMs: number
-  /** Whether Citus is to distribute a new table. */
   readonly isDistributed: boolean
   /** How long to wait for an unreachable database or a free connection. */
   readonly patienceMs: number

@@ -8,7 +8,6 @@ import { NotAnswered } from './failures.ts'
 
 /** The server ends a statement after `statementMs`; its answer may arrive this much later. */
 const graceMs = 2_000
-/** Number of checks within one limit. */
 const checksOfLimit = 16
 const checkMsMax = 1_000
 

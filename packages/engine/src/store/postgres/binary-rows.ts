@@ -94,14 +94,12 @@ export class RowsInBytes {
     return Number((this.received[row] as Buffer).readBigInt64BE(this.locate(row, column) + 4))
   }
 
-  /** Copies the first bytes of a value. */
   copy(row: number, column: number, to: Uint8Array, at: number, bytes: number): void {
     const received = this.received[row] as Buffer
     const start = this.locate(row, column) + 4
     for (let i = 0; i < bytes; i++) to[at + i] = received[start + i] as number
   }
 
-  /** Compares two values of a column bytewise. */
   compare(row: number, other: number, column: number): number {
     const one = this.received[row] as Buffer
     const two = this.received[other] as Buffer

@@ -31,7 +31,6 @@ export interface RequiredKey {
   readonly lock: KeyLock | undefined
 }
 
-/** Packed rows of one placement. */
 export interface PlacedRows {
   readonly placement: number
   readonly rows: PackedRows
@@ -52,11 +51,9 @@ export interface CommitLocks {
   readonly expected: readonly RequiredKey[]
   /** The requirement of the `versionKey`, if that is not changed; checked once for a whole group. */
   readonly version: Extract<Precondition, { kind: 'revision' }> | undefined
-  /** Unchanged ranges; also part of `expected`. */
   readonly unchanged: readonly UnchangedRange[]
   /** It changes the `versionKey`, or uses it as the range lock key of a range. */
   readonly isExclusive: boolean
-  /** Total bytes of keys and values. */
   readonly bytes: number
 }
 

@@ -67,7 +67,6 @@ function contentIn(table: string, placement: string): string {
   return `SELECT content || coalesce(string_agg(${entryContent('value_bytes')}, ''::bytea ORDER BY key), '') INTO content FROM ${table} WHERE ${placement} AND key >= r.a AND key < coalesce(r.b, ${aboveAllKeys}) AND NOT key = ANY (own)`
 }
 
-/** Locks all keys by one statement. */
 function lockAll(strength: string): string {
   return `
     FOR r IN SELECT u.i, u.n, kv.value FROM unnest(p_placements, p_keys, p_lengths) WITH ORDINALITY AS u(p, k, n, i)
@@ -80,12 +79,10 @@ function lockAll(strength: string): string {
     END LOOP;`
 }
 
-/** Locks one key. */
 function lockOne(strength: string): string {
   return `ON r.p: SELECT value INTO v FROM {kv} WHERE placement = r.p AND key = r.k FOR ${strength} :END`
 }
 
-/** Locks consecutive keys of one placement. */
 function lockRun(strength: string): string {
   return `ON r.p:
     FOR one IN SELECT u.i, u.n, substr(kv.value, 1, greatest(u.n, 0)) AS head

@@ -137,7 +137,6 @@ async function writerOf(connections: Connections): Promise<CommitConnection> {
 /** $1, $2 … of the function that commits. */
 const placeholders = parameterNames.map((_, i) => `$${i + 1}`).join(', ')
 
-/** The positions of violated preconditions. */
 async function send(
   { address }: Connections,
   connection: CommitConnection,
@@ -164,7 +163,6 @@ interface Lost {
   readonly proof: number
   readonly prepared: PreparedTransactions | undefined
   readonly tables: Tables
-  /** The error of its last call. */
   readonly error: unknown
 }
 

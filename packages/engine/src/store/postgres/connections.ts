@@ -49,7 +49,6 @@ function withTimeout(timeoutMs: number | undefined): { query_timeout?: number } 
 export interface CommitConnection {
   readonly client: pg.PoolClient
   readonly slot: string
-  /** Number of the last commit sent. */
   number: number
   /** Number of warnings received: Citus warns if a node failed in the last phase of a commit. */
   readonly warnings: number

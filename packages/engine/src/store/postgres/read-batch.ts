@@ -16,9 +16,7 @@ interface ReadRequest {
 }
 
 export interface KeysOfBatch {
-  /** Distinct keys. */
   readonly keys: readonly Bytes[]
-  /** The earliest end of the requests. */
   readonly end: number
   /** `values`: in the order of the keys. */
   resolve(values: readonly (Bytes | undefined)[]): void

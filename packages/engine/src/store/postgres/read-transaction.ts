@@ -19,7 +19,6 @@ import { rootPlacement, type Tables } from './tables.ts'
 /** Limits how many snapshots share a connection, on which each statement waits for the preceding ones. */
 const readersMax = 16
 
-/** Maximum number of pages in one statement. */
 const pagesMax = 32
 
 const begin = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
@@ -407,7 +406,6 @@ async function endTransaction(client: PoolClient): Promise<void> {
   }
 }
 
-/** Provides the transaction that is about to begin. */
 export class ReadTransactions {
   private readonly connections: Connections
   private readonly kind: TransactionKind

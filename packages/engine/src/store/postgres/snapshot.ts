@@ -33,9 +33,7 @@ const firstPageEntries = 256
 const valueBytesMin = 256
 const nothing = Buffer.alloc(0)
 
-/** How the snapshots of one store read. */
 export interface ReadStrategies {
-  /** For messages. */
   readonly location: string
   readonly patienceMs: number
   readonly isDistributed: boolean
