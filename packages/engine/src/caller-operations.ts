@@ -29,10 +29,7 @@ export class CallerOperations extends DatabaseOperations {
     this.scopeOf = scopeOf
   }
 
-  /**
-   * Classifies a query without running it: read, change of objects, or change of the schema. Throws QuerySyntaxError, LimitExceeded, the signal's
-   * reason.
-   */
+  /** Classifies a query without running it: read, change of objects, or of the schema. Throws QuerySyntaxError, LimitExceeded, signal's reason. */
   async classify(request: QueryRequest): Promise<Effect> {
     return effectOfQuery(request, this.resources)
   }
@@ -63,19 +60,13 @@ export class CallerOperations extends DatabaseOperations {
     return runTransaction(body, isRehearsed, this.resources, idempotent, client)
   }
 
-  /**
-   * Runs work on the event loop for one slice; if it takes longer, restarts it in a thread. Throws the errors of the work, and the reason of the
-   * client's signal.
-   */
+  /** Runs work on the event loop for one slice; if it takes longer, restarts it in a thread. Throws its errors, and the signal's reason. */
   async inSlice<T>(work: SlicedWork<T>, client: TransactionClient): Promise<T> {
     const { threads } = this.resources
     return threads === undefined ? work.run(undefined) : runWorkInSlice(work, client, threads, this.resources)
   }
 
-  /**
-   * Runs idempotent work, and commits its receipt afterwards. `isStored`: whether to store the result. Throws AlreadyDone and the other errors of
-   * `Receipt.check`.
-   */
+  /** Runs idempotent work, then commits its receipt. `isStored`: whether to store the result. Throws AlreadyDone and errors of `Receipt.check`. */
   async runOnce<T>(once: Once<T>, work: () => Promise<T>, isStored: (result: T) => boolean): Promise<T> {
     const { store, limits, receipts } = this.resources.database
     const receipt = receipts.of(once)
@@ -88,10 +79,7 @@ export class CallerOperations extends DatabaseOperations {
     return result
   }
 
-  /**
-   * The same database for one request; `listener` is notified of its commits after the common listeners, but not of background work that outlives
-   * the request.
-   */
+  /** The same database for one request; `listener` is notified of its commits after the common listeners, but not of outliving background work. */
   observedBy(listener: ChangeListener): CallerDatabase {
     return new CallerOperations(observedResources(this.resources, listener), this.scopeOf)
   }

@@ -24,10 +24,7 @@ interface ErrorEntry {
   readonly isRepeatable?: true
 }
 
-/**
- * Error types are part of the interface: never renamed, and never reused with another meaning. Each has one kind, so that the status follows from
- * the type.
- */
+/** Error types are part of the interface: never renamed or reused with another meaning. Each has one kind, which determines the status. */
 export const errorCatalogue = {
   MalformedRequest: { kind: 'malformed', title: 'The request cannot be understood' },
   MalformedValue: { kind: 'malformed', title: 'A value has the wrong type' },
@@ -172,10 +169,7 @@ export function fatalFailure(message: string): AshlarError {
   return new AshlarError('StoreUnavailable', message, [], {}, true)
 }
 
-/**
- * Converts the error of a preparatory commit, such as a page lease: whatever its outcome, nothing of the request was done. Returns other errors
- * unchanged.
- */
+/** Converts the error of a preparatory commit, such as a page lease: whatever its outcome, nothing of the request was done. Returns other errors. */
 export function withoutEffect(error: unknown): unknown {
   if (!(error instanceof AshlarError) || error.type !== 'OutcomeUnknown') return error
   return new AshlarError('StoreUnavailable', `${error.message} It only prepared the change; nothing was changed.`)

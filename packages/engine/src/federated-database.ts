@@ -95,10 +95,7 @@ export interface OpenOptions {
   readonly temporary?: TemporarySpace
   /** The base directory of IMPORT CSV; without it, IMPORT CSV is refused. */
   readonly importDir?: string
-  /**
-   * Called once, with a sentence for the operator, when another process has migrated the store to an unsupported format: every operation then throws
-   * StoreUnavailable.
-   */
+  /** Called once, with a sentence for the operator, after a migration to an unsupported format: every operation then throws StoreUnavailable. */
   readonly onFormatChanged?: (message: string) => void
   /** Overridden only in tests of migrations. */
   readonly format?: StorageFormat
@@ -303,10 +300,7 @@ export class FederatedDatabase extends CallerOperations {
     return fd
   }
 
-  /**
-   * Opens the database in a worker thread while the main thread has it open. The store reports commits to the main thread, which does all background
-   * work.
-   */
+  /** Opens the database in a worker thread. The store reports commits to the main thread, which does all background work. */
   static async openInThread(options: OpenOptions, thread: ThreadParts): Promise<FederatedDatabase> {
     const format = storageFormat
     const session = await openStoreSession(options.store, () => claimFormat(options.store, format))
@@ -464,18 +458,12 @@ export class FederatedDatabase extends CallerOperations {
     }
   }
 
-  /**
-   * Rewrites objects stored in an earlier shape, in batches, during normal operation. Resumable after an abort. Returns the numbers of objects
-   * examined and rewritten. Throws the signal's reason.
-   */
+  /** Rewrites objects stored in an earlier shape, in batches; resumable. Returns the numbers of objects examined and rewritten. */
   upgradeObjects(options: UpgradeOptions = {}): Promise<UpgradeProgress> {
     return upgradeObjects(this.database, options)
   }
 
-  /**
-   * Checks stored objects against constraints not validated yet, and marks those as validated that all objects satisfy. Throws
-   * ObjectsViolateConstraint, and the signal's reason.
-   */
+  /** Checks stored objects against unvalidated constraints; satisfied ones become validated. Throws ObjectsViolateConstraint, signal's reason. */
   validateConstraints(options: ValidateOptions = {}): Promise<ValidatedConstraints> {
     return validateConstraints(this.database, this.resources.writer, options)
   }

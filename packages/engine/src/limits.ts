@@ -133,10 +133,7 @@ export const containerMax = 32_767
 export const pageMax = 65_535
 export const slotMax = 65_535
 
-/**
- * Retries of a change whose reads are inconsistent, on a store that may read two keys as of different points in time: read skew is transient, a bug
- * is not.
- */
+/** Retries of a change whose reads contradict each other, on a store without consistent snapshots: read skew is transient, a bug is not. */
 export const readSkewRetriesMax = 5
 
 // A conflicting transaction waits at most `queueMsMax` in queues and for locks, and makes at most `transactionAttemptsMax` attempts,
@@ -190,10 +187,7 @@ export const indexBuildBatchBytes = 128 * 2 ** 20
 /** Maximum size of the objects that UpgradeObjects reads for one commit, except the last. */
 export const upgradeBatchBytes = 32 * 2 ** 20
 
-/**
- * Attempts for bulk lines that refer to each other after some of them failed. Each attempt executes all of them, so lines that fail one after
- * another would otherwise take quadratic time.
- */
+/** Attempts for bulk lines that refer to each other. Each executes all of them, so lines that fail one after another would take quadratic time. */
 export const bulkAttemptsMax = 32
 /** Maximum length of the id by which bulk lines refer to a created object (contract 2.2.21). */
 export const lineIdCharactersMax = 64
@@ -213,10 +207,7 @@ export const embeddingDepthMax = 30
 export const storeOpeningMsMax = 60_000
 /** Maximum time that commits to an LMDB store wait for another process that opens it or commits; usually milliseconds. */
 export const commitGateMsMax = 60_000
-/**
- * Maximum time to close an LMDB store while another process opens it, and before that while another one commits; at exit, a process waits this long
- * for all its stores.
- */
+/** Maximum time to close an LMDB store during an opening or commit of another process; at exit, a process waits this long for all its stores. */
 export const storeClosingMsMax = 10_000
 /** Maximum time that the opener of an LMDB store waits for an ending process to lose its last lock. */
 export const lockLossMsMax = 1_000

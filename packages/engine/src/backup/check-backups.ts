@@ -28,10 +28,7 @@ export interface Restorable {
   readonly times?: RestorableTimes
 }
 
-/**
- * Checks all backups of a directory; with `until` or the file of a single backup, only the backups to be restored. Throws if there is none, and
- * the signal's reason.
- */
+/** Checks all backups of a directory, or those to be restored with `until` or from one file. Throws if there is none, and the signal's reason. */
 export async function checkBackups(path: string, options: RestoreOptions = {}): Promise<BackupsCheck> {
   const { directory, name } = await backupPlace(path)
   if (options.until !== undefined || name !== undefined) {

@@ -107,9 +107,7 @@ export class DerivedEntries {
     await remove(links, (key) => catalog.attribute(attributeOfKey(key)) === undefined)
   }
 
-  /**
-   * Writes sorted runs, each after its snapshot is released: an open snapshot would keep LMDB from reusing pages, and the file would grow manyfold.
-   */
+  /** Writes sorted runs, each after its snapshot is released: otherwise LMDB could not reuse pages, and the file would grow manyfold. */
   private async index(catalog: Catalog, writer: TargetWriter, { signal, onProgress }: DeriveOptions): Promise<void> {
     const to = Buffer.of(keySpace.object + 1)
     let done = 0

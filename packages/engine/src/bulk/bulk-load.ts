@@ -1,7 +1,4 @@
-/**
- * A load of many lines in batches, each of which is one commit unless lines fail (contract 2.2.9). Batches are executed in order, one at a time,
- * while the next one is gathered.
- */
+/** A load of many lines in batches, each one commit unless lines fail (contract 2.2.9). Batches run in order, while the next one is gathered. */
 import { AshlarError } from '../errors.ts'
 import { bulkAttemptsMax } from '../limits.ts'
 import type { Sequence } from '../store/sequence.ts'
@@ -50,9 +47,7 @@ export interface LineLoad {
   readonly namesCount: number
   /** True if the pending lines must be committed first, because they may have changed entries of the index by which the command finds its object. */
   needsCommitBefore(command: BulkCommand): boolean
-  /**
-   * `bytes`: size of the line. The caller must await a returned promise before it adds more. Throws LimitExceeded and ServerBusy in an atomic load.
-   */
+  /** `bytes`: size of the line. The caller must await a returned promise. Throws LimitExceeded and ServerBusy in an atomic load. */
   add(command: BulkCommand, bytes: number): Promise<void> | undefined
   /** Adds a line that could not be read. */
   refuse(line: number, error: unknown): void

@@ -1,7 +1,4 @@
-/**
- * Executes all lines of an atomic load as one commit; lines that only create plain objects are packed into rows, which takes a fraction of the
- * memory (contract 2.2.20).
- */
+/** Executes an atomic load as one commit; plain creations are packed into rows, which takes a fraction of the memory (contract 2.2.20). */
 
 import { isMemoryRefused } from '../budget/request-memory.ts'
 import { AshlarError } from '../errors.ts'

@@ -1,7 +1,4 @@
-/**
- * Creates many plain objects directly from JSON to packed rows, for callers without access restrictions. Everything else, including errors, falls
- * back to the regular path.
- */
+/** Creates many plain objects directly from JSON to packed rows, for unrestricted callers. Everything else takes the regular path. */
 import { isMemoryRefused } from '../budget/request-memory.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import { AshlarError, assert } from '../errors.ts'

@@ -1,7 +1,4 @@
-/**
- * Buffers the lines of an atomic load as JSON text, which is several times smaller than objects; beyond a few MiB in a temporary file. They can be
- * iterated once per attempt.
- */
+/** Buffers the lines of an atomic load as JSON text, which is smaller than objects; beyond a few MiB in a temporary file. Iterable repeatedly. */
 import type { MemoryHolder, MemoryPool } from '../budget/memory-pool.ts'
 import { RequestMemory } from '../budget/request-memory.ts'
 import { AshlarError, assert } from '../errors.ts'

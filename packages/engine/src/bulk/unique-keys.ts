@@ -35,10 +35,7 @@ export class UniqueKeys {
     return index
   }
 
-  /**
-   * Returns undefined if a part is null: such keys are not unique. Throws ValueNotAllowed if the index does not cover the class or a key attribute
-   * is missing.
-   */
+  /** Undefined if a part is null: such keys are not unique. Throws ValueNotAllowed if the index excludes the class or a key attribute is missing. */
   keyOf(index: IndexDefinition, cls: SchemaClass, changes: readonly AttributeChange[]): KeyText | undefined {
     const keyFormat = this.formatOf(index, cls)
     const { values } = this.unit.commandFormats.of(cls).defaultValues()

@@ -1,7 +1,4 @@
-/**
- * Finds all lines of a batch that fail on their own once one line has failed, so that the rest is retried once instead of once per failed line
- * (contract 2.2.19).
- */
+/** Finds all lines of a batch that fail on their own, once one has failed, so that the rest is retried only once (contract 2.2.19). */
 import { AshlarError } from '../errors.ts'
 import { creatableClass } from '../objects/create.ts'
 import { readCreateObject, readUpdateObject } from '../requests/read-object-command.ts'

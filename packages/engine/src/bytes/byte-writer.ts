@@ -21,10 +21,7 @@ export class ByteWriter {
   private view: DataView | undefined
   private readonly onGrow: ((bytes: number) => void) | undefined
 
-  /**
-   * `room`: initial capacity, or a buffer that nothing else uses. `onGrow` is called before the buffer grows by that many bytes; an error prevents
-   * it.
-   */
+  /** `room`: initial capacity, or a buffer with no other user. `onGrow` is called before the buffer grows by so many bytes, and may throw. */
   constructor(room: number | Buffer = 256, onGrow?: (bytes: number) => void) {
     this.onGrow = onGrow
     this.bytes = typeof room === 'number' ? Buffer.allocUnsafe(room) : room

@@ -22,9 +22,7 @@ const shortRunBytes = 64
 const hexEscape = 0x75
 const hexDigits = Buffer.from('0123456789abcdef')
 
-/**
- * The character after the backslash of an escaped byte: itself, a letter, or `u` followed by four hexadecimal digits; 0 if the byte needs no escape.
- */
+/** The character after the backslash of an escaped byte: itself, a letter, or `u` before four hexadecimal digits; 0 if no escape is needed. */
 const escapes = escapesOfBytes()
 
 function escapesOfBytes(): Uint8Array {

@@ -135,10 +135,7 @@ export class KeyWriter {
     else bytes[at] = (bytes[at] as number) ^ 0x80
   }
 
-  /**
-   * `units` times 10 to the power of −`scale`, with at most 76 digits, 152 of them after the point: sign, exponent, two digits per byte without
-   * trailing zeros, and a terminator.
-   */
+  /** `units` × 10^−`scale`, at most 76 digits, 152 after the point: sign, exponent, two digits per byte without trailing zeros, terminator. */
   decimal(units: bigint, scale: number): void {
     const { to } = this
     to.writeByte(valueMarker)

@@ -29,10 +29,7 @@ export class CatalogCache {
   private readonly attributes = new SharedAttributes()
   private readonly checkFormat: (stored: Bytes | undefined) => void
 
-  /**
-   * `checkFormat` throws if the stored format version is not supported. A migration also increments the catalog version, so that later snapshots
-   * trigger the check.
-   */
+  /** `checkFormat` throws for unsupported format versions. A migration increments the catalog version too, which triggers the check. */
   constructor(checkFormat: (stored: Bytes | undefined) => void) {
     this.checkFormat = checkFormat
   }
@@ -127,10 +124,7 @@ export class CatalogCache {
     )
   }
 
-  /**
-   * Reads only shapes not known yet: shapes are immutable, are never removed, and have increasing numbers. Shapes from a later version are filtered
-   * out by the snapshot's counter.
-   */
+  /** Reads only unknown shapes: shapes are immutable and never removed. Shapes of a later version than the snapshot's are excluded by its counter. */
   private async readShapes(snapshot: Snapshot, { classOrShape }: CatalogCounters): Promise<readonly Shape[]> {
     const cachedShapes = (this.current?.state.shapes ?? []).filter(({ number }) => number < classOrShape)
     let last: number | undefined

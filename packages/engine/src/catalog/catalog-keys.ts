@@ -5,10 +5,7 @@ import type { Bytes } from '../store/store.ts'
 
 export const countersKey = Buffer.from([keySpace.catalog, catalogPart.counters])
 
-/**
- * The multi-key parts. `droppedIndexes`: by index number. `droppedLinkAttributes`: by number of a deleted attribute stored as links. `progress`: of
- * background index builds, by index number.
- */
+/** `droppedIndexes`: by index number; `droppedLinkAttributes`: by number of a deleted attribute stored as links; `progress`: by index. */
 export type CatalogPart = Exclude<keyof typeof catalogPart, 'version' | 'counters'>
 
 export function catalogKey(part: CatalogPart, number: number): Buffer {

@@ -24,10 +24,7 @@ import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { catalogKey, countersKey } from './catalog-keys.ts'
 import { encodeNextNumber, nextNumberKey } from './next-number.ts'
 
-/**
- * Puts the differences and a new version, which makes all transactions under the old one fail. Returns the version. Yields between shapes, of which
- * a class with many subclasses has thousands.
- */
+/** Puts the differences and a new version, which fails all transactions under the old one. Returns the version. Yields between shapes. */
 export async function changeCatalog(
   transaction: Transaction,
   before: Catalog,

@@ -62,10 +62,7 @@ function areSame(one: Bytes, other: Bytes): boolean {
   return one.length === other.length && one.every((byte, i) => byte === other[i])
 }
 
-/**
- * The values that log a commit; none if nothing of it is logged. Changes of the catalog come first, the rest in their order. `now`: milliseconds
- * since 1970. Yields if there are many changes, or long ones.
- */
+/** The values that log a commit; changes of the catalog first. `now`: milliseconds since 1970. Yields for many or long changes. */
 export function* logValues(changes: Sequence<ChangeFrom>, now: number): Generator<undefined, Bytes[], undefined> {
   const writer = new EntryWriter(now)
   let steps = 0

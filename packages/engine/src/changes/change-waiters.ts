@@ -13,9 +13,7 @@ export class ChangeWaiters {
   private lastSeen: number | undefined
   private reportedFault: string | undefined
 
-  /**
-   * `lastCommit`: reads the number of the last commit in the store, called every `pollMs` while requests wait. `onFault` is called once per failure.
-   */
+  /** `lastCommit`: reads the last commit number of the store, called every `pollMs` while requests wait. `onFault` is called once per failure. */
   constructor(lastCommit: () => Promise<number>, pollMs: number, onFault: (error: unknown) => void) {
     this.lastCommit = lastCommit
     this.pollMs = pollMs

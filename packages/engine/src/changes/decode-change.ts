@@ -19,10 +19,7 @@ import type { Bytes } from '../store/store.ts'
 import { type Oid, oidFromBytes } from '../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 
-/**
- * A change of a collection that is stored as links. Links removed with their object are not reported. `added` may repeat an existing element, and
- * `removed` may name an absent one.
- */
+/** A change of a collection stored as links, unless removed with their object. `added` may repeat an element, `removed` may name an absent one. */
 export interface LinkChange {
   readonly kind: 'added' | 'removed'
   readonly owner: Oid

@@ -53,10 +53,7 @@ export class LiveQuery {
     return this.concern.isOrdered
   }
 
-  /**
-   * Returns the rows as the first step. Throws QuerySyntaxError, QueryError for queries that cannot be followed, ChangeLogOff, LimitExceeded, and
-   * other errors of queries.
-   */
+  /** Returns the rows as the first step. Throws QueryError for queries that cannot be followed, ChangeLogOff, and other errors of queries. */
   begin(): Promise<LiveStep> {
     return this.run()
   }

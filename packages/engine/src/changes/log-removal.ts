@@ -121,10 +121,7 @@ export class LogRemoval {
     return least
   }
 
-  /**
-   * The number up to which commits exceed the size limit. `needed`: unread commits after it are only removed by an explicit limit, or beyond
-   * `changeLogBytesMost`.
-   */
+  /** The number up to which commits exceed the size limit. Only an explicit limit, or `changeLogBytesMost`, removes unread commits after `needed`. */
   private byBytes(bytesMax: number, needed: number): number {
     const excess = this.beyond(bytesMax)
     if (this.limits.changeLogBytesMax > 0) return excess

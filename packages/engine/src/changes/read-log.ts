@@ -19,9 +19,7 @@ export interface LogPart extends Omit<AppendedValue, 'value'> {
   changes(): Generator<LoggedChange, undefined, undefined>
 }
 
-/**
- * The parts after a position, up to the commit of the last number. Throws MalformedRequest for a position within a change, which is never reported.
- */
+/** The parts after a position, up to the commit of the last number. Throws MalformedRequest for a position within a change. */
 export async function* logParts(
   snapshot: Snapshot,
   after: LogPosition,

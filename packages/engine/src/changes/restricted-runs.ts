@@ -18,10 +18,7 @@ export class RestrictedRuns {
     this.follower = follower
   }
 
-  /**
-   * `resources`, `snapshot` and `catalog`: unrestricted. Throws the errors of `runLiveQuery`, and Forbidden if visible rows may change without a
-   * commit.
-   */
+  /** `resources`, `snapshot`, `catalog`: unrestricted. Throws errors of `runLiveQuery`, and Forbidden if visible rows may change without a commit. */
   async run(
     request: QueryRequest,
     resources: QueryResources,

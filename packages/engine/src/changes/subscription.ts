@@ -137,10 +137,7 @@ export class Subscription {
     return isAcquired ? acquired : undefined
   }
 
-  /**
-   * Only for the owner; `letter` is stored in the same commit. Without changes, it is a heartbeat. Throws SubscriptionLost, StoreUnavailable,
-   * OutcomeUnknown.
-   */
+  /** Only for the owner; commits `letter` too. Without changes a heartbeat. Throws SubscriptionLost, StoreUnavailable, OutcomeUnknown. */
   async update(change: Partial<SubscriptionState> = {}, letter?: DeadLetter): Promise<SubscriptionState> {
     const { owned } = this
     if (owned === undefined) throw new SubscriptionLost()
@@ -165,10 +162,7 @@ export class Subscription {
     if (owned !== undefined) await this.write({ ...owned.state, owner: 0 }, owned.bytes)
   }
 
-  /**
-   * A change by an operator: the owner notices it at its next write, and continues from it. Undefined if the subscription does not exist. Throws
-   * StoreUnavailable, TransactionContention.
-   */
+  /** A change by an operator, which the owner notices at its next write. Undefined if absent. Throws StoreUnavailable, TransactionContention. */
   async intervene(change: (state: SubscriptionState) => SubscriptionState): Promise<SubscriptionState | undefined> {
     for (;;) {
       const stored = await this.read()

@@ -129,10 +129,7 @@ function foreignPart(bound: Bound, { kind }: ExpressionSite): string | undefined
   }
 }
 
-/**
- * The schema defines no order of evaluation between two expressions. An update may refer to the previous value of its
- * attribute. Throws QueryError.
- */
+/** The order of evaluation of expressions is undefined. An update may refer to the previous value of its attribute. Throws QueryError. */
 function refuseEachOther(bound: Bound, site: ExpressionSite, cls: SchemaClass, binder: Binder): void {
   const { kind } = site
   if (bound.kind === 'attribute' && kind !== 'checks') {

@@ -15,10 +15,7 @@ import type { ClassNumber } from '../types/type-spec.ts'
 import { makeIndexKey } from './index-key.ts'
 import { indexFormatsOf, uniqueViolationError } from './maintain.ts'
 
-/**
- * `catalog` contains the index as ready. `newContainers`: containers that may be younger than the snapshot of the transaction. Throws
- * UniqueViolation, and LimitExceeded for more than `objectsMax` objects.
- */
+/** `catalog` has the index as ready. `newContainers` may be younger than the snapshot. Throws UniqueViolation and LimitExceeded. */
 export async function buildIndexInTransaction(
   transaction: Transaction,
   catalog: Catalog,

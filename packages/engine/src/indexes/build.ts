@@ -1,7 +1,4 @@
-/**
- * Builds an index over existing objects, in batches, during concurrent writes. Once the index is in the catalog, every writer maintains its entries,
- * so the build visits each older object only once.
- */
+/** Builds an index over existing objects in batches, during concurrent writes: the entries of newer writes are maintained by their writers. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { catalogVersionKey } from '../bytes/key-space.ts'

@@ -1,7 +1,4 @@
-/**
- * Notes that an index built for a future type cannot be unique: two objects conflict, one of them written during the build and valid under the
- * current type. The writer proceeds; the change of the type fails.
- */
+/** Notes that an index built for a future type cannot be unique. The writer of the second object proceeds; the change of the type fails. */
 import { catalogKey } from '../catalog/catalog-keys.ts'
 import type { IndexNumber } from '../schema/class-definition.ts'
 import type { Transaction } from '../transaction/transaction.ts'

@@ -1,7 +1,4 @@
-/**
- * Builds the referrer index of an attribute with existing objects, in the transaction that defines the index. The commit requires everything read to
- * be unchanged.
- */
+/** Builds the referrer index of an existing attribute in the transaction that defines it. The commit requires everything read to be unchanged. */
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { assert } from '../errors.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'

@@ -65,10 +65,7 @@ interface Reading {
   readonly seen: Set<AttributeFormat> | undefined
 }
 
-/**
- * `oid`: of an existing object. Throws UnknownAttribute, MalformedValue, UnknownField, ValueNotAllowed; also if an attribute occurs twice, by its
- * bare and its class-qualified name, which is ambiguous.
- */
+/** `oid`: of an existing object. Throws UnknownAttribute, MalformedValue, UnknownField, ValueNotAllowed; also for an attribute given by two names. */
 function readAttributes(format: ClassFormat, oid: Oid | undefined, attributes: Attributes): readonly AttributeChange[] {
   const names = Object.keys(attributes)
   const reading: Reading = { format, oid, attributes, seen: duplicateCheck(names) }

@@ -28,10 +28,7 @@ function hasBackup(store: Store): store is StoreWithBackup {
   return store.backup !== undefined
 }
 
-/**
- * If killed, leaves a directory that no server opens. `location`: of the store of the snapshot. Throws an `Error` for the operator if the directory
- * is not empty.
- */
+/** If killed, leaves a directory that no server opens. `location`: of the source. Throws an `Error` for the operator if it is not empty. */
 export async function copyToLmdb(snapshot: Snapshot, location: string, directory: string): Promise<void> {
   const { makeBackup } = await import('../store/lmdb/make-backup.ts')
   return makeBackup(resolve(directory), async (into) => {

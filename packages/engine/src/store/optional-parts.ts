@@ -1,7 +1,4 @@
-/**
- * Optional parts of a driver: each makes something faster or reports more, and the engine works without it. A local
- * store has `LocalReads`, one with a round trip per read has `RemoteReads`.
- */
+/** Optional parts of a driver, for speed or reporting. Local stores have `LocalReads`, stores with a round trip per read `RemoteReads`. */
 import type { EngineLimits } from '../limits.ts'
 import type { CommitCounts } from './commit-counts.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, RangeRead } from './entries.ts'
@@ -24,10 +21,7 @@ export interface CountedEntries {
 }
 
 export interface SettledNumbers {
-  /**
-   * Snapshots opened from now on see every commit that appended under a number up to this one, unless it was
-   * abandoned. Later ones may be visible while an earlier one is not.
-   */
+  /** New snapshots see every commit that appended under a number up to this one, unless abandoned. Later ones may be visible before earlier ones. */
   readonly settled: number
   /** The greatest number assigned. */
   readonly given: number
@@ -78,10 +72,7 @@ export interface RemoteReads {
   readonly readNaming?:
     | ((range: RangeRead & { readonly limit: number }, isOnly: boolean) => Promise<NamingEntries>)
     | undefined
-  /**
-   * Before any remote read: assumes that the key has the value, which `view` then returns immediately. The first
-   * remote read, or `confirm`, verifies it, and throws SnapshotInvalidated if it does not hold.
-   */
+  /** Before any remote read: `view` then returns this value. The first remote read, or `confirm`, verifies it and may throw SnapshotInvalidated. */
   readonly expect?: ((entry: Entry) => void) | undefined
   /** Verifies the precondition; undefined if a read has done so. Throws SnapshotInvalidated. */
   readonly confirm?: (() => Promise<void> | undefined) | undefined

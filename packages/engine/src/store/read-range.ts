@@ -44,10 +44,7 @@ export interface RangePart<T> {
   readonly isWhole: boolean
 }
 
-/**
- * Passes the first entries of a range to `use`, borrowed, up to the bounds. One batch of the scan is in memory at a
- * time, plus the results of `use`; undefined results are omitted.
- */
+/** Passes borrowed entries of a range to `use`, up to the bounds; omits undefined results. Buffers one batch of the scan, and the results. */
 export async function readPart<T>(
   snapshot: Snapshot,
   range: KeyRange,

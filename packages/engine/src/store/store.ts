@@ -49,10 +49,7 @@ export interface ScanOptions {
   readonly onDamage?: (error: AshlarError) => void
 }
 
-/**
- * The content of the store at one point in time, between the call of `Store.snapshot` and the first read. All reads
- * see that point in time, whatever is committed meanwhile.
- */
+/** The store at one point in time, between the call of `Store.snapshot` and the first read. All reads see it, whatever is committed meanwhile. */
 export interface Snapshot extends LocalReads, RemoteReads, SharedStates, CallerView {
   /** Passes the value to `use`, synchronously. It is borrowed: the next read may overwrite the bytes. */
   view<T>(key: Bytes, use: (value: Bytes) => T): Awaitable<T | undefined>
@@ -166,10 +163,7 @@ export interface StoreStats {
 export interface SnapshotOptions {
   /** For `Snapshot.entryCount`. */
   readonly isCounted?: boolean
-  /**
-   * The requester holds another snapshot meanwhile. A store with a limit reserves some snapshots for such requests:
-   * otherwise all holders could wait for a second one.
-   */
+  /** The requester holds another snapshot. A store with a limit reserves some snapshots for this, lest all holders wait for a second one. */
   readonly isNested?: boolean
   /**
    * Keys that will certainly be read, often alone: a remote store reads them in one statement, and begins a

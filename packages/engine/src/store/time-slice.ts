@@ -42,10 +42,7 @@ export interface SliceWatch {
   mayGoOn?(): Promise<void> | undefined
 }
 
-/**
- * `mayGoOn` is awaited at the end of each slice but the first two, and may throw to end the work. Two, because
- * something else, such as garbage collection, may use up one.
- */
+/** `mayGoOn` is awaited at the end of each slice but the first two (one may be lost to garbage collection), and may throw to end the work. */
 export function openTimeSlice(watch?: SliceWatch, ms = sliceMs): TimeSlice {
   return new Slice(watch, ms)
 }
@@ -133,10 +130,7 @@ function currentTurn(): number {
   return turnsSeen
 }
 
-/**
- * Runs `step` for each item, yielding in between, until one returns false. A step takes some microseconds, or returns
- * the bytes it processed; promises are awaited.
- */
+/** Runs `step` for each item, with yields, until one returns false. A step takes microseconds, or returns the bytes it processed. */
 export async function inSlices<T>(
   all: Iterable<T>,
   step: (one: T) => Awaitable<unknown>,

@@ -198,10 +198,7 @@ export class FailedReads {
   private skews = 0
   private lost: LostSnapshots | undefined
 
-  /**
-   * Whether to retry after `error`; resolves when the retry may start. The attempt's snapshot must be released.
-   * Throws SnapshotLost after the store's patience ends.
-   */
+  /** Whether to retry after `error`, resolved when the retry may start. The snapshot must be released. Throws SnapshotLost when patience ends. */
   async canRetryAfter(store: Store, error: unknown): Promise<boolean> {
     if (error instanceof SnapshotInvalidated) return true
     if (error instanceof SnapshotLost) {

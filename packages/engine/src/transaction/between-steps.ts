@@ -6,9 +6,7 @@ import { AshlarError } from '../errors.ts'
 import { openTimeSlice, type SliceWatch, type TimeSlice } from '../store/time-slice.ts'
 import type { Isolation } from './isolation.ts'
 
-/**
- * Must be called between operations; yields if due. Throws LimitExceeded at the time limit of the transaction, and the reason of an aborted signal.
- */
+/** Must be called between operations; yields if due. Throws LimitExceeded at the time limit, and the reason of an aborted signal. */
 export type BetweenSteps = () => Promise<void> | undefined
 
 export interface TransactionClient {

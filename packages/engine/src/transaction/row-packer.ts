@@ -78,10 +78,7 @@ export class RowPacker {
     return length
   }
 
-  /**
-   * Returns the rows and empties the packer; if new keys are duplicates, returns these instead. Yields between steps; keys added in order take one
-   * step.
-   */
+  /** Empties the packer. Returns the rows, or the duplicates among new keys. Yields between steps; keys added in order take one step. */
   *packed(): Generator<undefined, PackedRows | DuplicateKeys, undefined> {
     const { count, areNew, keyBytesMost, valueBytesMost } = this
     const rows = {

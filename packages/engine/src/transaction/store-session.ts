@@ -59,10 +59,7 @@ export class StoreSession {
   }
 }
 
-/**
- * Assigns the next session number of the store, committed before its use, so that it is unique. `claim` returns a further precondition of the commit,
- * for each attempt.
- */
+/** Assigns the next session number of the store, and commits it before use. `claim` returns a further precondition, for each attempt. */
 export async function openStoreSession(store: Store, claim: () => Promise<Precondition>): Promise<StoreSession> {
   for (;;) {
     const claimed = await claim()

@@ -60,9 +60,7 @@ function areObjects({ keys }: PackedRows): boolean {
 /** Maximum number of changes that are not in the map of keys; adding them takes a millisecond. */
 const unmappedMax = 4_096
 
-/**
- * Up to this number of changes or preconditions, keys are searched linearly: maps, and the texts of their keys, would cost more than everything else.
- */
+/** Up to this number of changes or preconditions, keys are searched linearly, since maps and key texts would cost more than all else. */
 const fewKeys = 8
 
 export class Transaction {
@@ -129,10 +127,7 @@ export class Transaction {
     return this.allocations.replayOrRecord(scope, make)
   }
 
-  /**
-   * A transaction on the view of this one that is never committed, and therefore reads data that it would only have required. This one reuses its
-   * allocations, step by step.
-   */
+  /** A transaction on this one's view that is never committed, so it reads what it would have required. This one reuses its allocations by step. */
   rehearsal(): Transaction {
     const { allocations, size, memory, signal, reads } = this
     const snapshot = this.hasChanges ? this.overlay() : this.snapshot
@@ -293,9 +288,7 @@ export class Transaction {
     if (this.findChange(key, text) === undefined) this.requireKey({ kind: 'revision', key, prefix }, text)
   }
 
-  /**
-   * Requires the stored value at the commit to be the one that was read; undefined if the key was absent. Writes of this transaction do not count.
-   */
+  /** Requires the stored value at the commit to be the one read; undefined if absent. Writes of this transaction do not count. */
   requireAsRead(key: Bytes, value: Bytes | undefined): void {
     if (value === undefined) this.requireAbsent(key)
     else if (value.length === 0) this.requirePresent(key)
@@ -320,10 +313,7 @@ export class Transaction {
     this.addPrecondition(textOf(precondition), precondition)
   }
 
-  /**
-   * Reads a range with the transaction's own writes, and requires the store to have the same keys at the commit; see `Precondition` for
-   * `rangeLockKey`. Yields if there are many.
-   */
+  /** Reads a range with own writes, and requires the same keys at the commit; see `Precondition` for `rangeLockKey`. Yields if there are many. */
   async readAndRequireRange(range: KeyRange, rangeLockKey: Bytes): Promise<readonly Entry[]> {
     this.unpack()
     const stored = await readFullRange(this.snapshot, range)
@@ -337,10 +327,7 @@ export class Transaction {
     return this.overlay().mergeRange(stored, range)
   }
 
-  /**
-   * Like `readAndRequireRange` for values of any size: each entry is passed to `use`, borrowed, stored ones first, and only keys are buffered. Yields
-   * the results in batches.
-   */
+  /** Like `readAndRequireRange` for values of any size: passes borrowed entries to `use`, stored ones first. Yields the results in batches. */
   async *scanAndRequireRange<T>(
     range: KeyRange,
     rangeLockKey: Bytes,

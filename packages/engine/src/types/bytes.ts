@@ -47,10 +47,7 @@ function viewOf({ buffer, byteOffset }: Uint8Array, start: number, end: number):
   return Buffer.from(buffer, byteOffset + start, end - start)
 }
 
-/**
- * Accepts the url-safe alphabet and missing padding. The runtime ignores invalid characters, which re-encoding detects. Undefined also if the last
- * character has excess bits.
- */
+/** Accepts the url-safe alphabet and missing padding. The runtime ignores invalid characters and excess bits, which re-encoding detects. */
 function bytesOfBase64(text: string): Buffer | undefined {
   const standard = /[-_]/.test(text) ? text.replaceAll('-', '+').replaceAll('_', '/') : text
   const decoded = Buffer.from(standard, 'base64')

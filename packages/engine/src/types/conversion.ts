@@ -36,10 +36,7 @@ type Step = (value: unknown) => Converted | undefined
  */
 export type ConversionRules = 'strict' | 'lenient'
 
-/**
- * For scalars and lists of scalars; undefined if no conversion exists. `lost`: the result for values that do not fit; by default the default of the
- * type.
- */
+/** For scalars and lists of them; undefined without a conversion. `lost`: the result for values that do not fit, by default the type's default. */
 export function conversionFor(
   from: TypeSpec,
   to: TypeSpec,

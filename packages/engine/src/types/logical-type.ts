@@ -20,10 +20,7 @@ export interface DescribeContext {
   attributeNameIn(classNumber: ClassNumber, number: AttributeNumber): string
 }
 
-/**
- * A fault in a value or definition, without its place; containers prepend the path as it propagates, and the caller that knows class and attribute
- * converts it to an AshlarError.
- */
+/** A fault in a value or definition; containers prepend its path, and the caller that knows class and attribute makes an AshlarError of it. */
 export class ValueError extends Error {
   readonly type: 'MalformedValue' | 'ValueNotAllowed' | 'UnknownAttribute' | 'InvalidDefinition' | 'UnknownField'
   /** JSON-pointer steps from the given value or definition, outermost first. */

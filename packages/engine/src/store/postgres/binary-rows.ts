@@ -1,7 +1,4 @@
-/**
- * Rows of PostgreSQL in binary form. The parser of pg converts values to strings, which does not preserve bytes;
- * hexadecimal digits would be twice as long and slow on both sides.
- */
+/** Rows of PostgreSQL in binary form: pg's parser converts values to strings, which corrupts bytes; hexadecimal digits would be twice as long. */
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import pg from 'pg'

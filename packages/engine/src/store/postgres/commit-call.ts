@@ -1,7 +1,4 @@
-/**
- * Encodes commits as parameters of one call of the commit function: distinct keys in locking order. Several small
- * commits share a call; a large one has a separate call.
- */
+/** Encodes commits as parameters of one call of the commit function, with distinct keys in locking order. Small commits share a call. */
 import { unreachable } from '../../errors.ts'
 import type { KeyPlacement, Segment } from '../key-placement.ts'
 import { packedKeys, releaseRows, releaseValues } from '../packed-rows.ts'
@@ -46,10 +43,7 @@ const bytesMax = 524_288
 /** Most unchanged ranges of a grouped commit: each is compared with every key that other commits of the group write. */
 const groupedRangesMax = 32
 
-/**
- * How rows of a commit are locked and changed: on one node all together; on a distributed table individually, or adjacent rows of one placement per
- * statement.
- */
+/** How rows are locked and changed: on one node together; on a distributed table individually, or adjacent rows of one placement per statement. */
 export type RowsOfCommit = 'together' | 'one by one' | 'in runs'
 
 const stepOf = { 'one by one': procedureFlags.byRow, 'in runs': procedureFlags.byPlacement } as const
@@ -79,9 +73,7 @@ export class CommitCall {
     this.keys = keys
   }
 
-  /**
-   * A call of one large commit, built in steps with yields; no other commit can be added. `newAreAbsent`: whether the function supports that flag.
-   */
+  /** A call of one large commit, built in steps with yields; nothing can be added. `newAreAbsent`: whether the function supports that flag. */
   static *ofOne(
     member: CommitLocks,
     keys: KeyPlacement,
@@ -137,10 +129,7 @@ export class CommitCall {
     return this.members.length
   }
 
-  /**
-   * The placement whose slot table records the call: one that it changes. If it changes no other, Citus commits on one node in one phase; otherwise
-   * in two.
-   */
+  /** The placement whose slot table records the call: one that it changes, so that Citus can commit a change of one placement in one phase. */
   get proofPlacement(): number {
     let first: KeyLock | undefined
     for (const lock of this.locks.values()) {
@@ -386,10 +375,7 @@ const copyBytesMax = 1_048_576
 /** Bytes of the length and the value of an element. */
 const placementElementBytes = 8
 
-/**
- * Copies packed rows into binary arrays, whose elements have the same format. Many rows are released afterwards, except for new keys, which a failure
- * names.
- */
+/** Copies packed rows into binary arrays, whose elements have the same format. Releases many rows afterwards, except new keys, for failures. */
 function* packedArrays(all: readonly PlacedRows[]): Generator<undefined, RowArrays, undefined> {
   let [count, keyBytes, valueBytes] = [0, 0, 0]
   for (const { rows } of all) {

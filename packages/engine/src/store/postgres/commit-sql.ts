@@ -14,10 +14,7 @@ const steps = procedureFlags
 
 const parameters = parameterNames.map((name) => `p_${name} ${parameterTypes[name]}`).join(', ')
 
-/**
- * From this number on, rows that are probably new are inserted as such, all or none: the server then searches for each key once instead of twice, and
- * logs it once.
- */
+/** From this number on, probably new rows are inserted as such, all or none: the server then searches and logs each key once instead of twice. */
 const manyRows = 256
 
 /** Whether a key has a placeholder for its number: no other number has its highest bit set. Other keys have different lengths. */

@@ -23,10 +23,7 @@ export interface CommitStrategy {
 /** One of several commits waited too long for a lock, or cannot be sent: nothing was done, and each is retried alone. */
 export class FailedTogether extends Error {}
 
-/**
- * Throws FailedTogether; StoreUnavailable if the database remains unreachable and nothing was committed;
- * OutcomeUnknown if it remains unreachable after the call was sent.
- */
+/** Throws FailedTogether; StoreUnavailable if the database stays unreachable and nothing was committed, OutcomeUnknown if the call was sent. */
 export async function commitTogether(
   connections: Connections,
   call: CommitCall,

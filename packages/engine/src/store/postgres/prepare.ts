@@ -90,10 +90,7 @@ function readFunctionVersion({ schema }: Tables): string {
   return `SELECT ${version} AS version FROM pg_proc WHERE oid = to_regproc('${schema}.commit')`
 }
 
-/**
- * Replaces the function by the current version; calls in progress continue with the old one. Keeps a later version. Throws an `Error` for the
- * operator.
- */
+/** Replaces an older function; calls in progress continue with it. Keeps a later version. Throws an `Error` for the operator. */
 async function renewCommitFunction(connections: Connections, tables: Tables): Promise<void> {
   const readVersion = readFunctionVersion(tables)
   const isOld = ({ rows }: { rows: unknown[] }): boolean => {

@@ -338,10 +338,7 @@ export class PostgresSnapshot implements Snapshot {
     return entries
   }
 
-  /**
-   * The segments of a range, in order. If the table is distributed, each has one placement: otherwise every page would request its full number of
-   * entries from every node.
-   */
+  /** The segments of a range, in order. On a distributed table, each has one placement: a page would otherwise read from every node. */
   private async *placedSegments(range: KeyRange, isReverse: boolean): AsyncGenerator<Segment> {
     for (const segment of inOrder(this.strategies.keys.segmentsOf(range), isReverse)) {
       let { firstPlacement: first, lastPlacement: last } = segment
