@@ -276,29 +276,30 @@ export class DatabaseOperations {
     condition?: Condition,
     client?: TransactionClient,
   ): Promise<void> {
-    const parsed = parseOid(oid)
-    if (parsed === undefined) return Promise.reject(malformedOid(oid))
-    const update = (unit: UnitOfWork): Promise<void> =>
-      updateObject(unit, readUpdateObject(unit.commandCatalog, parsed, attributes, className))
-    return this.scope.change(
-      condition === undefined
-        ? update
-        : (unit) => checkCondition(unit, parsed, condition, 'update').then(() => update(unit)),
-      this.optionsFor(client, parsed),
-    )
+    return this.changeObject(oid, condition, 'update', client, (unit, parsed) => {
+      return updateObject(unit, readUpdateObject(unit.commandCatalog, parsed, attributes, className))
+    })
   }
 
   /** Like `updateObject`. */
   deleteObject(oid: string, condition?: Condition, client?: TransactionClient): Promise<void> {
+    return this.changeObject(oid, condition, 'delete', client, (unit, parsed) => deleteObject(unit, { oid: parsed }))
+  }
+
+  private changeObject(
+    oid: string,
+    condition: Condition | undefined,
+    action: 'update' | 'delete',
+    client: TransactionClient | undefined,
+    change: (unit: UnitOfWork, oid: Oid) => Promise<void>,
+  ): Promise<void> {
     const parsed = parseOid(oid)
     if (parsed === undefined) return Promise.reject(malformedOid(oid))
-    const remove = (unit: UnitOfWork): Promise<void> => deleteObject(unit, { oid: parsed })
-    return this.scope.change(
-      condition === undefined
-        ? remove
-        : (unit) => checkCondition(unit, parsed, condition, 'delete').then(() => remove(unit)),
-      this.optionsFor(client, parsed),
-    )
+    const checked = (unit: UnitOfWork): Promise<void> => {
+      if (condition === undefined) return change(unit, parsed)
+      return checkCondition(unit, parsed, condition, action).then(() => change(unit, parsed))
+    }
+    return this.scope.change(checked, this.optionsFor(client, parsed))
   }
 
   /** Reports what `deleteObject` would delete and clear, or its refusal, without executing it. */

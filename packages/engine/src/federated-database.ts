@@ -316,8 +316,8 @@ export class FederatedDatabase extends CallerOperations {
   /** Throws an `Error` for the operator if the store does not support the requested change log. */
   private async switchChangeLog(setting: ChangeLogSetting | undefined): Promise<void> {
     const epoch = await this.scope.readAt((_snapshot, catalog) => epochOf(catalog))
-    const isWanted = isLogRequired(setting, epoch, this.store.capabilities)
-    if (isWanted !== epoch > 0) await switchChangeLog(this.resources.writer, isWanted, Date.now())
+    const isRequired = isLogRequired(setting, epoch, this.store.capabilities)
+    if (isRequired !== epoch > 0) await switchChangeLog(this.resources.writer, isRequired, Date.now())
   }
 
   /** The same database for requests of an unrestricted caller, which is `$$USER` in expressions of the schema. */

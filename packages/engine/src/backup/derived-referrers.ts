@@ -37,7 +37,7 @@ export async function deriveReferrers(
     }
     await writer.flush()
     signal?.throwIfAborted()
-    from = part.isWhole || part.last === undefined ? undefined : Buffer.concat([part.last, Buffer.of(0)])
+    from = part.isComplete || part.last === undefined ? undefined : Buffer.concat([part.last, Buffer.of(0)])
   }
 }
 

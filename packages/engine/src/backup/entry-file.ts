@@ -173,8 +173,8 @@ class Reading {
       const block = await this.block(number)
       yield { entries: () => this.entriesIn(block), end: this.at }
     }
-    const isWhole = this.at === size && this.hash.digest('hex') === expected.sha256
-    if (!isWhole || this.entries !== expected.entries) throw this.damaged('its end', this.at)
+    const isIntact = this.at === size && this.hash.digest('hex') === expected.sha256
+    if (!isIntact || this.entries !== expected.entries) throw this.damaged('its end', this.at)
   }
 
   private async block(number: number): Promise<Buffer> {

@@ -44,17 +44,14 @@ export async function* loggedParts(
         }
         if (current !== undefined) yield partOf(current)
         current = undefined
-        if (isBehind(end, number, at)) endedAt ??= number
+        const isBehind = (end.number !== undefined && number > end.number) || (end.at !== undefined && at > end.at)
+        if (isBehind) endedAt ??= number
         if (endedAt === undefined || number < endedAt) current = { number, at, bodies: [logEntryBody(value)] }
       }
     }
     if (current !== undefined) yield partOf(current)
   }
   return undefined
-}
-
-function isBehind({ number, at }: RestoreEnd, found: number, foundAt: number): boolean {
-  return (number !== undefined && found > number) || (at !== undefined && foundAt > at)
 }
 
 function partOf({ number, at, bodies }: { number: number; at: number; bodies: readonly Bytes[] }): LoggedPart {

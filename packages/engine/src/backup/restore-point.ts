@@ -32,13 +32,13 @@ export function momentOf(until: string | undefined): RestoreMoment {
 /** Returns the latest backup based on the latest full backup without later commits; without a moment, the latest of all. */
 export function latestFor(all: readonly Manifest[], moment: RestoreMoment): Manifest | undefined {
   if (moment.at === undefined && moment.number === undefined) return all.at(-1)
-  const isNotLater = (one: Manifest): boolean => {
+  const precedesMoment = (one: Manifest): boolean => {
     if (one.kind !== 'full') return false
     if (moment.at !== undefined) return newestIn(one) <= moment.at
     const { changeLog } = one
     return changeLog !== undefined && changeLog.epoch === moment.epoch && changeLog.to <= (moment.number ?? 0)
   }
-  const full = all.findLast(isNotLater)
+  const full = all.findLast(precedesMoment)
   if (full === undefined) return undefined
   return all.findLast((one) => one === full || isBasedOn(one, full, all))
 }

@@ -28,7 +28,7 @@ export class WorkClock {
     this.stoppedAtMs ??= performance.now()
   }
 
-  goOn(): void {
+  resume(): void {
     if (this.stoppedAtMs === undefined) return
     this.endsAtMs += performance.now() - this.stoppedAtMs
     this.stoppedAtMs = undefined
@@ -65,6 +65,6 @@ class ClockedSlice implements TimeSlice {
     const pause = this.slice.yieldIfDue()
     if (pause === undefined) return undefined
     this.clock.stop()
-    return pause.finally(() => this.clock.goOn())
+    return pause.finally(() => this.clock.resume())
   }
 }

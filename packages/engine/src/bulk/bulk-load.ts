@@ -152,7 +152,7 @@ export class BulkLoad implements LineLoad {
 
   private async carryOut(lines: readonly (Entry | Refused)[]): Promise<readonly LineOutcome[]> {
     if (this.isStopped) return []
-    const refused = lines.findIndex(isRefused)
+    const refused = lines.findIndex((one) => !isEntry(one))
     const isEnd = refused >= 0 && this.settings.onError === 'stop'
     const attempted = isEnd ? lines.slice(0, refused + 1) : lines
     const entries = refused < 0 ? (attempted as readonly Entry[]) : attempted.filter(isEntry)
@@ -217,8 +217,8 @@ class Batch {
       const cut = entries.length > this.linesMax ? cutNear(entries, this.linesMax) : entries.length
       if (cut < entries.length) this.parts.unshift({ entries: entries.slice(cut), attempts })
       // Lines that refer to each other cannot be separated; the number of attempts is limited.
-      const isWhole = cut > this.linesMax
-      await this.tryPart({ entries: entries.slice(0, cut), attempts: isWhole ? attempts + 1 : attempts })
+      const isIndivisible = cut > this.linesMax
+      await this.tryPart({ entries: entries.slice(0, cut), attempts: isIndivisible ? attempts + 1 : attempts })
     }
   }
 
@@ -298,10 +298,6 @@ class Batch {
 
 function isEntry(one: Entry | Refused): one is Entry {
   return one.command !== undefined
-}
-
-function isRefused(one: Entry | Refused): one is Refused {
-  return one.command === undefined
 }
 
 /** Returns undefined if the line was not executed. */

@@ -34,11 +34,8 @@ function escapesOfBytes(): Uint8Array {
 /** The end of a part of a long text that begins at `at`; never splits a surrogate pair. */
 function partEnd(text: string, at: number): number {
   const end = Math.min(at + longCharacters, text.length)
-  return end < text.length && isLead(text.charCodeAt(end - 1)) ? end + 1 : end
-}
-
-function isLead(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff
+  const unit = text.charCodeAt(end - 1)
+  return end < text.length && unit >= 0xd800 && unit <= 0xdbff ? end + 1 : end
 }
 
 export class JsonWriter {

@@ -48,7 +48,7 @@ function isLogged(change: ChangeFrom): boolean {
   // Not if the same transaction created and removed it.
   if (space === keySpace.object) return kind === 'put' || before !== undefined
   // Not if it was removed and restored unchanged.
-  if (space === keySpace.link) return kind === 'delete' || before === undefined || !areSame(before, change.value)
+  if (space === keySpace.link) return kind === 'delete' || before === undefined || Buffer.compare(before, change.value) !== 0
   if (space === keySpace.sequence) return true
   return space === keySpace.catalog && loggedParts.has(key[1] as number)
 }
@@ -56,10 +56,6 @@ function isLogged(change: ChangeFrom): boolean {
 /** The previous value to log: none for a link that is put. */
 function loggedBefore({ key, kind, before }: ChangeFrom): Bytes | undefined {
   return kind === 'put' && key[0] === keySpace.link ? undefined : before
-}
-
-function areSame(one: Bytes, other: Bytes): boolean {
-  return one.length === other.length && one.every((byte, i) => byte === other[i])
 }
 
 /** The values that log a commit; changes of the catalog first. `now`: milliseconds since 1970. Yields for many or long changes. */

@@ -106,10 +106,10 @@ export class LiveQuery {
     readonly position: string
     readonly isAtEnd: boolean
   }> {
-    const { classNumber, isOfRecords } = this.concern
+    const { classNumber, dependsOnRecordsOnly } = this.concern
     const { changes, position, isAtEnd } = await this.feed.page({
       since,
-      className: isOfRecords ? String(classNumber) : undefined,
+      className: dependsOnRecordsOnly ? String(classNumber) : undefined,
       include: 'keys',
       limit: 1,
       signal: this.request.signal,

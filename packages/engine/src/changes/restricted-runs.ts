@@ -39,9 +39,9 @@ export class RestrictedRuns {
     }
     const run = await runLiveQuery(request, restricted, visible, access.restricted, memory)
     const { concern } = run
-    const { isSteady, isOfRecords } = isConcernOfRecords(access, concern.classNumber)
+    const { isSteady, dependsOnRecordsOnly } = isConcernOfRecords(access, concern.classNumber)
     if (!isSteady || visibility.isUnsteady) throw unsteady()
-    return { ...run, concern: { ...concern, isOfRecords: concern.isOfRecords && isOfRecords } }
+    return { ...run, concern: { ...concern, dependsOnRecordsOnly: concern.dependsOnRecordsOnly && dependsOnRecordsOnly } }
   }
 }
 

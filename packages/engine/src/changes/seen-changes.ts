@@ -142,13 +142,13 @@ export class SeenChanges {
 }
 
 /**
- * For objects of a class and its subclasses: `isSteady` if only commits change their part visible to the caller; `isOfRecords` if only changes of these
+ * For objects of a class and its subclasses: `isSteady` if only commits change their part visible to the caller; `dependsOnRecordsOnly` if only changes of these
  * objects do. `classNumber`: of a class of the catalog.
  */
 export function isConcernOfRecords(
   access: CatalogAccess,
   classNumber: ClassNumber,
-): { readonly isSteady: boolean; readonly isOfRecords: boolean } {
+): { readonly isSteady: boolean; readonly dependsOnRecordsOnly: boolean } {
   const { catalog, classes, rules } = access
   const cls = catalog.classByNumber(classNumber)
   const all = cls === undefined ? [] : [cls, ...cls.subclasses]
@@ -158,7 +158,7 @@ export function isConcernOfRecords(
   })
   return {
     isSteady: !isUnsteady,
-    isOfRecords: all.every(({ number }) => {
+    dependsOnRecordsOnly: all.every(({ number }) => {
       const { objectReason, attributeReasons } = inexactness(access, number)
       return objectReason === undefined && attributeReasons.every(({ isLink }) => isLink)
     }),

@@ -142,7 +142,8 @@ export class Subscription {
     const { owned } = this
     if (owned === undefined) throw new SubscriptionLost()
     const state = { ...owned.state, ...change }
-    const next = letter === undefined ? state : withLetter(state)
+    const { nextLetter, deadLetters } = state
+    const next = letter === undefined ? state : { ...state, nextLetter: nextLetter + 1, deadLetters: deadLetters + 1 }
     const extra: Change[] = []
     if (letter !== undefined) {
       const value = Buffer.from(JSON.stringify({ ...letter, number: state.nextLetter }))
@@ -257,8 +258,4 @@ export class Subscription {
     })
     return outcome.isCommitted ? value : undefined
   }
-}
-
-function withLetter(state: SubscriptionState): SubscriptionState {
-  return { ...state, nextLetter: state.nextLetter + 1, deadLetters: state.deadLetters + 1 }
 }

@@ -44,7 +44,7 @@ export async function buildPairings(database: OpenDatabase, pairings: readonly P
         })
         await pairAll(database, pairing, part.results)
         const last = part.results.at(-1)
-        next = last === undefined || part.isWhole ? undefined : keyAfter(last)
+        next = last === undefined || part.isComplete ? undefined : keyAfter(last)
         await nextTurn()
       }
     }

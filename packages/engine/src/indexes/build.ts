@@ -1,6 +1,6 @@
 /** Builds an index over existing objects in batches, during concurrent writes: the entries of newer writes are maintained by their writers. */
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError, assert } from '../errors.ts'
@@ -53,7 +53,7 @@ interface SeenObjects {
   /** The version of the catalog from which the keys were made. */
   readonly version: Bytes
   /** The range has no further objects. */
-  readonly isWhole: boolean
+  readonly isComplete: boolean
 }
 
 /**
@@ -72,8 +72,8 @@ export async function buildIndexEntries(
       const seen: SeenObjects = await readBatch(context, index, { from: next, to })
       const last = seen.objects.at(-1)
       if (last !== undefined && !(await putEntries(context, seen))) await putOneByOne(context, index, seen.objects)
-      next = last === undefined || seen.isWhole ? undefined : keyAfter(last.oid)
-      await nextTurn()
+      next = last === undefined || seen.isComplete ? undefined : keyAfter(last.oid)
+      await nextIteration()
     }
   }
 }
@@ -110,8 +110,8 @@ async function readBatch(context: BuildContext, index: IndexNumber, range: KeyRa
       return { oid, revision: Buffer.from(revisionPrefixOf(record)), key: entry.key, isUniqueKey: entry.isUniqueKey }
     }
     const bounds = { entriesMax: context.batchObjects, bytesMax: indexBuildBatchBytes }
-    const { results, isWhole } = await readPart(snapshot, range, seen, bounds)
-    return { objects: results, version: catalog.version, isWhole }
+    const { results, isComplete } = await readPart(snapshot, range, seen, bounds)
+    return { objects: results, version: catalog.version, isComplete }
   }
   return withSnapshot(context.store, read, { isolation: 'readOnly' })
 }

@@ -200,8 +200,8 @@ export function keyConditionRange(
   for (let i = 0; i < equal.length; i++) writeStoredPart(format, first + i, equal[i])
   const prefix = writer.to.copy()
   if (lower === undefined && upper === undefined) {
-    const isWhole = beginning === undefined && equal.length === format.parts.length && !writer.isTruncated
-    return { from: prefix, to: prefixEnd(prefix), isOneKey: isWhole && hasUniqueKey(format, equal) }
+    const isExact = beginning === undefined && equal.length === format.parts.length && !writer.isTruncated
+    return { from: prefix, to: prefixEnd(prefix), isOneKey: isExact && hasUniqueKey(format, equal) }
   }
   const next = first + equal.length
   return {

@@ -170,8 +170,8 @@ function optionalText(input: JsonObject, field: string, place: CommandPlace): st
 /** Accepts numbers too large for a class number: that is a different error, since no such class exists. */
 function classNumberOf(input: unknown, place: CommandPlace): string | undefined {
   if (input === undefined || input === null) return undefined
-  const isWhole = typeof input === 'bigint' || (typeof input === 'number' && Number.isInteger(input))
-  if (isWhole && input >= 0) return BigInt(input).toString()
+  const isInteger = typeof input === 'bigint' || (typeof input === 'number' && Number.isInteger(input))
+  if (isInteger && input >= 0) return BigInt(input).toString()
   if (typeof input === 'string' && /^\d+$/.test(input)) return input
   throw commandError('MalformedValue', `A class number is digits, not ${formatForMessage(input)}.`, place)
 }

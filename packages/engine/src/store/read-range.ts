@@ -41,7 +41,7 @@ export interface RangePart<T> {
   /** The size of the part, for bounds that several ranges share. */
   readonly entries: number
   readonly bytes: number
-  readonly isWhole: boolean
+  readonly isComplete: boolean
 }
 
 /** Passes borrowed entries of a range to `use`, up to the bounds; omits undefined results. Buffers one batch of the scan, and the results. */
@@ -62,7 +62,7 @@ export async function readPart<T>(
   }
   for await (const batch of snapshot.scan(range, counted, { limit: entriesMax, batch: entriesMax })) {
     for (const result of batch) if (result !== undefined) results.push(result)
-    if (bytes >= bytesMax) return { results, last, entries, bytes, isWhole: false }
+    if (bytes >= bytesMax) return { results, last, entries, bytes, isComplete: false }
   }
-  return { results, last, entries, bytes, isWhole: entries < entriesMax }
+  return { results, last, entries, bytes, isComplete: entries < entriesMax }
 }

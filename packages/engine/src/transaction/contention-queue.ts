@@ -32,7 +32,7 @@ export class QueueTicket {
     this.over = Promise.all([this.turn, left]).then(() => undefined)
   }
 
-  get isHeld(): boolean {
+  get isActive(): boolean {
     return this.state === 'held'
   }
 

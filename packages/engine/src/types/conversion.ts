@@ -311,7 +311,7 @@ function isLossless(from: ScalarSpec, to: ScalarSpec): boolean {
     case 'character':
       return to.logicalType === 'character'
         ? bitsOf(from.storage) <= bitsOf(to.storage)
-        : fitsAnyText(to, 1) && isWide(to, from.storage)
+        : fitsAnyText(to, 1) && to.logicalType === 'string' && (to.encoding !== 'byte' || from.storage === 'b8')
     case 'string':
       return to.logicalType === 'string' && stringFits(from, to)
     case 'bytes':
@@ -332,10 +332,6 @@ function isLossless(from: ScalarSpec, to: ScalarSpec): boolean {
 function fitsAnyText(to: ScalarSpec, characters: number): boolean {
   if (to.logicalType !== 'string') return false
   return to.storage !== 'fixed' || (to.fixedLength ?? 0) >= characters
-}
-
-function isWide(to: ScalarSpec, storage: 'b8' | 'b16' | 'b32'): boolean {
-  return to.logicalType === 'string' && (to.encoding !== 'byte' || storage === 'b8')
 }
 
 type TextSpec = Extract<ScalarSpec, { logicalType: 'string' }>

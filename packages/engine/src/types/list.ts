@@ -66,7 +66,7 @@ function takeEach(input: readonly unknown[], mayBeNull: boolean, take: (value: u
   const elements: unknown[] = []
   try {
     for (const value of input) {
-      if (value === null && !mayBeNull) throw nullElement()
+      if (value === null && !mayBeNull) throw new ValueError('MalformedValue', 'null is an element of lists of references only')
       elements.push(take(value))
     }
     return elements
@@ -74,10 +74,6 @@ function takeEach(input: readonly unknown[], mayBeNull: boolean, take: (value: u
     if (error instanceof ValueError) error.path.unshift(elements.length)
     throw error
   }
-}
-
-function nullElement(): ValueError {
-  return new ValueError('MalformedValue', 'null is an element of lists of references only')
 }
 
 function writeArrayJson(codec: Codec, bytes: Uint8Array, start: number, end: number, json: JsonWriter): void {

@@ -18,7 +18,7 @@ interface UncheckedPair {
 /** `isText`: keys are texts, otherwise references. */
 export function mapCodec(key: Codec<string>, value: Codec<Oid>, isText: boolean): Codec<readonly StoredPair[]> {
   const inKeyOrder = (pairs: readonly StoredPair[]): readonly StoredPair[] => {
-    return lastOfEachKey(isText ? inTextOrder(pairs, keyIn) : inOidOrder(pairs, (pair) => pair.key as Oid))
+    return lastOfEachKey(isText ? inTextOrder(pairs, ({ key }) => key) : inOidOrder(pairs, (pair) => pair.key as Oid))
   }
   return {
     fixedBytes: undefined,
@@ -62,10 +62,6 @@ export function mapCodec(key: Codec<string>, value: Codec<Oid>, isText: boolean)
     },
     toJson: (pairs) => Object.fromEntries(pairs.map((pair) => [pair.key, pair.value])),
   }
-}
-
-function keyIn({ key }: StoredPair): string {
-  return key
 }
 
 /** Calls `use` with the offsets of each pair's key, its value, and the end of its value. */

@@ -54,7 +54,7 @@ function codecOf({ encoding, storage, fixedLength }: StringSpec): Codec<string> 
     },
     write(value, to) {
       if (value.length <= shortCharacters && writePlain(value, to)) return
-      to.writeByte(isPlain(value) ? plainFlag : 0)
+      to.writeByte(needsEscape.test(value) ? 0 : plainFlag)
       writeUtf8(value, to)
     },
     read,
@@ -115,10 +115,6 @@ function isLeading(unit: number): boolean {
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what JSON escapes
 const needsEscape = /[\u0000-\u001f"\\\u007f\u2028\u2029]/
-
-function isPlain(text: string): boolean {
-  return !needsEscape.test(text)
-}
 
 /** Returns false, with nothing written, if the text is not plain ASCII. Short texts are checked and written in one pass. */
 function writePlain(text: string, to: Target): boolean {

@@ -18,7 +18,7 @@ import type { StatementExecutor } from './statement-kind.ts'
 export interface LiveConcern {
   readonly classNumber: ClassNumber
   /** On the values of its objects alone: not on links, and not on other objects. */
-  readonly isOfRecords: boolean
+  readonly dependsOnRecordsOnly: boolean
   readonly isOrdered: boolean
   /** Without ORDER BY, SKIP and TAKE: which objects are in the result is told by each of them alone. */
   readonly isWhole: boolean
@@ -61,7 +61,7 @@ export function liveConcern(statement: SelectStatement, executor: StatementExecu
   const areRecords = (where === undefined || isOfRecord(where)) && ordered.every(isOfRecord)
   return {
     classNumber: source.cls.number,
-    isOfRecords: areRecords && !clauses.isWithAll && areOfRecord(clauses, source.classes),
+    dependsOnRecordsOnly: areRecords && !clauses.isWithAll && areOfRecord(clauses, source.classes),
     isOrdered: orderBy.length > 0,
     isWhole: orderBy.length === 0 && skip === undefined && take === undefined,
   }

@@ -74,7 +74,7 @@ export class CommitCall {
   }
 
   /** A call of one large commit, built in steps with yields; nothing can be added. `newAreAbsent`: whether the function supports that flag. */
-  static *ofOne(
+  static *forOne(
     member: CommitLocks,
     keys: KeyPlacement,
     newAreAbsent: boolean,

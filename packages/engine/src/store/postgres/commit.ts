@@ -145,15 +145,12 @@ async function send(
   const values = parameterNames.map((name) => parameters[name])
   const { rows } = await connection.client.query<unknown[]>(preparedStatement('commit', text, values))
   if (prepared !== undefined && connection.warnings > warningsBefore) throw new Error(unconfirmed)
-  return positionsIn(rows[0]?.[0] as string | undefined)
+  const failed = (rows[0]?.[0] ?? '') as string
+  return failed === '' ? [] : failed.split(',').map(Number)
 }
 
 /** The cause of a warning; Citus reports other failures as errors. */
 const unconfirmed = 'a node of the database did not confirm a commit'
-
-function positionsIn(text: string | undefined): number[] {
-  return text === undefined || text === '' ? [] : text.split(',').map(Number)
-}
 
 interface Lost {
   readonly connection: CommitConnection

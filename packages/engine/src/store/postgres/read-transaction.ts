@@ -160,7 +160,8 @@ export class ReadTransaction {
         const candidates = [
           stored,
           this.branches.readElsewhere(first, last, isReverse),
-          firstOf(this.kind.tables, first),
+          // The statement does not cover the root table.
+          this.kind.tables.hasRoot && first === rootPlacement ? first : undefined,
         ]
         const found = candidates.filter((placement) => placement !== undefined)
         return found.length === 0 ? undefined : isReverse ? Math.max(...found) : Math.min(...found)
@@ -390,11 +391,6 @@ export class ReadTransaction {
     const further = this.branches.takeFurther().map((one) => one.then(end).catch(() => undefined))
     void Promise.all(further).then(() => client.then(end).catch(() => undefined))
   }
-}
-
-/** The statement that finds placements does not cover the root table. */
-function firstOf({ hasRoot }: Tables, first: number): number | undefined {
-  return hasRoot && first === rootPlacement ? first : undefined
 }
 
 async function endTransaction(client: PoolClient): Promise<void> {

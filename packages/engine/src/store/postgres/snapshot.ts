@@ -340,7 +340,8 @@ export class PostgresSnapshot implements Snapshot {
 
   /** The segments of a range, in order. On a distributed table, each has one placement: a page would otherwise read from every node. */
   private async *placedSegments(range: KeyRange, isReverse: boolean): AsyncGenerator<Segment> {
-    for (const segment of inOrder(this.strategies.keys.segmentsOf(range), isReverse)) {
+    const segments = this.strategies.keys.segmentsOf(range)
+    for (const segment of isReverse ? segments.toReversed() : segments) {
       let { firstPlacement: first, lastPlacement: last } = segment
       if (!this.strategies.isDistributed || first === last) {
         yield segment
@@ -372,8 +373,4 @@ export class PostgresSnapshot implements Snapshot {
 function isEqual(one: Bytes | undefined, other: Bytes | undefined): boolean {
   if (one === undefined || other === undefined) return one === other
   return Buffer.compare(one, other) === 0
-}
-
-function inOrder(segments: readonly Segment[], isReverse: boolean): readonly Segment[] {
-  return isReverse ? segments.toReversed() : segments
 }
