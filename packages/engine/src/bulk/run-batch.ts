@@ -85,16 +85,10 @@ class Batch {
     else if (commands.some((command) => command.kind === 'create' && command.id !== undefined)) await this.createNamed()
     await this.loadTargets()
     const done: BulkDone[] = []
-    for (let position = 0; position < commands.length; position++) {
-      const pause = position % 4 === 0 ? settings.between() : undefined
-      if (pause !== undefined) await pause
+    await this.each(async (command, position) => {
       this.unit.position = position
-      try {
-        done.push(await this.carryOut(position))
-      } catch (error) {
-        throw within(position, error)
-      }
-    }
+      done.push(await this.execute(command, position))
+    })
     return done
   }
 
@@ -206,8 +200,7 @@ class Batch {
     if (oids.length > 0) await this.unit.objects.loadAll(oids)
   }
 
-  private carryOut(position: number): Promise<BulkDone> {
-    const command = this.commands[position] as BulkCommand
+  private execute(command: BulkCommand, position: number): Promise<BulkDone> {
     if (command.kind === 'update') return this.update(command, this.targetOf(command.target, position), position)
     if (command.kind === 'delete') return this.delete(command, position)
     const resolved = this.resolved[position]
