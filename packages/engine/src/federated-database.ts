@@ -156,8 +156,7 @@ class RequestScope implements OperationScope {
     const { resources } = this
     if (resources.threads === undefined) return runQuery(request, resources)
     return (
-      lookUp(request, resources) ??
-      runInSlice(request, resources.threads, resources, (one) => runQuery(one, resources))
+      lookUp(request, resources) ?? runInSlice(request, resources.threads, resources, (one) => runQuery(one, resources))
     )
   }
 

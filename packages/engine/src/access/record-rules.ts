@@ -1,5 +1,5 @@
 /** Evaluates object rules that depend on the record alone while it is borrowed; prepared once per caller and catalog. */
-import { isMemoryRefused, unpooledBytes, RequestMemory } from '../budget/request-memory.ts'
+import { isMemoryRefused, RequestMemory, unpooledBytes } from '../budget/request-memory.ts'
 import { WorkClock } from '../budget/work-clock.ts'
 import { unreachable } from '../errors.ts'
 import { needsFetch } from '../query/evaluate/evaluation-context.ts'

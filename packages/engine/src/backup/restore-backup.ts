@@ -22,7 +22,7 @@ import { DerivedEntries } from './derived-entries.ts'
 import { DamagedBackup, readEntryFile } from './entry-file.ts'
 import { entriesSuffix, type Manifest, manifestSuffix } from './manifest.ts'
 import { loggedParts, type RestoreEnd } from './replay-log.ts'
-import { latestFor, momentOf, requiredBackups, noBackup, refuseUntil } from './restore-point.ts'
+import { latestFor, momentOf, noBackup, refuseUntil, requiredBackups } from './restore-point.ts'
 import { TargetWriter } from './target-writer.ts'
 
 export interface RestoreOptions {

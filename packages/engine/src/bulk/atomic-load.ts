@@ -2,8 +2,8 @@
 import { AshlarError } from '../errors.ts'
 import type { Sequence } from '../store/sequence.ts'
 import type { BulkCommand, BulkDone } from './bulk-command.ts'
-import { type BulkCounts, indexOf, type LineLoad, type LineOutcome, mayChangeKeys, duplicateId } from './bulk-load.ts'
-import type { CreatedOids, AtomicLoadSettings } from './carry-out-held.ts'
+import { type BulkCounts, duplicateId, indexOf, type LineLoad, type LineOutcome, mayChangeKeys } from './bulk-load.ts'
+import type { AtomicLoadSettings, CreatedOids } from './carry-out-held.ts'
 import { type CommandOfLine, withLineNumber } from './failed-lines.ts'
 import type { BufferedLines } from './held-lines.ts'
 

@@ -48,7 +48,8 @@ function isLogged(change: ChangeFrom): boolean {
   // Not if the same transaction created and removed it.
   if (space === keySpace.object) return kind === 'put' || before !== undefined
   // Not if it was removed and restored unchanged.
-  if (space === keySpace.link) return kind === 'delete' || before === undefined || Buffer.compare(before, change.value) !== 0
+  if (space === keySpace.link)
+    return kind === 'delete' || before === undefined || Buffer.compare(before, change.value) !== 0
   if (space === keySpace.sequence) return true
   return space === keySpace.catalog && loggedParts.has(key[1] as number)
 }

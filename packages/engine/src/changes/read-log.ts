@@ -33,7 +33,8 @@ export async function* logParts(
       // A part that was not reported to its end is read again.
       if (one.number === number && one.part < (within?.part ?? 0)) continue
       const { isContinued } = readLogHeader(one.value)
-      if (isContinued && pending.length === 0) throw new AshlarError('MalformedRequest', `'${positionText(after)}' is not a position that was told.`)
+      if (isContinued && pending.length === 0)
+        throw new AshlarError('MalformedRequest', `'${positionText(after)}' is not a position that was told.`)
       if (!isContinued && pending.length > 0) {
         yield partOf(epoch, pending)
         pending = []

@@ -41,7 +41,10 @@ export class RestrictedRuns {
     const { concern } = run
     const { isSteady, dependsOnRecordsOnly } = isConcernOfRecords(access, concern.classNumber)
     if (!isSteady || visibility.isUnsteady) throw unsteady()
-    return { ...run, concern: { ...concern, dependsOnRecordsOnly: concern.dependsOnRecordsOnly && dependsOnRecordsOnly } }
+    return {
+      ...run,
+      concern: { ...concern, dependsOnRecordsOnly: concern.dependsOnRecordsOnly && dependsOnRecordsOnly },
+    }
   }
 }
 

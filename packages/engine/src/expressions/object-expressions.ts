@@ -1,6 +1,6 @@
 /** Compiles the expressions of classes once per catalog and evaluates them on the values of objects that are written. */
 import { MemoryPool } from '../budget/memory-pool.ts'
-import { unpooledBytes, RequestMemory } from '../budget/request-memory.ts'
+import { RequestMemory, unpooledBytes } from '../budget/request-memory.ts'
 import { AshlarError, unreachable } from '../errors.ts'
 import { defaultEngineLimits, type EngineLimits } from '../limits.ts'
 import { acceptedValue } from '../query/change/change-values.ts'

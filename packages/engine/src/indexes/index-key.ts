@@ -45,7 +45,11 @@ interface KeyPart {
 export function indexKeyFormat(index: IndexDefinition, format: ClassFormat): IndexKeyFormat {
   const isReplacement = index.replaces !== undefined
   const parts = index.keyAttributes.map((keyAttribute) => resolvePart(keyAttribute, format, isReplacement))
-  return { index, parts, hasStoredValues: parts.every(({ path, convert }) => path.length === 1 && convert === undefined) }
+  return {
+    index,
+    parts,
+    hasStoredValues: parts.every(({ path, convert }) => path.length === 1 && convert === undefined),
+  }
 }
 
 function resolvePart(keyAttribute: KeyAttribute, format: ClassFormat, isReplacement: boolean): KeyPart {

@@ -228,8 +228,8 @@ async function withoutDuplicates(
       const { index } = addition.format
       if (index.replaces === undefined) {
         const oid = oidFromBytes(holder, 0)
-        const mayDisclose = discretion === undefined || (await discretion.mayTellHolder(index, addition.change.oid, oid))
-        const error = mayDisclose
+        const mayName = discretion === undefined || (await discretion.mayTellHolder(index, addition.change.oid, oid))
+        const error = mayName
           ? uniqueViolation(addition, oid, values[i] === undefined ? sameRequestHolder : '')
           : undisclosedViolation(addition)
         violations.add(addition.change, oid, error)

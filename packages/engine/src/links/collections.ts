@@ -3,9 +3,9 @@ import { AshlarError, assert } from '../errors.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { linkKind, linkRange, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
+import { keyText } from '../store/key-text.ts'
 import type { Bytes, Entry } from '../store/store.ts'
 import { inSlices } from '../store/time-slice.ts'
-import { keyText } from '../store/key-text.ts'
 import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
@@ -244,7 +244,9 @@ async function overridePaired(collection: Collection, elements: readonly Oid[]):
   // Must run before the removal, see `overrideUnpaired`.
   if (state.stored !== undefined) await readListEnds(unit, [owner])
   const prefixLength = commonPrefix(present, newElements)
-  const following = new Map(present.slice(prefixLength).map(({ key, value }) => [oidFromBytes(value, 0), positionOfKey(key)]))
+  const following = new Map(
+    present.slice(prefixLength).map(({ key, value }) => [oidFromBytes(value, 0), positionOfKey(key)]),
+  )
   const rest = newElements.slice(prefixLength)
   const retainedTargets = new Set(rest)
   await removeFromMany(

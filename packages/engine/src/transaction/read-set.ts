@@ -1,6 +1,7 @@
 /** Records the reads of statements and steps of a transaction, so that its commit can require them to be unchanged (contract 7.1). */
 import type { RequestMemory } from '../budget/request-memory.ts'
 import { keySpace } from '../bytes/key-space.ts'
+import { keyText } from '../store/key-text.ts'
 import { RangeContent } from '../store/range-content.ts'
 import type {
   Awaitable,
@@ -13,7 +14,6 @@ import type {
   Snapshot,
   UnchangedRange,
 } from '../store/store.ts'
-import { keyText } from '../store/key-text.ts'
 
 /** A record begins with its shape and its revision (records/record-format.ts), which change with the object. */
 const recordHeadBytes = 12

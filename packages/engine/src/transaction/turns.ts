@@ -1,9 +1,9 @@
 /** Gives a transaction precedence over conflicting ones: by a queue, and finally by blocking their commits. */
 import { type CancelSignal, delay } from '../cancel-signal.ts'
 import { attemptPauseMsMax, commitLockMsMax, commitLocksMax, queueMsMax } from '../limits.ts'
+import { keyText } from '../store/key-text.ts'
 import type { Bytes, CommitLock, Precondition, Store } from '../store/store.ts'
 import { type ContentionQueue, contentionQueueOf, type QueueTicket } from './contention-queue.ts'
-import { keyText } from '../store/key-text.ts'
 
 /** Failures after which a transaction retries immediately, before it queues. */
 const immediateRetries = 2

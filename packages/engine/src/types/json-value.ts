@@ -1,6 +1,6 @@
 /** Texts of type json: validation, removal of white space, and a canonical form for comparison. */
 import { jsonBytesMax, jsonDepthMax } from '../limits.ts'
-import { skipBlanks, elementsOf, endOfString, isArrayAt, JsonText, type Span, stringAt } from './json-text.ts'
+import { elementsOf, endOfString, isArrayAt, JsonText, type Span, skipBlanks, stringAt } from './json-text.ts'
 import { formatForMessage, ValueError } from './logical-type.ts'
 
 const quote = 0x22

@@ -66,7 +66,8 @@ function takeEach(input: readonly unknown[], mayBeNull: boolean, take: (value: u
   const elements: unknown[] = []
   try {
     for (const value of input) {
-      if (value === null && !mayBeNull) throw new ValueError('MalformedValue', 'null is an element of lists of references only')
+      if (value === null && !mayBeNull)
+        throw new ValueError('MalformedValue', 'null is an element of lists of references only')
       elements.push(take(value))
     }
     return elements

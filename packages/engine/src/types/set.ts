@@ -2,7 +2,7 @@
 import { defineReferences, describeReferences } from './collection-definition.ts'
 import { enumField } from './definition-fields.ts'
 import { inOidOrder } from './key-order.ts'
-import { parseArray, listCodec } from './list.ts'
+import { listCodec, parseArray } from './list.ts'
 import { type Codec, type LogicalType, ValueError } from './logical-type.ts'
 import { noOid, type Oid } from './oid.ts'
 import { reference } from './reference.ts'

@@ -7,10 +7,10 @@ import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assert } from '../../errors.ts'
 import {
-  compactionStepPollMs,
   compactionAloneMsMax,
   compactionNoticeMsMax,
   compactionRoundsMax,
+  compactionStepPollMs,
   storeOpeningMsMax,
 } from '../../limits.ts'
 import { PlaceRefused } from '../place-refused.ts'

@@ -1,7 +1,7 @@
 /** Makes an open store follow a compaction by another process, by polling: often while a compaction is announced, rarely otherwise. */
 import { existsSync, rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { compactionStepPollMs, compactionPollMs } from '../../limits.ts'
+import { compactionPollMs, compactionStepPollMs } from '../../limits.ts'
 import { isLocked } from './file-lock.ts'
 import { ownProcessFile, processDirectory } from './live-processes.ts'
 import type { Environment } from './lmdb-js.ts'

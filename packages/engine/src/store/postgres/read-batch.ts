@@ -98,11 +98,7 @@ function placesOf(request: ReadRequest, places: Map<string, number>, keys: Bytes
 }
 
 /** Returns a copy unless the value is used for the first time. */
-function unsharedValue(
-  values: readonly (Bytes | undefined)[],
-  place: number,
-  used: Set<number>,
-): Bytes | undefined {
+function unsharedValue(values: readonly (Bytes | undefined)[], place: number, used: Set<number>): Bytes | undefined {
   const value = values[place]
   if (value === undefined || !used.has(place)) {
     used.add(place)
