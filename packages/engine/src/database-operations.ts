@@ -77,9 +77,7 @@ export interface OperationScope {
 
 /** Executes schema commands: with separate commits (`DdlExecutor`), or within a transaction (`CatalogTransaction`). */
 export interface SchemaExecutor {
-  /** Takes JSON class descriptions. Returns their class numbers, in order. */
   defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]>
-  /** Takes a JSON class alteration. Returns the class number. */
   alterClass(command: AlterClass, receipt?: Receipt<ClassNumber>): Promise<ClassNumber>
   /** By full name or class number. */
   deleteClass(command: DeleteClass): Promise<void>

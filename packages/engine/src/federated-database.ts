@@ -103,7 +103,6 @@ export interface OpenOptions {
   readonly onFault?: (error: unknown) => void
   /** Whether commits are logged for followers of changes: see `changes/switch-change-log.ts`. */
   readonly changeLog?: ChangeLogSetting | undefined
-  /** Receives spans of requests; without it, tracing is off. */
   readonly spans?: WorkSpans | undefined
   /** Called after each commit of this process that changed objects, links or classes; its errors are background faults. */
   readonly onChanges?: ChangeListener
@@ -204,7 +203,6 @@ export class FederatedDatabase extends CallerOperations {
   private readonly builds: IndexBuilds
   private readonly recovery: Recovery
   private readonly background: readonly BackgroundWork[]
-  /** Logged changes of all callers and processes. */
   readonly changes: ChangeFeed
   readonly waiters: ChangeWaiters
   private readonly logRemoval: LogRemoval

@@ -121,7 +121,6 @@ export const keyDigestBytes = 16
 /** Links per attribute of an object that an export reads together with other objects, and the number of link ranges per read. */
 export const exportedLinksMax = 64
 export const exportRangesMax = 500
-/** Maximum number of unique violations reported for one change. */
 export const reportedViolationsMax = 1_000
 /** Maximum record size: every store supports values of this size, so that data can be copied between stores. */
 export const recordBytesMax = 16 * 2 ** 20 - 4
@@ -238,7 +237,6 @@ export const settlingPollMs = 20
 export const commitSettlingMs = 5_000
 /** Session numbers skipped by a restored store: commits after the backup had commit IDs of later sessions, which clients may know. */
 export const restoredSessionsSkipped = 1_000
-/** Maximum entries and bytes per commit of a restore. */
 export const restoreCommitEntriesMax = 2_000
 export const restoreCommitBytesMax = 2 ** 20
 /** Links per transaction when a rebuild fills long lists. */
@@ -255,7 +253,6 @@ export const objectAttributesMax = 10_000
 export const planTextCharactersMax = 1_000
 /** Maximum number of inputs of an operator that EXPLAIN shows, such as the parts of an OR; the rest is a count. */
 export const planInputsMax = 100
-/** Maximum length of a format in USE … FORMAT. */
 export const textFormatCharactersMax = 200
 
 assert(keyBytesMax > 64 + keyDigestBytes, 'a key has room for its digest and its parts')

@@ -11,7 +11,7 @@ import { noBackup, type RestorableTimes, restorableTimes } from './restore-point
 
 export interface BackupsCheck {
   readonly directory: string
-  /** The backups that were read, oldest first. */
+  /** Oldest first. */
   readonly backups: readonly Manifest[]
   /** One sentence per file that is damaged, missing or unreadable. */
   readonly problems: readonly string[]

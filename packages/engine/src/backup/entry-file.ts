@@ -54,7 +54,6 @@ export class EntryFileWriter {
     this.file = file
   }
 
-  /** Throws if the file exists or cannot be created. */
   static async create(path: string): Promise<EntryFileWriter> {
     const writer = new EntryFileWriter(await open(path, 'wx', 0o600))
     await writer.write(magic)
@@ -129,7 +128,6 @@ export class EntryFileWriter {
 export interface EntryBlock {
   /** The entries are views of one buffer. */
   entries(): Generator<Entry, undefined, undefined>
-  /** Offset of the end of the block in the file. */
   readonly end: number
 }
 

@@ -24,7 +24,6 @@ export interface Manifest {
   readonly newestCommitAt?: string
   readonly storageFormat: number
   readonly changeLog?: LogRange
-  /** The backup that an incremental backup is based on. */
   readonly base?: { readonly name: string; readonly id: string }
   readonly file: EntryFileSummary
   readonly counts: Counts
@@ -45,7 +44,6 @@ export interface Counts {
   readonly commits?: number
 }
 
-/** The last field is the checksum of the other fields. */
 export function manifestText(manifest: Manifest): string {
   return `${JSON.stringify({ ...manifest, sha256: checksumOf(manifest) }, undefined, 2)}\n`
 }

@@ -100,7 +100,6 @@ class Restore {
   private readonly target: Store
   private readonly options: RestoreOptions
   private readonly slice = openTimeSlice()
-  /** The highest session number found in restored records. */
   private lastSession = 0
   private position: string | undefined
   private commits = 0

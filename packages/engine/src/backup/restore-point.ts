@@ -64,7 +64,6 @@ function holdsEnd(one: Manifest, { at, number }: RestoreEnd): boolean {
   return number !== undefined && (one.changeLog?.to ?? 0) >= number
 }
 
-/** Returns the part of the chain needed to reach the end. */
 export function requiredBackups(chain: readonly Manifest[], end: RestoreEnd): readonly Manifest[] {
   const reaching = chain.findIndex((one, nth) => nth > 0 && holdsEnd(one, end))
   return reaching < 0 ? chain : chain.slice(0, reaching + 1)

@@ -148,7 +148,6 @@ export class BackupWriter {
     return { backup, removed: await this.removeExpired([...all, backup]) }
   }
 
-  /** Throws if there is no backup to build on. */
   private baseOf(all: readonly Manifest[], damaged: readonly string[]): Manifest {
     const { directory, name } = this.place
     if (name !== undefined)

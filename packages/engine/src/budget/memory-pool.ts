@@ -4,7 +4,6 @@ import { AshlarError } from '../errors.ts'
 /** More than statements of ordinary clients use in total. */
 const highBytes = 64 * 2 ** 20
 
-/** A client with memory limits for all its requests. */
 export interface MemoryHolder {
   /** Throws if the client's limit is exceeded, and then counts nothing. */
   take(bytes: number): void

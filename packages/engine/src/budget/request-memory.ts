@@ -39,7 +39,6 @@ const refusalOf: Readonly<Record<LimitName, (max: number) => string>> = {
     `What is changed together would take more than ${max} bytes in memory until the commit (transactionBytesMax): objects, records and index entries. Several transactions, or COMMIT EVERY, may help.`,
 }
 
-/** The bytes counted against one limit, and their reservation in the pool. */
 class Account {
   private bytes = 0
   private reserved = 0

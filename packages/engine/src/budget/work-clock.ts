@@ -19,7 +19,6 @@ export class WorkClock {
     return (this.stoppedAtMs ?? performance.now()) - this.endsAtMs + this.msMax
   }
 
-  /** A clock with the same limit, starting now. */
   restarted(): WorkClock {
     return new WorkClock(this.msMax)
   }
@@ -34,7 +33,6 @@ export class WorkClock {
     this.stoppedAtMs = undefined
   }
 
-  /** The slice, with the clock stopped while it yields. */
   stoppedBetween(slice: TimeSlice): TimeSlice {
     return new ClockedSlice(slice, this)
   }

@@ -3,7 +3,6 @@ import type { CommandPlace } from '../errors.ts'
 import type { Attributes } from '../requests/read-object-command.ts'
 import type { Oid } from '../types/oid.ts'
 
-/** Identifies an object by the values of a unique index. */
 export interface UniqueKey {
   readonly index: string
   /** JSON values by the names of the key attributes. */

@@ -28,7 +28,6 @@ export type CommitBatch = (
 ) => Promise<readonly BulkDone[]>
 
 export interface BulkSettings {
-  /** Whether a failed line stops the load or is skipped. */
   readonly onError: 'stop' | 'skip'
   /** A unique index: a create becomes an update if an object with the key exists. */
   readonly upsertOn?: string | undefined
@@ -38,7 +37,6 @@ export interface BulkSettings {
 
 export interface LineLoad {
   readonly counts: BulkCounts
-  /** A line failed, after which nothing is executed. */
   readonly isStopped: boolean
   /** Number of lines not yet committed. */
   readonly waiting: number
@@ -189,7 +187,6 @@ interface Part {
   readonly attempts: number
 }
 
-/** Executes the lines of a batch in as few commits as possible. */
 class Batch {
   private readonly commit: CommitBatch
   private readonly names: Map<string, Oid | undefined>
@@ -300,7 +297,6 @@ function isEntry(one: Entry | Refused): one is Entry {
   return one.command !== undefined
 }
 
-/** Returns undefined if the line was not executed. */
 function outcomeOf(one: Entry | Refused): LineOutcome | undefined {
   const { line, error } = one
   if (error !== undefined || !isEntry(one)) return { line, error }

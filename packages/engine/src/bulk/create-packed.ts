@@ -80,7 +80,6 @@ interface ClassRows {
   /** Attribute names of the last object and the attributes they denote: the next object usually has the same names. */
   names: string[]
   attributes: AttributeFormat[]
-  /** The packer for the container of the last OID. */
   objects: RowPacker | undefined
   container: number
 }
@@ -174,7 +173,6 @@ class PackedCreations {
     }
   }
 
-  /** Stops at an object that has to wait or to take the regular path. */
   private stopAt(position: number): number {
     if (this.waiting === undefined) this.needsRegularPath = true
     return position
@@ -236,7 +234,6 @@ class PackedCreations {
     return first
   }
 
-  /** Returns the existing holders of the keys. */
   private async duplicateKeys({ keys, values }: PackedRows): Promise<readonly DuplicateKey[]> {
     const duplicates: DuplicateKey[] = []
     let [keyAt, valueAt] = [0, 0]

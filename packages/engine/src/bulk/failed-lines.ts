@@ -52,7 +52,6 @@ function placedFailures(entries: readonly CommandOfLine[], error: AshlarError): 
   )
 }
 
-/** Adds the lines that refer to failed lines, transitively. */
 export function addDependents(entries: readonly CommandOfLine[], failures: Map<number, AshlarError>): void {
   const failed = [...failures.keys()].map((position) => entries[position]?.command)
   if (!failed.some((command) => command?.kind === 'create' && command.id !== undefined)) return

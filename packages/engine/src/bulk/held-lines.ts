@@ -17,7 +17,6 @@ const textBytesMax = 4_194_304
 
 const bytesOfLine = (bytes: number): number => 200 + 2 * bytes
 
-/** Consecutive lines: as commands, as text, or as text in the file. */
 interface Part {
   readonly first: number
   readonly count: number

@@ -168,7 +168,6 @@ class Batch {
     return keys.keyOf(index, cls, changes)
   }
 
-  /** Omits attributes that refer to objects not created yet. */
   private resolvedAttributes(attributes: Attributes, refersTo: readonly string[] | undefined): Attributes {
     if (refersTo === undefined) return attributes
     const resolved: [string, unknown][] = []

@@ -61,7 +61,6 @@ function decimalEnd(key: Uint8Array, start: number): number {
   return at + 1
 }
 
-/** The offset after the two terminator bytes. */
 function textEnd(key: Uint8Array, start: number): number {
   let at = start
   while (at < key.length) {

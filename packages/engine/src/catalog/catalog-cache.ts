@@ -116,7 +116,6 @@ export class CatalogCache {
         classes: await readPart(snapshot, catalogPartRange('class'), decodeClass),
         shapes: await this.readShapes(snapshot, counters),
         indexes: await readPart(snapshot, catalogPartRange('index'), decodeIndex),
-        // A store without sequences has nothing to read.
         sequences:
           counters.sequence === undefined ? [] : await readPart(snapshot, catalogPartRange('sequence'), decodeSequence),
       },

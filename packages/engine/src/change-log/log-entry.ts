@@ -27,7 +27,6 @@ const isLastFlag = 1
 const isContinuedFlag = 2
 
 const changesPerYield = 1_000
-/** Maximum number of changes logged synchronously. */
 const fewChanges = 32
 const nothing: readonly Bytes[] = []
 

@@ -18,7 +18,6 @@ function keyOf(second: number, name: string, rest: number): Buffer {
   return key
 }
 
-/** Its value is the state of the subscription. */
 export function subscriptionKey(name: string): Buffer {
   return keyOf(part.subscription, name, 0)
 }

@@ -53,7 +53,6 @@ export interface ChangesPage {
   readonly isAtEnd: boolean
 }
 
-/** The position of the changes that a snapshot shows. */
 export interface FeedPosition {
   readonly position: string
   /** Whether it also shows later ones, but not all that were made before those. */
@@ -64,7 +63,6 @@ export class ChangeFeed {
   private readonly database: OpenDatabase
   private readonly follower: RestrictedFollower | undefined
 
-  /** `follower`: restricts the feed to its visible changes. */
   constructor(database: OpenDatabase, follower?: RestrictedFollower) {
     this.database = database
     this.follower = follower
@@ -302,7 +300,6 @@ async function visiblePart(
   return changes.length === 0 ? undefined : { of: 'catalog', changes }
 }
 
-/** The position after `index` changes of the part. */
 function positionIn({ epoch, number, part, isLast }: LogPart, index: number, count: number): LogPosition {
   return { epoch, number, within: isLast && index === count ? undefined : { part, index } }
 }

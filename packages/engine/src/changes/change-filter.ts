@@ -59,7 +59,6 @@ export class ChangeFilter {
     return this.where !== undefined
   }
 
-  /** Whether changes of the attribute are reported. */
   includes({ attribute }: Pick<AttributeFormat, 'attribute'>): boolean {
     return this.attributes === undefined || this.attributes.has(attribute.number)
   }

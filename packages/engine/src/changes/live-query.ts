@@ -30,7 +30,6 @@ export class LiveQuery {
   private readonly feed: ChangeFeed
   private readonly restricted: RestrictedRuns | undefined
   private readonly rows = new FollowedRows()
-  /** Memory of the followed rows, and of a run. */
   private readonly rowMemory: RequestMemory
   private readonly runMemory: RequestMemory
   private concern!: LiveRun['concern']
@@ -100,7 +99,6 @@ export class LiveQuery {
     this.rowMemory.release()
   }
 
-  /** Searches for a change after the position that may affect the result. */
   private async nextRelevant(since: string): Promise<{
     readonly isIrrelevant: boolean
     readonly position: string

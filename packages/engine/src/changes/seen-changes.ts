@@ -135,7 +135,6 @@ export class SeenChanges {
     return target === undefined || (await this.isClassSeen(target))
   }
 
-  /** Empty if the caller does not know the class or index. */
   schemaSeen(change: CatalogChange): readonly CatalogChange[] {
     return seenSchemaChange(change, this.access)
   }

@@ -27,7 +27,6 @@ export interface BuildContext {
   readonly batchObjects: number
   readonly attemptsMax: number
   catalogAt(snapshot: Snapshot): Promise<Catalog>
-  /** Where the build stores its progress and resumes from. */
   readonly progress?: BuildProgress
 }
 
@@ -47,10 +46,8 @@ interface SeenObject {
   readonly isUniqueKey: boolean
 }
 
-/** The objects to index in one commit, as of one snapshot. */
 interface SeenObjects {
   readonly objects: readonly SeenObject[]
-  /** The version of the catalog from which the keys were made. */
   readonly version: Bytes
   /** The range has no further objects. */
   readonly isComplete: boolean

@@ -159,7 +159,6 @@ function endsLikeNoOid(record: Bytes, { end }: Readonly<Slice>): boolean {
   return true
 }
 
-/** True if the key of these values is unique. */
 function hasUniqueKey({ index }: IndexKeyFormat, keyed: readonly unknown[]): boolean {
   if (!index.isUnique) return false
   return !keyed.includes(null) && !keyed.includes(noOid)
@@ -184,7 +183,6 @@ export interface KeyConditionRange {
   readonly isOneKey: boolean
 }
 
-/** A prefix of encoded key parts, with their number. */
 export interface KeyBeginning {
   readonly key: Uint8Array
   readonly parts: number

@@ -34,13 +34,11 @@ export interface IndexedChange {
   readonly changed: ReadonlySet<number> | undefined
   /** The position of the command that creates the object, for errors of several commands. */
   readonly position: number | undefined
-  /** The value of all its entries, created on first use. */
   entryValue: Bytes | undefined
 }
 
 /** Limits the information that errors disclose to a caller. */
 interface Discretion {
-  /** Whether the caller may learn which object holds a key. */
   mayTellHolder(index: IndexDefinition, changed: Oid, holder: Oid): Promise<boolean>
 }
 
@@ -129,7 +127,6 @@ export function putNewEntries(transaction: Transaction, change: IndexedChange): 
   }
 }
 
-/** Maintains referrer entries of lists stored in the record. */
 function maintainLists(transaction: Transaction, change: IndexedChange, lists: readonly ListReferrers[]): void {
   const { oid, before, values, isDeleted } = change
   for (const list of lists) {
@@ -289,7 +286,6 @@ function uniqueViolation({ change, format }: EntryChange, holder: Oid, which: st
   return change.position === undefined ? error : error.within(change.position)
 }
 
-/** For a caller that may not learn the holder. */
 function undisclosedViolation({ change: { position } }: EntryChange): AshlarError {
   const error = new AshlarError(
     'UniqueViolation',

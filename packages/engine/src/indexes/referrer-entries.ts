@@ -34,7 +34,6 @@ function referrerKey(index: IndexNumber, target: Oid, source: Oid, element: Byte
 
 const nothing = Buffer.alloc(0)
 
-/** The entries of all referrers of the object. */
 export function referrersRange(index: IndexNumber, target: Oid): Required<KeyRange> {
   const from = referrerKey(index, target, noOid).subarray(0, sourceAt)
   return { from, to: prefixEnd(from) }

@@ -22,7 +22,6 @@ import {
 import { mapEntryKey, mapEntryValue } from './map-entries.ts'
 import { addToMany, inverseOf, moveToEnd, placeOf, referenceSpecOf, removeFromMany } from './relationships.ts'
 
-/** The attribute of one object whose elements change. */
 interface Collection {
   readonly unit: UnitOfWork
   readonly state: ObjectState
@@ -62,7 +61,7 @@ export async function changeElements(
   }
 }
 
-/** Performs an `override` or `add` on a map. Throws InvalidReference. */
+/** Throws InvalidReference. */
 export async function putMapEntries(
   unit: UnitOfWork,
   state: ObjectState,

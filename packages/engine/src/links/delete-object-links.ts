@@ -42,7 +42,6 @@ async function removeLinks(unit: UnitOfWork, state: ObjectState): Promise<void> 
   await inSlices(entries, ({ key }) => unit.transaction.delete(key))
 }
 
-/** Removes the object from the referrers of its targets. */
 async function removeReferrers(
   unit: UnitOfWork,
   { oid }: ObjectState,

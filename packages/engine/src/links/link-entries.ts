@@ -110,7 +110,6 @@ export function deleteReferrer(unit: UnitOfWork, { oid, attribute }: Relationshi
   if (referrer !== undefined) unit.transaction.delete(referrer.key)
 }
 
-/** Lists whose ends are read in one round trip. */
 const listsPerRead = 1_000
 
 /** Reads the ends of lists in one round trip, as `nextPosition` requires. Skips ends already read. */

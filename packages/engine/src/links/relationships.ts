@@ -65,7 +65,6 @@ export async function setReference(
   else setPosition(state, attribute, await putEntry(unit, inverseEnd, state.oid))
 }
 
-/** Clears a to-one side and the reference of its partner. */
 export async function clearReference(unit: UnitOfWork, state: ObjectState, attribute: AttributeFormat): Promise<void> {
   const old = state.values[attribute.index] as Oid
   const inverse = inverseOf(attribute)
@@ -233,7 +232,6 @@ async function deletePairs(
   await deletePairedEntries(unit, entries)
 }
 
-/** One side's entry of an n–n pair, found by value. */
 export interface PairedEntry {
   readonly side: RelationshipEnd
   readonly target: Oid
@@ -283,7 +281,6 @@ async function putPairedEntry(unit: UnitOfWork, side: RelationshipEnd, target: O
   addEntry(unit, side, target, position)
 }
 
-/** Moves a target of a list to a new position at the end. */
 export async function moveToEnd(
   unit: UnitOfWork,
   owner: RelationshipEnd,

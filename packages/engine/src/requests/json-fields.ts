@@ -10,7 +10,7 @@ export function isObject(input: unknown): input is JsonObject {
   return typeof input === 'object' && input !== null && !Array.isArray(input)
 }
 
-/** `what` is used in the message. Throws MalformedRequest. */
+/** Throws MalformedRequest. */
 export function objectOf(input: unknown, what: string, place: CommandPlace): JsonObject {
   if (isObject(input)) return input
   throw commandError('MalformedRequest', `${what} is a JSON object, not ${formatForMessage(input)}.`, place)

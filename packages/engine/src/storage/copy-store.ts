@@ -106,7 +106,6 @@ async function copyEntries(
   await writer.flush()
 }
 
-/** Commits changes in batches, each with the last key copied. */
 class BatchWriter {
   private readonly claim: CopyClaim
   private changes: Change[] = []

@@ -19,7 +19,6 @@ export interface StorageFormat {
 }
 
 export interface Migration {
-  /** The version it produces from the one just below. */
   readonly to: number
   /**
    * Returns the changes of one commit, of bounded size; only processes that run the same migration write meanwhile. `last`: `reached` of the previous

@@ -10,12 +10,10 @@ import type { Isolation } from './isolation.ts'
 export type BetweenSteps = () => Promise<void> | undefined
 
 export interface TransactionClient {
-  /** Aborted if the client disconnects, which ends the transaction. */
   readonly signal?: CancelSignal | undefined
   readonly watch?: SliceWatch | undefined
   /** By default that of the federated database. */
   readonly isolation?: Isolation | undefined
-  /** The holder to which memory of the transaction is charged. */
   readonly memoryHolder?: MemoryHolder | undefined
   /** Where it runs; by default on the event loop, yielding after each slice. */
   readonly slice?: TimeSlice | undefined

@@ -4,7 +4,6 @@ import type { EngineLimits } from '../limits.ts'
 
 /** Limits on the writes of a transaction: other requests wait while it is committed. */
 export interface CommitSize extends Pick<EngineLimits, 'commitEntriesMax' | 'commitBytesMax'> {
-  /** Whether these are the limits of a bulk load in one commit. */
   readonly isLoad?: boolean
 }
 

@@ -10,7 +10,6 @@ import type { Store } from '../store/store.ts'
 export class QueueTicket {
   /** Resolves when the turn begins. */
   readonly turn: Promise<void>
-  /** Resolves when the turn has ended, and the next one begins. */
   readonly over: Promise<void>
   private state: 'waiting' | 'held' | 'left' = 'waiting'
   private timer: NodeJS.Timeout | undefined

@@ -174,7 +174,6 @@ class RecordingSnapshot implements Snapshot {
 
 const noKey = Buffer.alloc(0)
 
-/** The part of a range that was read, in key order. */
 class SeenRange {
   private count = 0
   private readonly range: KeyRange

@@ -34,7 +34,6 @@ export class RowPacker {
     return this.count
   }
 
-  /** Total size of keys and values, including their lengths. */
   get bytes(): number {
     return this.keys.length + this.values.length
   }

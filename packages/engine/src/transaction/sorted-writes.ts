@@ -33,7 +33,6 @@ export class SortedWrites {
     return this.sorted
   }
 
-  /** Sorts up to `most` more; returns whether all are sorted. */
   sortSome(most: number): boolean {
     const { changes, replaced } = this
     const end = Math.min(changes.length, this.count + most)

@@ -346,7 +346,6 @@ export class Transaction {
     yield Array.from(writes.putsIn(range), ({ key, value }) => use(key, value))
   }
 
-  /** The preconditions of the transaction, without recorded reads. */
   get requirements(): Sequence<Precondition> {
     const { packed, preconditions } = this
     return packed === undefined ? preconditions : new PackedPreconditions(preconditions, packed)

@@ -18,11 +18,9 @@ export class Turns {
   private acquiredLock: CommitLock | undefined
   private locks = 0
   private queueMsLeft = queueMsMax
-  /** When the last attempt began, and its duration. */
   private attemptAt = 0
   private attemptMs = 0
 
-  /** `signal`: aborted if the client disconnects. */
   constructor(store: Store, signal: CancelSignal | undefined) {
     this.store = store
     this.queue = contentionQueueOf(store)
@@ -103,7 +101,6 @@ export class Turns {
 
 const noKey = Buffer.alloc(0)
 
-/** The queue key for conflicts on the precondition. */
 function keyOf(precondition: Precondition): Bytes {
   if (precondition.kind === 'range') return precondition.rangeLockKey
   return precondition.kind === 'unchanged' ? (precondition.range.from ?? noKey) : precondition.key
