@@ -375,7 +375,7 @@ class TextRead implements LastingRead<RowChunks> {
       while (chunk.done !== true) {
         clock.stop()
         yield chunk.value
-        clock.goOn()
+        clock.resume()
         chunk = await rest.next()
       }
     } catch (error) {

@@ -18,7 +18,7 @@ import type { RowsPlan } from './rows-in-place.ts'
 
 /** Longer records use the regular path, which yields. */
 const recordBytesMax = 8_192
-/** The record size times the number of its uses: its JSON then fits in the memory that a request may use without reservation (`ownBytes`). */
+/** The record size times the number of its uses: its JSON then fits in the memory that a request may use without reservation (`unpooledBytes`). */
 const writtenBytesMax = 65_536
 
 /** Undefined for a plan that may read anything besides the entry and the record, or filter out rows. */

@@ -8,7 +8,7 @@ import type { AttributeFormat } from '../../records/class-format.ts'
 import { readValueChange } from '../../records/read-change.ts'
 import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
 import { Decimal } from '../../types/decimal-number.ts'
-import { decimalAsGiven } from '../../types/hidden-fraction.ts'
+import { decimalToJsonNumber } from '../../types/hidden-fraction.ts'
 import { type Codec, ValueError } from '../../types/logical-type.ts'
 import type { MapPair } from '../../types/map.ts'
 import type { Oid } from '../../types/oid.ts'
@@ -65,7 +65,7 @@ function widened(type: ValueType, value: unknown): unknown {
   if (type.kind === 'collection' && (type.element.kind === 'decimal' || isSingle(type.element))) {
     return (value as readonly unknown[]).map((element) => widened(type.element, element))
   }
-  if (value instanceof Decimal) return decimalAsGiven(value)
+  if (value instanceof Decimal) return decimalToJsonNumber(value)
   return isSingle(type) && Number.isFinite(value) ? scalarCodec(type).toJson(value) : value
 }
 

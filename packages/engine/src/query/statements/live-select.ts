@@ -18,7 +18,7 @@ import type { StatementExecutor } from './statement-kind.ts'
 export interface LiveConcern {
   readonly classNumber: ClassNumber
   /** The rows depend only on the values of their own objects, and not on links or other objects. */
-  readonly isOfRecords: boolean
+  readonly dependsOnRecordsOnly: boolean
   readonly isOrdered: boolean
   /** Without ORDER BY, SKIP and TAKE: whether an object is in the result depends on no other object. */
   readonly isWhole: boolean
@@ -70,7 +70,7 @@ export function liveConcern(statement: SelectStatement, executor: StatementExecu
   const areRecords = (where === undefined || isOfRecord(where)) && ordered.every(isOfRecord)
   return {
     classNumber: source.cls.number,
-    isOfRecords: areRecords && !clauses.isWithAll && areColumnsRecordOnly(clauses, source.classes),
+    dependsOnRecordsOnly: areRecords && !clauses.isWithAll && areColumnsRecordOnly(clauses, source.classes),
     isOrdered: orderBy.length > 0,
     isWhole: orderBy.length === 0 && skip === undefined && take === undefined,
   }

@@ -4,7 +4,7 @@ import type { JsonWriter } from '../../bytes/json-writer.ts'
 import { unreachable } from '../../errors.ts'
 import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
 import { Decimal } from '../../types/decimal-number.ts'
-import { decimalAsGiven, withHiddenFraction } from '../../types/hidden-fraction.ts'
+import { decimalToJsonNumber, withHiddenFraction } from '../../types/hidden-fraction.ts'
 import type { MapPair } from '../../types/map.ts'
 import { type Edge, edgeFields } from './edge.ts'
 import { scalarKinds } from './scalars/scalar-kinds.ts'
@@ -49,7 +49,7 @@ function fieldJson(type: ValueType, value: unknown, catalog: Catalog): unknown {
   if (type.kind === 'collection' && (isFraction(type.element) || type.element.kind === 'decimal')) {
     return (value as readonly unknown[]).map((element) => fieldJson(type.element, element, catalog))
   }
-  if (value instanceof Decimal) return decimalAsGiven(value)
+  if (value instanceof Decimal) return decimalToJsonNumber(value)
   const isFractionLost = isFraction(type) && Number.isInteger(value)
   return isFractionLost ? withHiddenFraction(`${BigInt(value as number)}.0`) : toJson(type, value, catalog)
 }
