@@ -3,12 +3,12 @@ import { AshlarRequestError } from './errors.ts'
 import type { FetchBody } from './options.ts'
 import type { Problem } from './wire.ts'
 
-/** Leaving the loop ends the reply. Throws AshlarRequestError if the last line is the error of the query, and what the body throws. */
+/** Leaving the loop ends the reply. Throws AshlarRequestError if the last line is the error of the query, and the errors of the body. */
 export async function* readRows<Row>(
   body: FetchBody,
   parseJson: (text: string) => unknown = JSON.parse,
 ): AsyncGenerator<Row, void, undefined> {
-  // A row may look like a failure: only the last line can be one.
+  // A row may look like an error, which only the last line can be.
   let suspect: { readonly row: unknown; readonly problem: Problem } | undefined
   for await (const line of readLines(body)) {
     if (suspect !== undefined) yield suspect.row as Row
@@ -35,7 +35,7 @@ export async function* readBytes(body: FetchBody): AsyncGenerator<Uint8Array, vo
 export async function* readLines(body: FetchBody): AsyncGenerator<string, void, undefined> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
-  // A line may come in many pieces: they are joined once.
+  // Joins the pieces of a line only once.
   let begun: string[] = []
   try {
     for (;;) {
@@ -56,7 +56,7 @@ export async function* readLines(body: FetchBody): AsyncGenerator<string, void, 
   }
 }
 
-/** `{"error": <problem>}` and nothing beside. */
+/** Matches `{"error": <problem>}` without other fields. */
 function problemOf(row: unknown): Problem | undefined {
   if (typeof row !== 'object' || row === null || !('error' in row) || Object.keys(row).length !== 1) return undefined
   const { error } = row

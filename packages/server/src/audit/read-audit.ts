@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { filesAside } from './audit-file.ts'
 
 const pieceBytes = 65_536
-/** Longest line; a longer one was not written by Ashlar. */
+/** Longer lines were not written by Ashlar. */
 const lineBytesMax = 65_536
 const newline = 0x0a
 
@@ -42,7 +42,7 @@ export async function readAudit(
   return from === undefined ? { entries, next: null } : undefined
 }
 
-/** Reads whole lines that end before `end`, the last first. Returns the position at which the last one begins. */
+/** Reads complete lines before `end`, the last one first. Returns the position of the last line that was read. */
 async function readBackwards(handle: FileHandle, end: number, limit: number, entries: unknown[]): Promise<number> {
   let tail: Buffer = Buffer.alloc(0)
   let at = end
@@ -70,7 +70,7 @@ function take(line: Buffer, entries: unknown[]): void {
   try {
     entries.push(JSON.parse(line.toString()))
   } catch {
-    // A line of which the file took only a part; it follows once more.
+    // A partly written line; it follows once more.
   }
 }
 

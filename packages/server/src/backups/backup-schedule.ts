@@ -1,4 +1,4 @@
-/** Makes the backups that are due, of all federated databases, and knows the latest of each. Every process looks; of several one makes a backup. */
+/** Makes scheduled backups of all federated databases, and caches the state of each. Every process checks; only one of them makes a backup. */
 import { backUpIfDue, type FederatedDatabase, keepLogFor, listBackups, type Manifest } from '@ashlar/engine'
 import { backupCheckIntervalMs, backupCheckIntervalMsMin } from '../limits.ts'
 import { type BackupSettings, backupsOf } from './backup-settings.ts'
@@ -6,7 +6,7 @@ import { type BackupSettings, backupsOf } from './backup-settings.ts'
 export interface BackupState {
   readonly fd: string
   readonly lastBackup?: Pick<Manifest, 'name' | 'kind' | 'at'>
-  /** Why this process could not make the last backup that was due; undefined after a success. */
+  /** Why this process failed to make the last due backup; undefined after a success. */
   readonly failure?: string
 }
 
@@ -41,7 +41,7 @@ export class BackupSchedule {
     await this.looking
   }
 
-  /** Between backups of any kind; undefined where none are made by themselves. */
+  /** Interval between backups of any kind; undefined without scheduled backups. */
   get intervalSeconds(): number | undefined {
     const { everyMs, incrementalEveryMs = everyMs } = this.settings
     return everyMs && Math.min(everyMs, incrementalEveryMs ?? everyMs) / 1_000
@@ -51,7 +51,7 @@ export class BackupSchedule {
     return this.fds.map(({ alias }) => this.known.get(alias) ?? { fd: alias })
   }
 
-  /** Processes that were started together look at different times. */
+  /** Adds jitter, so that processes started together check at different times. */
   private checkAfter(ms: number): void {
     this.timer = setTimeout(() => {
       this.looking = this.look().finally(() => {
@@ -66,7 +66,7 @@ export class BackupSchedule {
     return Math.max(backupCheckIntervalMsMin, Math.min(backupCheckIntervalMs, often))
   }
 
-  /** Makes backups one by one: several together would take too much of the disk's throughput from requests. */
+  /** Makes backups one after another, to leave most of the disk's throughput to requests. */
   private async look(): Promise<void> {
     for (const fd of this.fds) {
       if (this.stopping.signal.aborted) return
@@ -77,7 +77,7 @@ export class BackupSchedule {
   private async checkFd(fd: FederatedDatabase): Promise<void> {
     const directory = backupsOf(this.settings, fd.alias)
     try {
-      // Before a backup that may take long: the earlier ones would be unknown until then.
+      // Do this before a backup that may take long: earlier backups would be unknown until its end.
       if (!this.known.has(fd.alias)) this.note(fd.alias, await stateOf(fd.alias, directory))
       await this.makeDue(fd, directory)
       this.note(fd.alias, await stateOf(fd.alias, directory))

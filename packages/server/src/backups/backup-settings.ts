@@ -4,13 +4,13 @@ import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { AshlarError } from '@ashlar/engine'
 
 export interface BackupSettings {
-  /** Absolute; each federated database has a directory in it, by its alias. */
+  /** An absolute path; each federated database has a directory in it, named after its alias. */
   readonly directory: string
-  /** Between full backups; without it none are made by themselves. */
+  /** Interval between full backups; without it, none are scheduled. */
   readonly everyMs?: number | undefined
-  /** Between backups of any kind. */
+  /** Interval between backups of any kind. */
   readonly incrementalEveryMs?: number | undefined
-  /** How old a backup is that is removed. */
+  /** Age at which backups are removed. */
   readonly keepMs?: number | undefined
 }
 
@@ -38,7 +38,7 @@ async function realpathThere(path: string): Promise<string> {
       () => true,
       () => false,
     )
-    // A link that leads nowhere is there, and its place is not known.
+    // A dangling link exists, but its target is unknown.
     if (isThere) return realpath(there).catch(() => sep)
     if (there === dirname(there)) return there
   }

@@ -4,7 +4,7 @@ import { ServerError } from '../errors/server-errors.ts'
 
 /** Paths that read or change data. */
 const guarded = /^\/(v1|shutdown|metrics)(?![^/?])/
-/** Values of Sec-Fetch-Site for requests by the server's own pages, and for those of the user. */
+/** Values of Sec-Fetch-Site for requests by the server's own pages, and for navigation by the user. */
 const ownSites: readonly unknown[] = ['same-origin', 'none']
 const methods = 'GET, HEAD, POST, PUT, DELETE'
 const exposedHeaders = 'ETag, Location, Retry-After, Idempotent-Replayed, Preference-Applied'
@@ -24,18 +24,18 @@ type Preflight = Readonly<Record<string, string>>
 export class Origins {
   private readonly listed: ReadonlySet<string>
 
-  /** `listed`: origins, in lower case, whose pages may do everything. */
+  /** `listed`: trusted origins, in lower case. */
   constructor(listed: readonly string[]) {
     this.listed = new Set(listed)
   }
 
   /**
-   * Returns the headers of the reply if the request is a preflight, which is answered with 204. Requests that no browser sent are not affected: they
-   * have neither `Origin` nor `Sec-Fetch-Site`. Throws ForbiddenOrigin.
+   * Returns the headers of the reply, with status 204, if the request is a preflight. Requests from outside of browsers are not affected: they have
+   * neither `Origin` nor `Sec-Fetch-Site`. Throws ForbiddenOrigin.
    */
   check(request: OriginRequest): Preflight | undefined {
     const { origin, host, 'sec-fetch-site': site } = request.headers
-    // Caches must not show one origin what was meant for another.
+    // Caches must not return a response for one origin to another.
     if (this.listed.size > 0) request.response.setHeader('vary', 'origin')
     if (origin === undefined && site === undefined) return undefined
     if (origin !== undefined && this.listed.has(origin.toLowerCase())) return allow(origin, request)
@@ -66,7 +66,7 @@ function allow(origin: string, request: OriginRequest): Preflight | undefined {
   }
 }
 
-/** The scheme is ignored: a proxy that terminates TLS requests the server by http. */
+/** Ignores the scheme: a proxy that terminates TLS forwards requests by http. */
 export function isSameHost(origin: string, host: string | undefined): boolean {
   if (host === undefined || !/^https?:\/\//i.test(origin)) return false
   try {

@@ -1,4 +1,4 @@
-/** How a command is declared that talks to a server: the options that all of them have. What it does is loaded once it runs. */
+/** Declares commands that talk to a server, with their common options. The implementation is loaded when a command runs. */
 import { type Command, Option } from 'commander'
 import { clientVariables } from '../config/config-environment.ts'
 import type { ClientCommandName } from './client-commands.ts'
@@ -10,7 +10,7 @@ export interface ClientCommandOptions {
   readonly isOfServer?: true
 }
 
-/** Added to `parent`. `usage`: its name and operands, as commander has them; `name`: of its work in `client-commands.ts`. */
+/** Adds the command to `parent`. `usage`: its name and operands in the syntax of commander; `name`: its key in `client-commands.ts`. */
 export function addClientCommand(
   parent: Command,
   usage: string,

@@ -1,4 +1,4 @@
-/** Declares the commands that talk to a server. Their work is in `client-commands.ts`, which is loaded when one of them runs. */
+/** Declares the commands that talk to a server. Their implementations are loaded by `client-commands.ts` when one of them runs. */
 
 import { type Command, Option } from 'commander'
 import { addClientCommand, collect } from './client-command.ts'

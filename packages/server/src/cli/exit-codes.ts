@@ -13,7 +13,7 @@ export const exitCodes = {
   interrupted: 130,
 } as const
 
-/** The meanings, for the reference. */
+/** Meanings of the exit codes, for the reference. */
 export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> = {
   done: 'success',
   failed: 'internal error of the server, or a problem of this machine such as a full disk',

@@ -1,4 +1,4 @@
-/** The profile file: where servers are, and who one is there, so that it need not be typed. */
+/** The profile file: addresses of servers, and credentials for them. */
 import { readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -28,8 +28,8 @@ export function profileFile(environment: NodeJS.ProcessEnv): string {
 }
 
 /**
- * `name`: undefined for the default profile of the file. Returns {} if there is neither. Throws CommandError, also if the file has a token or
- * password and others may read it.
+ * `name`: undefined for the default profile of the file. Returns {} without a file or a default. Throws CommandError, also if the file has a token or
+ * password and is readable by other users.
  */
 export function readProfile(file: string, name: string | undefined): Profile {
   const text = readIfThere(file)
@@ -38,7 +38,7 @@ export function readProfile(file: string, name: string | undefined): Profile {
     throw usageError(`There is no profile ${name}: ${file} does not exist.`)
   }
   const { default: defaultName, profiles } = fileOf(text, file)
-  // Whoever can read the file can read the secrets of all profiles.
+  // A reader of the file can read the secrets of all profiles.
   const all = Object.values(profiles)
   if (all.some((profile) => secrets.some((secret) => profile[secret] !== undefined))) refuseIfOpen(file)
   const chosen = name ?? defaultName
@@ -97,7 +97,7 @@ function readIfThere(file: string): string | undefined {
   }
 }
 
-/** Refuses a file that others may read, as ssh does with keys. Windows has no such mode. */
+/** Refuses a file that other users may read, as ssh does with keys. Windows has no such mode. */
 function refuseIfOpen(file: string): void {
   if (process.platform === 'win32' || (statSync(file).mode & 0o077) === 0) return
   throw usageError(`${file} holds a token or password, and others may read it: run chmod 600 ${file}.`)

@@ -1,4 +1,4 @@
-/** All commands, as they are declared: parsing, help, completions, the manual page and docs/command-line.md follow from this tree. */
+/** The tree of all commands, from which parsing, help, completions, the manual page and docs/command-line.md follow. */
 import { Command } from 'commander'
 import { version } from '../version.ts'
 import { addBackupCommand, addRestoreCommand } from './backup.ts'

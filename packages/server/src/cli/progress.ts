@@ -52,7 +52,7 @@ export class Progress {
     else if (this.stream.isTTY && (!this.hasBar || sinceMs >= barMs)) this.drawBar()
   }
 
-  /** Leaves the bar on the screen. If the work took longer than the interval of lines, the last line has the final count. */
+  /** Leaves the bar on the screen. If the work took longer than the interval of lines, prints a last line with the final count. */
   stop(): void {
     if (this.hasBar) {
       this.drawBar()
@@ -122,7 +122,7 @@ function rateText(rate: number): string {
   return Math.round(rate).toLocaleString('en')
 }
 
-/** What each step counts. */
+/** Counted units by step. */
 const units: Readonly<Record<string, string>> = {
   writing: 'entries written',
   verifying: 'bytes verified',

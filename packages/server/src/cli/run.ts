@@ -1,4 +1,4 @@
-/** The command line: runs the command that the words name. */
+/** The command line: selects and runs a command. */
 import { CommanderError } from 'commander'
 import { didYouMean } from '../config/read-value.ts'
 import { usageError } from './command-error.ts'
@@ -7,7 +7,7 @@ import { unwritable } from './file-errors.ts'
 import { failureLine, isJsonAsked, reportFailure } from './process.ts'
 import { programOf } from './program.ts'
 
-/** `given`: the arguments after the program's name. An error is reported in one line on standard error, and by the exit code. */
+/** `given`: the arguments after the program's name. Reports an error in one line on standard error, and by the exit code. */
 export async function run(given: readonly string[]): Promise<void> {
   const isJson = isJsonAsked(given)
   process.stdout.on('error', (error) => reportUnwritableOutput(error, isJson))
@@ -16,10 +16,10 @@ export async function run(given: readonly string[]): Promise<void> {
 
 async function execute(words: readonly string[], isJson: boolean): Promise<void> {
   const [first = ''] = words
-  // Options without a command are those of `serve`, except those of the program itself.
+  // Options without a command belong to `serve`, except options of the program itself.
   const isServe = first.startsWith('-') && !['-h', '--help', '-V', '--version'].includes(first)
   const program = programOf(isServe ? 'serve' : first, isJson)
-  // Otherwise it would be an operand of `serve`, the default command.
+  // Otherwise an unknown command would be an operand of `serve`, the default command.
   const known = program.commands.flatMap((command) => [command.name(), ...command.aliases()])
   if (!first.startsWith('-') && first !== 'help' && !known.includes(first)) {
     const message = `There is no command ${first}.${didYouMean(first, known)} See ashlar --help.`
@@ -30,7 +30,7 @@ async function execute(words: readonly string[], isJson: boolean): Promise<void>
     await program.parseAsync(words, { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
-    // Commander has printed it; help and version are no errors.
+    // Commander has printed it; help and version are not errors.
     process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage
   }
 }
@@ -45,7 +45,7 @@ function refuseUnknownTopic([first, topic]: readonly string[], known: readonly s
 
 let isOutputFailureTold = false
 
-/** The reader may close the output early, as `head` does. A command with listeners of its own reports it itself. */
+/** The reader may close the output early, as `head` does. A command with a listener for that reports it itself. */
 function reportUnwritableOutput(error: NodeJS.ErrnoException, isJson: boolean): void {
   if (error.code === 'EPIPE' || isOutputFailureTold || process.stdout.listenerCount('error') > 1) return
   isOutputFailureTold = true

@@ -23,7 +23,7 @@ const ofCode: readonly (readonly [RegExp, number])[] = [
   [new RegExp(`^(${unreachable.join('|')})$`), exitCodes.unavailable],
 ]
 
-/** A CommandError, unless it is one. `addresses`: of the stores that the command works on. */
+/** Returns a CommandError. `addresses`: the stores that the command uses. */
 export async function storeFailure(error: unknown, addresses: readonly string[]): Promise<unknown> {
   if (error instanceof CommandError || !(error instanceof Error)) return error
   const { refusalCause } = await import('@ashlar/engine')
@@ -33,7 +33,7 @@ export async function storeFailure(error: unknown, addresses: readonly string[])
   return new CommandError(exitCode, error.message)
 }
 
-/** The first that is known, from the outside to the inside. */
+/** Returns the exit code of the outermost known cause. */
 function exitCodeByCauses(error: Error, isRemote: boolean): number {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     if (isRemote && 'type' in at && at.type === 'StoreUnavailable') return exitCodes.unavailable

@@ -1,4 +1,4 @@
-/** The configuration that the options of the command line give. */
+/** The configuration from command line options. */
 import { type Command, Option } from 'commander'
 import { ConfigError, type ConfigSource } from './config.ts'
 import { defaultText, optionName, renamedNote, renamedOptions, type Setting, settings } from './settings.ts'
@@ -25,7 +25,7 @@ function flagDefault(setting: Setting, flags: string): string {
   return flags.includes(' ') ? `default: ${defaultText(setting)}` : ''
 }
 
-/** `options`: as commander has read them. */
+/** `options`: as parsed by commander. */
 export function configFromOptions(options: Readonly<Record<string, unknown>>): ConfigSource {
   const source: Record<string, unknown> = {}
   const former = renamedOptions.find((name) => options[new Option(name).attributeName()] !== undefined)

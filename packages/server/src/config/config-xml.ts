@@ -1,4 +1,4 @@
-/** The configuration file of the original server: its federated databases and port are taken over. */
+/** The configuration file of the original server, from which federated databases and the port are used. */
 import { dirname, join, parse as parsePath } from 'node:path'
 import { addressOfDirectory } from '@ashlar/engine/store-address'
 import { XMLParser, XMLValidator } from 'fast-xml-parser'
@@ -16,8 +16,8 @@ type Ordered = Readonly<Record<string, unknown>>
 const taken = ['FederatedDatabase', 'PortNumber']
 
 /**
- * Finds FederatedDatabase elements at any depth. The data of a boot file `/data/fleet.boot` is stored beside it, in `/data/fleet.ashlar`; the boot
- * file itself is neither read nor changed. Throws ConfigError.
+ * Finds FederatedDatabase elements at any depth. The data of a boot file `/data/fleet.boot` is stored in `/data/fleet.ashlar`; the boot file itself
+ * is neither read nor changed. Throws ConfigError.
  */
 export function configFromXml(text: string, file: string): NotedSource {
   const validity = XMLValidator.validate(text)

@@ -1,4 +1,4 @@
-/** The configuration of a server from its sources: options before environment before file before defaults (contract 8.1.1). */
+/** Merges the configuration of a server from its sources: options before environment before file before defaults (contract 8.1.1). */
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { addressOfDirectory, storeDirectory } from '@ashlar/engine/store-address'
@@ -9,7 +9,7 @@ import { defaults, logLevels } from './settings.ts'
 const workersMax = 256
 const aliasForm = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
-/** Settings of federated databases, and how messages name them. */
+/** Settings by alias, with their names in messages. */
 const namesByAlias = { dialects: 'A dialect', changeLogs: 'changeLog', isolations: 'An isolation level' } as const
 
 type ByAlias = keyof typeof namesByAlias
@@ -41,7 +41,7 @@ export function mergeConfig(sources: readonly ConfigSource[]): Config {
   return config
 }
 
-/** Settings of federated databases that sources have by alias. Throws ConfigError for an alias that is not configured. */
+/** Returns the settings by alias. Throws ConfigError for an alias that is not configured. */
 function ofAliases<F extends ByAlias>(
   sources: readonly ConfigSource[],
   field: F,
@@ -132,7 +132,7 @@ function checkTls({ tlsCert, tlsKey, tlsClientCa, tlsClientCerts, auth }: Config
   throw new ConfigError('Client certificates require authentication: add --auth, or --tls-client-certs require.')
 }
 
-/** Without the header's name, a header that the client has forged could be trusted. */
+/** Without a configured header, the server might trust one that the client has forged. */
 function checkProxies({ trustedProxies, proxyHeader }: Config): void {
   if (trustedProxies.length > 0 === (proxyHeader !== undefined)) return
   const missing = proxyHeader === undefined ? '--proxy-header' : '--trusted-proxy'
@@ -149,7 +149,7 @@ function isDirectory(path: string): boolean {
   }
 }
 
-/** Two aliases for one place would not be two federated databases. */
+/** Two aliases for one store would not be two federated databases. */
 function checkDistinctStores(federatedDatabases: readonly FederatedDatabaseConfig[]): void {
   const aliasByPlace = new Map<string, string>()
   for (const { alias, store } of federatedDatabases) {

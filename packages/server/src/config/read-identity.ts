@@ -4,7 +4,7 @@ import type { CertificateName } from '../tls/certificate-files.ts'
 import { type CertificatesConfig, ConfigError, type JwtConfig } from './config.ts'
 import { objectOf, oneOf, readText, readTexts, refuseOtherFields } from './read-value.ts'
 
-/** Algorithms with public keys: those who can check a token cannot create one. */
+/** Algorithms with public keys: verifiers of a token cannot create one. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 const toleranceSecondsMax = 300
 
@@ -43,7 +43,7 @@ export function readJwt(value: unknown, name: string): JwtConfig {
   return Object.fromEntries(read) as JwtConfig
 }
 
-/** Plain http is allowed only on this machine, where nobody can intercept it. */
+/** Plain http is allowed only on this machine, where it cannot be intercepted. */
 function readPlace(value: unknown, name: string): string {
   const place = readText(value, name)
   if (!/^[a-z]+:\/\//i.test(place)) return place

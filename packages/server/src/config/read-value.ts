@@ -1,4 +1,4 @@
-/** Reads the values of single settings, from options, environment and file alike. */
+/** Reads values of single settings from options, environment and file. */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { ChangeLogSetting, Dialect, Isolation } from '@ashlar/engine'
@@ -9,7 +9,7 @@ import { hostNameOf } from '../browsers/host-names.ts'
 import { defaultServerLimits, type Limits, limitsOffAtZero, renamedLimits } from '../limits.ts'
 import { ConfigError, type ConfigSource } from './config.ts'
 
-/** `name`: the setting, as written by the user. */
+/** `name`: the setting, as the user wrote it. */
 export function readPort(value: unknown, name: string): number {
   const isDigits = typeof value === 'string' && /^\d{1,5}$/.test(value)
   if ((typeof value === 'number' || isDigits) && Number(value) <= 65_535) return Number(value)
@@ -33,13 +33,13 @@ export function readText(value: unknown, name: string): string {
   throw new ConfigError(`${name} must be a non-empty string, not ${JSON.stringify(value)}.`)
 }
 
-/** Addresses, networks, and names of networks. */
+/** Reads addresses, networks, and names of networks. */
 export function readProxies(value: unknown, name: string): string[] {
   return readTexts(value, name).map((text) => {
     if (/^(?:loopback|linklocal|uniquelocal)$/.test(text)) return text
     const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
     const version = isIP(address)
-    // A network of all addresses would let every client choose its own.
+    // With a network of all addresses, each client could choose its address.
     if (version !== 0 && (bits === undefined || (Number(bits) >= 1 && Number(bits) <= (version === 4 ? 32 : 128)))) {
       return text
     }
@@ -49,7 +49,7 @@ export function readProxies(value: unknown, name: string): string[] {
   })
 }
 
-/** Names under which the server is asked; `*` for any. */
+/** Host names of the server; `*` for any. */
 export function readHostNames(value: unknown, name: string): string[] {
   return readTexts(value, name).map((text) => {
     if (text === '*' || hostNameOf(text) === text.toLowerCase()) return text.toLowerCase()
@@ -57,7 +57,7 @@ export function readHostNames(value: unknown, name: string): string[] {
   })
 }
 
-/** Origins as browsers name them, also of applications that are no pages (`app://notes`). */
+/** Origins as sent by browsers, also of applications (`app://notes`). */
 export function readOrigins(value: unknown, name: string): string[] {
   return readTexts(value, name).map((text) => {
     const origin = text.toLowerCase()
@@ -82,7 +82,7 @@ export function readTexts(value: unknown, name: string): string[] {
   throw new ConfigError(`${name} must be an array of strings, not ${JSON.stringify(value)}.`)
 }
 
-/** `7d`, `12h`, `30m` or `90s`, in milliseconds. */
+/** Returns the milliseconds of `7d`, `12h`, `30m` or `90s`. */
 export function readDuration(value: unknown, name: string): number {
   const ms = durationMs(value)
   if (ms !== undefined) return ms
@@ -107,12 +107,12 @@ export function readBackups(value: unknown, name: string): BackupSettings {
   }
 }
 
-/** Values of an environment variable, which are separated by commas; none of an empty one. */
+/** Splits the comma-separated values of an environment variable; an empty one has none. */
 export function splitValues(value: string): string[] {
   return value.trim() === '' ? [] : value.split(',').map((part) => part.trim())
 }
 
-/** `ALIAS` or `ALIAS=STORE`. */
+/** Reads `ALIAS` or `ALIAS=STORE`. */
 export function readFdOption(text: string): { alias: string; store?: string } {
   const separator = text.indexOf('=')
   if (separator < 0) return { alias: text }
@@ -133,7 +133,7 @@ export function byAlias<T>(read: (value: unknown, name: string) => T) {
   }
 }
 
-/** Reads one of some words. */
+/** Reads one of several words. */
 export function oneOf<Word extends string>(...words: readonly Word[]) {
   return (value: unknown, name: string): Word => {
     const word = words.find((one) => one === value)
@@ -149,7 +149,7 @@ function listOr(words: readonly string[]): string {
 export const readChangeLog = oneOf<ChangeLogSetting>('on', 'off', 'auto')
 export const readIsolation = oneOf<Isolation>('serializable', 'snapshot')
 
-/** Throws ConfigError for a field that is not among `known`. */
+/** Throws ConfigError for a field that `known` does not include. */
 export function refuseOtherFields(given: object, known: readonly string[], what: string): void {
   const unknown = Object.keys(given).find((field) => !known.includes(field))
   if (unknown !== undefined) throw new ConfigError(`${what} has no field ${unknown}.${didYouMean(unknown, known)}`)
@@ -205,7 +205,7 @@ export function readDialect(value: unknown, name: string): Dialect {
   throw new ConfigError(`${name} is ${dialectWords}, not ${JSON.stringify(value)}.`)
 }
 
-/** ` Did you mean x?` for a known name that differs by little. */
+/** Returns ` Did you mean x?` if a known name is similar. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const wanted = name.toLowerCase()
   const near = nearness.map((isNear) => known.find((candidate) => isNear(wanted, candidate.toLowerCase())))
@@ -221,7 +221,7 @@ const nearness: readonly ((wanted: string, candidate: string) => boolean)[] = [
   isSlip,
 ]
 
-/** One missing or added letter, or two letters swapped or replaced; one of a short word. */
+/** Returns true for a likely typo: letters added, missing, replaced or swapped; at most one in a short word. */
 function isSlip(one: string, other: string): boolean {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one]
   if (long.length - short.length > 2) return false
@@ -235,7 +235,7 @@ function isSlip(one: string, other: string): boolean {
   return isSwapped || wrong.length <= (one.length < 5 ? 1 : 2)
 }
 
-/** Continues "… cannot be read: "; no full stop. */
+/** Completes "… cannot be read: ", without a full stop. */
 export function unreadableFile(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file; check its name'
@@ -248,7 +248,7 @@ export function unreadableFile(error: unknown): string {
 
 const dialects: readonly Dialect[] = ['ashlar', 'objectivity']
 
-/** Finds a dialect by its name, in any case. */
+/** Finds a dialect by its case-insensitive name. */
 export function dialectNamed(word: unknown): Dialect | undefined {
   return typeof word === 'string' ? dialects.find((dialect) => dialect === word.toLowerCase()) : undefined
 }

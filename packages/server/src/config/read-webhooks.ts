@@ -1,4 +1,4 @@
-/** The setting `webhooks` of the configuration file: where changes are delivered by themselves. */
+/** Reads the setting `webhooks` of the configuration file. */
 
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -95,7 +95,7 @@ function readUrl(value: unknown, what: string, allowedHosts: readonly string[]):
   throw new ConfigError(`${what} leads to ${host}, which is not one of allowedHosts.`)
 }
 
-/** The secret itself is in none of the messages. */
+/** Messages must not contain the secret. */
 function readSecretOf(given: Readonly<Record<string, unknown>>, name: string): string {
   const { secretFile, secretVariable } = given
   if ((secretFile === undefined) === (secretVariable === undefined))

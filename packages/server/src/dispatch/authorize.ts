@@ -1,4 +1,4 @@
-/** Authorization: every operation is checked here before it runs, alone or in a transaction (contract 9.3). */
+/** Authorization: each operation is checked here before it runs, alone or in a transaction (contract 9.3). */
 import { type AccessPolicy, AshlarError, type FederatedDatabase } from '@ashlar/engine'
 import { unauthenticated } from '../security/authenticator.ts'
 import type { Caller } from '../security/caller.ts'
@@ -7,7 +7,7 @@ import type { Need } from '../security/roles.ts'
 
 /** The requirements of an operation on a federated database. */
 export interface Demand {
-  /** Several: of a query, whose text has to be parsed for that, which is done only for callers who may do anything at all (`mayAnything`). */
+  /** A query may have several needs, known only after parsing its text; callers without any permission are refused before (`mayAnything`). */
   readonly needs: Need | readonly Need[]
   /** The operation concerns the federated database as a whole, not single classes. */
   readonly isOfWhole?: true | undefined
@@ -16,8 +16,8 @@ export interface Demand {
 }
 
 /**
- * Returns the policy of a caller whose permission does not cover the whole federated database, by which the engine decides; undefined if it does.
- * Throws Unauthenticated, Forbidden.
+ * Returns the policy that the engine enforces if the caller's permission does not cover the whole federated database; undefined if it does. Throws
+ * Unauthenticated, Forbidden.
  */
 export function authorize(
   caller: Caller,
@@ -36,10 +36,10 @@ export function authorize(
     }
     return undefined
   }
-  // A caller who changes what it may not read as a whole is subject to the policy of all its roles.
+  // A caller who lacks `read` on the whole gets a policy, since changes read, too.
   const wanted = hasSteps === true ? byClass : new Set<Need>([...all, 'read'])
   if ([...wanted].every((one) => caller.may(one, fd?.alias))) return undefined
-  // What a text that changes something reads is as the policy shows it.
+  // A change requires no permission to read: the policy hides the data it may not read.
   const changing = all.filter((need) => need !== 'read')
   for (const need of changing.length > 0 ? changing : all) if (!mayServe(policy, need)) refuse(caller, need, fd)
   return policy
@@ -50,14 +50,14 @@ export function requireAnything(caller: Caller, fd: FederatedDatabase): void {
   if (!caller.mayAnything(fd.alias)) refuse(caller, 'use', fd)
 }
 
-/** The actions that policies restrict. */
+/** Actions that policies can restrict. */
 const byClass: ReadonlySet<Need> = new Set<Need>(['read', 'write', 'define'])
 
 function isByClass(need: Need): boolean {
   return byClass.has(need)
 }
 
-/** A caller who may do so with parts of the database gets a message that says that this is not enough. */
+/** Gives a caller with permission for parts of the database a message that says so. */
 function refuseParts(caller: Caller, need: Need, { alias }: FederatedDatabase): void {
   if (caller.kind === 'nobody' || caller.policyOn(alias) === undefined) return
   throw new AshlarError(
@@ -82,7 +82,7 @@ function refuse(caller: Caller, action: Need | 'use', fd: FederatedDatabase | un
   throw new AshlarError('Forbidden', `The caller may not ${words[action]} ${place} (${action}).`)
 }
 
-/** The name of the default federated database is not shown to callers without a right to it. */
+/** Hides the name of the default federated database from callers without permissions on it. */
 function placeOf(caller: Caller, alias: string): string {
   return caller.mayAnything(alias) ? `the federated database ${alias}` : 'the default federated database'
 }

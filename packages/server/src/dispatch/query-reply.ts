@@ -10,7 +10,7 @@ interface Form {
   readonly rights: ReturnType<typeof rightsOn>
 }
 
-/** Undefined for a request without a key. */
+/** Returns undefined for a request without a key. */
 export function onceOfQuery({ requestId, caller, fd, replyType }: FdRequest): Once<readonly RowChunk[]> | undefined {
   if (requestId === undefined) return undefined
   const form: Form = { replyType, rights: rightsOn(caller, fd.alias) }

@@ -37,7 +37,7 @@ export function closingOf(type: ReplyType): string {
   return framings[type].closing
 }
 
-/** The reply at once, where all of its rows are there. */
+/** Returns the complete reply. */
 export function wholeReply(chunks: readonly RowChunk[], type: ReplyType): Buffer {
   const { closing, ofNoRows } = framings[type]
   if (chunks.length === 0) return Buffer.from(ofNoRows)

@@ -7,8 +7,7 @@ import type { HttpRequest } from './http-request.ts'
 import { clientDisconnectedStatus } from './send-problem.ts'
 
 /**
- * Must be called when a request begins. `unknownCaller`: for requests without a valid credential. Sends the client the ID under which the request is
- * logged.
+ * Call when a request begins. `unknownCaller`: for requests without a valid credential. Sends the client the ID under which the request is logged.
  */
 export function auditRequest(log: AuditLog, unknownCaller: Caller, request: HttpRequest): void {
   const { response } = request

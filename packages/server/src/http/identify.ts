@@ -40,7 +40,7 @@ function note(request: HttpRequest, caller: Caller, epoch: number): void {
   request.callerEpoch = epoch
 }
 
-/** Checks the caller again after the body has arrived, which may take minutes: a permission lost meanwhile does not count. */
+/** Checks the caller again after the body has arrived, which may take minutes, during which permissions may be revoked. */
 export function identified(withBody: WithBody, authenticator: Authenticator | undefined): WithBody {
   if (authenticator === undefined) return withBody
   return (handle, bytesMax) =>
@@ -61,7 +61,7 @@ async function again(request: HttpRequest, authenticator: Authenticator, handle:
   await handle(request)
 }
 
-/** A proxy may have checked the other one. Throws MalformedRequest. */
+/** A proxy may have checked a different header. Throws MalformedRequest. */
 function checkCredentials({ headers, raw: { rawHeaders } }: HttpRequest): void {
   if (headers.authorization === undefined) return
   const names = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization')

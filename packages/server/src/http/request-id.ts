@@ -12,8 +12,8 @@ const meaningful = ['if-match', 'if-none-match', 'prefer'] as const
 const sliceBytes = 1_048_576
 
 /**
- * Hashes the body for the fingerprint; must be called with each body, before it is parsed. A large body is hashed in slices with yields: then it
- * returns a promise, which never rejects.
+ * Hashes the body for the fingerprint; call with each body, before it is parsed. A large body is hashed in slices with yields: then it returns a
+ * promise, which never rejects.
  */
 export function hashBody(request: HttpRequest, body: Buffer): Promise<void> | undefined {
   if (request.headers['idempotency-key'] === undefined) return undefined

@@ -188,7 +188,7 @@ function sendAnswer(
   return send({ ...answer, headers }, operation, single, request)
 }
 
-/** The error, whose reply names the statement. */
+/** Adds the ID of the statement to the error. */
 function failed(error: unknown, { statement }: SingleRequest, { response }: HttpRequest): unknown {
   if (statement === undefined) return error
   statement.worked()

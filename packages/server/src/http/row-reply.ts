@@ -23,9 +23,9 @@ export interface Replying {
   /** Awaited before a reply of many rows begins. */
   mayGoOn(): Promise<void> | undefined
   sent(bytes: number): void
-  /** The client must receive what was sent before more rows are produced. */
+  /** Call when the client must read the data sent so far before more rows are produced. */
   pauses(): void
-  /** The client has received it; awaited before more rows are produced. */
+  /** Call when the client has read it, and await the result before more rows are produced. */
   proceeds(): Promise<void> | undefined
 }
 

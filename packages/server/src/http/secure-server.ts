@@ -9,7 +9,7 @@ import type { TlsMaterial } from '../tls/certificate-files.ts'
 import { arrivalTimes, type ConnectionCounts } from './connections.ts'
 import { Http2Sessions } from './http2-sessions.ts'
 
-/** Only ciphers with forward secrecy and authenticated encryption; those of TLS 1.3 first. */
+/** Only ciphers with forward secrecy and authenticated encryption, TLS 1.3 first. */
 const ciphers = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',

@@ -61,7 +61,7 @@ import { TrustedProxies } from './trusted-proxies.ts'
 export interface ServerOptions {
   readonly federatedDatabases: readonly FederatedDatabase[]
   readonly defaultAlias: string | undefined
-  /** Configured locations by alias; by default those of the stores. */
+  /** Configured locations by alias; by default the locations of the stores. */
   readonly places?: ReadonlyMap<string, Place> | undefined
   readonly limits: Limits
   readonly isShutdownAllowed: boolean
@@ -216,7 +216,7 @@ function serviceOf(options: ServerOptions, { fds, ...parts }: ServiceParts): Ser
   }
 }
 
-/** Must be called after all other connection listeners are added: the header of the PROXY protocol precedes all other data. */
+/** Call after all other connection listeners are added: the header of the PROXY protocol precedes all other data. */
 function limitClients(
   server: Server,
   { limits, proxies: settings }: ServerOptions,
@@ -479,7 +479,7 @@ function countRequest(
   if (problemType !== undefined) requests.failed(problemType)
 }
 
-/** Tells the engine whether reads for a request may be shared with requests that arrived in the same turn. */
+/** Reports to the engine whether reads for a request may be shared with requests that arrived in the same turn. */
 function shareReadsOf(socket: Socket & { readonly encrypted?: boolean }, connections: number): void {
   if (socket.encrypted === true) readAnew()
   else shareReads(socket, connections)

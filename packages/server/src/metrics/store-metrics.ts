@@ -1,4 +1,4 @@
-/** The metrics of what the processes of a server share: its stores. The process that is asked reads them. */
+/** Metrics of the stores, which all processes share; the process that is scraped reads them. */
 import { statfs } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FederatedDatabase, LogSize, Statistics } from '@ashlar/engine'
@@ -89,7 +89,10 @@ type HookState = Pick<NonNullable<WebhookState['state']>, 'deliveries' | 'failur
   readonly failingSince?: string | undefined
 }
 
-/** A metric with one sample for each webhook. A webhook that could never start, as without a change log, has been failing since this process started. */
+/**
+ * A metric with one sample for each webhook. A webhook that cannot start, for example without a change log, counts as failing since the start of this
+ * process.
+ */
 function perWebhook(
   name: string,
   type: StoreMetric['type'],

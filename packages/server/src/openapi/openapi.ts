@@ -72,7 +72,7 @@ const plainReply = (description: string): object => ({
   content: jsonOf({ type: 'object' }),
 })
 
-/** Paths beside the operations, for operators and tools. */
+/** Paths that are not operations, for operators and tools. */
 const monitoringPaths = {
   '/health/live': {
     get: {

@@ -1,4 +1,4 @@
-/** A query that is followed (contract 2.4.8): its rows, and what becomes of them, as events. */
+/** Live queries (contract 2.4.8): the rows of a query and their later changes, as events. */
 import { delay, type Following, type LiveQuery, type LiveStep, type QueryRequest } from '@ashlar/engine'
 import type { FdRequest, OperationReply, ServerEvent } from '../dispatch/operation.ts'
 import { liveRestPerWork } from '../limits.ts'
@@ -6,7 +6,7 @@ import type { Follower } from '../statements/change-followers.ts'
 
 type LiveRequest = Pick<QueryRequest, 'text' | 'parameters' | 'dialect' | 'user'>
 
-/** Starts a live query. Throws errors of the request before the reply begins: Forbidden, TooManyFollowers, and those of `LiveQuery.begin`. */
+/** Starts a live query. Before the reply begins, throws Forbidden, TooManyFollowers, and the errors of `LiveQuery.begin`. */
 export async function followQuery(query: LiveRequest, request: FdRequest): Promise<OperationReply> {
   const { service, client, caller, fd, headers, memoryHolder } = request
   const following = request.following()
@@ -31,7 +31,7 @@ export async function followQuery(query: LiveRequest, request: FdRequest): Promi
 interface Beginning {
   readonly begun: ServerEvent
   readonly step: LiveStep
-  /** Commits that had been noticed before. */
+  /** Number of commits seen so far. */
   readonly seen: number
 }
 
@@ -44,7 +44,7 @@ async function* liveEvents(
 ): AsyncGenerator<ServerEvent> {
   const { signal } = follower
   let [step, count] = [first, seen]
-  /** The position that the client has. */
+  /** The position that the client has reached. */
   let sentPosition: string | undefined
   let lastEventMs = performance.now()
   try {
@@ -80,7 +80,7 @@ async function* liveEvents(
   }
 }
 
-/** The event after which the rows are those of the query at this position. */
+/** Returns an event that marks the rows sent so far as the result of the query at this position. */
 function positionEvent(position: string, isAhead: boolean): ServerEvent {
   return { ...eventOf('position', { position, ...(isAhead ? { isAhead } : {}) }), id: position }
 }

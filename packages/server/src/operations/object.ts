@@ -98,7 +98,7 @@ export const objectOperations: readonly FdOperation[] = [
     async run(database, request) {
       if (request.body instanceof BodyLines) {
         const parameters = bulkParametersOf(request)
-        // Nothing of the body is read before.
+        // Check this before the body is read.
         if (parameters.upsertOn !== undefined) await database.checkUpsertIndex(parameters.upsertOn)
         return { lines: runBulk(request.body, database, request, parameters) }
       }

@@ -42,7 +42,7 @@ export const queryOperations: readonly FdOperation[] = [
           return request.signal
         },
       }
-      // The highest first, which is reported if several are refused.
+      // The first refusal is reported, so the highest permission is checked first.
       const effects = await fd.effects(asked)
       return byRank.filter((effect) => effects.has(effect))
     },

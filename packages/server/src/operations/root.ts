@@ -1,4 +1,4 @@
-/** The operations on the service itself and on a federated database as a whole (contract 2.1). */
+/** Operations on the service itself and on a whole federated database (contract 2.1). */
 
 import type { FdOperation, OperationReply, OperationRequest, ServiceOperation } from '../dispatch/operation.ts'
 import { ServerError } from '../errors/server-errors.ts'

@@ -8,7 +8,7 @@ import type { Whose } from '../statements/statement.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
 import { StatementRecord } from '../wire/wire-schemas.ts'
 
-/** Returns whose statements the caller may see and stop; undefined for all. */
+/** Returns the owner whose statements the caller may see and stop; undefined for all statements. */
 function shownTo(caller: Caller): Whose | undefined {
   if (caller.may('operate', undefined)) return undefined
   const { identity, bounds, credential } = caller

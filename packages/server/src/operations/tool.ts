@@ -28,7 +28,7 @@ export const toolServiceOperations: readonly ServiceOperation[] = [
   },
 ]
 
-/** Other spellings are flags of their own. */
+/** Reports other spellings as separate flags. */
 function flagsOf(tool: Tool): Static<typeof ToolRecord>['flags'] {
   return Object.entries({ ...tool.flags, bootFile: bootFileFlag }).flatMap(([name, flag]) => {
     const { type, description, isRequired = false, otherName } = flag
@@ -49,7 +49,7 @@ function describe(tool: Tool, runs: readonly RunRecord[]): Static<typeof ToolRec
   }
 }
 
-/** Returns false for failed runs, which can be repeated with the same key. */
+/** Returns false for failed runs, which may be retried with the same key. */
 function isDone({ status, body }: OperationReply): boolean {
   return status === 202 || (body as { readonly returnCode?: number }).returnCode === 0
 }
@@ -79,7 +79,7 @@ export const toolOperations: readonly FdOperation[] = [
       const { tool, flags } = body as ToolRequest
       const { bootFile } = readBootFile(flags)
       if (bootFile !== undefined) return federatedDatabases.resolveByBootFile(query.fdAlias, bootFile, caller)
-      // What does not concern a federated database needs none to be named.
+      // A tool of the server needs no federated database in the request.
       const isAny = query.fdAlias === undefined && toolNamed(tool).isOfServer === true
       return (isAny ? federatedDatabases.all[0] : undefined) ?? federatedDatabases.resolve(query.fdAlias, caller)
     },

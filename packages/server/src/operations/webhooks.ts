@@ -10,7 +10,7 @@ const nameParam = { name: 'Name of the webhook.' }
 const letterParams = { ...nameParam, number: 'Number of the dead letter.' }
 const common = { scope: 'fd', needs: 'operate', isOfWhole: true, tag: 'Changes', isTransactional: false } as const
 
-/** Throws WebhookNotFound where the server has none at all. */
+/** Throws WebhookNotFound if the server has no webhooks. */
 function hooksOf({ service: { webhooks } }: FdRequest): Webhooks {
   if (webhooks === undefined)
     throw new ServerError('WebhookNotFound', 'The configuration of the server has no webhooks.')
@@ -120,7 +120,7 @@ export const webhookOperations: readonly FdOperation[] = [
     ...common,
     method: 'GET',
     path: '/v1/webhook/:name/dead-letter/:number',
-    // Its content is what GET /v1/changes shows.
+    // Dead letters contain the changes that GET /v1/changes shows.
     needs: async () => ['operate', 'read'],
     summary: 'Show a dead letter and its content',
     params: letterParams,

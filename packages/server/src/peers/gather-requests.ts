@@ -1,13 +1,13 @@
-/** Sends questions of a worker to all others through the primary, which returns the answers together. */
+/** Forwards questions of a worker to all workers through the primary, which returns their answers together. */
 import type { Worker as Child } from 'node:cluster'
 import { type Answer, type Question, sendToWorker } from './peers.ts'
 
-/** A worker that has not answered by then is left out. */
+/** A worker without an answer after this time is left out. */
 const answerMsMax = 1_000
 
 interface Asked {
   readonly asker: Child
-  /** The number that the asking worker uses. */
+  /** The number that the requesting worker has assigned. */
   readonly id: number
   readonly waitedFor: Set<Child>
   readonly answers: Answer[]
@@ -30,7 +30,7 @@ export class GatherRequests {
     this.stopWaitingFor(child, own)
   }
 
-  /** The worker has ended. */
+  /** Call when the worker has ended. */
   removeWorker(child: Child): void {
     for (const own of [...this.inProgress.keys()]) this.stopWaitingFor(child, own)
   }

@@ -20,7 +20,7 @@ export class Authenticator {
   private readonly epochOf: () => number
 
   /**
-   * `schemes`: in the order of attempts; those that read `Authorization` first. `epochOf`: returns another number after a caller may have lost a
+   * `schemes`: in the order of attempts; schemes that read `Authorization` first. `epochOf`: returns another number after a caller may have lost a
    * permission.
    */
   constructor(schemes: readonly AuthenticationScheme[], epochOf: () => number = () => 0) {

@@ -15,7 +15,7 @@ export function credentialText(credential: Credential): string {
   return credential.kind === 'none' ? credential.kind : `${credential.kind}:${credential.id}`
 }
 
-/** How the caller was identified. `everyone`: authentication is off; `nobody`: it is on, and the request has no credential. */
+/** How the caller was identified. `everyone`: authentication is off; `nobody`: it is on, but the request has no credential. */
 export type CallerKind = 'everyone' | 'nobody' | 'user' | 'token' | 'jwt' | 'certificate'
 
 export interface CallerFacts {

@@ -46,7 +46,7 @@ export async function customRolesOf(reader: Reader, onUnread: OnUnread = ignored
   return new Map((await listCustomRoles(reader, onUnread)).map((role) => [role.name, role]))
 }
 
-/** Lists all roles; those that this process cannot read are listed without actions and grants. */
+/** Lists all roles; roles that this process cannot parse are listed without actions and grants. */
 export async function listRoles(reader: Reader): Promise<RoleRecord[]> {
   return [...Object.keys(builtInRoles).map(builtIn), ...(await listCustomRoles(reader, ignored))]
 }

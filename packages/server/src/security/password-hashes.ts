@@ -55,7 +55,7 @@ export class PasswordHashes {
   private readonly places: PasswordPlaces
   /** Known to this process alone, so that its cache is useless elsewhere. */
   private readonly key = randomBytes(32)
-  /** Passwords by name and address: the result from one address does not count for others. */
+  /** Passwords by name and address: the result for one address does not apply to another. */
   private readonly cached = new Map<string, CachedPassword>()
 
   /** `failuresOf`: see `PasswordPlaces`. */

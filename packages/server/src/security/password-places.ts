@@ -11,7 +11,7 @@ import { ShareQueue, type Waiter } from '../shares/share-queue.ts'
 import { sharerText } from '../shares/sharer.ts'
 
 export interface Hasher extends Pick<Waiter, 'sharer' | 'signal'> {
-  /** An authenticated caller, or a user who has signed in from the same address before. All others, who may be guessing, have a separate queue. */
+  /** An authenticated caller, or a user who has signed in from the same address before. The rest, who may be guessing, have a separate queue. */
   readonly isKnown: boolean
 }
 

@@ -148,7 +148,7 @@ async function openOn(store: Store, onFault: SecurityDatabaseOptions['onFault'])
   }
 }
 
-/** Creates or upgrades the schema. Of several processes that start together, one creates it, and the others find it. */
+/** Creates or upgrades the schema. If several processes start together, only one creates it. */
 function prepare(fd: FederatedDatabase): Promise<{ readonly state: Oid; readonly isNew: boolean }> {
   return fd.transaction(async (numbered) => {
     const { step } = new SecurityChange(numbered)

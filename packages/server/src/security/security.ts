@@ -29,7 +29,7 @@ export class Security {
   /** Results by the caller at the start of the request: running statements are checked several times a second. */
   private readonly verdicts = new WeakMap<Caller, Verdicts>()
 
-  /** `more`: schemes checked after those of the security database; their callers may have roles from it. */
+  /** `more`: schemes checked after the built-in ones; their callers may have roles from the security database. */
   constructor(
     database: SecurityDatabase,
     onFault: (error: unknown) => void,
@@ -56,7 +56,7 @@ export class Security {
     await this.database.close()
   }
 
-  /** Executes a change of users, tokens, sessions or roles. It takes effect in this process at once, and in others within a second. */
+  /** Executes a change of users, tokens, sessions or roles. It takes effect in this process immediately, and in other processes within a second. */
   async change<T>(change: (database: SecurityDatabase) => Promise<T>): Promise<T> {
     const result = await change(this.database)
     await this.callers.refresh()

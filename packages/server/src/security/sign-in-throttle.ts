@@ -42,7 +42,7 @@ export class SignInThrottle {
     const wasRight = this.wasRight(name, address)
     const isGuessed = !wasRight && this.failures.of(nameKey) >= signInFailures.ofNameMax
     this.check(pair, isGuessed ? signInFailures.ofPairAfterNameMax : signInFailures.ofPairMax)
-    // Many users may share an address, e.g. behind a proxy: failures there must not lock out those who sign in correctly.
+    // Many users may share an address, e.g. behind a proxy: failures there must not lock out users with correct passwords.
     if (!wasRight) this.check(addressKey, signInFailures.ofAddressMax)
     const all = [pair, addressKey, nameKey]
     for (const key of all) this.failures.add(key)

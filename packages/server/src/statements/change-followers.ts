@@ -1,4 +1,4 @@
-/** Requests that follow the changes of a federated database, or wait for one. They are not statements, and have their own limits. */
+/** Requests that follow the changes of a federated database, or wait for one. They are not statements, and have separate limits. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AshlarError, type CancelSignal } from '@ashlar/engine'
 import type { ServerLimits } from '../limits.ts'
@@ -18,18 +18,18 @@ interface Begun {
 }
 
 interface Following extends Begun {
-  /** Undefined if it has all changes. */
+  /** Undefined if the follower has all changes. */
   behindSinceMs: number | undefined
 }
 
 export interface Follower {
   /** Also aborted if the caller loses a permission, or the server stops. */
   readonly signal: StopSignal
-  /** Call when it has all changes and waits for more. */
+  /** Call when the follower has all changes and waits for more. */
   waits(): void
-  /** Call when there may be changes that it lacks. */
+  /** Call when the follower may lack changes. */
   proceeds(): void
-  /** Call when it is done, at the latest when the client has disconnected. */
+  /** Call when the follower is done, at the latest when the client has disconnected. */
   end(): void
 }
 

@@ -10,8 +10,8 @@ interface Share {
 }
 
 /**
- * A share is a percentage of what other callers leave, so that the next caller always gets memory. With limits in bytes, two callers together could
- * exhaust it.
+ * A share is a percentage of the memory that all other callers leave, so that the next caller always gets memory. With limits in bytes, two callers
+ * together could exhaust it.
  */
 export class MemoryShares {
   private readonly limits: ShareLimits

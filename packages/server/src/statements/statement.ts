@@ -1,4 +1,4 @@
-/** A running statement: its caller, its progress, and what stops it. */
+/** A running statement: its caller, progress, and end. */
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { AshlarError, type QueryProgress } from '@ashlar/engine'
@@ -36,7 +36,7 @@ export interface StatementRecord {
 /** Restricts a list to the statements of one caller. */
 export interface Whose {
   readonly identity: string
-  /** Set for a token with roles of its own, which sees only its own statements: others of its owner may exceed its permissions. */
+  /** Set for a token with separate roles, which sees only its own statements: other statements of its owner may exceed its permissions. */
   readonly credential: string | undefined
 }
 
@@ -78,15 +78,15 @@ export class Statement implements Waiter, PausedReply {
   /** Total time in which the client read nothing. */
   private pausedMs = 0
   private pauseStartMs = 0
-  /** Undefined once the end was recorded. */
+  /** Undefined after the end was recorded. */
   private slow: SlowQueries | undefined
   private explain: Explain | undefined
-  /** Aborted when the client disconnects, and when the statement is stopped. */
+  /** Aborted when the client disconnects, or the statement is stopped. */
   readonly signal = new StopSignal()
   private waits = false
   private hasBegun = false
   private hasSlot = false
-  /** Whether others have its slot while its client does not read. */
+  /** Whether the slot was released while the client does not read. */
   private hasYieldedSlot = false
   private isPaused = false
   private isWorking = true
@@ -151,7 +151,7 @@ export class Statement implements Waiter, PausedReply {
     this.end()
   }
 
-  /** Discards what the client has not read. */
+  /** Discards the data that the client has not read. */
   breakOff(): void {
     this.response.destroy()
   }
@@ -178,14 +178,14 @@ export class Statement implements Waiter, PausedReply {
     return this.hasSlot && this.response === response
   }
 
-  /** Call when its client has not read what was sent: nothing more is produced until `proceeds`. */
+  /** Call when the client has not read the data sent so far: nothing more is produced until `proceeds`. */
   pauses(): void {
     if (!this.isPaused && this.slow !== undefined) this.pauseStartMs = performance.now()
     this.isPaused = true
     if (this.hasSlot) this.offerSlot()
   }
 
-  /** Returns undefined if it may proceed; otherwise it has yielded its slot, and waits for another one. Throws the signal's reason. */
+  /** Returns undefined if the statement may proceed; otherwise it has yielded its slot, and waits for another. Throws the signal's reason. */
   proceeds(): Promise<void> | undefined {
     if (!this.isPaused) return undefined
     this.isPaused = false
@@ -194,7 +194,7 @@ export class Statement implements Waiter, PausedReply {
     return this.hasYieldedSlot ? this.mayGoOn() : undefined
   }
 
-  /** Does nothing for a statement that holds much memory: their number is limited by the slots. */
+  /** Keeps the slot of a statement that uses much memory, since slots limit their number. */
   private offerSlot(): void {
     if ((this.progress?.bytesHeld ?? 0) > yieldBytesMax) return
     this.pausedAtMs = performance.now()

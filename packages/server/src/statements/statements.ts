@@ -69,7 +69,7 @@ export class Statements {
     return all.filter((statement) => statement.isOf(whose)).map((statement) => statement.record())
   }
 
-  /** Whether others have recently waited while this reply held a slot. */
+  /** Whether a statement has recently waited while this reply held a slot. */
   isSlotRequested(response: object): boolean {
     if (!this.context.admission.isSlotRequested) return false
     return [...this.context.inProgress.values()].some((statement) => statement.holdsSlotFor(response))

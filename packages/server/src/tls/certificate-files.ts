@@ -1,4 +1,4 @@
-/** Certificate and key of the server, from PEM files: read when it starts, and again when they change. */
+/** Certificate and key of the server in PEM files, which are reloaded when they change. */
 import { X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import { certificateLookMs } from '../limits.ts'
 
 export interface TlsFiles {
-  /** The server's certificate, followed by those that lead to its root. */
+  /** The server's certificate, followed by the chain to its root. */
   readonly cert: string
   readonly key: string
   /** Certificate authorities for client certificates. */
@@ -27,7 +27,7 @@ export class CertificateFiles {
   private readonly timer: NodeJS.Timeout
   private seen: string
 
-  /** `take`: called with the content of changed files. Throws an Error with a sentence if they cannot be used now. */
+  /** `take`: called with the content of changed files. Throws an Error with a one-sentence message if they cannot be used now. */
   constructor(files: TlsFiles, logger: Logger, take: (material: TlsMaterial) => void, lookMs = certificateLookMs) {
     this.files = files
     this.logger = logger
@@ -36,7 +36,7 @@ export class CertificateFiles {
     this.timer = setInterval(() => this.look(), lookMs).unref()
   }
 
-  /** Reads them whether or not they have changed. */
+  /** Reloads the files even if they have not changed. */
   reload(): void {
     this.seen = versionOf(this.files)
     try {
@@ -59,7 +59,7 @@ export class CertificateFiles {
   }
 }
 
-/** Throws an Error with a sentence. */
+/** Throws an Error with a one-sentence message. */
 export function readTlsFiles({ cert, key, clientCa }: TlsFiles): TlsMaterial {
   const material = {
     cert: readPem(cert, 'TLS certificate'),
@@ -92,7 +92,7 @@ function readPem(file: string, what: string): Buffer {
   }
 }
 
-/** Translates texts of OpenSSL, which do not help an operator. */
+/** Translates errors of OpenSSL for operators. */
 function endReasonOf({ code, message }: NodeJS.ErrnoException): string {
   if (code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH') return 'the key belongs to another certificate'
   if (code === 'ERR_OSSL_PEM_NO_START_LINE') return 'both must be PEM files'
@@ -102,7 +102,7 @@ function endReasonOf({ code, message }: NodeJS.ErrnoException): string {
   return message
 }
 
-/** Another text when one of the files is another one, or was written to. */
+/** Returns a text that changes when a file is replaced or modified. */
 function versionOf({ cert, key, clientCa }: TlsFiles): string {
   return [cert, key, clientCa ?? cert].map(fileVersion).join(' ')
 }

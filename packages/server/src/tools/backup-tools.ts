@@ -80,7 +80,7 @@ export const backupTools: readonly Tool[] = [
   },
 ]
 
-/** Throws MalformedRequest where the configuration names no directory. */
+/** Throws MalformedRequest if the configuration names no directory. */
 function settingsOf({ backups }: ToolRun): BackupSettings {
   if (backups !== undefined) return backups
   const message = 'The configuration of the server names no directory of backups (backups.directory).'

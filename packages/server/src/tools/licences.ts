@@ -1,4 +1,4 @@
-/** The licences of Ashlar and of all packages that a server runs, as these state them. */
+/** The licences of Ashlar and of all packages that a server runs, as the packages declare them. */
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { packageFolder } from '../version.ts'
@@ -14,7 +14,7 @@ interface Manifest {
 
 const ownName = /^@ashlar\//
 
-/** Returns a line for each package: Ashlar first, then the others by name. Optional packages that are not installed are left out. */
+/** Returns a line for each package, Ashlar first, then by name. Optional packages that are not installed are left out. */
 export async function licences(): Promise<string[]> {
   const found = new Map<string, string>()
   const seen = new Set([packageFolder])
@@ -47,7 +47,7 @@ function licenceOf({ license, licenses }: Manifest): string {
   return types.length === 0 ? 'see its files' : types.join(' OR ')
 }
 
-/** Finds the directory of a package, beside the package that needs it or in a directory above. */
+/** Finds the directory of a package as Node does, in `node_modules` of the dependent package or of a directory above. */
 async function findPackage(name: string, from: string): Promise<string | undefined> {
   for (let directory = from; ; directory = dirname(directory)) {
     const place = join(directory, 'node_modules', name)

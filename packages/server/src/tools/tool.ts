@@ -1,14 +1,14 @@
-/** What an administrative tool is (contract 2.2). */
+/** The interface of an administrative tool (contract 2.2). */
 import { AshlarError, type CancelSignal, type FederatedDatabase } from '@ashlar/engine'
 import type { BackupSettings } from '../backups/backup-settings.ts'
 import { quoteNames } from '../errors/problem.ts'
 
 export interface Flag {
-  /** Numbers are greater than 0. */
+  /** Numbers must be positive. */
   readonly type: 'text' | 'boolean' | 'number'
   readonly description: string
   readonly isRequired?: true
-  /** Another name by which it may be given. */
+  /** An alias of the flag. */
   readonly otherName?: string
 }
 
@@ -18,13 +18,13 @@ export interface Tool {
   readonly name: string
   readonly description: string
   readonly flags: Readonly<Record<string, Flag>>
-  /** Permissions that the caller needs on the whole federated database: those of equivalent operations. */
+  /** Permissions that the caller needs on the whole federated database: the same as for equivalent operations. */
   readonly needs: readonly ('read' | 'define' | 'operate')[]
   /** The tool does not depend on the federated database. */
   readonly isOfServer?: true
-  /** The tool may change something; repeating it does no more. */
+  /** The tool may change something; it is idempotent. */
   readonly changes?: true
-  /** Throws AshlarError for what the tool cannot do. */
+  /** Throws AshlarError if the tool cannot perform its work. */
   run(fd: FederatedDatabase, flags: Flags, run: ToolRun): Promise<ToolResult>
 }
 
@@ -42,7 +42,7 @@ export interface ToolRun {
   report(done: number, total?: number): void
 }
 
-/** Numbers and booleans may be texts, as everywhere. Throws MalformedRequest, MalformedValue, UnknownField. */
+/** Numbers and booleans may be texts, as in all requests. Throws MalformedRequest, MalformedValue, UnknownField. */
 export function readFlags(tool: Tool, given: unknown): Flags {
   if (given === undefined || given === null) return checked(tool, {})
   if (typeof given !== 'object' || Array.isArray(given)) {
@@ -74,7 +74,7 @@ export function readFlags(tool: Tool, given: unknown): Flags {
   return checked(tool, flags)
 }
 
-/** Blanks around the parts of a list do not count. */
+/** Trims blanks around the parts of a list. */
 function plain(value: string | boolean | number): string {
   return String(value)
     .replace(/\s*,\s*/g, ',')

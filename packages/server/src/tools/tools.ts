@@ -105,7 +105,7 @@ export const tools: readonly Tool[] = [
   },
 ]
 
-/** Throws MalformedRequest with the names that there are. */
+/** Throws MalformedRequest with the names of all tools. */
 export function toolNamed(name: string): Tool {
   const found = tools.find((tool) => tool.name.toLowerCase() === name.toLowerCase())
   if (found !== undefined) return found

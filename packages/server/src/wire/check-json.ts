@@ -7,9 +7,9 @@ import type { Schema } from './json-schema.ts'
 /** The first error of a value, in this order: its type, the keywords of the type, the content. */
 export interface SchemaFailure {
   readonly keyword: string
-  /** The rule that the value breaks; empty for an unknown field. */
+  /** The violated rule; empty for an unknown field. */
   readonly message: string
-  /** A field that is needed, or not known. */
+  /** The field that is missing or unknown. */
   readonly field?: string
   /** The path of the value. */
   readonly place: readonly (string | number)[]
@@ -40,14 +40,14 @@ const nouns: Readonly<Record<string, string>> = {
   object: 'an object',
 }
 
-/** Keywords that restrict values, besides those that only describe them. */
+/** Keywords that restrict values; the rest only describe them. */
 const checkOf: Readonly<Record<string, (keywords: Keywords) => Check>> = {
   minLength: ({ minLength }) => {
     const failure = failed(
       'minLength',
       minLength === 1 ? 'must not be empty' : `must have at least ${minLength} characters`,
     )
-    // By UTF-16 units, since counting characters would walk through a long text.
+    // Counts UTF-16 units: counting characters would walk through a long text.
     return (value) => (typeof value === 'string' && value.length < Number(minLength) ? failure : undefined)
   },
   pattern: ({ pattern }) => {
@@ -144,7 +144,7 @@ const checkOf: Readonly<Record<string, (keywords: Keywords) => Check>> = {
 const keywordsInOrder = Object.keys(checkOf)
 const describing = new Set(['type', 'description', 'deprecated'])
 
-/** Throws for a keyword that is not known: it would be overlooked. */
+/** Throws on an unknown keyword, which would be ignored otherwise. */
 export function compileCheck(schema: Schema): Check {
   const unknown = Object.keys(schema).find((keyword) => !describing.has(keyword) && !(keyword in checkOf))
   const { type } = schema

@@ -29,11 +29,11 @@ export interface ArchiveCopied extends Counted {
   readonly report: CopyReport
 }
 
-/** Objects in one transaction. */
+/** Objects per transaction. */
 const partObjectsMax = 1_000
 const partBytesMax = 2 ** 20
 
-/** Returns the directory in which the archive is restored: beside the target, or in the directory of temporary files. */
+/** Returns the directory in which the archive is restored: next to the target, or in the directory of temporary files. */
 function archiveScratch(to: string): string {
   return `${scratchBase(to)}${process.pid}`
 }
@@ -45,7 +45,7 @@ function scratchBase(to: string): string {
   return join(tmpdir(), `ashlar-importing-${name}-`)
 }
 
-/** Removes what killed processes have left. */
+/** Removes the files of killed processes. */
 function removeAbandoned(to: string): void {
   const base = scratchBase(to)
   const directory = dirname(base)
@@ -58,7 +58,10 @@ function removeAbandoned(to: string): void {
   }
 }
 
-/** Throws CommandError for a damaged archive, and an `Error` for the operator if the target has data that is no unfinished copy of it. */
+/**
+ * Throws CommandError for a damaged archive, and an `Error` for the operator if the target contains data other than an unfinished copy of the
+ * archive.
+ */
 export async function copyArchive(path: string, to: string, options: ArchiveCopyOptions): Promise<ArchiveCopied> {
   const { signal } = options
   const head = await checkArchive(path, { signal })
@@ -134,7 +137,7 @@ async function* objectsOf(path: string, signal: AbortSignal): AsyncGenerator<Jso
   if (objects.length > 0) yield objects
 }
 
-/** Values of type json are read from the line itself, whatever a double holds of their numbers. */
+/** Values of type json are extracted from the text, which preserves their numbers. */
 function objectIn(line: Buffer): Json {
   const value = parseExactly(line.toString(), true)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
@@ -185,7 +188,7 @@ async function compare(
   }
 }
 
-/** Another version may write the same value in another way. */
+/** Versions may serialize a value differently. */
 function isSameJson(one: Buffer, other: Buffer): boolean {
   return isDeepStrictEqual(parseExactly(one.toString(), true), parseExactly(other.toString(), true))
 }

@@ -1,4 +1,4 @@
-/** The files of a tar archive (POSIX ustar) as its bytes come, each held whole. */
+/** Reads the files of a tar archive (POSIX ustar) from a stream, each into one buffer. */
 
 import { invalidInput } from '../command-error.ts'
 
@@ -51,7 +51,7 @@ class Bytes {
     this.chunks = source[Symbol.asyncIterator]()
   }
 
-  /** Returns the next bytes, or undefined if fewer are left. */
+  /** Returns the next bytes; undefined if fewer are left. */
   async take(count: number): Promise<Buffer | undefined> {
     while (this.heldBytes < count) {
       const next = await this.chunks.next()

@@ -40,7 +40,7 @@ export async function runBench(
   options: BenchOptions,
 ): Promise<void> {
   const { connection, output, signal } = context
-  // Ctrl-C takes effect between requests: a request that the server executes after the class is removed could recreate it, or keep it.
+  // Ctrl-C takes effect between requests: a request executed after the removal of the class could recreate it, or keep it.
   const client = connection.uninterrupted
   const seconds = numberOf('--seconds', options.seconds ?? '10', 1, 600)
   const connections = numberOf('--connections', options.connections ?? '16', 1, 256)
@@ -97,7 +97,7 @@ function firstObjects(className: string): CreateObjectBody[] {
   return Array.from({ length: objectsAtStart }, (_, key) => ({ class: className, attributes: valuesOf(key) }))
 }
 
-/** Latencies are null without requests. */
+/** Latencies are null if there were no requests. */
 function summaryOf(latencies: RecordableHistogram) {
   const { count, max } = latencies
   const ms = (us: number): number | null => (count === 0 ? null : us / 1_000)
@@ -108,7 +108,7 @@ function cellsOf({ count, p50Ms, p99Ms, maxMs }: ReturnType<typeof summaryOf>): 
   return [numberText(count), ...[p50Ms, p99Ms, maxMs].map((ms) => (ms === null ? '' : ms.toFixed(2)))]
 }
 
-/** Throws what a request has thrown, or the reason of `signal`, once no request is in progress. */
+/** Throws the error of a request, or the reason of `signal`, when no request is in progress. */
 async function sendUntilDeadline(
   client: AshlarClient,
   load: Load,

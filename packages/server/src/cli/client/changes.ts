@@ -1,4 +1,4 @@
-/** `ashlar changes`: what was changed, a line a change, up to now or for as long as it is let. */
+/** `ashlar changes`: prints changes, one per line, up to the present or continuously. */
 import type { ChangeRecord } from '@ashlar/client'
 import type { CommandContext } from '../command-context.ts'
 import { CommandError, usageError } from '../command-error.ts'
@@ -14,7 +14,7 @@ interface ChangesOptions {
   readonly follow?: boolean
 }
 
-/** Prints the position for continuing, also after Ctrl-C, which is how `--follow` ends: the file is then complete. Throws CommandError. */
+/** Prints the position for continuing, also after Ctrl-C, which ends `--follow`: the file is then complete. Throws CommandError. */
 export async function listChanges(
   { client, output, signal }: CommandContext,
   _words: readonly unknown[],
@@ -60,7 +60,7 @@ export async function listChanges(
     }
     throw new CommandError(exitCodes.interrupted, 'Stopped.')
   } finally {
-    // A refused position is no use for continuing; and a file is kept only if it is complete.
+    // A refused position cannot be used to continue, and a file exists only if it is complete.
     if (isKnown && (isDone || output.file === undefined)) output.note(`Continue with --since ${position}`)
   }
 }

@@ -1,4 +1,4 @@
-/** `ashlar import`: records of a file become objects, by the bulk loads of the server. */
+/** `ashlar import`: imports the records of a file as objects, by bulk loads. */
 
 import { existsSync, realpathSync } from 'node:fs'
 import { type AshlarClient, AshlarRequestError, type AttributeDefinition } from '@ashlar/client'
@@ -33,7 +33,7 @@ interface Options {
 export async function importFile(context: CommandContext, [file]: readonly [string], options: Options): Promise<void> {
   const skip = skipOf(options.skip)
   for (const read of [file, options.mapping]) {
-    // First, so that a mistyped file name is not reported as another error.
+    // Check this first, so that a mistyped file name is not reported as another error.
     if (read !== undefined && read !== '-') refuseUnreadable(read)
     refuseOverwriting(read, options.rejects)
   }
@@ -75,7 +75,7 @@ interface FileForm {
 
 type ImportRequest = Omit<ImportPlan, 'attributes' | 'attributesOf' | 'made' | 'notes'>
 
-/** Creates the class with types that hold all records of the file, which is read twice for that. */
+/** Creates the class with types inferred from all records, and therefore reads the file twice. */
 async function importIntoNew(context: CommandContext, file: string, as: FileForm, plan: ImportRequest): Promise<void> {
   const { format, form } = as
   if (format === 'parquet') {
@@ -113,7 +113,7 @@ async function inferred(
   plan: ImportRequest,
 ): ReturnType<typeof inferFromFile> {
   const hasTypes = [...plan.mapping.columns.values()].some(({ definition }) => definition !== undefined)
-  // Most imports have no need of it.
+  // Loaded on demand: most imports do not need it.
   const checks = hasTypes ? await import('./import/value-checks.ts') : undefined
   const progress = new Progress({ unit: 'bytes', isQuiet: output.hidesProgress })
   try {
@@ -133,7 +133,7 @@ async function inferred(
 
 async function openFile(file: string, { format, form }: FileForm, signal: AbortSignal): Promise<OpenFile> {
   if (format !== 'parquet') return openTextRecords(textSource(file), format, form)
-  // Most imports have no need of it.
+  // Loaded on demand: most imports do not need it.
   const { openParquet } = await import('./import/parquet.ts')
   return await openParquet(file, signal)
 }
@@ -149,7 +149,7 @@ function mappingIn(file: string | undefined): Mapping {
 }
 
 function refuseOverwriting(read: string | undefined, rejects: string | undefined): void {
-  // Standard output is for the messages of the import.
+  // Standard output has the messages of the import.
   if (rejects === '-') throw usageError('--rejects names a file: standard output is for the result of the import.')
   if (read === undefined || rejects === undefined || !existsSync(read) || !existsSync(rejects)) return
   if (realpathSync(read) !== realpathSync(rejects)) return

@@ -1,4 +1,4 @@
-/** `ashlar schema`: the schema of a federated database as files, and how it follows them. */
+/** `ashlar schema`: the schema of a federated database as files, and migrations to it. */
 import { type AshlarClient, AshlarRequestError, type IndexRecord, type TransactionOperation } from '@ashlar/client'
 import type { CommandContext } from '../command-context.ts'
 import { CommandError, invalidInput, usageError } from '../command-error.ts'
@@ -44,7 +44,7 @@ interface PlanOptions extends ScopeOptions {
   readonly json?: boolean
 }
 
-/** The namespaces to work on. */
+/** The selected namespaces. */
 interface ScopeOptions {
   readonly namespace?: readonly string[]
 }
@@ -70,7 +70,7 @@ async function currentState(
   }
 }
 
-/** None for a caller that may not define any, who is told. */
+/** Returns [] and prints a note for a caller without permission to define sequences. */
 async function shownSequences({ client, output }: Place): Promise<readonly ShownSequence[]> {
   try {
     return await client.query<ShownSequence>('SHOW SEQUENCES')
@@ -81,7 +81,7 @@ async function shownSequences({ client, output }: Place): Promise<readonly Shown
   }
 }
 
-/** To standard output or a file (--output), or into a folder, a file a namespace. */
+/** Writes to standard output or a file (--output), or one file per namespace into a folder. */
 export async function pullSchema(
   { client, output }: CommandContext,
   [folder]: readonly (string | undefined)[],
@@ -130,7 +130,7 @@ export async function checkSchema(
   if (!isSame) throw new CommandError(exitCodes.different, `The schema differs from ${place}: see ashlar schema diff.`)
 }
 
-/** Shows the steps of a plan, the losses, and what is impossible. The server executes the plan and rolls back. */
+/** Shows the steps of a plan, the losses, and impossible steps. The server executes the plan and rolls back. */
 export async function planSchema(
   context: CommandContext,
   [place]: readonly [string],
@@ -165,7 +165,7 @@ export async function applySchema(
   await output.result({ version, steps }, () => [...planLines(plan, rehearsed), `Applied as version ${version}.`])
 }
 
-/** Carries out the operations, with the line in the log, as one transaction. */
+/** Executes the operations and the entry in the log as one transaction. */
 async function noted(
   client: AshlarClient,
   { plan, text }: Planned,
@@ -198,7 +198,7 @@ async function applyStepwise(
   const { client, output } = context
   const { plan, wanted, scope, text } = planned
   const rehearsed = await rehearse(client, plan)
-  // It may be too much for one transaction: the server then reports the losses of each step.
+  // The plan may exceed one transaction: the server then reports the losses of each step.
   if (rehearsed.refusal !== undefined && !rehearsed.refusal.isTooMuch)
     throw refusedPlan(rehearsed.refusal, planLines(plan, rehearsed))
   const { valuesLost } = rehearsed
@@ -272,7 +272,7 @@ async function plannedFor(context: Place, place: string, { rename = [], namespac
   return { plan: planOf(schema, wanted, rename, failed), wanted, scope, text }
 }
 
-/** Returns the schema from the files for the selected namespaces, and the current one for all others, to which the files may refer. */
+/** Returns the schema from the files for the selected namespaces, and the current one for the rest, to which the files may refer. */
 async function wantedSchema(place: string, current: SchemaState, scope: SchemaScope): Promise<SchemaState> {
   const others = outside(current, scope)
   const lines = others.classes.flatMap((cls) => classText(cls, 'always'))

@@ -18,8 +18,8 @@ export class CommandAudit {
   }
 
   /**
-   * `subject`: what is changed, or a function of the result. Throws what `work` throws, and an Error with a sentence, before `work`, if the file
-   * cannot be written and changes are refused then.
+   * Logs the change that `work` makes. `subject`: the changed item, or a function of the result. Throws the errors of `work`, and an Error with a
+   * one-sentence message, before `work`, if the file cannot be written and changes are then refused.
    */
   async note<T>(command: string, subject: string | ((result: T) => string), work: () => Promise<T>): Promise<T> {
     const file = await this.opened()
@@ -67,7 +67,7 @@ function entryOf(command: string): object {
   }
 }
 
-/** Returns the user name of the operating system, or its number. */
+/** Returns the user name in the operating system, or the user ID. */
 function userName(): string {
   try {
     return userInfo().username

@@ -1,4 +1,4 @@
-/** The commands on users, tokens and roles: what each of them does, and whether by a server or on its machine. */
+/** Runs commands on users, tokens and roles, through a server or on its machine. */
 import type { Config, ConfigSource } from '../../config/config.ts'
 import { clientVariables, configFromEnvironment } from '../../config/config-environment.ts'
 import { mergeConfig } from '../../config/merge-config.ts'
@@ -31,7 +31,7 @@ interface MachineOptions {
 
 type Options = ConnectionOptions & OutputOptions & MachineOptions
 
-/** `words`: the operands. Sets the exit code of the process; throws only by a fault of ours. */
+/** `words`: the operands. Sets the exit code of the process; throws only on an internal error. */
 export async function runSecurityCommand(name: SecurityCommandName, words: unknown[], options: Options): Promise<void> {
   const work = commands[name] as (context: SecurityContext, words: unknown[], options: object) => Promise<void>
   try {

@@ -5,7 +5,7 @@ import { readSecretFile } from './read-files.ts'
 import type { SecurityContext } from './security-work.ts'
 
 interface PasswordOptions {
-  /** False: none. */
+  /** False: no password. */
   readonly password?: boolean
   readonly passwordFile?: string
 }

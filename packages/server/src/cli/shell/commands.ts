@@ -1,4 +1,4 @@
-/** The commands of the shell itself, which begin with a backslash: names, help and completion follow from this table. */
+/** The backslash commands of the shell: names, help and completion follow from this table. */
 import { createReadStream } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { didYouMean } from '../../config/read-value.ts'
@@ -14,12 +14,12 @@ import { linesOf, runLines } from './run-lines.ts'
 import { orAborted, type Session } from './session.ts'
 
 export interface ShellCommand {
-  /** The first is shown in the help. */
+  /** The help shows the first name. */
   readonly names: readonly string[]
   readonly operand: string
   readonly help: string
   readonly completes?: 'classes' | 'files' | 'fds' | 'topics' | 'parameters' | 'switch'
-  /** `operand`: the text after the name, trimmed. Throws CommandError, and what the client throws. */
+  /** `operand`: the text after the name, trimmed. Throws CommandError, and the errors of the client. */
   run(session: Session, operand: string, signal: AbortSignal): Promise<void> | void
 }
 
@@ -110,7 +110,7 @@ export const shellCommands: readonly ShellCommand[] = [
 
 const byName = new Map(shellCommands.flatMap((command) => command.names.map((name) => [name, command] as const)))
 
-/** `\name operand`. */
+/** Runs a line of the form `\name operand`. */
 export async function runShellCommand(session: Session, line: string, signal: AbortSignal): Promise<void> {
   const [, name = '', operand = ''] = /^\s*\\(\S*)\s*([\s\S]*?)\s*$/.exec(line) ?? []
   const command = byName.get(name)
@@ -129,7 +129,7 @@ export function commandNamed(name: string): ShellCommand | undefined {
   return byName.get(name)
 }
 
-/** Returns the lines of `\?` and docs/shell.md. */
+/** Returns the lines for `\?` and docs/shell.md. */
 export function commandLines(): string[] {
   const usages = shellCommands.map(({ names, operand }) => `\\${names[0]} ${operand}`.trim())
   const width = Math.max(...usages.map((usage) => usage.length))
@@ -274,7 +274,7 @@ async function set(session: Session, operand: string): Promise<void> {
   else throw usageError(`$${name} is not set.`)
 }
 
-/** Returns the value of a JSON text, otherwise the text. */
+/** Parses JSON; returns any other text unchanged. */
 function readValue(text: string): unknown {
   try {
     return parseExactly(text)
@@ -288,7 +288,7 @@ function unset(session: Session, operand: string): void {
     throw usageError(`$${operand.replace(/^\$/, '')} is not set.`)
 }
 
-/** on, off, or the other one. */
+/** Parses on or off; without an operand, toggles. */
 function switched(operand: string, isOn: boolean, name: string): boolean {
   if (operand === '') return !isOn
   if (operand !== 'on' && operand !== 'off') throw usageError(`\\${name} is on or off, not ${operand}.`)
@@ -313,7 +313,7 @@ function page(session: Session, operand: string): void {
   note(`Paging is ${paging.isOn ? 'on' : 'off'}.`)
 }
 
-/** Files in files, at most. */
+/** Nesting limit of included files. */
 const includesMax = 16
 
 async function include(session: Session, file: string, signal: AbortSignal): Promise<void> {

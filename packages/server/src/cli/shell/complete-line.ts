@@ -1,4 +1,4 @@
-/** Tab: completes the word at the cursor of a line of the shell. */
+/** Completes the word at the cursor of a line of the shell, for the Tab key. */
 import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { commandNamed, type ShellCommand, shellCommands } from './commands.ts'
@@ -8,9 +8,9 @@ import { isCommand } from './run-lines.ts'
 import { orAborted, type Session } from './session.ts'
 import type { Completed } from './terminal.ts'
 
-/** Shown at a time. */
+/** Maximum of candidates shown. */
 const candidatesMax = 200
-/** Time after which completion gives up, for a server that does not respond. */
+/** Timeout of completion, for a server that does not respond. */
 const completionMsMax = 3_000
 
 /** Returns no candidates if the schema cannot be read: the next statement reports why. */
@@ -41,7 +41,7 @@ async function completed(session: Session, line: string, signal: AbortSignal): P
 
 async function ofText(session: Session, text: string, signal: AbortSignal): Promise<Completed> {
   const { candidates, word } = completeText(text, await session.schema(signal), [...session.parameters.keys()])
-  // A single one is whole.
+  // A single candidate completes the word.
   return [candidates.length === 1 && !/[(.]$/.test(candidates[0] ?? '') ? [`${candidates[0]} `] : [...candidates], word]
 }
 

@@ -12,19 +12,19 @@ export interface Completion {
   readonly word: string
 }
 
-/** Words before a class. */
+/** Keywords before a class. */
 const beforeClass: readonly string[] = [
   ...['FROM', 'ONLY', 'UPDATE', 'DELETE', 'LOOKUP', 'CREATE', 'UPSERT', 'CLASS', 'SUPERCLASS'],
   ...['REFERENCED', 'EDGECLASS'],
 ]
-/** Words that may follow instead of a class. */
+/** Keywords that may follow instead of a class. */
 const alsoAfter: Readonly<Record<string, readonly string[]>> = {
   FROM: ['ONLY'],
   UPDATE: ['SCHEMA'],
   CREATE: ['CLASS', 'INDEX', 'UNIQUE INDEX', 'SEQUENCE'],
 }
 
-/** `text`: up to the cursor. `variables`: without their `$`. */
+/** `text`: up to the cursor. `variables`: names without `$`. */
 export function completeText(text: string, schema: KnownSchema, variables: readonly string[]): Completion {
   const word = /(?:\$\$?\w*|[\w.]*)$/.exec(text)?.[0] ?? ''
   const before = text.slice(0, text.length - word.length)
@@ -35,7 +35,7 @@ export function completeText(text: string, schema: KnownSchema, variables: reado
     const named = [...variables, ...context.variableNames].map((name) => `$${name}`)
     return startingWith(word, [...named, ...systemVariables])
   }
-  // `$order.cl`: the text before the dot is no part of the word.
+  // In `$order.cl`, the word starts after the dot.
   const path = /(\$?[A-Za-z_][\w.]*(?:\[[^\]]*\])?)\.\w*$/.exec(text)?.[1]
   if (path !== undefined && !context.expectsClass) {
     const typed = /\w*$/.exec(text)?.[0] ?? ''
@@ -45,7 +45,7 @@ export function completeText(text: string, schema: KnownSchema, variables: reado
   return startingWith(word, context.words)
 }
 
-/** Returns words in the case of the typed beginning. */
+/** Returns matches in the case of the typed prefix. */
 function startingWith(word: string, all: readonly string[]): Completion {
   const isLower = /[a-z]/.test(word) && word === word.toLowerCase()
   const cased = all.map((candidate) => {
@@ -58,7 +58,7 @@ function attributeNames(cls: ClassRepresentation, schema: KnownSchema): string[]
   return schema.attributesOf(cls).map(({ attribute }) => attribute.attributeName)
 }
 
-/** Returns the last statement, preceded by those that set variables. */
+/** Returns the last statement, preceded by the statements that set variables. */
 function statementAtEnd(pieces: readonly Piece[]): readonly Piece[] {
   const at = pieces.findLastIndex(({ kind, text }) => kind === 'symbol' && text === ';')
   const statement = pieces.slice(at + 1)
@@ -95,7 +95,7 @@ class Surroundings {
     }
   }
 
-  /** The first class that a statement behind names. */
+  /** Returns the first class named from this position on. */
   private classFrom(at: number): ClassRepresentation | undefined {
     for (let next = at; next < this.pieces.length && this.textAt(next) !== ';'; next++) {
       if (beforeClass.includes(this.wordAt(next))) return this.schema.classNamed(this.nameFrom(next + 1))

@@ -1,4 +1,4 @@
-/** `\d`: the classes, and what one of them has. */
+/** The output of `\d`: a list of classes, or the details of one class. */
 import type { ClassRepresentation } from '@ashlar/client'
 import { typeOf } from '../client/schema/schema-state.ts'
 import { typeText } from '../client/schema/schema-text.ts'
@@ -46,7 +46,7 @@ export function describedClass(cls: ClassRepresentation, schema: KnownSchema, op
   ]
 }
 
-/** Lists the indexes of a class, including those of its superclasses. */
+/** Lists the indexes of a class and its superclasses. */
 function indexLines(cls: ClassRepresentation, schema: KnownSchema): string[] {
   const line = schema.lineOf(cls).map(({ className }) => className)
   const indexes = schema.indexes.filter(({ indexedClass }) => line.includes(indexedClass))

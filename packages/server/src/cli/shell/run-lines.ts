@@ -8,7 +8,7 @@ import { StatementReader, textCharactersMax } from './statement-reader.ts'
 /** A line that begins with a backslash. */
 export type RunCommand = (session: Session, line: string, signal: AbortSignal) => Promise<void>
 
-/** `place`: of the lines, for messages. Throws failures; `session.place` then has their place. */
+/** `place`: the origin of the lines, for messages. Throws failures; `session.place` then locates them. */
 export async function runLines(
   session: Session,
   lines: AsyncIterable<string>,
@@ -45,13 +45,13 @@ export function isCommand(line: string): boolean {
   return /^\s*\\/.test(line)
 }
 
-/** `what`: for messages. Throws CommandError for what cannot be read, is not UTF-8, or is one endless line. */
+/** `what`: for messages. Throws CommandError for unreadable input, invalid UTF-8, and excessively long lines. */
 export async function* linesOf(
   stream: AsyncIterable<Uint8Array>,
   what: string,
 ): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  // A line may come in many pieces: they are joined once.
+  // Joins the pieces of a line only once.
   let begun: string[] = []
   let characters = 0
   try {

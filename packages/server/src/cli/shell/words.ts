@@ -1,4 +1,4 @@
-/** Words of DO that the shell completes. A test holds them against the parser. */
+/** Keywords of DO that the shell completes. A test compares them with the parser. */
 
 export const keywords = list(`
   FROM, ONLY, WHERE, GROUP BY, HAVING, ORDER BY, ASC, DESC, SKIP, TAKE, WHILE, RETURN, SELECT, AS, MATCH, WALK,

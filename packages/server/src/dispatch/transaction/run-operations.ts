@@ -23,7 +23,7 @@ import { type RequestedOperation, readOperations } from './read-operations.ts'
 import { substituteInBody, substituteInUri, substituteText } from './substitute-ids.ts'
 
 /**
- * Returns an array of `{"responseCode", "result"}` as JSON text. Throws what the operations throw, LimitExceeded if they take too long, and
+ * Returns an array of `{"responseCode", "result"}` as JSON text. Throws the errors of the operations, LimitExceeded if they take too long, and
  * ClientDisconnected.
  */
 export async function runOperations(request: WholeFdRequest, once: Once<Buffer> | undefined): Promise<Buffer> {
@@ -34,7 +34,7 @@ export async function runOperations(request: WholeFdRequest, once: Once<Buffer> 
   let rehearsal: BatchRun | undefined
   const done = request.database.transaction(
     async (step, isRehearsal, between) => {
-      // The rehearsal of the same attempt: kept operations are answered by what is committed, the others by what they did in the rehearsal.
+      // Operations whose results are kept run again on the committed state; the rest reply with the results of the rehearsal of this attempt.
       const earlier = isRehearsal ? undefined : rehearsal
       const run = new BatchRun(request, limits.changeReplyBytesMax)
       for (const operation of operations) {
@@ -58,7 +58,7 @@ export async function runOperations(request: WholeFdRequest, once: Once<Buffer> 
   })
 }
 
-/** Not joined before the end: a Buffer for each of thousands of small replies costs more than the replies. */
+/** Joined only at the end: a Buffer for each of thousands of small replies would cost more than the replies. */
 interface Reply {
   readonly head: string
   /** JSON text. */
@@ -70,7 +70,7 @@ class BatchRun {
   private readonly ids = new Map<string, string>()
   private readonly request: Omit<WholeFdRequest, 'params' | 'query' | 'body' | 'headers'>
   private readonly bytesMax: number
-  /** Of all operations. */
+  /** The text of all operations. */
   private readonly text: GivenText | undefined
   /** Replies by number of the operation. */
   private readonly replies = new Map<number, Reply>()
@@ -98,7 +98,7 @@ class BatchRun {
     }
   }
 
-  /** An array of them. */
+  /** Returns the array of all replies. */
   reply(): Buffer {
     const pieces: Buffer[] = []
     let text = '['
@@ -117,7 +117,7 @@ class BatchRun {
     return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces)
   }
 
-  /** Takes over reply and OID of an operation that is not executed again: references to its object get an error. */
+  /** Takes over reply and OID of an operation that is not executed again; references to its object get an error. */
   takeOver(operation: RequestedOperation, rehearsal: BatchRun): void {
     const { number, id } = operation
     const oid = id === undefined ? undefined : rehearsal.ids.get(id)
@@ -126,7 +126,7 @@ class BatchRun {
     if (reply !== undefined) this.keep(operation, reply)
   }
 
-  /** Stores a reply. Called in request order. Throws LimitExceeded. */
+  /** Stores a reply; called in request order. Throws LimitExceeded. */
   private keep({ number }: RequestedOperation, reply: Reply): void {
     this.bytes += reply.bytes
     this.checkBytes(this.bytes)
@@ -176,7 +176,7 @@ class BatchRun {
     return { operation, reply }
   }
 
-  /** With OIDs for ids that are declared so far. */
+  /** Replaces declared ids by OIDs. */
   private bodyOf({ body, number }: RequestedOperation): unknown {
     const { ids } = this
     const text = this.text?.at(number - 1).at('body')
@@ -190,7 +190,7 @@ class BatchRun {
         )
   }
 
-  /** Checks the objects in a body as in a single request. `bodyValuesMax` limits all operations together. */
+  /** Limits the objects in a body as in a single request; `bodyValuesMax` limits all operations together. */
   private checkValues(body: unknown, { bodyIsObject, takesArray }: Operation): void {
     if (bodyIsObject !== true) return
     if (takesArray === true && Array.isArray(body))
@@ -206,7 +206,7 @@ class BatchRun {
     throw new BodyValidationError(makeProblem('BodyTooLarge', message, [{ pointer, message }]))
   }
 
-  /** One federated database a transaction. */
+  /** All steps of a transaction use one federated database. */
   private resolve(alias: unknown): FederatedDatabase {
     const { fd } = this.request
     if (alias === undefined || alias === fd.alias) return fd
@@ -217,7 +217,7 @@ class BatchRun {
 
 const tail = '}'
 
-/** Refuses a condition that the operation would ignore, since the client relies on it. */
+/** Refuses conditions that the operation would ignore, since the client relies on them. */
 function checkConditions({ conditions }: RequestedOperation, { method, path }: Operation): void {
   if (path === '/v1/object/:oid' || !hasFields(conditions)) return
   const message = `ifMatch and ifNoneMatch belong to operations on one object, not to ${method} ${path}.`
@@ -234,7 +234,7 @@ function hasFields(conditions: RequestedOperation['conditions']): boolean {
   return false
 }
 
-/** Spread, the getters of the request would all be asked. */
+/** Copies the fields by name: spreading would call all getters of the request. */
 function plainRequest(request: WholeFdRequest): Omit<WholeFdRequest, 'params' | 'query' | 'body' | 'headers'> {
   const { beforeChange, caller, client, database, fd, service, signal, watch, longRead, memoryHolder, slice } = request
   const problemOf = (error: unknown): Problem => request.problemOf(error)

@@ -19,7 +19,7 @@ const operationFields = new Set(['method', 'uri', 'index', 'key', 'body', 'id'])
 const noPlace: ErrorDetail['place'] = []
 const bodyFields = new Set(['class', 'attributes'])
 
-/** `hasNames`: whether it may refer to objects of other lines. Throws MalformedRequest, UnknownField, MalformedOid, InvalidReference. */
+/** `hasNames`: whether the line may refer to objects of other lines. Throws MalformedRequest, UnknownField, MalformedOid, InvalidReference. */
 export function readLine(json: unknown, line: number, hasNames: boolean): BulkCommand {
   const fields = fieldsOf(json, noPlace)
   if ('method' in fields) return readOperation(fields, line, hasNames)
@@ -90,7 +90,7 @@ function wrongUri(): AshlarError {
   ])
 }
 
-/** `name`: of the field of `at` that holds the value; undefined for the line itself. */
+/** `name`: the field of `at` that holds the value; undefined for the line itself. */
 function fieldsOf(json: unknown, at: ErrorDetail['place'], name?: string): Fields {
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as Fields
   throw name === undefined ? malformed('is no object', at) : malformed(`needs '${name}', an object`, [...at, name])

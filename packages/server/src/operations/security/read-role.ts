@@ -1,4 +1,4 @@
-/** Reads a role from the body of a request; its grants are checked later, with better messages than those of a schema. */
+/** Reads a role from a request body; the engine validates its grants later, with better messages than a schema gives. */
 import { AshlarError } from '@ashlar/engine'
 import { ServerError } from '../../errors/server-errors.ts'
 import type { RoleChange } from '../../security/custom-roles.ts'
@@ -10,7 +10,7 @@ export function readCreateRole(body: unknown): RoleChange & { readonly name: str
   return { name, ...readFields(wanted) }
 }
 
-/** Reads a change of a role. A role as returned by a read is accepted if its unchangeable fields are unchanged. Throws InvalidRole besides. */
+/** Reads a change of a role. Accepts a role as returned by a read if its immutable fields are unchanged. Throws InvalidRole besides. */
 export function readChangeRole(role: string, body: unknown): RoleChange {
   const {
     name = role,

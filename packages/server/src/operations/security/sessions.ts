@@ -38,7 +38,7 @@ async function signIn(security: Security, request: OperationRequest): Promise<Op
   const known = await security.passwords.check(name, password, request.client.address, request.signal)
   const begun = known && (await beginSession(security.database, name, known.passwordHash))
   if (begun === undefined) throw refused()
-  // The previous session of the browser is ended, so that nobody else can use it.
+  // End the browser's previous session, so that it cannot be used any longer.
   const before = cookieOf(String(request.headers.cookie ?? ''), cookieName(request.client.isEncrypted))
   if (before !== undefined) await security.endSessionOf(before)
   const body = { name, expiresAt: new Date(begun.expiresAtMs).toISOString() }

@@ -1,4 +1,4 @@
-/** The operations on tokens (contract 9.2): callers who are no administrators see only their own. */
+/** The operations on tokens (contract 9.2): callers who are not administrators see only their own. */
 import { AshlarError } from '@ashlar/engine'
 import { type OperationRequest, param, type ServiceOperation } from '../../dispatch/operation.ts'
 import { requireWithin } from '../../security/roles.ts'
@@ -7,7 +7,7 @@ import { type Static, Type } from '../../wire/json-schema.ts'
 import { CreateTokenBody, SecurityToken, TokenCreated } from '../../wire/wire-schemas.ts'
 import { ownName, problemsOf, securityOperation } from './security-operation.ts'
 
-/** The user whose tokens alone the caller may see and change; undefined for an administrator. */
+/** Returns the user whose tokens the caller may see and change; undefined for an administrator. */
 function ownTokensOf(request: OperationRequest): string | undefined {
   return request.caller.may('administer', undefined) ? undefined : ownName(request)
 }

@@ -1,4 +1,4 @@
-/** How the texts of a column become values: other texts for null, dates and numbers as they are written elsewhere, lists. */
+/** Converts texts of a column by the rules of a mapping: texts for null, formats of dates and numbers, lists. */
 import { DateTime } from 'luxon'
 
 /** The rules of a mapping file for the values of a column. */
@@ -9,7 +9,7 @@ export interface ValueRules {
   readonly values: ReadonlyMap<string, unknown>
   /** The format of dates and times: Luxon tokens, `epoch-seconds` or `epoch-milliseconds`. */
   readonly format: string | undefined
-  /** An IANA time zone, in which dates with a time are meant that have no offset. */
+  /** An IANA time zone for dates without an offset. */
   readonly zone: string | undefined
   /** The decimal separator. */
   readonly decimal: ',' | '.' | undefined
@@ -38,7 +38,7 @@ function elementsBy({ nulls, values, format, zone, decimal }: ValueRules, column
   const toDate = format === undefined ? undefined : datesBy(format, zone)
   const toNumber = decimal === undefined ? undefined : numbersBy(decimal)
   return (given, type) => {
-    // A number of seconds is a text in CSV, and a number in JSON.
+    // A number of seconds is a string in CSV, and a number in JSON.
     const value = typeof given === 'number' && toDate !== undefined ? String(given) : given
     if (typeof value !== 'string') return value
     if (nulls.has(value)) return null
@@ -53,10 +53,10 @@ function elementsBy({ nulls, values, format, zone, decimal }: ValueRules, column
   }
 }
 
-/** Undefined: it is none. */
+/** Returns undefined if the text has another format. */
 type ReadText = (text: string, type: string | undefined) => string | undefined
 
-/** Groups of three digits may be parted by the other one of comma and dot, by blanks, or by apostrophes. */
+/** Groups of three digits may be separated by the other character of comma and dot, by blanks, or by apostrophes. */
 function numbersBy(decimal: ',' | '.'): ReadText {
   const point = decimal === ',' ? ',' : '\\.'
   const groups = `[${decimal === ',' ? '.' : ','}\\s'’]`
@@ -64,7 +64,7 @@ function numbersBy(decimal: ',' | '.'): ReadText {
     `^[+-]?(\\d{1,3}(${groups}\\d{3})+|\\d+)(${point}\\d*)?([eE][+-]?\\d+)?$|^[+-]?${point}\\d+([eE][+-]?\\d+)?$`,
   )
   const grouping = new RegExp(groups, 'g')
-  // Zeros before a number are no part of one as JSON has it.
+  // JSON numbers have no leading zeros.
   return (text) =>
     shape.test(text)
       ? text
@@ -115,12 +115,12 @@ function kindOf(format: string, zone: string | undefined): DateKind {
   return zone !== undefined || /[Zz]/.test(tokens) ? 'instant' : 'datetime'
 }
 
-/** Throws RecordProblem where it is no format, or the zone none. */
+/** Throws RecordProblem for an invalid format or zone. */
 export function checkFormat(format: string | undefined, zone: string | undefined): void {
   if (zone !== undefined && !DateTime.utc().setZone(zone).isValid)
     throw new RecordProblem(`'${zone}' is not a time zone`)
   if (format === undefined || epochFormats[format] !== undefined) return
-  // What it writes it has to be able to read.
+  // The format must be able to parse its own output.
   const example = DateTime.utc(2001, 2, 3, 4, 5, 6)
   const isFormat = /[a-zA-Z]/.test(format.replaceAll(/'[^']*'/g, ''))
   if (!isFormat || !DateTime.fromFormat(example.toFormat(format), format, { zone: 'utc' }).isValid)

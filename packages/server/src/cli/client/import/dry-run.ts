@@ -22,7 +22,7 @@ export class DryRun {
     this.checks = checksOf(attributes, attributesOf)
   }
 
-  /** Like `loadObjects` of a client, without checks that depend on stored objects. */
+  /** A replacement for `loadObjects` of a client, without checks that depend on stored objects. */
   readonly load: Load = (lines, { onError } = {}) => this.checked(lines as AsyncIterable<BulkCreation>, onError)
 
   private async *checked(lines: AsyncIterable<BulkCreation>, onError = 'stop'): ReturnType<Load> {
@@ -80,7 +80,7 @@ function valueAs(type: string | undefined, value: unknown): unknown {
   return isNumber || isBoolean ? parseExactly(value) : value
 }
 
-/** Lines for people. */
+/** Formats the objects for people. */
 export function shownObjectLines(objects: readonly unknown[]): string[] {
   return ['The first objects:', ...objects.map((one) => `  ${stringifyExactly(one)}`)]
 }

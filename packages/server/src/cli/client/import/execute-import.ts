@@ -1,4 +1,4 @@
-/** Carries out a planned import: creates its classes, sends its records and reports the result. A dry run checks the records instead. */
+/** Executes a planned import: creates classes, sends records and reports the result. A dry run only checks the records. */
 import type { AshlarClient, AttributeDefinition, ClassDescription } from '@ashlar/client'
 import type { CommandContext } from '../../command-context.ts'
 import { CommandError, invalidInput } from '../../command-error.ts'
@@ -26,9 +26,9 @@ export interface ImportPlan {
   /** Includes inherited attributes. */
   readonly attributes: readonly AttributeDefinition[]
   readonly attributesOf: AttributesOf
-  /** Classes to create, the class of the objects last; empty if it exists. */
+  /** Classes to create, the class of the objects last; empty if that exists. */
   readonly made: readonly ClassDescription[]
-  /** Sentences about the types of the classes. */
+  /** Notes about the types of the classes. */
   readonly notes: readonly string[]
 }
 
@@ -51,7 +51,7 @@ async function store(
 ): Promise<void> {
   const { connection, output } = context
   const { made, skip } = plan
-  // Opened before the class is created, which a failure to open it would leave behind.
+  // Opened before the class is created: otherwise, a failure to open it would leave the class.
   const rejects = plan.rejects === undefined ? undefined : await RejectsFile.open(plan.rejects)
   let isMade = false
   try {
@@ -163,7 +163,7 @@ async function deleteEmpty(client: AshlarClient, made: readonly ClassDescription
   return `The class ${name}, which this import had created, is deleted again.`
 }
 
-/** `--rejects` asks to skip some records; if all are rejected, the cause is probably a mistake. */
+/** `--rejects` is for some invalid records; if all are rejected, the cause is probably a mistake. */
 function refuseNothing(outcome: Imported, rejects: string | undefined): void {
   const { created, updated, rejected, firstReason } = outcome
   if (rejected === 0 || created + updated > 0) return
@@ -182,7 +182,7 @@ async function reportImported(output: Output, outcome: Imported, rejects: string
     output.note(`${numberText(rejected)} ${rejected === 1 ? 'record was' : 'records were'} rejected${where}.`)
 }
 
-/** Lines for people. */
+/** Formats the classes for people. */
 function shownClasses(made: readonly ClassDescription[]): string[] {
   if (made.length === 0) return ['The class exists, and is not changed.']
   return made.flatMap((one) => [

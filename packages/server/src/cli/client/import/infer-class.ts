@@ -1,4 +1,4 @@
-/** Infers the classes for the records of a file: one attribute per column, with the narrowest type that holds all its values with all their digits. */
+/** Infers the classes for the records of a file: one attribute per column, of the narrowest type that represents all values with all their digits. */
 import type { AttributeDefinition, ClassDescription } from '@ashlar/client'
 import { hasGroups, kindBits } from './cell-kinds.ts'
 import type { Definition } from './file-record.ts'
@@ -6,7 +6,7 @@ import type { ObservedAttributes, ObservedValues, OtherText } from './observed-v
 
 const string: Definition = { logicalType: 'string' }
 
-/** The narrowest first. */
+/** Ordered from the narrowest type. */
 const scalarTypes: readonly (readonly [bit: number, definition: Definition])[] = [
   [kindBits.boolean, { logicalType: 'boolean' }],
   [kindBits.integer, { logicalType: 'integer', storage: 'b64' }],
@@ -20,13 +20,13 @@ const scalarTypes: readonly (readonly [bit: number, definition: Definition])[] =
 ]
 
 export interface Inferred {
-  /** Classes to create: those of embedded objects, named after class and attribute (`OrderAddress`), and last the class of the objects. */
+  /** Classes to create: embedded ones first, named after class and attribute (`OrderAddress`), and last the class of the objects. */
   readonly classes: readonly ClassDescription[]
-  /** Sentences about types that the user may not expect. */
+  /** Notes about types that may be unexpected. */
   readonly notes: readonly string[]
 }
 
-/** `order`: the attributes in the order of their columns, since JavaScript objects list integer-like names first. Others follow. */
+/** `order`: attributes in the order of the columns, since JavaScript lists integer-like names first. Missing ones follow. */
 export function inferClasses(className: string, attributes: ObservedAttributes, order: readonly string[]): Inferred {
   const classes: ClassDescription[] = []
   const notes: string[] = []
@@ -64,7 +64,7 @@ function definitionOf(className: string, attribute: string, values: ObservedValu
     }
   if (forms === 1 && attributes !== undefined) {
     const name = `${className}${attribute.charAt(0).toUpperCase()}${attribute.slice(1)}`
-    // After those that are embedded in it.
+    // Embedded classes come before the classes that use them.
     const inner = attributesOf(name, attributes, [], place)
     place.classes.push({ className: name, isReferenceable: false, attributes: inner })
     return { logicalType: 'object', class: name }
@@ -79,7 +79,7 @@ function definitionOf(className: string, attribute: string, values: ObservedValu
   return string
 }
 
-/** Elements of a list are all scalars or all objects. */
+/** Returns true if the elements of a list are all scalars or all objects. */
 function isOfOneForm(element: ObservedValues | undefined): boolean {
   return element === undefined || (element.arrays === 0 && (element.scalars === 0 || element.objects === 0))
 }

@@ -1,4 +1,4 @@
-/** Reads a file to its end for the classes that its records need. */
+/** Infers classes from all records of a file. */
 import { type CommandError, invalidInput, usageError } from '../../command-error.ts'
 import { numberText } from '../texts.ts'
 import { RecordProblem } from './column-values.ts'
@@ -27,7 +27,7 @@ export interface FileReading {
 
 interface SeenTarget extends Target {
   readonly values: ObservedValues
-  /** If the mapping gives the type: why a value does not have it. */
+  /** For types from the mapping: returns why a value is invalid. */
   readonly problem: Check | undefined
 }
 

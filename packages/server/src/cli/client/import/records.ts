@@ -14,11 +14,11 @@ import type { Fields, FileRecord, OpenFile } from './file-record.ts'
 import { duplicateKey, parseRecord } from './parse-record.ts'
 import type { TextSource } from './text-source.ts'
 
-/** Parquet is compressed within. */
+/** Parquet has internal compression. */
 export type StreamFormat = 'csv' | 'tsv' | 'json' | 'ndjson'
 export type FileFormat = StreamFormat | 'parquet'
 
-/** Derives the format from the file name, ignoring the ending of a compression. */
+/** Derives the format from the file name, ignoring the extension of a compression. */
 export function formatOfName(file: string): FileFormat {
   const ending = /\.(csv|tsv|tab|json|ndjson|jsonl)(\.(gz|zst))?$/i.exec(basename(file))?.[1]?.toLowerCase()
   if (/\.(parquet|pq)$/i.test(file)) return 'parquet'
@@ -36,17 +36,17 @@ export function formatOfName(file: string): FileFormat {
   throw usageError(`${what} the format: give --format csv, tsv, json, ndjson or parquet.`)
 }
 
-/** How CSV and TSV are read. */
+/** The format of CSV and TSV. */
 export interface TableForm {
-  /** Their names, in a file without a header. */
+  /** Column names, for a file without a header. */
   readonly columns: readonly string[] | undefined
-  /** The character between values; by default that of the format. */
+  /** The delimiter; by default that of the format. */
   readonly delimiter: string | undefined
-  /** The text without quotes that means null; usually the empty one. */
+  /** The unquoted text that means null; empty by default. */
   readonly nullText: string
 }
 
-/** Opens a text file; the iteration throws CommandError for what cannot be read. */
+/** Opens a text file; the iteration throws CommandError for unreadable content. */
 export function openTextRecords(source: TextSource, format: StreamFormat, table: TableForm): OpenFile {
   const stream = source.open()
   let bytes = 0
@@ -85,7 +85,7 @@ export function openTextRecords(source: TextSource, format: StreamFormat, table:
 
 function unreadable(what: string, error: NodeJS.ErrnoException): CommandError {
   if (/^(Z|ZSTD)_/.test(error.code ?? '')) return invalidInput(`${what} is damaged or cut off: ${error.message}.`)
-  // Errors of the operating system are about the file itself, all others about its content.
+  // Errors of the operating system concern the file, and the rest its content.
   const exitCode = error.syscall === undefined ? exitCodes.invalid : exitCodes.usage
   return new CommandError(exitCode, `${what} cannot be read: ${unreadableFile(error)}.`)
 }
@@ -125,7 +125,7 @@ function piped(source: Readable, through: Transform): Readable {
 }
 
 interface Table extends TableForm {
-  /** Reports the column names in the header. */
+  /** Called with the column names in the header. */
   tell(header: readonly string[]): void
 }
 
@@ -140,7 +140,7 @@ const readers: Readonly<Record<StreamFormat, Reader>> = {
 
 interface ParsedRow {
   readonly record: Record<string, string | null>
-  /** The raw text in the file, including what was skipped before it. */
+  /** The raw text in the file, including skipped text before it. */
   readonly raw: string
 }
 
@@ -154,7 +154,7 @@ interface SkippedRow {
 /** Longest CSV record: after an unclosed quote, the rest of the file would be read as one value. */
 const recordCharactersMax = 32 * 2 ** 20
 
-/** With a header, unless `columns` has the names. A cell of `nullText` is null; one with quotes is that text. */
+/** Reads the header, unless `columns` has the names. A cell equal to `nullText` is null, unless quoted. */
 async function* readTable(
   source: Readable,
   usualDelimiter: string,
@@ -179,7 +179,7 @@ async function* readTable(
   }
   const form: SyncOptions & Options = {
     delimiter: delimiter ?? usualDelimiter,
-    // All three at any place: the parser would otherwise use the first one of the file for all, and read others as parts of values.
+    // Accept all three anywhere: by default, the parser would use only the first one in the file, and read the rest as parts of values.
     record_delimiter: ['\r\n', '\n', '\r'],
     skip_empty_lines: true,
     ...(usualDelimiter === '\t' && { quote: null }),
@@ -199,7 +199,7 @@ async function* readTable(
   })
   const checked = columns === undefined ? Readable.from(withShortHeader(source), { objectMode: false }) : source
   checked.on('error', (error) => parser.destroy(error))
-  // Lines are counted here: with the option to report them, the parser takes half as long again.
+  // Count lines here: the corresponding option makes the parser slower by half.
   for await (const row of checked.pipe(parser) as AsyncIterable<ParsedRow>) {
     // The parser may be ahead of the rows that it has emitted.
     while (skipped[0] !== undefined && skipped[0].after <= read) yield faulty(skipped.shift() as SkippedRow)
@@ -211,7 +211,7 @@ async function* readTable(
   for (const one of skipped) yield faulty(one)
 }
 
-/** Longest header, far beyond what the attributes of a class need. The parser takes seconds for a line of many megabytes. */
+/** Longest header, far beyond the needs of any class. The parser takes seconds for a line of many megabytes. */
 const headerBytesMax = 4 * 2 ** 20
 
 /** Throws CommandError if the first line is too long. */
@@ -234,7 +234,7 @@ function headerTooLong(): CommandError {
   return invalidInput(`The first line is longer than ${megabytes} MiB, the limit of a header: ${hint}`)
 }
 
-/** `line`: on which the record before it ends. What follows cannot be parted into records. */
+/** `line`: the end of the previous record. The rest cannot be split into records. */
 function tooLong(line: number): CommandError {
   const megabytes = recordCharactersMax / 2 ** 20
   const why = 'a quote that is not closed has the rest of the file as one value'
@@ -268,7 +268,7 @@ async function* readLines(source: Readable): AsyncGenerator<FileRecord> {
   let [line, rest] = [0, '']
   const decoder = new TextDecoder('utf-8', { fatal: true })
   for await (const chunk of source as AsyncIterable<Buffer>) {
-    // The rest of the previous chunk is joined when its line ends, which may take several chunks.
+    // The incomplete line of previous chunks is joined when it ends, which may take several chunks.
     const [end = '', ...lines] = decoder.decode(chunk, { stream: true }).split('\n')
     rest += end
     for (const next of lines) {
@@ -281,7 +281,7 @@ async function* readLines(source: Readable): AsyncGenerator<FileRecord> {
   if (rest.trim() !== '') yield jsonRecord(rest, line + 1)
 }
 
-/** Reads an array of objects, of which one at a time is held in memory. */
+/** Reads an array of objects, one at a time. */
 async function* readArray(source: Readable): AsyncGenerator<FileRecord> {
   let number = 0
   for await (const text of elementsOf(source)) yield jsonRecord(text, ++number)
@@ -313,7 +313,7 @@ function jsonRecord(text: string, line: number): FileRecord {
 
 const shownCharacters = 40
 
-/** Levels of a record, which is walked through level by level: more than any server takes, and than the stack holds. */
+/** Maximum depth of a record, scanned level by level: deeper than servers accept, and shallow enough for the stack. */
 const depthMax = 500
 
 function isDeeperThan(depth: number, value: object): boolean {
@@ -363,6 +363,6 @@ async function* elementsOf(source: AsyncIterable<Buffer>): AsyncGenerator<string
     at -= from
     if (start >= 0) start = 0
   }
-  // A file with nothing in it has no records.
+  // An empty file has no records.
   if (depth > 0) throw new Error('the JSON array has no end, as in a file that is cut off')
 }

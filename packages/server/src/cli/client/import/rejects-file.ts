@@ -1,4 +1,4 @@
-/** The file for records that an import leaves out, each with its line and the reason. */
+/** The file of rejected records, each with its line number and the reason. */
 import { rmSync, statSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { CommandError } from '../../command-error.ts'
@@ -10,7 +10,7 @@ import type { FileRecord } from './file-record.ts'
 export class RejectsFile {
   readonly name: string
   private readonly handle: FileHandle
-  /** Whether the file is new. */
+  /** Whether the file was created. */
   private readonly isMade: boolean
   private hasBegun = false
 
@@ -20,7 +20,7 @@ export class RejectsFile {
     this.isMade = isMade
   }
 
-  /** Before anything is changed; what an earlier import has written stays until `begin`. */
+  /** Opens the file before anything is changed; the content of an earlier import remains until `begin`. */
   static async open(name: string): Promise<RejectsFile> {
     try {
       const isMade = statSync(name, { throwIfNoEntry: false }) === undefined
@@ -30,13 +30,13 @@ export class RejectsFile {
     }
   }
 
-  /** To be called when the import begins. `isKept`: keeps the records of an earlier part of the import. */
+  /** Call when the import begins. `isKept`: keeps the rejects of an earlier part of the import. */
   async begin(isKept: boolean): Promise<void> {
     this.hasBegun = true
     if (!isKept && (await this.handle.stat()).isFile()) await this.handle.truncate()
   }
 
-  /** Throws CommandError that names what is lost. */
+  /** Throws CommandError, which names the first record that the file lacks. */
   async write({ line, fields }: FileRecord, reason: string): Promise<void> {
     try {
       await this.handle.write(`${stringifyExactly({ line, reason, ...(fields && { record: fields }) })}\n`)

@@ -1,4 +1,4 @@
-/** A running import: sends records, tracks their outcomes, and says how to resume if it is interrupted. */
+/** A running import: sends records, tracks their outcomes, and reports how to resume after an interruption. */
 import { type AshlarClient, AshlarConnectionError, AshlarRequestError, type BulkCreation } from '@ashlar/client'
 import { CommandError, invalidInput } from '../../command-error.ts'
 import { exitCodeOfStatus, exitCodes } from '../../exit-codes.ts'
@@ -11,11 +11,11 @@ import type { References } from './references.ts'
 import type { RejectsFile } from './rejects-file.ts'
 import type { ToAttributes } from './to-attributes.ts'
 
-/** Records that are answered, and still held. */
+/** Answered records that are not yet removed from the list. */
 const answeredMax = 1_000
-/** Longest wait for pending answers after Ctrl-C, so that the outcome of sent records is known. */
+/** Longest wait for pending answers after Ctrl-C, to learn the outcome of the records sent. */
 const answersMsMax = 5_000
-/** The same if all records are answered. */
+/** Longest wait if all records are answered. */
 const lateAnswerMsMax = 100
 /** Records whose references are looked up together. */
 const referringRecords = 1_000
@@ -24,14 +24,14 @@ export interface ImportWork {
   readonly className: string
   readonly toAttributes: ToAttributes
   readonly references: References | undefined
-  /** Records at the beginning that are left out. */
+  /** Number of leading records to skip. */
   readonly skip: number
   readonly upsertOn: string | undefined
   /** Whether rejected records are skipped; otherwise the first one ends the import. */
   readonly leavesOut: boolean
-  /** Its records are not sent. */
+  /** Records are checked instead of sent. */
   readonly isDryRun: boolean
-  /** The file for rejected records; a dry run has none. */
+  /** The file for rejected records; undefined in a dry run. */
   readonly rejects: RejectsFile | undefined
   readonly isQuiet: boolean
   readonly position: () => { readonly bytesRead: number; readonly total: number | undefined }
@@ -42,7 +42,7 @@ export interface Imported {
   readonly updated: number
   readonly rejected: number
   readonly firstReason: string | undefined
-  /** Records of the file, those that were skipped included. */
+  /** Number of records read, including skipped ones. */
   readonly seen: number
 }
 
@@ -63,18 +63,18 @@ export function importRecords(
 class Import {
   private readonly context: ImportContext
   private readonly work: ImportWork
-  /** Sent, and not answered: the first is the next one to be. */
+  /** Records sent, oldest first; the first `answered` ones are answered. */
   private readonly inProgress: { readonly record: FileRecord; readonly number: number }[] = []
-  /** The number of answered records in it, which are removed together. */
+  /** Number of answered records in `inProgress`, which are removed in batches. */
   private answered = 0
   private readonly refused: { readonly record: FileRecord; readonly reason: string }[] = []
   private seen = 0
-  /** Records of which it is known what became of them, those that were skipped included. */
+  /** Number of records with a known outcome, including skipped ones. */
   private settled = 0
   private rejected = 0
   private firstReason: string | undefined
   private isInterrupted = false
-  /** There were more records when it was. */
+  /** Whether there were more refused records than `refused` holds. */
   private isTruncated = false
   /** Aborts the request. */
   private readonly ending = new AbortController()
@@ -129,7 +129,7 @@ class Import {
   /** Sends nothing more, and waits a short time for pending answers. */
   private finishSoon(): void {
     this.isInterrupted = true
-    // If the source of records is slow, no more may arrive.
+    // If the source of records is slow, no more may arrive soon.
     const patienceMs = this.isAllAnswered ? lateAnswerMsMax : answersMsMax
     this.timer = setTimeout(() => this.ending.abort(this.context.signal.reason), patienceMs)
   }
@@ -164,7 +164,7 @@ class Import {
     }
   }
 
-  /** Returns the line to send, or the reason why there is none. */
+  /** Returns the line to send, or the reason why the record cannot be sent. */
   private lineOf({ fields, problem }: FileRecord): BulkCreation | string {
     if (fields === undefined) return `The record ${problem ?? 'cannot be read'}.`
     try {
@@ -186,7 +186,7 @@ class Import {
     const found = async (): Promise<FileRecord[]> => {
       const all = batch
       batch = []
-      // Those that were done before are not looked up.
+      // Skipped records are not looked up.
       const sent = all.slice(Math.max(0, skip - this.seen))
       await references.find(sent.flatMap(({ fields }) => (fields === undefined ? [] : [fields])))
       return all
@@ -197,7 +197,7 @@ class Import {
     yield* await found()
   }
 
-  /** At once where nothing was refused. */
+  /** Returns undefined if nothing was refused. */
   private settle(reason: string | undefined): Promise<void> | undefined {
     const answered = this.inProgress[this.answered]
     if (answered === undefined) return undefined
@@ -226,7 +226,7 @@ class Import {
       ? 'change the type of the attribute (docs/schema-changes.md), '
       : ''
     const hint = `Correct the file, ${retype}${nullRule(fields, reason)}or skip such records with --rejects <file>.`
-    // The answers come in order, and what follows the first refusal is not carried out.
+    // Answers come in order, and lines after the first refusal are not executed.
     const isNothing = this.settled === 0 && this.answered > 0 && !this.work.isDryRun
     const how = isNothing ? 'Nothing was imported.' : this.howToGoOn()
     return invalidInput(`Line ${line}: ${reason} ${hint} ${how}`)
@@ -265,7 +265,7 @@ class Import {
   }
 }
 
-/** Advises a mapping for a text that its attribute refuses, and that may mean null. */
+/** Suggests a mapping for a refused text that may mean null. */
 function nullRule(fields: Fields | undefined, reason: string): string {
   const [, attribute, value] = /attribute ([\w.:]+): "([^"]{1,40})" is not/.exec(reason) ?? []
   const [column] =

@@ -1,4 +1,4 @@
-/** Converts values of a file to what is sent for the attributes of a class; a missing value becomes null. */
+/** Converts values of a file for the attributes of a class; a missing value becomes null. */
 import type { AttributeDefinition } from '@ashlar/client'
 import { stringifyExactly } from '../../exact-json.ts'
 import { momentOf, plainNumber } from './cell-kinds.ts'
@@ -7,11 +7,11 @@ import { parseRecord } from './parse-record.ts'
 
 export type Convert = (value: unknown) => unknown
 
-/** Counts values that their types do not hold, to report them to the user. */
+/** Counts values that their types cannot represent, for the report. */
 export interface Losses {
   /** Counts digits of a datetime or time that are not stored. `path`: of the attribute. */
   truncated(path: string, text: string): void
-  /** NaN and infinite numbers, which are stored as null. */
+  /** Counts NaN and infinite numbers, which are stored as null. */
   notFinite(path: string, value: number): void
 }
 
@@ -24,11 +24,11 @@ export type TypeOfValue = Partial<Pick<AttributeDefinition, 'logicalType' | 'cla
 export interface Conversions {
   readonly attributesOf: AttributesOf
   readonly losses: Losses
-  /** Whether existing objects may be updated, in which attributes that a record does not have keep their values. */
+  /** Whether existing objects may be updated: attributes missing in the record then keep their values. */
   readonly isUpdate: boolean
 }
 
-/** Types whose attributes are null if there is no value; collections are empty. */
+/** Types whose attributes are null without a value; collections are empty. */
 export const scalarTypes: readonly string[] = [
   'boolean',
   'character',
@@ -88,7 +88,7 @@ function asString(value: unknown): unknown {
   return typeof value === 'object' ? stringifyExactly(value) : String(value)
 }
 
-/** The usual forms, which the server accepts unchanged. */
+/** Common notations, which the server accepts unchanged. */
 const plainMoment = /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{1,4})?(Z|[+-]\d\d:\d\d)?)?$|^\d\d:\d\d:\d\d(\.\d{1,4})?$/
 
 function momentText(given: string, type: string | undefined, path: string, losses: Losses): string {
@@ -101,7 +101,7 @@ function momentText(given: string, type: string | undefined, path: string, losse
   return type === 'datetime' && !moment.text.includes('T') ? `${moment.text}T00:00:00` : moment.text
 }
 
-/** Parses a cell that holds an object or a collection as JSON, as exports write it. */
+/** Parses a cell with an object or a collection as JSON, the notation of exports. */
 function parsedCell(value: unknown): unknown {
   if (typeof value !== 'string') return value
   try {
@@ -127,7 +127,7 @@ interface Part {
   readonly absent: (() => unknown) | undefined
 }
 
-/** Returns how each attribute of a class is sent. */
+/** Returns the conversion of each attribute of a class. */
 export function partsOf(
   attributes: readonly AttributeDefinition[],
   path: string,
@@ -141,7 +141,7 @@ export function partsOf(
   return new Map(parts)
 }
 
-/** The value of an attribute that a record does not have. */
+/** Returns the value of an attribute missing in a record. */
 function absentValue(attribute: AttributeDefinition, convert: Convert): (() => unknown) | undefined {
   if (attribute.logicalType === 'object') return () => convert(null)
   return scalarTypes.includes(attribute.logicalType) ? () => null : undefined

@@ -13,7 +13,10 @@ const blockBytesMax = 2 ** 17
 const blockHeaderBytes = 3
 const checksumBytes = 4
 
-/** Throws CommandError for what is damaged, cut off, or needs more memory. `what`: names the file in messages; `msMax`: of a block, another one for tests. */
+/**
+ * Throws CommandError if the data is damaged, truncated, or needs a larger window. `what`: names the file in messages; `msMax`: time limit of a
+ * block, for tests.
+ */
 export async function* unzstd(source: AsyncIterable<Buffer>, what: string, msMax = blockMsMax): AsyncGenerator<Buffer> {
   const input = new Input(source, what, msMax)
   while (!(await input.isAtEnd())) {
@@ -46,7 +49,7 @@ async function* frame(input: Input): AsyncGenerator<Buffer> {
     isLast = (fields & 1) === 1
     const [kind, size] = [(fields >> 1) & 3, fields >> 3]
     if (size > blockBytesMax) throw input.damaged('a block is longer than blocks may be')
-    // A single byte that is repeated.
+    // In an RLE block, one byte is repeated.
     const block = await input.take(blockHeaderBytes + (kind === 1 ? 1 : size))
     const end = isLast && hasChecksum ? await input.take(checksumBytes) : undefined
     decode(end === undefined ? block : Buffer.concat([block, end]), isLast)
@@ -68,7 +71,7 @@ const blockMsMax = 5_000
 const sandbox = createContext({})
 const script = new Script('work()')
 
-/** Bounds the time of `work`: a small block can demand so many copies that the decoder would run for hours, deaf to Ctrl-C. */
+/** Bounds the time of `work`: a small block can demand so many copies that the decoder would run for hours without handling Ctrl-C. */
 function inTime(work: () => void, msMax: number): void {
   sandbox.work = work
   script.runInContext(sandbox, { timeout: msMax })

@@ -1,8 +1,8 @@
-/** What of two schemas differs, line by line, under the class that it belongs to. */
+/** Differences between two schemas, line by line, grouped by class. */
 import type { SchemaClass, SchemaState } from './schema-state.ts'
 import { attributeText, classText, indexText, sequenceText } from './schema-text.ts'
 
-/** Returns lines with `-` for those only in `current`, and `+` for those only in `wanted`; [] if there is no difference. */
+/** Returns lines only in `current`, with `-`, and lines only in `wanted`, with `+`; [] if the schemas are equal. */
 export function differencesOf(current: SchemaState, wanted: SchemaState): string[] {
   const [old, next] = [current, wanted].map(({ classes }) => new Map(classes.map((cls) => [cls.className, cls])))
   const ofClasses = [...new Set([...(old?.keys() ?? []), ...(next?.keys() ?? [])])].sort().flatMap((name) => {

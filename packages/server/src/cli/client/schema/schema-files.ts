@@ -1,4 +1,4 @@
-/** Schema files: one file or a folder, read as one DO text whose errors name file and line. */
+/** Schema files: one file or a folder, read as one DO text whose errors are located by file and line. */
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readInputFile } from '../../command-context.ts'
@@ -9,9 +9,9 @@ import { writeAtomically } from '../../write-whole.ts'
 const extension = '.do'
 
 export interface SchemaSource {
-  /** The sequences of all files, UPDATE SCHEMA with their classes, and then their indexes. */
+  /** All sequences, then UPDATE SCHEMA with all classes, then all indexes. */
   readonly text: string
-  /** Returns the origin of a line of the text, from 1. */
+  /** Returns the origin of a line of the text; lines start at 1. */
   placeOf(line: number): SourcePlace
 }
 
@@ -29,7 +29,7 @@ export interface SourcePlace {
 export function readSchemaSource(place: string, others: readonly string[] = []): SchemaSource {
   const files = place !== '-' && isFolder(place) ? filesIn(place) : [place]
   const texts = files.map((file) => readInputFile(file))
-  // As a pipe leaves it whose first command has failed: it does not mean that all classes are to go.
+  // An empty pipe after a failed command must not mean to delete all classes.
   if (texts.every((text) => text.trim() === '')) {
     const hint = 'A schema without classes is UPDATE SCHEMA {}.'
     throw invalidInput(`${place === '-' ? 'Standard input' : place} is empty. ${hint}`)
@@ -54,8 +54,8 @@ interface Line extends SourcePlace {
 }
 
 /**
- * Splits a file into the content of UPDATE SCHEMA {…}, CREATE SEQUENCE and all other statements. All parts keep the lines and columns of the file: the text of the
- * other parts is blank.
+ * Splits a file into the content of UPDATE SCHEMA {…}, CREATE SEQUENCE and all other statements. All parts keep the lines and columns of the file:
+ * the text of the other parts is blank.
  */
 function splitSource(text: string, file: string): Record<'classes' | 'sequences' | 'others', Line[]> {
   const inClasses = blanked(text)
@@ -79,7 +79,7 @@ function splitSource(text: string, file: string): Record<'classes' | 'sequences'
     if (isCode && piece === '{') depth++
     if (isCode && piece === '}') depth--
     const isEnd = isCode && depth === 0 && (isSchema ? piece === '}' : piece === ';')
-    // Of a statement that was moved, its braces and its semicolon are left out.
+    // The braces and the semicolon of a moved statement are omitted.
     const isLeftOut = isEnd && (isSchema || statement.trim() === '')
     const target = isSchema ? inClasses : inOthers
     if (!isLeftOut) for (let at = from; at < to; at++) target[at] = text[at] ?? ' '
@@ -102,12 +102,12 @@ function splitSource(text: string, file: string): Record<'classes' | 'sequences'
   }
 }
 
-/** Defaults of attributes may name them: they are made before all classes. */
+/** Sequences are created before classes, since defaults of attributes may refer to them. */
 function isSequence(statement: string): boolean {
   return /^\s*CREATE\s+SEQUENCE\b/i.test(statement)
 }
 
-/** Into another part, or into none. */
+/** Moves text to another part; without `into`, removes it. */
 function move(part: string[], from: number, to: number, into?: string[]): void {
   for (let at = from; at < to; at++) {
     const character = part[at] ?? ' '
@@ -117,7 +117,7 @@ function move(part: string[], from: number, to: number, into?: string[]): void {
   }
 }
 
-/** Any other statement would run in a database in memory and have no effect. `before`: the text before it. */
+/** Other statements would run in an in-memory database and have no effect. `before`: the text before the statement. */
 function refuseOthers(statement: string, before: string, file: string): void {
   if (/^\s*CREATE\s+(?:UNIQUE\s+)?INDEX\b/i.test(statement) || isSequence(statement)) return
   const hint = /^\s*[[{]/.test(statement)
@@ -150,7 +150,7 @@ interface Piece {
   readonly kind: 'code' | 'text' | 'comment'
 }
 
-/** Characters of code one by one; quoted texts and comments as wholes. */
+/** Yields characters of code one by one, quoted texts and comments as wholes. */
 function* piecesOf(text: string): Generator<Piece> {
   const whole = /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|(['"`])(?:(?!\1)[^\\]|\\[\s\S])*(?:\1|$)/y
   for (let from = 0; from < text.length; ) {
@@ -174,7 +174,7 @@ function filesIn(folder: string): string[] {
   return files.map((file) => join(folder, file))
 }
 
-/** Replaces the `.do` files of the folder `place`, and removes the others if `files` are those of all namespaces. */
+/** Replaces the `.do` files of `folder`; removes the rest if `files` cover all namespaces. */
 export function writeSchemaFiles(folder: string, files: ReadonlyMap<string, string>, isWhole: boolean): void {
   try {
     makeFolders(folder)

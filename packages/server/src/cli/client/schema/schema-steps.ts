@@ -1,4 +1,7 @@
-/** Executes a plan step by step, each as a request of its own that lets others work: completed steps remain, and another run continues after them. */
+/**
+ * Executes a plan step by step, each in a separate request, between which other requests run: completed steps remain, and another run continues after
+ * them.
+ */
 import { AshlarRequestError, type ClassAlteration, type ClassDescription, type IndexRequest } from '@ashlar/client'
 import type { CommandContext } from '../../command-context.ts'
 import { CommandError } from '../../command-error.ts'

@@ -1,4 +1,4 @@
-/** A schema as the text of DO that makes it: one class after the other by name, so that two versions of it can be compared line by line. */
+/** Formats a schema as DO text that creates it, with classes sorted by name, so that versions can be compared line by line. */
 import type { AttributeDefinition, TypeDefinition } from '@ashlar/client'
 import { attributeProperties, classPropertyFields, type PropertyForm } from '@ashlar/engine/properties'
 import {
@@ -12,10 +12,10 @@ import {
   type SchemaState,
 } from './schema-state.ts'
 
-/** How names are quoted: only if they are no identifiers, or always, so that keywords can be names. */
+/** Whether names are quoted only if they are not identifiers, or always, so that keywords can be names. */
 export type Quoting = 'asNeeded' | 'always'
 
-/** Sequences come first: defaults of attributes may name them. */
+/** Sequences come first, since defaults of attributes may refer to them. */
 export function schemaText({ classes, indexes, sequences }: SchemaState, quoting: Quoting): string {
   const ofClasses = classes.map((cls) =>
     classText(cls, quoting)
@@ -93,7 +93,7 @@ export function sequenceText({ name, start, step }: SchemaSequence, quoting: Quo
   return `CREATE SEQUENCE ${storedName(name, quoting)}${first}${step === '1' ? '' : ` STEP ${step}`}`
 }
 
-/** Of an index or a sequence, which may have dots and dashes. */
+/** Quotes the name of an index or a sequence, which may contain dots and dashes. */
 export function storedName(name: string, quoting: Quoting): string {
   return /^[A-Za-z_]\w*$/.test(name) ? nameText(name, quoting) : literal(name)
 }
@@ -111,7 +111,7 @@ function nameText(name: string, quoting: Quoting): string {
 
 const typeWords: Readonly<Record<string, string>> = { datetime: 'DateTime' }
 
-/** Settings in the order in which they are written, with what each type has without them. */
+/** Fields of a type in the order in which they are written, with their keywords. */
 const settings: readonly (readonly [keyof TypeDefinition, string])[] = [
   ['encoding', 'Encoding'],
   ['storage', 'Storage'],
@@ -155,7 +155,7 @@ export function typeText(type: TypeDefinition, quoting: Quoting): string {
   return all.length === 0 ? word : `${word}{${all.join(', ')}}`
 }
 
-/** The change of the properties of an attribute or, without its name, of the class; null for one that goes. */
+/** Formats a change of the properties of an attribute or, without its name, of the class; null for a removed one. */
 export function alterationText(
   className: string,
   attributeName: string | undefined,
@@ -178,13 +178,13 @@ interface NamedProperty {
   readonly form: PropertyForm
 }
 
-/** Properties as the braces of a type or a class have them: `Required`, `MinLength: 2`. */
+/** Formats properties within the braces of a type or a class (`Required`, `MinLength: 2`). */
 function propertyTexts(known: readonly NamedProperty[], given: Properties, quoting: Quoting): string[] {
   return known.flatMap(({ field, word, form }) => {
     const value = given[field]
     if (value === undefined) return []
     if (form === 'flag' && value === true) return [word]
-    // It stands behind the braces.
+    // The expression follows the braces.
     if (form === 'computed') return (value as { isStored?: boolean }).isStored === true ? ['Stored'] : []
     if (form === 'checks') return checkTexts({ checks: value ?? [] })
     return [`${word}: ${propertyText(form, value, quoting)}`]
@@ -228,7 +228,7 @@ const paths: readonly string[] = ['referencedClass', 'inverseAttribute', 'edgeCl
 function settingText(field: string, value: TypeDefinition[keyof TypeDefinition], quoting: Quoting): string {
   if (typeof value === 'object') return typeText(value as TypeDefinition, quoting)
   const text = String(value)
-  // A name that is hidden is qualified by its class.
+  // A hidden name is qualified by its class.
   if (field === 'edgeAttribute') return pathText(text.replace('::', '.'), quoting)
   if (paths.includes(field)) return pathText(text, quoting)
   return field === 'encoding' || field === 'storage' ? text.charAt(0).toUpperCase() + text.slice(1) : text
