@@ -39,10 +39,7 @@ export class AshlarRequestError extends Error {
   }
 }
 
-/**
- * No server was reached, or the connection was lost. `cause` is the error of `fetch`. A custom `fetch` may throw this for a lost connection, which
- * the client may then retry.
- */
+/** No server was reached, or the connection was lost. `cause` is the error of `fetch`. Errors of this class from a custom `fetch` allow a retry. */
 export class AshlarConnectionError extends Error {
   /** The address of the server, `baseUrl`. */
   readonly url: string

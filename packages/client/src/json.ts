@@ -26,14 +26,14 @@ export function toJson(body: unknown, replace?: (holder: unknown, name: string, 
   let hasBigints = false
   const texts: string[] = []
   const text = JSON.stringify(body, function (this: Readonly<Record<string, unknown>>, name: string, value: unknown) {
-    const held = this[name]
-    if (held instanceof JsonText) return `${marker}#${texts.push(held.text) - 1}`
+    const original = this[name]
+    if (original instanceof JsonText) return `${marker}#${texts.push(original.text) - 1}`
     if (typeof value === 'string') return replace === undefined ? value : replace(this, name, value)
     if (typeof value === 'bigint') {
       hasBigints = true
       return `${marker}${value}`
     }
-    if (value === null && held instanceof Date) throw new RangeError(`The value of '${name}' is an invalid Date.`)
+    if (value === null && original instanceof Date) throw new RangeError(`The value of '${name}' is an invalid Date.`)
     return value
   })
   const withTexts = texts.length === 0 ? text : text.replace(markedText, (_, number) => texts[number] as string)

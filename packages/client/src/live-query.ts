@@ -60,13 +60,13 @@ export class LiveRows<Row = Record<string, unknown>> {
 
   private applyRow({ event, oid, row, after }: LiveRowEvent<Row>): void {
     const at = this.all.findIndex((one) => one.oid === oid)
-    const held = this.all[at]
-    const now = { oid, row: row === undefined ? (held?.row as Row) : row }
+    const current = this.all[at]
+    const now = { oid, row: row === undefined ? (current?.row as Row) : row }
     if (event === 'change' && after === undefined) {
-      if (held !== undefined) this.all[at] = now
+      if (current !== undefined) this.all[at] = now
       return
     }
-    if (held !== undefined) this.all.splice(at, 1)
+    if (current !== undefined) this.all.splice(at, 1)
     if (event === 'leave') return
     const place = after === undefined ? this.all.length : after === null ? 0 : this.placeAfter(after)
     this.all.splice(place, 0, now)

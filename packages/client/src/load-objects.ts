@@ -124,10 +124,7 @@ function tooLong(): RangeError {
   )
 }
 
-/**
- * Browsers stream request bodies over HTTP/2 only or not at all, and do not reveal the version that they will use. Firefox and Safari ignore
- * `duplex`, and convert the stream to a string.
- */
+/** Browsers stream bodies over HTTP/2 only or not at all. Firefox and Safari ignore `duplex`, and convert the stream to a string. */
 function canStream(url: string): boolean {
   if ('document' in globalThis || 'WorkerGlobalScope' in globalThis) return false
   try {

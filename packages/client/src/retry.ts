@@ -32,10 +32,7 @@ function isRepeatable(isSafe: boolean, error: unknown): boolean {
   return isSafe && connectionFailure(error) !== undefined
 }
 
-/**
- * `unreachable`: no connection was made. `lost`: it broke. `unknown`: one of both, or a reply that the browser withheld from the page: browsers hide
- * which.
- */
+/** `unreachable`: no connection was made. `lost`: it broke. `unknown`: one of both, or a withheld reply, since browsers hide which. */
 export type ConnectionFailure = 'unreachable' | 'lost' | 'unknown'
 
 /** Messages of Chromium, Firefox and Safari. */

@@ -36,20 +36,20 @@ export async function* readLines(body: FetchBody): AsyncGenerator<string, void, 
   const reader = body.getReader()
   const decoder = new TextDecoder()
   // Joins the pieces of a line only once.
-  let begun: string[] = []
+  let parts: string[] = []
   try {
     for (;;) {
       const { done, value } = await reader.read()
       const [end = '', ...starts] = (done ? decoder.decode() : decoder.decode(value, { stream: true })).split('\n')
-      begun.push(end)
+      parts.push(end)
       for (const start of starts) {
-        const line = begun.join('')
-        begun = [start]
+        const line = parts.join('')
+        parts = [start]
         if (line !== '') yield line
       }
       if (done) break
     }
-    const last = begun.join('')
+    const last = parts.join('')
     if (last !== '') yield last
   } finally {
     await reader.cancel().catch(() => undefined)

@@ -4,7 +4,7 @@ import { ServerError } from './errors/server-errors.ts'
 import { bootFileAgrees, type Place, refuseBootFile } from './tools/boot-file.ts'
 
 /** A caller, who sees only the federated databases that it may use. */
-interface Asking {
+interface Requester {
   mayAnything(alias: string): boolean
 }
 
@@ -27,7 +27,7 @@ export class FederatedDatabases {
   }
 
   /** `fdAlias`: as in the URL. Throws FederatedDatabaseRequired, FederatedDatabaseNotFound, MalformedAlias. */
-  resolve(fdAlias: unknown, caller: Asking): FederatedDatabase {
+  resolve(fdAlias: unknown, caller: Requester): FederatedDatabase {
     if (fdAlias === undefined) {
       if (this.fallback !== undefined) return this.fallback
       throw new ServerError('FederatedDatabaseRequired', `fdAlias is required${oneOf(this.namesFor(caller))}.`)
@@ -49,7 +49,7 @@ export class FederatedDatabases {
    * Resolves the flag `bootFile` of a tool, which selects a federated database if the URL does not. Throws the errors of `resolve`, and
    * MalformedRequest if the flag contradicts the URL or matches none.
    */
-  resolveByBootFile(fdAlias: unknown, bootFile: string, caller: Asking): FederatedDatabase {
+  resolveByBootFile(fdAlias: unknown, bootFile: string, caller: Requester): FederatedDatabase {
     // A single federated database needs no default.
     if (fdAlias !== undefined || this.all.length === 1) {
       const fd = this.resolve(fdAlias, caller)
@@ -71,7 +71,7 @@ export class FederatedDatabases {
     return location === bootFile || bootFileAgrees(bootFile, alias, this.places.get(alias) ?? { store: location })
   }
 
-  private namesFor(caller: Asking, among = this.all): string[] {
+  private namesFor(caller: Requester, among = this.all): string[] {
     return among.map(({ alias }) => alias).filter((alias) => caller.mayAnything(alias))
   }
 }

@@ -24,16 +24,16 @@ let percent = growthPercent.large
  * before V8 frees garbage, so that the process uses twice as much. Sooner collection makes short queries a third slower, so it is enabled only while
  * requests use much memory.
  */
-export function collectSooner(isWanted: boolean): void {
-  isSooner = isWanted
+export function collectSooner(isEnabled: boolean): void {
+  isSooner = isEnabled
   chooseGrowth()
 }
 
 function chooseGrowth(): void {
   const { small, large, sooner } = growthPercent
-  const wanted = isSooner ? sooner : getHeapStatistics().used_heap_size < smallHeapBytes ? small : large
-  if (wanted === percent) return
-  percent = wanted
+  const next = isSooner ? sooner : getHeapStatistics().used_heap_size < smallHeapBytes ? small : large
+  if (next === percent) return
+  percent = next
   setFlagsFromString(`--heap-growing-percent=${percent}`)
 }
 

@@ -112,7 +112,6 @@ export const limitsOffAtZero: readonly string[] = [
   'statementSliceMs',
   'statementThreadsMax',
 ] satisfies (keyof Limits)[]
-/** Renamed limits. */
 export const renamedLimits: Readonly<Record<string, keyof Limits>> = {
   statementsPerAddressMax: 'statementsPerCallerMax',
   queuedStatementsPerAddressMax: 'queuedStatementsPerCallerMax',
@@ -196,17 +195,14 @@ export const slowQueryPlansMax = 20
 export const metricsStoreMsMax = 1_000
 /** How long a request may wait for a change. */
 export const changeWaitMsMax = 60_000
-/** Changes in one delivery of a webhook. */
 export const webhookChangesMax = 1_000
 /** Bytes read of a receiver's reply. */
 export const webhookReplyBytesMax = 4_096
 /** Interval at which a process checks whether to take over the webhooks of another one; and its maximum while many changes are made. */
 export const webhookRestMs = 5_000
-export const webhookLookMs = 200
-/** Polling interval of certificate files. */
-export const certificateLookMs = 5_000
-/** Timeout of idle connections. */
-export const idleKeptMs = 72_000
+export const webhookPollMs = 200
+export const certificatePollMs = 5_000
+export const keepAliveMs = 72_000
 /** Concurrent requests on one HTTP/2 connection. */
 export const http2StreamsMax = 100
 /** Header fields of an HTTP/2 request. */
@@ -223,24 +219,24 @@ export const http2ControlWindowMs = 10_000
 export const passwordCharactersMin = 8
 export const passwordCharactersMax = 256
 /** Passwords hashed concurrently in one process: each takes 19 MiB and a thread. */
-export const passwordHashesAtOnceMax = 2
+export const concurrentPasswordHashesMax = 2
 /** Passwords queued for hashing: in each of the two queues, of one caller or address, and for how long. */
 export const passwordHashesWaitingMax = 1_024
 export const passwordHashesPerSharerMax = 32
 export const passwordHashMsMax = 30_000
 /** Correct passwords are cached to avoid hashing them again. */
-export const rememberedPasswordsMax = 10_000
-export const rememberedPasswordsMsMax = 300_000
+export const cachedPasswordsMax = 10_000
+export const cachedPasswordsMsMax = 300_000
 /**
- * Wrong passwords within `forgottenAfterMs`: of a user name from an address, of an address, of a user name. Beyond the last, `ofPairAfterNameMax`
+ * Wrong passwords within `windowMs`: of a user name from an address, of an address, of a user name. Beyond the last, `pairAfterNameMax`
  * applies to addresses without a successful sign-in of that name: otherwise, anyone could lock out a user by name.
  */
 export const signInFailures = {
-  ofPairMax: 10,
-  ofAddressMax: 100,
-  ofNameMax: 1_000,
-  ofPairAfterNameMax: 2,
-  forgottenAfterMs: 300_000,
+  pairMax: 10,
+  addressMax: 100,
+  nameMax: 1_000,
+  pairAfterNameMax: 2,
+  windowMs: 300_000,
 }
 /** How long an address counts as known after a successful sign-in, and for how many names. */
 export const rightAddressMsMax = 30 * 86_400_000
@@ -258,7 +254,7 @@ export const roleCheckIntervalMs = 2_000
 /** How long authenticated callers stay valid while the security database cannot be read; other callers are refused meanwhile. */
 export const unreadableSecurityMsMax = 5_000
 /** Cached callers of each kind in a process. */
-export const rememberedCallersMax = 20_000
+export const cachedCallersMax = 20_000
 /** How long IDs of unknown tokens are cached, and how many. */
 export const unknownTokenMsMax = 10_000
 export const unknownTokensMax = 10_000
@@ -274,7 +270,6 @@ export const sessionMsMax = 12 * 3_600_000
 export const sessionsPerUserMax = 100
 /** Problems reported for a role that does not match the classes. */
 export const roleProblemsMax = 100
-/** Tokens of one user. */
 export const tokensPerUserMax = 1_000
 /** Nesting of objects and arrays from which an import infers classes: a server accepts no deeper nesting of embeddable classes. */
 export const inferredDepthMax = 30

@@ -25,7 +25,7 @@ import type { Peers } from './peers/peers.ts'
 import type { AuthenticationScheme } from './security/authenticator.ts'
 import { CertificateScheme } from './security/certificates.ts'
 import { makeFirstAdministrator } from './security/first-administrator.ts'
-import type { KnownCallers } from './security/known-callers.ts'
+import type { CachedCallers } from './security/known-callers.ts'
 import { RoleWarnings } from './security/role-warnings.ts'
 import { type CustomRoles, type Grant, isRole, readGrant } from './security/roles.ts'
 import { Security } from './security/security.ts'
@@ -49,10 +49,7 @@ export interface RunningServer {
   readonly stopped: Promise<number>
 }
 
-/**
- * `peers`: the other processes of the server. Throws an Error that names the federated database that cannot be opened, or the reason why it cannot
- * listen.
- */
+/** `peers`: the other processes of the server. Throws an Error that names the reason, such as a database that cannot be opened. */
 export async function startServer(config: Config, logger: Logger, peers?: Peers): Promise<RunningServer> {
   prepareHeap()
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
@@ -189,11 +186,11 @@ function openTls({ tlsCert, tlsKey, tlsClientCa, tlsClientCerts }: Config, logge
   const material = readTlsFiles(named)
   let exchange: (material: TlsMaterial) => void = () => undefined
   const files = new CertificateFiles(named, logger, (read) => exchange(read))
-  const onServers = (given: typeof exchange): void => {
-    exchange = given
+  const onServers = (listener: typeof exchange): void => {
+    exchange = listener
   }
-  const ofClients = tlsClientCerts === 'require' ? 'required' : 'optional'
-  const clientCertificates = tlsClientCa === undefined ? 'none' : ofClients
+  const certificateMode = tlsClientCerts === 'require' ? 'required' : 'optional'
+  const clientCertificates = tlsClientCa === undefined ? 'none' : certificateMode
   return { files, options: { material, clientCertificates, onServers } }
 }
 
@@ -238,14 +235,12 @@ async function openSecurity(config: Config, { logger, onUnusable }: Listeners): 
 }
 
 interface ConfiguredScheme {
-  of(callers: KnownCallers): AuthenticationScheme
+  of(callers: CachedCallers): AuthenticationScheme
   /** Logs roles that do not exist, which may be created later. */
   checkRoles(customRoles: CustomRoles): void
 }
 
-/**
- * Returns the configured schemes, which complement those of the security database. Throws an Error with a one-sentence message for an invalid role.
- */
+/** Returns the configured schemes that complement the security database. Throws an Error with one sentence for an invalid role. */
 async function configuredSchemes(
   { jwt, tlsClientCa, certificates }: Config,
   logger: Logger,

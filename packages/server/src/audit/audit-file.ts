@@ -181,7 +181,7 @@ export class AuditFile {
     if ((await statOrNone(file))?.ino !== own.ino) return false
     const time = new Date().toISOString().replace(/[-:.]/g, '')
     await rename(file, `${file}.${time}-${process.pid}`)
-    for (const old of (await filesAside(file)).slice(filesMax - 1)) await rm(old, { force: true })
+    for (const old of (await rotatedFiles(file)).slice(filesMax - 1)) await rm(old, { force: true })
     return true
   }
 }
@@ -195,7 +195,7 @@ function unwritten(bytes: Buffer, written: number): Buffer {
 }
 
 /** Returns the rotated files, newest first. */
-export async function filesAside(file: string): Promise<string[]> {
+export async function rotatedFiles(file: string): Promise<string[]> {
   const directory = dirname(file)
   const prefix = basename(file)
   const names = (await readdir(directory)).filter((name) => name.startsWith(`${prefix}.`) && rotatedName.test(name))

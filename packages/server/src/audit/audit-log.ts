@@ -69,7 +69,7 @@ export class RequestAudit {
   }
 
   /** Records the class or object in the path of a request that changed nothing. */
-  wanted({ cls, oid }: { readonly cls?: string; readonly oid?: string }): void {
+  noteTarget({ cls, oid }: { readonly cls?: string; readonly oid?: string }): void {
     if (cls !== undefined) this.classes.add(cls)
     if (oid !== undefined) this.oids.add(oid)
   }
@@ -105,8 +105,8 @@ function outcomeOf(status: number, isSent: boolean, hasChanged: boolean): AuditE
 }
 
 /** Returns the client's ID of the request; undefined if there is none that may be logged. */
-export function requestIdSent({ 'x-request-id': given, traceparent }: Headers): string | undefined {
-  if (typeof given === 'string' && requestIdForm.test(given)) return given
+export function requestIdSent({ 'x-request-id': header, traceparent }: Headers): string | undefined {
+  if (typeof header === 'string' && requestIdForm.test(header)) return header
   return typeof traceparent === 'string' ? traceParentForm.exec(traceparent)?.[1] : undefined
 }
 

@@ -1,6 +1,6 @@
 /** Pages of the audit log, the newest entries first. */
 import { type FileHandle, open } from 'node:fs/promises'
-import { filesAside } from './audit-file.ts'
+import { rotatedFiles } from './audit-file.ts'
 
 const pieceBytes = 65_536
 /** Longer lines were not written by Ashlar. */
@@ -21,12 +21,12 @@ export async function readAudit(
   limit: number,
   before: string | undefined,
 ): Promise<AuditPage | undefined> {
-  const given = before === undefined ? undefined : cursorForm.exec(before)
-  if (given === null) return undefined
-  let from = given && { ino: given[1], end: Number(given[2]) }
+  const parsed = before === undefined ? undefined : cursorForm.exec(before)
+  if (parsed === null) return undefined
+  let from = parsed && { ino: parsed[1], end: Number(parsed[2]) }
   const entries: unknown[] = []
-  for (const name of [file, ...(await filesAside(file))]) {
-    const handle = await openIfThere(name)
+  for (const name of [file, ...(await rotatedFiles(file))]) {
+    const handle = await openIfExists(name)
     if (handle === undefined) continue
     try {
       const { ino, size } = await handle.stat()
@@ -74,7 +74,7 @@ function take(line: Buffer, entries: unknown[]): void {
   }
 }
 
-async function openIfThere(file: string): Promise<FileHandle | undefined> {
+async function openIfExists(file: string): Promise<FileHandle | undefined> {
   try {
     return await open(file, 'r')
   } catch (error) {

@@ -23,7 +23,7 @@ interface Named {
 }
 
 const oidForm = /^\d{1,20}(?:-\d{1,20}){3}$/
-const shownCharactersMax = 128
+const subjectCharactersMax = 128
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is meant to match them.
 const unprintable = /[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]/g
 
@@ -44,7 +44,7 @@ export function rejectedCredential({ authorization }: IncomingHttpHeaders): stri
 
 /** Truncates the text first, to bound the work. */
 function printable(text: string): string {
-  return withoutTokens(text.slice(0, shownCharactersMax)).replace(
+  return withoutTokens(text.slice(0, subjectCharactersMax)).replace(
     unprintable,
     (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )

@@ -20,7 +20,7 @@ export class BackupSchedule {
   private readonly fds: readonly FederatedDatabase[]
   private readonly listener: ScheduleListener
   private readonly stopping = new AbortController()
-  private readonly known = new Map<string, BackupState>()
+  private readonly stateByAlias = new Map<string, BackupState>()
   private timer: NodeJS.Timeout | undefined
   private looking: Promise<void> = Promise.resolve()
 
@@ -48,13 +48,13 @@ export class BackupSchedule {
   }
 
   states(): readonly BackupState[] {
-    return this.fds.map(({ alias }) => this.known.get(alias) ?? { fd: alias })
+    return this.fds.map(({ alias }) => this.stateByAlias.get(alias) ?? { fd: alias })
   }
 
   /** Adds jitter, so that processes started together check at different times. */
   private checkAfter(ms: number): void {
     this.timer = setTimeout(() => {
-      this.looking = this.look().finally(() => {
+      this.looking = this.checkDue().finally(() => {
         if (!this.stopping.signal.aborted) this.checkAfter(this.pauseMs() * (0.5 + Math.random()))
       })
     }, ms).unref()
@@ -67,7 +67,7 @@ export class BackupSchedule {
   }
 
   /** Makes backups one after another, to leave most of the disk's throughput to requests. */
-  private async look(): Promise<void> {
+  private async checkDue(): Promise<void> {
     for (const fd of this.fds) {
       if (this.stopping.signal.aborted) return
       await this.checkFd(fd)
@@ -78,20 +78,20 @@ export class BackupSchedule {
     const directory = backupsOf(this.settings, fd.alias)
     try {
       // Do this before a backup that may take long: earlier backups would be unknown until its end.
-      if (!this.known.has(fd.alias)) this.note(fd.alias, await stateOf(fd.alias, directory))
+      if (!this.stateByAlias.has(fd.alias)) this.note(fd.alias, await stateOf(fd.alias, directory))
       await this.makeDue(fd, directory)
       this.note(fd.alias, await stateOf(fd.alias, directory))
     } catch (error) {
       if (this.stopping.signal.aborted) return
       const { message } = error as Error
-      this.note(fd.alias, { fd: fd.alias, ...this.known.get(fd.alias), failure: message })
+      this.note(fd.alias, { fd: fd.alias, ...this.stateByAlias.get(fd.alias), failure: message })
     }
   }
 
   /** Logs a failure once, though each check retries. */
   private note(alias: string, state: BackupState): void {
-    const before = this.known.get(alias)
-    this.known.set(alias, state)
+    const before = this.stateByAlias.get(alias)
+    this.stateByAlias.set(alias, state)
     const { failure } = state
     if (failure !== undefined && failure !== before?.failure) this.listener.onFailure(alias, failure)
   }

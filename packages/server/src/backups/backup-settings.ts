@@ -26,20 +26,20 @@ export async function pathBelow({ directory }: BackupSettings, path: string, fla
     return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
   }
   if (isAbsolute(path) || path.includes('\0') || !isBelow(joined, directory)) throw outside(flag)
-  const [found, root] = await Promise.all([realpathThere(joined), realpathThere(directory)])
+  const [found, root] = await Promise.all([realpathOfExisting(joined), realpathOfExisting(directory)])
   if (found !== root && !isBelow(found, root)) throw outside(flag)
   return joined
 }
 
 /** Resolves the path, or the first existing directory above it. */
-async function realpathThere(path: string): Promise<string> {
+async function realpathOfExisting(path: string): Promise<string> {
   for (let there = path; ; there = dirname(there)) {
-    const isThere = await lstat(there).then(
+    const exists = await lstat(there).then(
       () => true,
       () => false,
     )
     // A dangling link exists, but its target is unknown.
-    if (isThere) return realpath(there).catch(() => sep)
+    if (exists) return realpath(there).catch(() => sep)
     if (there === dirname(there)) return there
   }
 }

@@ -15,7 +15,7 @@ const hostForm = /^(\[[\da-f:.]+\]|[^\s:/?#@\\[\]]+)(:\d{0,5})?$/i
 const loopbackForm = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/
 const wildcards: readonly string[] = ['0.0.0.0', '[::]']
 /** Maximum cached headers; the cache saves parsing the header of each request. */
-const rememberedMax = 100
+const acceptedMax = 100
 
 /** Returns the host as in URLs: in lower case, IPv6 in brackets, without port and final dot. Undefined if it is not a host. */
 export function hostNameOf(text: string): string | undefined {
@@ -47,7 +47,7 @@ export class HostNames {
   private readonly isAny: boolean
   private readonly isWildcard: boolean
   private readonly named: ReadonlySet<string | undefined>
-  private readonly remembered = new Set<string>()
+  private readonly accepted = new Set<string>()
 
   constructor(reachability: Reachability) {
     const own = nameOfAddress(reachability.host)
@@ -58,12 +58,13 @@ export class HostNames {
 
   /** `header`: a Host header. `connection`: the connection on which it arrived. */
   take(header: string, connection: { readonly localAddress?: string | undefined }): boolean {
-    if (this.isAny || this.remembered.has(header)) return true
+    if (this.isAny || this.accepted.has(header)) return true
     const name = hostNameOf(header)
     if (name === undefined) return false
-    const isTaken = loopbackForm.test(name) || this.named.has(name) || this.isListenedOn(name, connection.localAddress)
-    if (isTaken && this.remembered.size < rememberedMax) this.remembered.add(header)
-    return isTaken
+    const isAccepted =
+      loopbackForm.test(name) || this.named.has(name) || this.isListenedOn(name, connection.localAddress)
+    if (isAccepted && this.accepted.size < acceptedMax) this.accepted.add(header)
+    return isAccepted
   }
 
   private isListenedOn(name: string, localAddress: string | undefined): boolean {

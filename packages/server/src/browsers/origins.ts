@@ -5,7 +5,7 @@ import { ServerError } from '../errors/server-errors.ts'
 /** Paths that read or change data. */
 const guarded = /^\/(v1|shutdown|metrics)(?![^/?])/
 /** Values of Sec-Fetch-Site for requests by the server's own pages, and for navigation by the user. */
-const ownSites: readonly unknown[] = ['same-origin', 'none']
+const trustedSites: readonly unknown[] = ['same-origin', 'none']
 const methods = 'GET, HEAD, POST, PUT, DELETE'
 const exposedHeaders = 'ETag, Location, Retry-After, Idempotent-Replayed, Preference-Applied'
 const preflightSeconds = '600'
@@ -39,12 +39,13 @@ export class Origins {
     if (this.listed.size > 0) request.response.setHeader('vary', 'origin')
     if (origin === undefined && site === undefined) return undefined
     if (origin !== undefined && this.listed.has(origin.toLowerCase())) return allow(origin, request)
-    const isOwn = (origin === undefined || isSameHost(origin, host)) && (site === undefined || ownSites.includes(site))
+    const isOwn =
+      (origin === undefined || isSameHost(origin, host)) && (site === undefined || trustedSites.includes(site))
     if (isOwn || !guarded.test(request.route?.path ?? request.url)) return undefined
-    const shown = origin === undefined ? '' : `, not from pages of ${origin.slice(0, 100)}`
+    const fromOrigin = origin === undefined ? '' : `, not from pages of ${origin.slice(0, 100)}`
     throw new ServerError(
       'ForbiddenOrigin',
-      `From a browser, requests are accepted only from pages of the server itself and of the origins listed in 'cors'${shown}.`,
+      `From a browser, requests are accepted only from pages of the server itself and of the origins listed in 'cors'${fromOrigin}.`,
     )
   }
 }

@@ -7,7 +7,7 @@ export interface ClientCommandOptions {
   /** Whether the command has no result for a file or a program. */
   readonly hasNoOutput?: true
   /** The command concerns the server, not one federated database. */
-  readonly isOfServer?: true
+  readonly isServerWide?: true
 }
 
 /** Adds the command to `parent`. `usage`: its name and operands in the syntax of commander; `name`: its key in `client-commands.ts`. */
@@ -32,11 +32,11 @@ export function firstSentence(text: string): string {
   return /^.*?[.:](?= |$)/s.exec(text)?.[0].replace(/:$/, '.') ?? text
 }
 
-export function addConnectionOptions(command: Command, { isOfServer }: ClientCommandOptions): void {
+export function addConnectionOptions(command: Command, { isServerWide }: ClientCommandOptions): void {
   const { url, fd, token, tokenFile, user, password, ca, profile } = clientVariables
   const all: readonly (readonly [string, string])[] = [
     ['--url <url>', `URL of the server (${url}; default: http://127.0.0.1:8185)`],
-    ...(isOfServer === true
+    ...(isServerWide === true
       ? []
       : ([['--fd <alias>', `the federated database (${fd}; default: the server's default)`]] as const)),
     [

@@ -62,11 +62,11 @@ type Settled = Pick<ClientOptions, 'token' | 'user'> & {
 
 /** Precedence: options, a profile named by an option, the environment, any other profile. */
 function settle(options: ConnectionOptions, environment: NodeJS.ProcessEnv): Settled {
-  const given = fromEnvironment(environment)
+  const fromVariables = fromEnvironment(environment)
   const name = options.profile ?? environment[clientVariables.profile]
   const profile = readProfile(profileFile(environment), name === '' ? undefined : name)
   const sources: readonly Profile[] =
-    options.profile === undefined ? [options, given, profile] : [options, profile, given]
+    options.profile === undefined ? [options, fromVariables, profile] : [options, profile, fromVariables]
   const first = (field: keyof Profile): string | undefined =>
     sources.find((source) => source[field] !== undefined)?.[field]
   const url = first('url') ?? urlDefault

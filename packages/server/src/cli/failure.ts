@@ -71,9 +71,9 @@ const authenticationAdvice =
 
 function placeOf(error: AshlarRequestError, text: string | undefined): string[] {
   const { line, column, errors, valuesLost, operation } = error
-  const shown = line === undefined ? undefined : text?.split('\n')[line - 1]
+  const sourceLine = line === undefined ? undefined : text?.split('\n')[line - 1]
   return [
-    ...(shown === undefined || column === undefined ? [] : marked(shown.replace(/\r$/, ''), column)),
+    ...(sourceLine === undefined || column === undefined ? [] : marked(sourceLine.replace(/\r$/, ''), column)),
     // Omitted if the message of the server contains it.
     ...(operation === undefined || error.message.includes(`operation ${operation},`)
       ? []

@@ -44,10 +44,7 @@ export function unwritable(place: string, error: unknown, hasBegun = false): Com
   return new CommandError(exitCode, `${place} cannot be written: ${reasons[code] ?? message}.`)
 }
 
-/**
- * Creates a directory and its parents. Node's recursive form loops forever if a file system reports the parent as missing, as /proc does. Throws what
- * `mkdirSync` does.
- */
+/** Creates a directory and its parents. Node's recursive form loops forever on file systems such as /proc. Throws as `mkdirSync`. */
 export function makeFolders(folder: string, mode?: number): void {
   const path = resolve(folder)
   const found = statSync(path, { throwIfNoEntry: false })

@@ -22,8 +22,8 @@ export function httpFetch({ ca, signal }: HttpFetchOptions): Fetch {
   return (address, init) => {
     const url = new URL(address)
     const isSecure = url.protocol === 'https:'
-    const given = [signal, init.signal].filter((one) => one !== undefined)
-    const ending = given.length > 1 ? AbortSignal.any(given) : given[0]
+    const signals = [signal, init.signal].filter((one) => one !== undefined)
+    const ending = signals.length > 1 ? AbortSignal.any(signals) : signals[0]
     return new Promise((resolve, reject) => {
       const options = { method: init.method, headers: headersOf(init), ...(ending !== undefined && { signal: ending }) }
       const sent = isSecure

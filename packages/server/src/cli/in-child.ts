@@ -41,12 +41,12 @@ async function watchChild({ work, lostExitCode }: Guarded, stores: readonly stri
   let isToStop = false
   let child: Child | undefined
   // On a terminal the child gets the signal as well; a second stop has no effect.
-  const tellToStop = (): void => {
+  const stopChild = (): void => {
     isToStop = true
     if (child?.isConnected()) child.send(interrupt, () => undefined)
   }
   // Before the child starts: a signal that ends this process would leave it orphaned.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, tellToStop)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stopChild)
   child = cluster.fork()
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
   const { pid } = child.process

@@ -29,8 +29,8 @@ interface Chosen {
 
 /** Throws CommandError for an invalid value, or an existing file; nothing is written then. */
 export async function writeInitFile(file: string, options: InitOptions): Promise<void> {
-  const isAsking = process.stdin.isTTY && process.stdout.isTTY && options.yes !== true && options.json !== true
-  const chosen = chosenBy(isAsking ? await asked(options) : options)
+  const isInteractive = process.stdin.isTTY && process.stdout.isTTY && options.yes !== true && options.json !== true
+  const chosen = chosenBy(isInteractive ? await promptForOptions(options) : options)
   const text = fileText(chosen)
   checkText(text, file)
   try {
@@ -43,7 +43,7 @@ export async function writeInitFile(file: string, options: InitOptions): Promise
   printResult({ file }, options, () => [`Wrote ${file}. Start the server by: ashlar serve --config ${file}`])
 }
 
-async function asked(options: InitOptions): Promise<InitOptions> {
+async function promptForOptions(options: InitOptions): Promise<InitOptions> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
   try {
     const ask = async (question: string, otherwise: string): Promise<string> => {

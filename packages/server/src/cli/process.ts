@@ -38,7 +38,7 @@ export function failureLine(exitCode: number, message: string, isJson: boolean):
 }
 
 /** Searches the raw arguments, since errors in them are reported as JSON too. */
-export function isJsonAsked(words: readonly string[]): boolean {
+export function requestsJson(words: readonly string[]): boolean {
   const end = words.indexOf('--')
   return words.slice(0, end < 0 ? words.length : end).includes('--json')
 }

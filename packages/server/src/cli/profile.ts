@@ -27,12 +27,9 @@ export function profileFile(environment: NodeJS.ProcessEnv): string {
   return join(xdg === undefined || xdg === '' ? join(homedir(), '.config') : xdg, 'ashlar', 'config.json')
 }
 
-/**
- * `name`: undefined for the default profile of the file. Returns {} without a file or a default. Throws CommandError, also if the file has a token or
- * password and is readable by other users.
- */
+/** `name`: by default that of the file. Throws CommandError, also if other users can read a file with a token or password. */
 export function readProfile(file: string, name: string | undefined): Profile {
-  const text = readIfThere(file)
+  const text = readIfExists(file)
   if (text === undefined) {
     if (name === undefined) return {}
     throw usageError(`There is no profile ${name}: ${file} does not exist.`)
@@ -87,7 +84,7 @@ function objectOf(value: unknown, place: string): Readonly<Record<string, unknow
   return value as Readonly<Record<string, unknown>>
 }
 
-function readIfThere(file: string): string | undefined {
+function readIfExists(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {

@@ -77,11 +77,11 @@ export function programOf(first?: string, isJson = false): Command {
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(failureLine(exitCodes.usage, sentenceOf(text), isJson)) })
     .showSuggestionAfterError()
-  const meant = Object.values(sections)
+  const selected = Object.values(sections)
     .flat()
     .find(({ names }) => first !== undefined && names.includes(first))
-  if (meant !== undefined) {
-    meant.add(program)
+  if (selected !== undefined) {
+    selected.add(program)
     return program
   }
   for (const [heading, commands] of Object.entries(sections)) {

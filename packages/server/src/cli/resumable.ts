@@ -1,8 +1,6 @@
 /** Errors of a store that becomes unwritable during a command, as on a full disk, with advice for the operator. */
 
-/**
- * Returns the error for the operator. `location`: the store, which keeps the data copied so far, but is not served before the command has completed.
- */
+/** Returns the error for the operator. `location`: the store, which keeps the copied data, but is not served until the copy is complete. */
 export function resumable(error: unknown, location: string): unknown {
   if (!isUnavailable(error)) return error
   const advice = 'The data copied so far is kept, but cannot be served: run the same command again to resume.'

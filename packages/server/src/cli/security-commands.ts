@@ -71,7 +71,7 @@ const grantsHelp = 'JSON file with grants, or - for standard input: an array, or
 /** `name`: the key of the implementation in `security/run-security-command.ts`. */
 function add(parent: Command, usage: string, description: string, name: SecurityCommandName): Command {
   const command = parent.command(usage).summary(firstSentence(description)).description(description)
-  addConnectionOptions(command, { isOfServer: true })
+  addConnectionOptions(command, { isServerWide: true })
   addMachineOptions(command)
   addOutputOptions(command)
   return command.optionsGroup('Options:').action(async () => {

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts'
 import { startServer } from '../start-server.ts'
 import { Worker } from '../workers/worker.ts'
 import { logBytes, openLog, sharedLogBytes } from './log.ts'
-import { isJsonAsked, reloadOnSignal, reportFailure, startLine, stopOnSignals } from './process.ts'
+import { reloadOnSignal, reportFailure, requestsJson, startLine, stopOnSignals } from './process.ts'
 
 /** `isJson`: prints the line at the start as JSON. */
 export async function serveAlone(config: Config, isJson: boolean): Promise<void> {
@@ -21,7 +21,7 @@ export async function serveAlone(config: Config, isJson: boolean): Promise<void>
 
 /** Reports a failure in one line, and ends the process with exit code 1. The command line is that of the primary. */
 export function serveAsWorker(): Promise<void> {
-  return reportFailure(serveForPrimary(), isJsonAsked(process.argv.slice(2)))
+  return reportFailure(serveForPrimary(), requestsJson(process.argv.slice(2)))
 }
 
 async function serveForPrimary(): Promise<void> {

@@ -42,13 +42,13 @@ export async function serveThen(
 
 async function configOf(options: Readonly<Record<string, unknown>>): Promise<Config> {
   refuseOptionsOfNpm(process.env)
-  const given = givenBy(options)
+  const fromOptions = optionsConfig(options)
   const environment = configFromEnvironment(process.env)
-  const configFile = given.config ?? environment.source.config
+  const configFile = fromOptions.config ?? environment.source.config
   const file =
     configFile === undefined ? undefined : (await import('../config/config-file.ts')).readConfigFile(configFile)
   for (const note of [...environment.notes, ...(file?.notes ?? [])]) process.stderr.write(`${note}\n`)
-  const config = mergeConfig([given, environment.source, file?.source ?? {}])
+  const config = mergeConfig([fromOptions, environment.source, file?.source ?? {}])
   if (config.hosts === undefined && acceptsAnyHost(config)) process.stderr.write(`ashlar: ${anyHostNote}\n`)
   if (!config.auth && config.insecure && !isLoopback(config.host)) process.stderr.write(`ashlar: ${insecureNote}\n`)
   if (config.auth && config.tlsCert === undefined && !isLoopback(config.host))
@@ -56,7 +56,7 @@ async function configOf(options: Readonly<Record<string, unknown>>): Promise<Con
   return config
 }
 
-function givenBy(options: Readonly<Record<string, unknown>>): ConfigSource {
+function optionsConfig(options: Readonly<Record<string, unknown>>): ConfigSource {
   try {
     return configFromOptions(options)
   } catch (error) {

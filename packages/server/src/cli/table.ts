@@ -80,18 +80,17 @@ function fitted(widest: readonly number[], columns: number): number[] {
 
 const segmenter = new Intl.Segmenter()
 
-/** Truncates a text with an ellipsis. */
 function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text
   if (isPlain(text)) return `${text.slice(0, Math.max(0, width - 1))}…`
-  let shown = ''
+  let prefix = ''
   let used = 1
   for (const { segment } of segmenter.segment(text)) {
     used += widthOf(segment)
     if (used > width) break
-    shown += segment
+    prefix += segment
   }
-  return `${shown}…`
+  return `${prefix}…`
 }
 
 function isNumber(cell: string): boolean {

@@ -7,7 +7,7 @@ import { exitCodes } from './exit-codes.ts'
 /** Each of these files indicates a store, whose content the command itself checks. */
 const filesOfStores = ['data.mdb', 'lock.mdb', 'processes', 'backup.unfinished']
 /** Created by the operating system in the root of a volume. */
-const ofVolumes = ['lost+found']
+const volumeEntries = ['lost+found']
 
 /** Throws CommandError if the store at `address` would be created in a directory with foreign files. */
 export function refuseForeignFiles(address: string): void {
@@ -15,7 +15,7 @@ export function refuseForeignFiles(address: string): void {
   if (directory === undefined) return
   const names = namesIn(directory)
   if (filesOfStores.some((name) => names.includes(name))) return
-  const [foreign] = names.filter((name) => !ofVolumes.includes(name)).sort()
+  const [foreign] = names.filter((name) => !volumeEntries.includes(name)).sort()
   if (foreign === undefined) return
   throw new CommandError(
     exitCodes.conflict,

@@ -5,7 +5,7 @@ import { readdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync 
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 
-const usualMode = 0o666
+const defaultMode = 0o666
 
 /** `isNew`: throws EEXIST if the file exists. Throws errors of the file system. */
 export function writeAtomically(file: string, text: string, { isNew = false } = {}): void {
@@ -20,7 +20,7 @@ export function writeAtomically(file: string, text: string, { isNew = false } = 
   removeAbandoned(target)
   const partial = partialName(target)
   try {
-    writeFileSync(partial, text, { flag: 'wx', mode: before === undefined ? usualMode : before.mode })
+    writeFileSync(partial, text, { flag: 'wx', mode: before === undefined ? defaultMode : before.mode })
     renameSync(partial, target)
   } finally {
     rmSync(partial, { force: true })

@@ -22,7 +22,7 @@ export function readConfigFile(file: string): NotedSource {
 }
 
 /** JSON.parse does not always report the position. */
-function faultOf(text: string, { message: ofEngine }: Error): string {
+function faultOf(text: string, { message: nativeMessage }: Error): string {
   try {
     parseLossless(text)
   } catch (error) {
@@ -32,7 +32,7 @@ function faultOf(text: string, { message: ofEngine }: Error): string {
       return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}: ${what}`
     }
   }
-  return ofEngine
+  return nativeMessage
 }
 
 /** `file`: the file name, for messages. */

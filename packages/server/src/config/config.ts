@@ -11,7 +11,6 @@ export interface FederatedDatabaseConfig {
   readonly store: string
   /** The boot file in a configuration of the original server. */
   readonly bootFile?: string | undefined
-  /** The default dialect of queries. */
   readonly dialect?: Dialect
   /** The default isolation level of transactions and queries. */
   readonly isolation?: Isolation
@@ -31,10 +30,8 @@ export interface ProxySettings {
   readonly header: ProxyHeader
 }
 
-/** Whether client certificates are optional or required. */
 export type ClientCertificates = 'request' | 'require'
 
-/** Maps client certificates to callers. */
 export interface CertificatesConfig {
   readonly name: CertificateName
   /** User names by name in the certificate, if they differ. */
@@ -76,7 +73,6 @@ export interface Config {
   readonly federatedDatabases: readonly FederatedDatabaseConfig[]
   readonly limits: Partial<Limits>
   readonly allowShutdown: boolean
-  /** Whether authentication is required. */
   readonly auth: boolean
   /** The store of the security database. Must not be printed, since it may contain a password. */
   readonly securityStore: string
@@ -108,7 +104,6 @@ export interface Config {
   readonly temporaryDir: string
   /** The backup directory, and the schedule of automatic backups. */
   readonly backups: BackupSettings | undefined
-  /** Receivers of webhooks. */
   readonly webhooks: WebhookSettings | undefined
 }
 
@@ -121,7 +116,6 @@ export function storesOf({
   return [...federatedDatabases.map(({ store }) => store), ...(auth ? [securityStore] : [])]
 }
 
-/** The settings of one source. */
 export interface ConfigSource extends Partial<Omit<Config, 'federatedDatabases'>> {
   /** The path of the configuration file. */
   readonly config?: string

@@ -21,11 +21,11 @@ type Merged = Omit<Config, 'federatedDatabases' | 'securityStore' | 'temporaryDi
 /** Takes each setting from the first source that has it. */
 export function mergeConfig(sources: readonly ConfigSource[]): Config {
   const merged: Merged = Object.assign({}, defaults, ...[...sources].reverse())
-  const { data, federatedDatabases: given, importDir } = merged
-  const dialects = ofAliases(sources, 'dialects', given)
-  const changeLogs = ofAliases(sources, 'changeLogs', given)
-  const isolations = ofAliases(sources, 'isolations', given)
-  const federatedDatabases = given.map((fd) => ({
+  const { data, federatedDatabases: configured, importDir } = merged
+  const dialects = settingsByAlias(sources, 'dialects', configured)
+  const changeLogs = settingsByAlias(sources, 'changeLogs', configured)
+  const isolations = settingsByAlias(sources, 'isolations', configured)
+  const federatedDatabases = configured.map((fd) => ({
     ...fd,
     store: fd.store ?? addressOfDirectory(join(data, fd.alias)),
     ...only('dialect', dialects, fd.alias),
@@ -42,7 +42,7 @@ export function mergeConfig(sources: readonly ConfigSource[]): Config {
 }
 
 /** Returns the settings by alias. Throws ConfigError for an alias that is not configured. */
-function ofAliases<F extends ByAlias>(
+function settingsByAlias<F extends ByAlias>(
   sources: readonly ConfigSource[],
   field: F,
   configured: Merged['federatedDatabases'],
@@ -77,7 +77,7 @@ function check(config: Config): void {
     if (aliases.has(alias)) throw new ConfigError(`The federated database ${alias} is configured twice.`)
     aliases.add(alias)
   }
-  checkDistinctStores([...federatedDatabases, { alias: ownAlias, store: config.securityStore }])
+  checkDistinctStores([...federatedDatabases, { alias: securityAlias, store: config.securityStore }])
   checkImportDir(config.importDir)
   checkTls(config)
   checkProxies(config)
@@ -98,7 +98,7 @@ function check(config: Config): void {
 }
 
 /** The name of the security database in messages, which is not a valid alias. */
-const ownAlias = '(users, tokens and roles)'
+const securityAlias = '(users, tokens and roles)'
 
 function checkWorkers({ workers, federatedDatabases, auth, securityStore }: Config): void {
   if (!Number.isInteger(workers) || workers < 0 || workers > workersMax)

@@ -31,12 +31,12 @@ const readers: Readers = {
 }
 
 export function readJwt(value: unknown, name: string): JwtConfig {
-  const given = objectOf(value, name)
+  const object = objectOf(value, name)
   const fields = Object.keys(readers) as (keyof JwtConfig)[]
-  refuseOtherFields(given, fields, name)
+  refuseOtherFields(object, fields, name)
   const read = fields.map((field) => {
     const { read, otherwise } = readers[field]
-    if (given[field] !== undefined) return [field, read(given[field], `${field} of ${name}`)]
+    if (object[field] !== undefined) return [field, read(object[field], `${field} of ${name}`)]
     if (otherwise === undefined) throw new ConfigError(`${name} needs ${field}.`)
     return [field, otherwise]
   })
@@ -52,9 +52,9 @@ function readPlace(value: unknown, name: string): string {
 }
 
 function readAlgorithms(value: unknown, name: string): readonly string[] {
-  const given = readTexts(value, name)
-  const unknown = given.find((one) => !algorithms.includes(one))
-  if (unknown === undefined && given.length > 0) return given
+  const texts = readTexts(value, name)
+  const unknown = texts.find((one) => !algorithms.includes(one))
+  if (unknown === undefined && texts.length > 0) return texts
   throw new ConfigError(`${name} are of ${algorithms.join(', ')}${unknown === undefined ? '' : `, not '${unknown}'`}.`)
 }
 
@@ -67,27 +67,27 @@ function readTolerance(value: unknown, name: string): number {
 }
 
 function readTypes(value: unknown, name: string): readonly string[] {
-  const given = readTexts(value, name)
-  if (given.length > 0) return given
+  const texts = readTexts(value, name)
+  if (texts.length > 0) return texts
   throw new ConfigError(`${name} needs at least one value of the header typ, such as at+jwt.`)
 }
 
 function readRequiredClaims(value: unknown, name: string): JwtConfig['requiredClaims'] {
-  const given = objectOf(value, name)
-  for (const [claim, wanted] of Object.entries(given)) {
-    if (['string', 'number', 'boolean'].includes(typeof wanted)) continue
-    throw new ConfigError(`${claim} of ${name} is a string, a number or a boolean, not ${JSON.stringify(wanted)}.`)
+  const claims = objectOf(value, name)
+  for (const [claim, required] of Object.entries(claims)) {
+    if (['string', 'number', 'boolean'].includes(typeof required)) continue
+    throw new ConfigError(`${claim} of ${name} is a string, a number or a boolean, not ${JSON.stringify(required)}.`)
   }
-  return given as JwtConfig['requiredClaims']
+  return claims as JwtConfig['requiredClaims']
 }
 
 const readNameKind = oneOf<CertificateName>('CN', 'email', 'DNS', 'URI')
 const certificateFields = ['name', 'users', 'roles']
 
 export function readCertificates(value: unknown, setting: string): CertificatesConfig {
-  const given = objectOf(value, setting)
-  refuseOtherFields(given, certificateFields, setting)
-  const { name = 'CN', users = {}, roles = {} } = given
+  const object = objectOf(value, setting)
+  refuseOtherFields(object, certificateFields, setting)
+  const { name = 'CN', users = {}, roles = {} } = object
   return {
     name: readNameKind(name, `name of ${setting}`),
     users: mapped(users, `users of ${setting}`, readText),

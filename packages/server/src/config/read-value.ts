@@ -92,9 +92,9 @@ export function readDuration(value: unknown, name: string): number {
 const backupFields = ['directory', 'every', 'incrementalEvery', 'keep'] as const
 
 export function readBackups(value: unknown, name: string): BackupSettings {
-  const given = objectOf(value, name)
-  refuseOtherFields(given, backupFields, name)
-  const { directory, every, incrementalEvery, keep } = given
+  const object = objectOf(value, name)
+  refuseOtherFields(object, backupFields, name)
+  const { directory, every, incrementalEvery, keep } = object
   const time = (field: string, text: unknown): number | undefined =>
     text === undefined ? undefined : readDuration(text, `${field} of ${name}`)
   if (every === undefined && (incrementalEvery ?? keep) !== undefined)
@@ -133,7 +133,6 @@ export function byAlias<T>(read: (value: unknown, name: string) => T) {
   }
 }
 
-/** Reads one of several words. */
 export function oneOf<Word extends string>(...words: readonly Word[]) {
   return (value: unknown, name: string): Word => {
     const word = words.find((one) => one === value)
@@ -149,10 +148,10 @@ function listOr(words: readonly string[]): string {
 export const readChangeLog = oneOf<ChangeLogSetting>('on', 'off', 'auto')
 export const readIsolation = oneOf<Isolation>('serializable', 'snapshot')
 
-/** Throws ConfigError for a field that `known` does not include. */
-export function refuseOtherFields(given: object, known: readonly string[], what: string): void {
-  const unknown = Object.keys(given).find((field) => !known.includes(field))
-  if (unknown !== undefined) throw new ConfigError(`${what} has no field ${unknown}.${didYouMean(unknown, known)}`)
+/** Throws ConfigError for a field that `allowed` does not include. */
+export function refuseOtherFields(object: object, allowed: readonly string[], what: string): void {
+  const unknown = Object.keys(object).find((field) => !allowed.includes(field))
+  if (unknown !== undefined) throw new ConfigError(`${what} has no field ${unknown}.${didYouMean(unknown, allowed)}`)
 }
 
 const fdFields = ['alias', 'store', 'dialect', 'isolation', 'changeLog']
@@ -177,13 +176,13 @@ export function readFds(value: unknown, name: string): NonNullable<ConfigSource[
 }
 
 export function readLimits(value: unknown, name: string): Partial<Limits> {
-  const known = Object.keys({ ...defaultServerLimits, ...defaultEngineLimits })
+  const names = Object.keys({ ...defaultServerLimits, ...defaultEngineLimits })
   const limits = objectOf(value, name)
   for (const [limit, bound] of Object.entries(limits)) {
     if (Object.hasOwn(renamedLimits, limit)) {
       throw new ConfigError(`${name}: ${limit} is now called ${renamedLimits[limit]}, and counts callers by identity.`)
     }
-    if (!known.includes(limit)) throw new ConfigError(`${name}: there is no limit ${limit}.${didYouMean(limit, known)}`)
+    if (!names.includes(limit)) throw new ConfigError(`${name}: there is no limit ${limit}.${didYouMean(limit, names)}`)
     const least = limitsOffAtZero.includes(limit) ? 0 : 1
     if (typeof bound === 'number' && Number.isInteger(bound) && bound >= least) continue
     throw new ConfigError(
@@ -206,18 +205,18 @@ export function readDialect(value: unknown, name: string): Dialect {
 }
 
 /** Returns ` Did you mean x?` if a known name is similar. */
-export function didYouMean(name: string, known: readonly string[]): string {
-  const wanted = name.toLowerCase()
-  const near = nearness.map((isNear) => known.find((candidate) => isNear(wanted, candidate.toLowerCase())))
+export function didYouMean(name: string, candidates: readonly string[]): string {
+  const lowerName = name.toLowerCase()
+  const near = nearness.map((isNear) => candidates.find((candidate) => isNear(lowerName, candidate.toLowerCase())))
   const nearest = near.find((candidate) => candidate !== undefined)
   return nearest === undefined ? '' : ` Did you mean ${nearest}?`
 }
 
 /** Tests of similarity, the best first: same in another case, prefix, extension, typo. */
-const nearness: readonly ((wanted: string, candidate: string) => boolean)[] = [
-  (wanted, candidate) => wanted === candidate,
-  (wanted, candidate) => wanted !== '' && candidate.startsWith(wanted),
-  (wanted, candidate) => candidate !== '' && wanted.startsWith(candidate),
+const nearness: readonly ((name: string, candidate: string) => boolean)[] = [
+  (name, candidate) => name === candidate,
+  (name, candidate) => name !== '' && candidate.startsWith(name),
+  (name, candidate) => candidate !== '' && name.startsWith(candidate),
   isSlip,
 ]
 

@@ -294,7 +294,6 @@ export const settings: readonly Setting[] = [
   },
 ]
 
-/** Renamed settings. */
 const renamed: Readonly<Record<string, string>> = {
   '--allow-remote': '--insecure, or --auth for callers to authenticate',
   ASHLAR_ALLOW_REMOTE: 'ASHLAR_INSECURE, or ASHLAR_AUTH for callers to authenticate',
@@ -306,7 +305,6 @@ export function renamedNote(name: string): string | undefined {
   return Object.hasOwn(renamed, name) ? `${name} is now called ${renamed[name]}.` : undefined
 }
 
-/** Renamed options. */
 export const renamedOptions = Object.keys(renamed).filter((name) => name.startsWith('--'))
 
 /** Returns the name of an option without its operand, such as `--host-name`. */
@@ -319,7 +317,6 @@ export function variableOf(option: string): string {
   return `${variablePrefix}${optionName(option).slice(2).replaceAll('-', '_').toUpperCase()}`
 }
 
-/** Describes the default. */
 export function defaultText({ default: value = [], otherwise }: Setting): string {
   return otherwise ?? ([value].flat().join(', ') || 'none')
 }

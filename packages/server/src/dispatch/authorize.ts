@@ -10,35 +10,32 @@ export interface Demand {
   /** A query may have several needs, known only after parsing its text; callers without any permission are refused before (`mayAnything`). */
   readonly needs: Need | readonly Need[]
   /** The operation concerns the federated database as a whole, not single classes. */
-  readonly isOfWhole?: true | undefined
+  readonly isFdWide?: true | undefined
   /** The operation has steps, each of which is authorized separately. */
   readonly hasSteps?: true | undefined
 }
 
-/**
- * Returns the policy that the engine enforces if the caller's permission does not cover the whole federated database; undefined if it does. Throws
- * Unauthenticated, Forbidden.
- */
+/** Returns the policy to enforce if the permission does not cover the whole federated database. Throws Unauthenticated, Forbidden. */
 export function authorize(
   caller: Caller,
-  { needs, isOfWhole, hasSteps }: Demand,
+  { needs, isFdWide, hasSteps }: Demand,
   fd: FederatedDatabase | undefined,
 ): AccessPolicy | undefined {
   if (caller.kind === 'everyone') return undefined
   const all = typeof needs === 'string' ? [needs] : needs
   if (typeof needs !== 'string' && fd !== undefined) requireAnything(caller, fd)
-  const policy = fd === undefined || isOfWhole === true ? undefined : caller.policyOn(fd.alias)
+  const policy = fd === undefined || isFdWide === true ? undefined : caller.policyOn(fd.alias)
   if (policy === undefined || !all.every(isByClass)) {
     for (const need of all) {
       if (caller.may(need, fd?.alias)) continue
-      if (fd !== undefined && isOfWhole === true) refuseParts(caller, need, fd)
+      if (fd !== undefined && isFdWide === true) refuseParts(caller, need, fd)
       refuse(caller, need, fd)
     }
     return undefined
   }
   // A caller who lacks `read` on the whole gets a policy, since changes read, too.
-  const wanted = hasSteps === true ? byClass : new Set<Need>([...all, 'read'])
-  if ([...wanted].every((one) => caller.may(one, fd?.alias))) return undefined
+  const required = hasSteps === true ? byClass : new Set<Need>([...all, 'read'])
+  if ([...required].every((one) => caller.may(one, fd?.alias))) return undefined
   // A change requires no permission to read: the policy hides the data it may not read.
   const changing = all.filter((need) => need !== 'read')
   for (const need of changing.length > 0 ? changing : all) if (!mayServe(policy, need)) refuse(caller, need, fd)
@@ -77,7 +74,7 @@ const words: Readonly<Record<Exclude<Need, 'nothing'> | 'use', string>> = {
 }
 
 function refuse(caller: Caller, action: Need | 'use', fd: FederatedDatabase | undefined): never {
-  if (caller.kind === 'nobody' || action === 'nothing') throw unauthenticated({ headers: {} }, mustBeKnown)
+  if (caller.kind === 'nobody' || action === 'nothing') throw unauthenticated({ headers: {} }, requiresCaller)
   const place = fd === undefined ? 'the server as a whole' : placeOf(caller, fd.alias)
   throw new AshlarError('Forbidden', `The caller may not ${words[action]} ${place} (${action}).`)
 }
@@ -87,4 +84,4 @@ function placeOf(caller: Caller, alias: string): string {
   return caller.mayAnything(alias) ? `the federated database ${alias}` : 'the default federated database'
 }
 
-export const mustBeKnown = 'Authentication required: send a token, a user name with its password, or sign in.'
+export const requiresCaller = 'Authentication required: send a token, a user name with its password, or sign in.'

@@ -54,8 +54,8 @@ export function authorizeAhead(
   if (operation.scope === 'service') return authorize(caller, operation, undefined)
   if (operation.chooseFd !== undefined) return undefined
   const fd = resolve(operation)
-  const { needs, isOfWhole, hasSteps } = operation
-  if (typeof needs === 'string') return authorize(caller, { needs, isOfWhole, hasSteps }, fd)
+  const { needs, isFdWide, hasSteps } = operation
+  if (typeof needs === 'string') return authorize(caller, { needs, isFdWide, hasSteps }, fd)
   requireAnything(caller, fd)
   return undefined
 }
@@ -73,7 +73,7 @@ function dispatchChecked(
   if (typeof needs === 'string') {
     // Otherwise it was authorized ahead.
     const late =
-      operation.chooseFd === undefined ? policy : authorize(caller, { needs, isOfWhole: operation.isOfWhole }, fd)
+      operation.chooseFd === undefined ? policy : authorize(caller, { needs, isFdWide: operation.isFdWide }, fd)
     return execution.run(operation, fd, late)
   }
   const { beforeChange } = request
@@ -81,7 +81,7 @@ function dispatchChecked(
   // Check this before the text is parsed.
   if (caller !== everyone) requireAnything(caller, fd)
   return needs(request, fd).then((all) => {
-    const demand = { needs: all, isOfWhole: operation.isOfWhole }
+    const demand = { needs: all, isFdWide: operation.isFdWide }
     const byText = caller === everyone ? undefined : authorize(caller, demand, fd)
     if (beforeChange !== undefined && all.some((need) => isChange(operation, need))) request.beforeChange?.()
     return execution.run(operation, fd, byText)
@@ -93,7 +93,6 @@ function isChange({ method }: Operation, need: Need): boolean {
   return method !== 'GET' && need !== 'read'
 }
 
-/** Throws UnknownParameter. */
 function checkParameters({ queryParameters = {} }: Operation, query: OperationRequest['query']): void {
   let unknown: string[] | undefined
   for (const name in query) {

@@ -6,16 +6,16 @@ import type { OperationRequest } from './operation.ts'
 type Headers = OperationRequest['headers']
 
 /** `*`, or entity tags; undefined without the header. */
-type Given = '*' | readonly string[] | undefined
+type EntityTags = '*' | readonly string[] | undefined
 
 const entityTag = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g
 const entityTagList = new RegExp(`^\\s*${entityTag.source}(?:\\s*,\\s*${entityTag.source})*\\s*$`)
 
 /** Returns the tag in `If-None-Match` of the client's current copy, compressed or not, with which GET replies 304. */
 export function tagNotModified(headers: Headers, current: string): string | undefined {
-  const given = read(headers['if-none-match'])
-  if (given === undefined || given === '*') return given && current
-  return given.find((tag) => weakly(tag, current))?.replace(/^W\//, '')
+  const tags = read(headers['if-none-match'])
+  if (tags === undefined || tags === '*') return tags && current
+  return tags.find((tag) => weakly(tag, current))?.replace(/^W\//, '')
 }
 
 /** Returns the tag of an encoded representation: `"abc"` becomes `"abc.gzip"`, which conditions accept as `"abc"`. Tags themselves have no dot. */
@@ -59,29 +59,33 @@ export function isEntityTags(text: string): boolean {
 /** Evaluates If-Match on GET. */
 export function isMatch(headers: Headers, current: string): boolean {
   requireEntityTags(headers['if-match'])
-  const given = read(headers['if-match'])
-  return given === undefined || isAny(given, current, strongly)
+  const tags = read(headers['if-match'])
+  return tags === undefined || isAny(tags, current, strongly)
 }
 
-function holds(match: Given, noneMatch: Given, current: string): boolean {
+function holds(match: EntityTags, noneMatch: EntityTags, current: string): boolean {
   if (match !== undefined && !isAny(match, current, strongly)) return false
   return noneMatch === undefined || !isAny(noneMatch, current, weakly)
 }
 
 /** Tests an existing object, for which `*` always matches. */
-function isAny(given: NonNullable<Given>, current: string, isSame: (one: string, other: string) => boolean): boolean {
-  return given === '*' || given.some((tag) => isSame(tag, current))
+function isAny(
+  tags: NonNullable<EntityTags>,
+  current: string,
+  isSame: (one: string, other: string) => boolean,
+): boolean {
+  return tags === '*' || tags.some((tag) => isSame(tag, current))
 }
 
-function strongly(given: string, current: string): boolean {
-  return plainTag(given) === current
+function strongly(tag: string, current: string): boolean {
+  return plainTag(tag) === current
 }
 
-function weakly(given: string, current: string): boolean {
-  return plainTag(given.replace(/^W\//, '')) === current
+function weakly(tag: string, current: string): boolean {
+  return plainTag(tag.replace(/^W\//, '')) === current
 }
 
-function read(header: Headers[string]): Given {
+function read(header: Headers[string]): EntityTags {
   if (header === undefined) return undefined
   const text = Array.isArray(header) ? header.join(', ') : header
   return text.trim() === '*' ? '*' : (text.match(entityTag) ?? [])

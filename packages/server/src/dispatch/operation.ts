@@ -54,7 +54,6 @@ export interface OperationRouter {
   findOperation(method: string, uri: string): FoundOperation
 }
 
-/** The services available to every operation. */
 export interface ServiceContext {
   readonly federatedDatabases: FederatedDatabases
   readonly limits: Limits
@@ -67,7 +66,6 @@ export interface ServiceContext {
   readonly statements: Statements
   readonly memoryShares: MemoryShares
   readonly followers: ChangeFollowers
-  /** Reads the metrics of this process. */
   readonly processMetrics: () => readonly ReadMetric[]
   readonly router: OperationRouter
   /** Undefined without authentication. */
@@ -83,7 +81,6 @@ export interface ServiceContext {
   stop(): void
 }
 
-/** The origin of a request. */
 export interface Client {
   readonly address: string
   /** See `sharerOf`. */
@@ -110,7 +107,6 @@ export interface OperationRequest {
   readonly body: unknown
   /** The body as received, if its operation may run in a thread. */
   readonly bodyBytes?: Uint8Array | undefined
-  /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** The reply type of the operation that the client prefers. */
   readonly replyType: ReplyType
@@ -119,22 +115,17 @@ export interface OperationRequest {
   readonly signal: CancelSignal
   /** With an audit log: called before a change is executed. Throws AuditLogUnavailable. */
   readonly beforeChange?: (() => void) | undefined
-  /**
-   * For statements: awaited before longer work, and informed of progress. `mayGoOn` throws ServerBusy, TooManyStatements, and the signal's reason.
-   */
+  /** For statements: awaited before longer work. `mayGoOn` throws ServerBusy, TooManyStatements, and the signal's reason. */
   readonly watch?: RequestWatch | undefined
   /** Watches a long read; its first call lists the read as a statement. Throws as `watch`. */
   readonly longRead: QueryWatch
   /** The account of the memory used by the request. */
   readonly memoryHolder: MemoryHolder
-  /** Returns the error body for replies. */
   problemOf(error: unknown): Problem
 }
 
-/** A request for an operation on a federated database. */
 export interface FdRequest extends OperationRequest {
   readonly fd: Pick<FederatedDatabase, 'alias'>
-  /** The database with the caller's rights. */
   readonly database: CallerDatabase
   /** Returns access to the change feed with the caller's rights. */
   following(): Following
@@ -144,7 +135,6 @@ export interface FdRequest extends OperationRequest {
   readonly requestId?: RequestId | undefined
 }
 
-/** A request for an operation on a whole federated database. */
 export interface WholeFdRequest extends FdRequest {
   readonly fd: FederatedDatabase
 }
@@ -212,7 +202,7 @@ interface OperationEntry {
   /** Available reply types if not only JSON; the first is the default. */
   readonly writes?: readonly [ReplyType, ...ReplyType[]]
   /** Returns true if the URL requests a reply of text/plain. */
-  asksForText?(query: Readonly<Record<string, unknown>>): boolean
+  returnsText?(query: Readonly<Record<string, unknown>>): boolean
   /** Returns the type of a reply of rows if the URL selects it. */
   replyTypeOf?(request: Pick<OperationRequest, 'query'>): ReplyType
   readonly body?: Schema
@@ -220,16 +210,12 @@ interface OperationEntry {
   readonly acceptsPlainText?: true
   /** The body is a single object, limited by `objectValuesMax`. */
   readonly bodyIsObject?: true
-  /**
-   * The body may also be an array of such bodies, executed as one commit: the reply is then an array of their results. Such a request is a statement,
-   * like a transaction.
-   */
+  /** The body may also be an array, executed as one commit and answered by an array. Such a request is a statement, like a transaction. */
   readonly takesArray?: true
   /** The body may also be lines of NDJSON (`BodyLines`), which the operation reads as they arrive. Such a request is a statement. */
   readonly takesLines?: true
   /** The engine checks the body, with better messages than a schema. */
   readonly isBodyCheckedByEngine?: true
-  /** Other possible replies by status. */
   readonly otherReplies?: Readonly<Record<number, { readonly description: string; readonly reply?: Schema }>>
   /** False for operations that a transaction cannot contain. */
   readonly isTransactional?: false
@@ -249,27 +235,27 @@ interface FdOperationEntry extends OperationEntry {
 }
 
 interface ByClass extends FdOperationEntry {
-  readonly isOfWhole?: undefined
+  readonly isFdWide?: undefined
   readonly hasSteps?: undefined
   /** `database`: the federated database with the caller's permissions, or its state within a transaction. */
   run(database: Database, request: FdRequest): OperationReply | Promise<OperationReply>
 }
 
 /** An operation on a whole federated database, for which permissions on parts do not suffice. */
-interface OfWhole extends FdOperationEntry {
-  readonly isOfWhole: true
+interface FdWideOperation extends FdOperationEntry {
+  readonly isFdWide: true
   readonly hasSteps?: undefined
   run(database: Database, request: WholeFdRequest): OperationReply | Promise<OperationReply>
 }
 
 /** An operation with steps, each of which is authorized separately. */
 interface WithSteps extends FdOperationEntry {
-  readonly isOfWhole?: undefined
+  readonly isFdWide?: undefined
   readonly hasSteps: true
   run(database: Database, request: WholeFdRequest): OperationReply | Promise<OperationReply>
 }
 
-export type FdOperation = ByClass | OfWhole | WithSteps
+export type FdOperation = ByClass | FdWideOperation | WithSteps
 
 /** Independent of a federated database: `fdAlias` is accepted and ignored. */
 export interface ServiceOperation extends OperationEntry {
@@ -282,7 +268,7 @@ export type Operation = FdOperation | ServiceOperation
 
 export type StatementForm = NonNullable<OperationEntry['statement']>
 
-const ofArrays: StatementForm = {
+const arrayForm: StatementForm = {
   kind: 'transaction',
   text: (body) =>
     body instanceof UnparsedBody
@@ -290,13 +276,13 @@ const ofArrays: StatementForm = {
       : `${(body as readonly unknown[]).length} objects`,
 }
 
-const ofLines: StatementForm = { kind: 'transaction', text: () => 'lines of NDJSON' }
+const linesForm: StatementForm = { kind: 'transaction', text: () => 'lines of NDJSON' }
 
 /** Returns how a request with this body is admitted and listed as a statement; undefined for short operations. */
 export function statementOf({ statement, takesArray }: Operation, body: unknown): StatementForm | undefined {
-  if (body instanceof BodyLines) return ofLines
+  if (body instanceof BodyLines) return linesForm
   const isArray = Array.isArray(body) || (body instanceof UnparsedBody && body.isArray)
-  return takesArray === true && isArray ? ofArrays : statement
+  return takesArray === true && isArray ? arrayForm : statement
 }
 
 /** Text parameters of the path, by name. */

@@ -2,7 +2,7 @@
 import type { Once, RowChunk } from '@ashlar/engine'
 import { rightsOn } from '../security/reply-rights.ts'
 import type { FdRequest } from './operation.ts'
-import { wholeReply } from './row-framing.ts'
+import { completeReply } from './row-framing.ts'
 import { encodeReply } from './stored-reply.ts'
 
 interface Form {
@@ -20,5 +20,5 @@ export function onceOfQuery({ requestId, caller, fd, replyType }: FdRequest): On
 /** `form`: from `onceOfQuery`, possibly of another thread. */
 export function replyOfForm(form: object): Once<readonly RowChunk[]>['replyOf'] {
   const { replyType, rights } = form as Form
-  return (rows) => encodeReply({ body: wholeReply(rows, replyType), type: replyType }, 200, rights)
+  return (rows) => encodeReply({ body: completeReply(rows, replyType), type: replyType }, 200, rights)
 }

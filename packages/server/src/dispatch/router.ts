@@ -24,7 +24,6 @@ interface FoundRoute<Route> {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** The order of methods in Allow. */
 const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS']
 
 const none: Readonly<Record<string, never>> = Object.freeze({})
@@ -39,8 +38,8 @@ export class Router<Route = never> implements OperationRouter {
 
   constructor(operations: readonly Operation[]) {
     for (const operation of operations) {
-      const { operations: ofPath, methods } = this.resourceAt(operation.path)
-      ofPath.set(operation.method, operation)
+      const { operations: byMethod, methods } = this.resourceAt(operation.path)
+      byMethod.set(operation.method, operation)
       addMethod(methods, operation.method)
     }
   }
@@ -139,9 +138,9 @@ export function pathOf(uri: string): string {
 
 /** Returns the message for an unsupported method. `methods`: the supported ones. */
 export function methodRefusal(path: string, method: string, methods: readonly string[]): string {
-  const known = methodOrder.filter((name) => methods.includes(name) && name !== 'OPTIONS')
-  const ofPath = known.length === 0 ? '' : `; it has ${listOfNames(known)}`
-  return `${path.slice(0, 200)} does not have the method ${method.slice(0, 20)}${ofPath}.`
+  const supported = methodOrder.filter((name) => methods.includes(name) && name !== 'OPTIONS')
+  const suffix = supported.length === 0 ? '' : `; it has ${listOfNames(supported)}`
+  return `${path.slice(0, 200)} does not have the method ${method.slice(0, 20)}${suffix}.`
 }
 
 function noRoute(): void {}

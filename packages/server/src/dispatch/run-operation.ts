@@ -36,7 +36,6 @@ export interface OperationData extends Pick<WholeFdRequest, 'params' | 'query' |
   readonly client: Client
   readonly limits: Limits
   readonly requestId: RequestId | undefined
-  /** Whether there is an audit log. */
   readonly isAudited: boolean
 }
 
@@ -49,9 +48,9 @@ export function runOperation(
   request: WholeFdRequest,
 ): OperationReply | Promise<OperationReply> {
   const { body, bodyBytes, beforeChange, database } = request
-  const isOfParts = statementOf(operation, body)?.kind === 'transaction' && !(body instanceof BodyLines)
-  const isLargeObject = body instanceof UnparsedBody && !isOfParts
-  if (!(isOfParts || isLargeObject) || bodyBytes === undefined) return runHere(operation, request)
+  const isTransaction = statementOf(operation, body)?.kind === 'transaction' && !(body instanceof BodyLines)
+  const isLargeObject = body instanceof UnparsedBody && !isTransaction
+  if (!(isTransaction || isLargeObject) || bodyBytes === undefined) return runHere(operation, request)
   const isLong = body instanceof UnparsedBody || (Array.isArray(body) && body.length > partsOfSliceMax)
   const data = (): OperationData => dataOf(operation, request, bodyBytes)
   const run = (slice: StatementSlice | undefined) => runInSlice(operation, request, slice)

@@ -17,7 +17,6 @@ export interface Problem {
   readonly status: number
   readonly message: string
   readonly errors?: readonly ProblemDetail[]
-  /** The extensions of an AshlarError. */
   readonly [extension: string]: unknown
 }
 
@@ -58,6 +57,6 @@ export function quote(text: string): string {
 
 /** Quotes names from a client, bounded. */
 export function quoteNames(names: readonly string[]): string {
-  const shown = names.slice(0, namesListedMax).map(quote)
-  return `${shown.join(', ')}${names.length > namesListedMax ? ' and others' : ''}`
+  const quoted = names.slice(0, namesListedMax).map(quote)
+  return `${quoted.join(', ')}${names.length > namesListedMax ? ' and others' : ''}`
 }

@@ -50,8 +50,8 @@ export function scheduleByAddress(server: Server): void {
 
   function serveOneOnArrival(): void {
     // Otherwise connections that keep arriving would starve the waiting ones.
-    const isOthersTurn = ++arrivalTurns % arrivalTurnsPerOther === 0
-    serveOne(isOthersTurn ? (nextOther() ?? first.next()) : first.next())
+    const isTurnOfRest = ++arrivalTurns % arrivalTurnsPerOther === 0
+    serveOne(isTurnOfRest ? (nextOther() ?? first.next()) : first.next())
   }
 
   function serveSome(): void {

@@ -80,10 +80,7 @@ function clientEnd({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }
 
-/**
- * Counts a request through a trusted proxy as a connection of its client until its response has closed. Returns undefined if the client is within its
- * limit.
- */
+/** Counts a request through a trusted proxy as a connection of its client while it runs. Returns undefined if within the limit. */
 export function countNamedRequest(
   { raw: request, response }: HttpRequest,
   { connectionsPerAddressMax: max }: ConnectionLimits,

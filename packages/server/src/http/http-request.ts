@@ -22,7 +22,7 @@ export interface Route {
   /** The body may also be an array of objects. */
   readonly takesArray?: boolean
   /** The body is an array of operations. */
-  readonly isOfParts?: boolean
+  readonly takesOperations?: boolean
   /** The body is a text of statements with its parameters. */
   readonly isQuery?: boolean
   /** The body may also be lines of NDJSON. */
@@ -69,7 +69,6 @@ export class HttpRequest {
   callerEpoch: number | undefined = undefined
   /** With an audit log: the entry of this request. */
   audit: RequestAudit | undefined = undefined
-  /** The type of the error reply. */
   problemType: string | undefined = undefined
   /** With tracing. */
   span: Span | undefined = undefined

@@ -12,7 +12,7 @@ import {
   http2ResetsPerSecond,
   http2SessionMegabytesMax,
   http2StreamsMax,
-  idleKeptMs,
+  keepAliveMs,
   type ServerLimits,
 } from '../limits.ts'
 import { isClientNamed } from '../shares/client-address.ts'
@@ -103,9 +103,7 @@ export class Http2Sessions {
     })
   }
 
-  /**
-   * Returns the refusal of a request that exceeds the limits, since each further request on a session counts like a connection; otherwise undefined.
-   */
+  /** Returns the refusal of a request beyond the limits, for which further requests on a session count like connections; else undefined. */
   refusalOf(request: IncomingMessage): AshlarError | undefined {
     if (!this.further.has(request)) return undefined
     const { connectionsMax, connectionsPerAddressMax } = this.limits
@@ -222,7 +220,7 @@ export class Http2Sessions {
         answerLate(response, this.limits as ServerLimits)
       }
       if (responses.size > 0) continue
-      const idleMsMax = hasRequested ? idleKeptMs : Math.min(headersMsMax, requestMsMax)
+      const idleMsMax = hasRequested ? keepAliveMs : Math.min(headersMsMax, requestMsMax)
       if (now - idleSinceMs > idleMsMax + (session.closed ? headersMsMax : 0)) endIdle(session)
     }
   }

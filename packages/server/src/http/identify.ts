@@ -1,6 +1,6 @@
 /** Identifies the caller of a request, before its body is read. */
 import { AshlarError } from '@ashlar/engine'
-import { mustBeKnown } from '../dispatch/authorize.ts'
+import { requiresCaller } from '../dispatch/authorize.ts'
 import { type Authenticator, unauthenticated } from '../security/authenticator.ts'
 import { type Caller, nobody } from '../security/caller.ts'
 import type { Handle, HttpRequest } from './http-request.ts'
@@ -24,7 +24,7 @@ export function identify(request: HttpRequest, authenticator: Authenticator, don
     note(request, caller, epoch)
     // The browser must not store pages of a session.
     if (caller.credential.kind === 'session') request.response.setHeader('cache-control', 'no-store')
-    if (caller.kind === 'nobody' && needsCaller === true) refuse(unauthenticated(request.raw, mustBeKnown))
+    if (caller.kind === 'nobody' && needsCaller === true) refuse(unauthenticated(request.raw, requiresCaller))
     else done()
   }
   try {
@@ -56,7 +56,7 @@ export function identified(withBody: WithBody, authenticator: Authenticator | un
 async function again(request: HttpRequest, authenticator: Authenticator, handle: Handle): Promise<void> {
   const { epoch } = authenticator
   const caller = await authenticator.authenticate(request.raw)
-  if (caller.kind === 'nobody') throw unauthenticated(request.raw, mustBeKnown)
+  if (caller.kind === 'nobody') throw unauthenticated(request.raw, requiresCaller)
   note(request, caller, epoch)
   await handle(request)
 }

@@ -3,10 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { lingerMsMax } from '../limits.ts'
 
-/**
- * Reads and discards incoming data for a short time: closing a connection with unread bytes resets it, and a client that is still sending would
- * receive the reset instead of the refusal.
- */
+/** Discards incoming data for a short time: closing a connection with unread bytes resets it, and the client might lose the refusal. */
 export function lingerAfter(request: IncomingMessage, msMax = lingerMsMax): void {
   const { socket } = request
   // An HTTP/2 connection has other requests, and the stream ends with its reply.

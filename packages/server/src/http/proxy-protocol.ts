@@ -4,7 +4,6 @@ import type { TLSSocket } from 'node:tls'
 import { proxyHeaderBytesMax } from '../limits.ts'
 import { withoutMapping } from '../shares/client-address.ts'
 
-/** The client named by a header. */
 interface NamedClient {
   readonly address: string
   readonly port: number

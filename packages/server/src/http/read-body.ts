@@ -18,7 +18,6 @@ import { sendProblem } from './send-problem.ts'
 export type WithBody = (handle: Handle, bytesMax?: number) => Handle
 
 export function bodyReader(limits: Limits, { bodyOf, admissionOf }: Bodies): WithBody {
-  /** Parses a body, possibly asynchronously. */
   const parse = (body: Buffer, request: HttpRequest): unknown => {
     if (request.headers['content-type'] === 'text/plain') return parsedText(body, limits)
     const parsed = parseJson(body, jsonLimitsOf(limits, request.route ?? noRoute, body), admissionOf(request))
@@ -93,8 +92,8 @@ function takeBody(
   handle: Handle,
   request: HttpRequest,
 ): void {
-  const { isOfParts, takesArray, bodyIsObject } = request.route ?? noRoute
-  const hasParts = isOfParts === true || (takesArray === true && beginsArray(body))
+  const { takesOperations, takesArray, bodyIsObject } = request.route ?? noRoute
+  const hasParts = takesOperations === true || (takesArray === true && beginsArray(body))
   if (hasParts || (bodyIsObject === true && body.length > objectMainThreadParseBytesMax)) {
     request.bodyBytes = body
     if (!hasParts || body.length > mainThreadParseBytesMax) {

@@ -4,7 +4,7 @@ import type { RequestListener, ServerOptions } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { Socket } from 'node:net'
 import type { SecureContextOptions, TLSSocket } from 'node:tls'
-import { idleKeptMs, type ServerLimits } from '../limits.ts'
+import { keepAliveMs, type ServerLimits } from '../limits.ts'
 import type { TlsMaterial } from '../tls/certificate-files.ts'
 import { arrivalTimes, type ConnectionCounts } from './connections.ts'
 import { Http2Sessions } from './http2-sessions.ts'
@@ -31,7 +31,6 @@ const ticketKeyBytes = 48
 export interface SecureServers {
   createServer(handle: RequestListener): Server
   readonly sessions: Http2Sessions
-  /** Replaces the certificate for new connections. */
   exchange(material: TlsMaterial): void
 }
 
@@ -66,7 +65,7 @@ export function secureServers(
         },
         handle,
       )
-      server.keepAliveTimeout = idleKeptMs
+      server.keepAliveTimeout = keepAliveMs
       choose(server, sessions)
       servers.push(server)
       return server

@@ -12,7 +12,7 @@ import type { ServiceContext } from '../dispatch/operation.ts'
 import { Router } from '../dispatch/router.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { FederatedDatabases } from '../federated-databases.ts'
-import { idleKeptMs, type Limits } from '../limits.ts'
+import { keepAliveMs, type Limits } from '../limits.ts'
 import type { ReadMetric } from '../metrics/metric.ts'
 import { readProcess } from '../metrics/process-metrics.ts'
 import { ProcessNumbers } from '../metrics/process-numbers.ts'
@@ -231,19 +231,19 @@ function limitClients(
   return { proxies, refusalOf, closeUnnamed }
 }
 
+function slowQueriesOf({ limits: { slowQueryMs }, logger }: ServerOptions): SlowQueries | undefined {
+  return slowQueryMs === 0 ? undefined : new SlowQueries(slowQueryMs, logger)
+}
+
 /** `constantHeaders`: of every reply, alternating names and values. */
 function serveHttp1(server: Server, queues: RequestQueues, limits: Limits, constantHeaders: readonly string[]): void {
-  server.keepAliveTimeout = idleKeptMs
+  server.keepAliveTimeout = keepAliveMs
   scheduleByAddress(server)
   answerHalfClosed(server)
   refuseTunnels(server, queues, constantHeaders)
   server.on('clientError', (error, socket) =>
     answerBrokenRequest(error, socket as Socket, queues, limits, constantHeaders),
   )
-}
-
-function slowQueriesOf({ limits: { slowQueryMs }, logger }: ServerOptions): SlowQueries | undefined {
-  return slowQueryMs === 0 ? undefined : new SlowQueries(slowQueryMs, logger)
 }
 
 interface Counted {
@@ -334,11 +334,11 @@ async function secureServersOf(
 type RefusalOf = (request: IncomingMessage) => AshlarError | undefined
 
 function refusals(
-  ofConnection: (connection: Socket) => AshlarError | undefined,
+  socketRefusal: (connection: Socket) => AshlarError | undefined,
   http2: Http2Sessions | undefined,
 ): RefusalOf {
-  if (http2 === undefined) return ({ socket }) => ofConnection(socket)
-  return (request) => ofConnection(request.socket) ?? http2.refusalOf(request)
+  if (http2 === undefined) return ({ socket }) => socketRefusal(socket)
+  return (request) => socketRefusal(request.socket) ?? http2.refusalOf(request)
 }
 
 /** Ends requests of callers whose credential has expired or who have lost a right. */
@@ -491,7 +491,6 @@ function checkFraming({ raw, headers: { 'transfer-encoding': coding } }: HttpReq
   throw new AshlarError('MalformedRequest', 'Transfer-Encoding must be chunked and nothing else, and needs HTTP/1.1.')
 }
 
-/** Throws MalformedRequest, UnknownHost. */
 function checkHost({ raw, headers: { host } }: HttpRequest, hostNames: HostNames): void {
   if (host === undefined) {
     if (raw.httpVersion === '1.0') return

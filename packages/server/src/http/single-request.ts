@@ -56,7 +56,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
   statement: Statement | undefined
   private readonly form: StatementForm | undefined
   private readonly request: HttpRequest
-  private ownSignal: CancelSignal | undefined
+  private currentSignal: CancelSignal | undefined
   /** Created on demand: most requests use little memory. */
   private share: MemoryHolder | undefined
 
@@ -134,8 +134,8 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
 
   /** Created on demand: most operations end before a client could disconnect. */
   get signal(): CancelSignal {
-    this.ownSignal ??= this.statement?.signal ?? signalOf(this.request)
-    return this.ownSignal
+    this.currentSignal ??= this.statement?.signal ?? signalOf(this.request)
+    return this.currentSignal
   }
 
   resolve(operation: FdOperation): FederatedDatabase {
@@ -179,10 +179,10 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
     const statement = statements.begin(kind, text(this.body), this.fd.alias, this.request)
     this.statement = statement
     // The earlier signal covers only the client.
-    this.ownSignal = undefined
+    this.currentSignal = undefined
     this.request.span?.setAttribute('ashlar.statement.id', statement.id)
-    const turn = statement.mayBegin()
-    const answer = turn === undefined ? this.execute(operation) : turn.then(() => this.execute(operation))
+    const admission = statement.mayBegin()
+    const answer = admission === undefined ? this.execute(operation) : admission.then(() => this.execute(operation))
     if (answer instanceof Promise) statement.lasts()
     return answer
   }

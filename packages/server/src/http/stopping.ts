@@ -16,7 +16,6 @@ export interface ActiveRequest extends Placed {
 
 export interface ActiveRequests {
   readonly count: number
-  /** Open connections. */
   readonly connections: ReadonlySet<Socket>
   begin(request: HttpRequest): ActiveRequest
   /** Stops listening; resolves when all connections have ended. */

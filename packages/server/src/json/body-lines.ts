@@ -18,8 +18,8 @@ export class BodyLines {
   private readonly lineBytesMax: number
   private isAtStart = true
   /** The beginning of an incomplete line. */
-  private begun: Buffer | undefined
-  private begunBytes = 0
+  private partial: Buffer | undefined
+  private partialBytes = 0
   private isTooLong = false
   private wasSmall = false
 
@@ -31,7 +31,6 @@ export class BodyLines {
     this.chunks = source.iterator({ destroyOnReturn: false })
   }
 
-  /** Whether the source has ended. */
   get isOver(): boolean {
     return this.source.readableEnded
   }
@@ -46,19 +45,19 @@ export class BodyLines {
       this.divide(value, lines)
       return lines
     }
-    if (!this.hasBegun) return undefined
+    if (!this.hasPartialLine) return undefined
     this.end(lines)
     return lines
   }
 
-  private get hasBegun(): boolean {
-    return this.begunBytes > 0 || this.isTooLong
+  private get hasPartialLine(): boolean {
+    return this.partialBytes > 0 || this.isTooLong
   }
 
   private divide(chunk: Buffer, lines: Lines[]): void {
     let from = this.isAtStart && chunk.subarray(0, 3).equals(byteOrderMark) ? 3 : 0
     this.isAtStart = false
-    if (this.hasBegun) {
+    if (this.hasPartialLine) {
       const to = chunk.indexOf(newline)
       this.keep(to < 0 ? chunk : chunk.subarray(0, to))
       if (to < 0) return
@@ -82,27 +81,27 @@ export class BodyLines {
   /** Copies a part of a long line into a buffer that doubles: a list of parts may use a hundred times the size of their bytes. */
   private keep(part: Buffer): void {
     if (this.isTooLong) return
-    const { begun, begunBytes } = this
-    const bytes = begunBytes + part.length
-    this.begunBytes = bytes
+    const { partial, partialBytes } = this
+    const bytes = partialBytes + part.length
+    this.partialBytes = bytes
     if (bytes > this.lineBytesMax) {
       this.isTooLong = true
-      this.begun = undefined
-      this.begunBytes = 0
-    } else if (begun === undefined) this.begun = part
+      this.partial = undefined
+      this.partialBytes = 0
+    } else if (partial === undefined) this.partial = part
     else {
-      if (bytes > begun.length) {
-        this.begun = Buffer.allocUnsafeSlow(Math.min(2 * bytes, this.lineBytesMax))
-        begun.copy(this.begun, 0, 0, begunBytes)
+      if (bytes > partial.length) {
+        this.partial = Buffer.allocUnsafeSlow(Math.min(2 * bytes, this.lineBytesMax))
+        partial.copy(this.partial, 0, 0, partialBytes)
       }
-      part.copy(this.begun as Buffer, begunBytes)
+      part.copy(this.partial as Buffer, partialBytes)
     }
   }
 
   private end(lines: Lines[]): void {
-    lines.push(this.isTooLong ? undefined : this.begun?.subarray(0, this.begunBytes))
-    this.begun = undefined
-    this.begunBytes = 0
+    lines.push(this.isTooLong ? undefined : this.partial?.subarray(0, this.partialBytes))
+    this.partial = undefined
+    this.partialBytes = 0
     this.isTooLong = false
   }
 }

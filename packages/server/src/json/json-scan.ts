@@ -10,7 +10,7 @@ export interface JsonLimits {
   /** The name of the limit `valuesMax`, for errors. */
   readonly valuesLimit: string
   /** Limits of each element if the text is an array, and of the whole text otherwise. */
-  readonly ofObjects?: JsonLimits
+  readonly elementLimits?: JsonLimits
 }
 
 interface Container {
@@ -31,10 +31,10 @@ const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
 
-const [ofBlank, ofWord, ofStructure] = [0, 1, 2]
+const [blankKind, wordKind, structureKind] = [0, 1, 2]
 /** The kind of each byte outside strings. */
-const kindOf = Uint8Array.from({ length: 256 }, (_, byte) => (byte > 0x20 ? ofWord : ofBlank))
-for (const byte of [quote, comma, colon, openBrace, closeBrace, openBracket, closeBracket]) kindOf[byte] = ofStructure
+const kindOf = Uint8Array.from({ length: 256 }, (_, byte) => (byte > 0x20 ? wordKind : blankKind))
+for (const byte of [quote, comma, colon, openBrace, closeBrace, openBracket, closeBracket]) kindOf[byte] = structureKind
 
 /**
  * Matches numbers that a double may not represent exactly: integers of 16 digits; fractions that vanish next to the integer part; exponents so small
@@ -77,18 +77,15 @@ export class JsonScan {
     return this.at >= this.bytes.length
   }
 
-  /**
-   * Scans about `byteCount` bytes, up to the end of a string or number. Throws MalformedRequest if the text is too deep or a word too long, and
-   * BodyTooLarge.
-   */
+  /** Scans about `byteCount` bytes, up to the end of a string or number. Throws MalformedRequest, also beyond limits, and BodyTooLarge. */
   advance(byteCount: number): void {
     const { bytes } = this
     const end = Math.min(this.at + byteCount, bytes.length)
     let { at } = this
     while (at < end) {
       const kind = kindOf[bytes[at] as number]
-      if (kind === ofWord) at = this.readWord(at)
-      else if (kind === ofStructure) at = this.readStructure(at)
+      if (kind === wordKind) at = this.readWord(at)
+      else if (kind === structureKind) at = this.readStructure(at)
       else at++
     }
     this.at = at
@@ -99,7 +96,7 @@ export class JsonScan {
     this.countValue()
     const { bytes } = this
     let to = from + 1
-    while (to < bytes.length && kindOf[bytes[to] as number] === ofWord) to++
+    while (to < bytes.length && kindOf[bytes[to] as number] === wordKind) to++
     if (to - from > jsonWordBytesMax) throw tooLong('number', from)
     const first = bytes[from] as number
     const isNumber = (first >= zero && first <= nine) || first === minus
@@ -153,7 +150,8 @@ export class JsonScan {
   private open(isArray: boolean): void {
     this.countValue()
     const { limits } = this
-    if (limits?.ofObjects !== undefined && !isArray && this.containers.length === 0) this.limits = limits.ofObjects
+    if (limits?.elementLimits !== undefined && !isArray && this.containers.length === 0)
+      this.limits = limits.elementLimits
     if (limits !== undefined && this.containers.length >= limits.depthMax) throw tooDeep(limits.depthMax)
     this.containers.push({ valuesFrom: this.values, names: 0 })
   }
@@ -161,10 +159,14 @@ export class JsonScan {
   /** Does not check that brackets match; the parser does. */
   private close(): void {
     const container = this.containers.pop()
-    const ofObjects = this.limits?.ofObjects
-    if (container === undefined || this.containers.length !== 1 || ofObjects === undefined) return
-    if (this.values - container.valuesFrom < ofObjects.valuesMax) return
-    const message = tooManyValues(ofObjects.valuesMax, ofObjects.valuesLimit, `Element ${this.elements} of the body`)
+    const elementLimits = this.limits?.elementLimits
+    if (container === undefined || this.containers.length !== 1 || elementLimits === undefined) return
+    if (this.values - container.valuesFrom < elementLimits.valuesMax) return
+    const message = tooManyValues(
+      elementLimits.valuesMax,
+      elementLimits.valuesLimit,
+      `Element ${this.elements} of the body`,
+    )
     throw new ServerError('BodyTooLarge', message)
   }
 }

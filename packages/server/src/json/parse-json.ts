@@ -15,12 +15,12 @@ const sliceBytes = 65_536
  * BodyTooLarge.
  */
 export function parseJson(
-  given: Uint8Array,
+  received: Uint8Array,
   limits: JsonLimits,
   admit?: (values: number) => Promise<void>,
 ): Awaitable<unknown> {
   // PowerShell and some editors begin a text with a byte order mark, which a parser may ignore (RFC 8259, 8.1).
-  const body = given[0] === 0xef && given[1] === 0xbb && given[2] === 0xbf ? given.subarray(3) : given
+  const body = received[0] === 0xef && received[1] === 0xbb && received[2] === 0xbf ? received.subarray(3) : received
   const scan = new JsonScan(body, limits)
   if (body.length > smallBytes) return parseLarge(body, scan, admit)
   scan.advance(body.length)
@@ -81,6 +81,6 @@ export function jsonLimitsOf(limits: Limits, form: BodyForm, body: Uint8Array): 
   // A value takes at least one byte, so most bodies are too short to exceed a limit.
   const isLimited = bodyIsObject === true || isQuery === true
   if (!isLimited || body.length <= limits.objectValuesMax) return boundsBy('bodyValuesMax')
-  const ofObject = boundsBy('objectValuesMax')
-  return takesArray === true ? { ...boundsBy('bodyValuesMax'), ofObjects: ofObject } : ofObject
+  const objectLimits = boundsBy('objectValuesMax')
+  return takesArray === true ? { ...boundsBy('bodyValuesMax'), elementLimits: objectLimits } : objectLimits
 }

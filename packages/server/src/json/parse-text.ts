@@ -12,7 +12,6 @@ export function decode(body: Uint8Array): string {
   return transcode(body, 'utf8', 'utf16le').toString('utf16le')
 }
 
-/** Throws MalformedRequest. */
 function parseText(text: string): unknown {
   try {
     return JSON.parse(text)

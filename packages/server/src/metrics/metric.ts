@@ -11,7 +11,6 @@ export interface Metric<Source> {
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly help: string
-  /** Label names. */
   readonly labels?: readonly string[]
   /** How the values of several processes are combined; `sum` by default. */
   readonly together?: 'sum' | 'max'

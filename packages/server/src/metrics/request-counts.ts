@@ -23,9 +23,9 @@ export class OperationCounts {
 
   /** Call when the reply was sent, or the client has disconnected. */
   ended(status: number, ms: number): void {
-    const ofStatus = this.byStatus.get(status) ?? { count: 0 }
-    ofStatus.count++
-    this.byStatus.set(status, ofStatus)
+    const counter = this.byStatus.get(status) ?? { count: 0 }
+    counter.count++
+    this.byStatus.set(status, counter)
     this.sumMs += ms
     let place = 0
     while (place < boundsMs.length && ms > (boundsMs[place] as number)) place++

@@ -81,7 +81,6 @@ export const changeOperations: readonly FdOperation[] = [
   },
 ]
 
-/** Throws MalformedValue. */
 function readRequest({ query, headers, replyType, caller, fd }: FdRequest): ChangesOptions {
   const last = replyType === 'events' ? headers['last-event-id'] : undefined
   const since = last === undefined ? (textParam(query, 'since') ?? 'first') : String(last)

@@ -34,19 +34,17 @@ function formatOf({ format, class: className, query }: OperationRequest['query']
   return formats.find((one) => one === format)
 }
 
-/** Throws MalformedValue, MalformedRequest. */
 function readOptions(request: OperationRequest): ExportOptions {
-  const { query: given } = request
   const texts: Partial<Record<(typeof parameters)[number], string>> = {}
   for (const name of parameters) {
-    const value = given[name]
+    const value = request.query[name]
     if (value === undefined) continue
     if (typeof value !== 'string' || value === '') {
       throw new AshlarError('MalformedValue', `The parameter ${name} must be given once, and must not be empty.`)
     }
     texts[name] = value
   }
-  const format = formatOf(given)
+  const format = formatOf(request.query)
   if (format === undefined)
     throw new AshlarError(
       'MalformedValue',
@@ -91,8 +89,8 @@ function streamed(rows: AsyncGenerator<RowChunk>): RowChunks {
 const identity = ['__class__', '__identifier__']
 
 /** Besides attributes, a column may name an embedded object or a path into a map. Throws UnknownAttribute. */
-function requireColumns(columns: readonly string[], known: ReadonlySet<string>, className = ''): void {
-  const all = [...identity, ...known]
+function requireColumns(columns: readonly string[], attributes: ReadonlySet<string>, className = ''): void {
+  const all = [...identity, ...attributes]
   for (const column of columns) {
     if (all.some((one) => one === column || one.startsWith(`${column}.`) || column.startsWith(`${one}.`))) continue
     const message = `Class ${className} and its subclasses have no attribute ${quoteNames([column])}, which is among the columns.`

@@ -17,9 +17,9 @@ export async function followQuery(query: LiveRequest, request: FdRequest): Promi
     const seen = following.waiters.count
     const first = await live.begin()
     const isResumed = typeof last === 'string' && last !== '' && (await live.isUnchangedSince(last))
-    const begun = eventOf('begin', { isOrdered: live.isOrdered, isResumed })
+    const beginEvent = eventOf('begin', { isOrdered: live.isOrdered, isResumed })
     const step = isResumed ? { ...first, events: [] } : first
-    const all = liveEvents(following, live, { begun, step, seen }, service.limits.changeHeartbeatMs, follower)
+    const all = liveEvents(following, live, { beginEvent, step, seen }, service.limits.changeHeartbeatMs, follower)
     return { events: { all, until: follower.signal }, type: 'events' }
   } catch (error) {
     live.end()
@@ -29,16 +29,15 @@ export async function followQuery(query: LiveRequest, request: FdRequest): Promi
 }
 
 interface Beginning {
-  readonly begun: ServerEvent
+  readonly beginEvent: ServerEvent
   readonly step: LiveStep
-  /** Number of commits seen so far. */
   readonly seen: number
 }
 
 async function* liveEvents(
   following: Following,
   live: LiveQuery,
-  { begun, step: first, seen }: Beginning,
+  { beginEvent, step: first, seen }: Beginning,
   heartbeatMs: number,
   follower: Follower,
 ): AsyncGenerator<ServerEvent> {
@@ -48,7 +47,7 @@ async function* liveEvents(
   let sentPosition: string | undefined
   let lastEventMs = performance.now()
   try {
-    yield begun
+    yield beginEvent
     for (;;) {
       const { events, position, isAhead, workedMs } = step
       for (const { name, json } of events) {

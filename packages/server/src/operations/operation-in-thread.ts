@@ -57,9 +57,9 @@ function requestOf(
 }
 
 /** Returns the services available in a thread; the rest need the main thread. */
-function serviceOf(known: Pick<ServiceContext, 'limits' | 'router'>): ServiceContext {
-  return new Proxy(known, {
-    get: (_known, name) => (name in known ? known[name as keyof typeof known] : refuse()),
+function serviceOf(available: Pick<ServiceContext, 'limits' | 'router'>): ServiceContext {
+  return new Proxy(available, {
+    get: (_target, name) => (name in available ? available[name as keyof typeof available] : refuse()),
   }) as ServiceContext
 }
 

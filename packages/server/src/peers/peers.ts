@@ -29,7 +29,6 @@ export const noPeers: Peers = {
 export interface Answers {
   /** Runs of tools known to the process. */
   readonly runs: RunRecord
-  /** Statements running in the process. */
   readonly statements: StatementRecord
   readonly readers: ReadersRecord
   /** One answer holds all metrics of a process. */

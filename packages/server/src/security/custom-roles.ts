@@ -114,7 +114,6 @@ export async function removeRole(database: SecurityDatabase, name: string): Prom
   })
 }
 
-/** Holders named in a message. */
 const namedMax = 20
 
 async function checkUnused(change: SecurityChange, name: string): Promise<void> {
@@ -187,7 +186,6 @@ function within<T>(role: string, place: readonly (string | number)[], prefix: st
   }
 }
 
-/** Throws RoleNotFound. */
 async function existing(reader: Reader, name: string): Promise<StoredRole> {
   const role = await stored(reader, name)
   if (role !== undefined) return role

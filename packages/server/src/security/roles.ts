@@ -9,7 +9,6 @@ import { ServerError } from '../errors/server-errors.ts'
  */
 export type Need = 'read' | 'write' | 'define' | 'operate' | 'administer' | 'identify' | 'nothing'
 
-/** Actions that a role can grant. */
 export const actions = ['read', 'write', 'define', 'operate', 'administer'] as const
 export type Action = (typeof actions)[number]
 
@@ -44,7 +43,6 @@ export interface CustomRole {
   readonly grants: readonly AccessGrant[]
 }
 
-/** Custom roles by name. */
 export type CustomRoles = ReadonlyMap<string, CustomRole>
 
 export const noCustomRoles: CustomRoles = new Map()
@@ -99,7 +97,7 @@ export function readGrants(
   return grants
 }
 
-/** Throws InvalidGrant if the role's actions exceed those of `holder`: permissions that the holder gets later must not extend existing tokens. */
+/** Throws InvalidGrant if the role's actions exceed the holder's: permissions granted to the holder later must not extend existing tokens. */
 export function requireWithin(
   texts: readonly string[],
   customRoles: CustomRoles,

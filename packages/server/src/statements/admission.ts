@@ -40,7 +40,7 @@ export interface PausedReply {
 export class Admission {
   private readonly limits: AdmissionLimits
   /** Statements that have begun and not ended, with or without a slot. */
-  private readonly begun = new ShareCounts()
+  private readonly running = new ShareCounts()
   private readonly working = new ShareCounts()
   private readonly beginning: ShareQueue
   private readonly waiting: ShareQueue
@@ -77,7 +77,7 @@ export class Admission {
       {
         ...full,
         tooLate: (sharer) =>
-          this.hasShare(sharer) ? this.shareTaken(sharer) : this.tooLate('for one of these to end'),
+          this.hasShare(sharer) ? this.shareExhausted(sharer) : this.tooLate('for one of these to end'),
       },
     )
     const unlimited = Number.POSITIVE_INFINITY
@@ -93,12 +93,12 @@ export class Admission {
   /** Returns undefined if the statement begins immediately; call `end` when it has ended. Throws like `ShareQueue.wait`. */
   begin(waiter: Waiter): Promise<void> | undefined {
     if (!this.isDispatching && mayBegin()) {
-      this.begun.add(waiter.sharer)
+      this.running.add(waiter.sharer)
       return undefined
     }
-    const turn = this.beginning.wait(waiter)
+    const wait = this.beginning.wait(waiter)
     if (!this.isDispatching) void this.dispatchTurns()
-    return turn
+    return wait
   }
 
   /** Returns undefined if a slot is free; it is held until `leave`. Throws like `ShareQueue.wait`. */
@@ -127,19 +127,18 @@ export class Admission {
     this.paused.delete(reply)
   }
 
-  /** Releases a slot. */
   leave(sharer: string): void {
     this.working.remove(sharer)
-    const held = (one: string): number | undefined => (this.hasShare(one) ? undefined : this.working.of(one))
+    const loadOf = (one: string): number | undefined => (this.hasShare(one) ? undefined : this.working.of(one))
     while (this.working.all < this.limits.statementsMax) {
-      const next = this.returning.admitNext(held) ?? this.waiting.admitNext(held)
+      const next = this.returning.admitNext(loadOf) ?? this.waiting.admitNext(loadOf)
       if (next === undefined) return
       this.working.add(next)
     }
   }
 
   end(sharer: string): void {
-    this.begun.remove(sharer)
+    this.running.remove(sharer)
   }
 
   private slotFrom(queue: ShareQueue, waiter: Waiter): Promise<void> | undefined {
@@ -178,9 +177,9 @@ export class Admission {
     }, ms).unref()
   }
 
-  private startNext(held: (sharer: string) => number): void {
-    const sharer = this.beginning.admitNext(held)
-    if (sharer !== undefined) this.begun.add(sharer)
+  private startNext(loadOf: (sharer: string) => number): void {
+    const sharer = this.beginning.admitNext(loadOf)
+    if (sharer !== undefined) this.running.add(sharer)
   }
 
   private async dispatchTurns(): Promise<void> {
@@ -188,7 +187,7 @@ export class Admission {
     while (!this.beginning.isEmpty) {
       const turn = await firstTurn()
       do {
-        this.startNext((one) => this.begun.of(one) * this.limits.queuedStatementsMax + this.beginning.of(one))
+        this.startNext((one) => this.running.of(one) * this.limits.queuedStatementsMax + this.beginning.of(one))
         await untilIdle()
       } while (!this.beginning.isEmpty && !turn.isOver)
       // Every other turn starts one more regardless of its caller's share: otherwise a busy caller could be starved by new ones.
@@ -209,7 +208,7 @@ export class Admission {
     return this.working.of(sharer) >= this.limits.statementsPerCallerMax
   }
 
-  private shareTaken(sharer: string): AshlarError {
+  private shareExhausted(sharer: string): AshlarError {
     const { statementsPerCallerMax } = this.limits
     const { whose, share } = sharerText(sharer)
     const message = `${whose} already has ${statementsPerCallerMax} statements in progress, the share of ${share} (statementsPerCallerMax).`

@@ -9,7 +9,7 @@ import { StopSignal } from './stop-signal.ts'
 
 type FollowerLimits = Pick<ServerLimits, 'changeFollowersMax' | 'changeFollowersPerCallerMax'>
 
-interface Begun {
+interface FollowerRequest {
   readonly sharer: string
   readonly alias: string
   readonly caller: Caller
@@ -17,7 +17,7 @@ interface Begun {
   readonly signal: CancelSignal
 }
 
-interface Following extends Begun {
+interface Following extends FollowerRequest {
   /** Undefined if the follower has all changes. */
   behindSinceMs: number | undefined
 }
@@ -58,8 +58,8 @@ export class ChangeFollowers {
   }
 
   /** Throws ServerBusy, TooManyFollowers, ShuttingDown. */
-  begin(begun: Begun): Follower {
-    const { sharer } = begun
+  begin(request: FollowerRequest): Follower {
+    const { sharer } = request
     const { changeFollowersMax, changeFollowersPerCallerMax } = this.limits
     if (this.isStopping) throw stopped()
     if (this.counts.of(sharer) >= changeFollowersPerCallerMax) {
@@ -71,13 +71,13 @@ export class ChangeFollowers {
       const message = `The server already has ${changeFollowersMax} requests that follow changes, the maximum (changeFollowersMax).`
       throw new AshlarError('ServerBusy', message)
     }
-    const { signal: clientSignal } = begun
+    const { signal: clientSignal } = request
     const signal = new StopSignal()
     const onDisconnect = (): void => {
       signal.abort(clientSignal.reason as Error)
       follower.end()
     }
-    const state: Following = { ...begun, behindSinceMs: performance.now() }
+    const state: Following = { ...request, behindSinceMs: performance.now() }
     const follower: Follower = {
       signal,
       waits: () => {

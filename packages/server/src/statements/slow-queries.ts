@@ -19,7 +19,6 @@ export interface SlowQuery {
   readonly ms: number
   /** Time in which the process worked on it. */
   readonly workedMs: number
-  /** Rows of the reply. */
   readonly rows: number
   /** Objects examined to produce the rows. */
   readonly touched: number

@@ -50,7 +50,7 @@ export function watchReplies(
   { replyStallMsMax, replyStallBytesMax }: StallLimits,
   fileBytes: () => number,
   isSlotRequested: (response: object) => boolean,
-  onStalled: (told: StalledReply) => void,
+  onStalled: (reply: StalledReply) => void,
 ): NodeJS.Timeout {
   const waiting = new WeakMap<object, Waiting>()
   let now = 0

@@ -52,7 +52,6 @@ export interface StatementContext {
   readonly admission: Admission
   readonly queueMsMax: number
   readonly abortedReplies: AbortedReplies
-  /** Listed statements by ID. */
   readonly inProgress: Map<string, Statement>
   /** The slow-query log, if enabled. */
   readonly slow: SlowQueries | undefined
@@ -74,7 +73,7 @@ export class Statement implements Waiter, PausedReply {
   /** Undefined without authentication. */
   readonly caller: Caller | undefined
   readonly waitsUntilMs: number
-  private readonly begunAtMs: number
+  private readonly createdAtMs: number
   /** Total time in which the client read nothing. */
   private pausedMs = 0
   private pauseStartMs = 0
@@ -109,8 +108,8 @@ export class Statement implements Waiter, PausedReply {
     this.sharer = sharer
     this.response = response
     this.context = context
-    this.begunAtMs = performance.now()
-    this.waitsUntilMs = this.begunAtMs + context.queueMsMax
+    this.createdAtMs = performance.now()
+    this.waitsUntilMs = this.createdAtMs + context.queueMsMax
     if (response.destroyed) this.signal.abort(new ClientDisconnected())
   }
 
@@ -125,16 +124,13 @@ export class Statement implements Waiter, PausedReply {
 
   /** Returns undefined if it may begin at once. Throws ServerBusy, TooManyStatements, or the signal's reason. */
   mayBegin(): Promise<void> | undefined {
-    const turn = this.context.admission.begin(this)
-    if (turn !== undefined) return this.queued(this.begunAt(turn))
+    const admitted = this.context.admission.begin(this)
+    if (admitted !== undefined) return this.queued(this.startAfter(admitted))
     this.hasBegun = true
     return undefined
   }
 
-  /**
-   * Call if the statement outlives the turn of the event loop in which it began: from then on it is listed, can be stopped, and ends when its client
-   * disconnects.
-   */
+  /** Call if the statement outlives its first turn of the event loop: it is then listed, can be stopped, and ends with its client. */
   lasts(): void {
     this.startedAtMs = Date.now()
     if (this.signal.aborted) return
@@ -163,11 +159,11 @@ export class Statement implements Waiter, PausedReply {
     // Nothing would release the slot.
     if (this.isOver) return undefined
     // Work and reply may request it concurrently.
-    this.slot ??= this.slotTaken()
+    this.slot ??= this.slotRequest()
     return this.slot
   }
 
-  private slotTaken(): Promise<void> | undefined {
+  private slotRequest(): Promise<void> | undefined {
     return this.acquireSlot()?.finally(() => {
       this.slot = undefined
     })
@@ -207,7 +203,6 @@ export class Statement implements Waiter, PausedReply {
     this.context.admission.leave(this.sharer)
   }
 
-  /** Counts bytes of the reply. */
   sent(bytes: number): void {
     this.bytesSent += bytes
   }
@@ -239,7 +234,7 @@ export class Statement implements Waiter, PausedReply {
     this.slow = undefined
     const { isPaused, facts, progress, caller, response, explain } = this
     const nowMs = performance.now()
-    const ms = nowMs - this.begunAtMs - this.pausedMs - (isPaused ? nowMs - this.pauseStartMs : 0)
+    const ms = nowMs - this.createdAtMs - this.pausedMs - (isPaused ? nowMs - this.pauseStartMs : 0)
     if (ms < slow.thresholdMs) return
     const { text, fdAlias, clientAddress } = facts
     const { rows = 0, touched = 0, workedMs = 0 } = progress ?? {}
@@ -290,8 +285,8 @@ export class Statement implements Waiter, PausedReply {
     return undefined
   }
 
-  private async begunAt(turn: Promise<void>): Promise<void> {
-    await turn
+  private async startAfter(admitted: Promise<void>): Promise<void> {
+    await admitted
     this.hasBegun = true
   }
 

@@ -3,13 +3,12 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { Logger } from 'pino'
-import { certificateLookMs } from '../limits.ts'
+import { certificatePollMs } from '../limits.ts'
 
 export interface TlsFiles {
   /** The server's certificate, followed by the chain to its root. */
   readonly cert: string
   readonly key: string
-  /** Certificate authorities for client certificates. */
   readonly clientCa?: string | undefined
 }
 
@@ -28,12 +27,12 @@ export class CertificateFiles {
   private seen: string
 
   /** `take`: called with the content of changed files. Throws an Error with a one-sentence message if they cannot be used now. */
-  constructor(files: TlsFiles, logger: Logger, take: (material: TlsMaterial) => void, lookMs = certificateLookMs) {
+  constructor(files: TlsFiles, logger: Logger, take: (material: TlsMaterial) => void, pollMs = certificatePollMs) {
     this.files = files
     this.logger = logger
     this.take = take
     this.seen = versionOf(files)
-    this.timer = setInterval(() => this.look(), lookMs).unref()
+    this.timer = setInterval(() => this.poll(), pollMs).unref()
   }
 
   /** Reloads the files even if they have not changed. */
@@ -54,7 +53,7 @@ export class CertificateFiles {
     clearInterval(this.timer)
   }
 
-  private look(): void {
+  private poll(): void {
     if (versionOf(this.files) !== this.seen) this.reload()
   }
 }

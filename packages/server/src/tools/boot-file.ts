@@ -22,8 +22,8 @@ export function bootFileAgrees(bootFile: string, alias: string, { store, bootFil
   const directory = storeDirectory(store)
   if ([alias, withoutUser(store), directory, configured].includes(withoutUser(bootFile))) return true
   const paths = [directory, configured].filter((path) => path !== undefined)
-  const given = storeDirectory(bootFile) ?? bootFile
-  if (paths.some((path) => resolve(path) === resolve(given))) return true
+  const requestedPath = storeDirectory(bootFile) ?? bootFile
+  if (paths.some((path) => resolve(path) === resolve(requestedPath))) return true
   const names = [alias, ...paths.flatMap((path) => [lastName(path), withoutExtension(path)])]
   return names.includes(withoutExtension(bootFile))
 }
@@ -73,15 +73,15 @@ function fault(type: 'MalformedRequest' | 'MalformedValue', message: string, nam
 
 /** Returns the note for a bootFile that is accepted although it names no federated database of the server. */
 export function bootFileNote(bootFile: string, alias: string): string {
-  return `The bootFile ${shown(bootFile)} is not known here: the federated database ${alias} was taken, the only one.`
+  return `The bootFile ${quotedPath(bootFile)} is not known here: the federated database ${alias} was taken, the only one.`
 }
 
 /** Throws MalformedRequest. */
 export function refuseBootFile(bootFile: string, problem: string): never {
-  const message = `The bootFile ${shown(bootFile)} ${problem}.`
+  const message = `The bootFile ${quotedPath(bootFile)} ${problem}.`
   throw new AshlarError('MalformedRequest', message, [{ place: ['flags'], message }])
 }
 
-function shown(bootFile: string): string {
+function quotedPath(bootFile: string): string {
   return `'${withoutCredentials(bootFile).slice(0, 100)}'`
 }

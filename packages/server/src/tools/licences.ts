@@ -12,7 +12,7 @@ interface Manifest {
   readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 
-const ownName = /^@ashlar\//
+const ashlarName = /^@ashlar\//
 
 /** Returns a line for each package, Ashlar first, then by name. Optional packages that are not installed are left out. */
 export async function licences(): Promise<string[]> {
@@ -31,7 +31,7 @@ export async function licences(): Promise<string[]> {
       left.push(place)
     }
   }
-  const isOwn = ([name]: readonly [string, string]): boolean => ownName.test(name)
+  const isOwn = ([name]: readonly [string, string]): boolean => ashlarName.test(name)
   const packages = [...found].sort(([one], [other]) => (one < other ? -1 : 1))
   const [ashlar] = packages.filter(isOwn)
   const others = packages.filter((entry) => !isOwn(entry))

@@ -15,12 +15,11 @@ export interface RunRecord extends Partial<ToolReply> {
   readonly fdAlias: string
   readonly startedAt: string
   readonly state: 'running' | 'ended'
-  /** Number of objects or entries processed. */
   readonly done: number
   readonly total?: number
 }
 
-const endedRunsKept = 20
+const endedRunsMax = 20
 
 export class ToolRuns {
   private records: RunRecord[] = []
@@ -101,7 +100,7 @@ export class ToolRuns {
 
   private forgetOld(): void {
     const ended = this.records.filter(({ state }) => state === 'ended')
-    const old = new Set(ended.slice(0, Math.max(0, ended.length - endedRunsKept)))
+    const old = new Set(ended.slice(0, Math.max(0, ended.length - endedRunsMax)))
     this.records = this.records.filter((record) => !old.has(record))
   }
 }

@@ -21,7 +21,7 @@ export interface Tool {
   /** Permissions that the caller needs on the whole federated database: the same as for equivalent operations. */
   readonly needs: readonly ('read' | 'define' | 'operate')[]
   /** The tool does not depend on the federated database. */
-  readonly isOfServer?: true
+  readonly isServerWide?: true
   /** The tool may change something; it is idempotent. */
   readonly changes?: true
   /** Throws AshlarError if the tool cannot perform its work. */
@@ -30,7 +30,6 @@ export interface Tool {
 
 export interface ToolResult {
   readonly output: string
-  /** Problems that the tool has found. */
   readonly error?: string
 }
 
@@ -43,9 +42,9 @@ export interface ToolRun {
 }
 
 /** Numbers and booleans may be texts, as in all requests. Throws MalformedRequest, MalformedValue, UnknownField. */
-export function readFlags(tool: Tool, given: unknown): Flags {
-  if (given === undefined || given === null) return checked(tool, {})
-  if (typeof given !== 'object' || Array.isArray(given)) {
+export function readFlags(tool: Tool, input: unknown): Flags {
+  if (input === undefined || input === null) return checked(tool, {})
+  if (typeof input !== 'object' || Array.isArray(input)) {
     throw new AshlarError('MalformedRequest', 'flags is an object of flags by their names.')
   }
   const names = new Map(
@@ -54,12 +53,12 @@ export function readFlags(tool: Tool, given: unknown): Flags {
       [otherName, name],
     ]),
   )
-  const unknown = Object.keys(given).filter((name) => !names.has(name))
+  const unknown = Object.keys(input).filter((name) => !names.has(name))
   if (unknown.length > 0) {
     throw new AshlarError('UnknownField', `The tool ${tool.name} has no flag ${quoteNames(unknown)}.`)
   }
   const flags: Record<string, string | boolean | number> = {}
-  for (const [spelling, value] of Object.entries(given)) {
+  for (const [spelling, value] of Object.entries(input)) {
     const name = names.get(spelling) as string
     const read = readFlag(spelling, tool.flags[name] as Flag, value)
     if (flags[name] !== undefined && plain(flags[name]) !== plain(read)) {

@@ -20,7 +20,6 @@ export interface WebhookConfig {
   readonly include: 'values' | 'keys'
   /** Where a new webhook starts: at the oldest change in the log, or at future changes. */
   readonly since: 'first' | 'now'
-  /** Maximum changes in a delivery. */
   readonly changesMax: number
   /** How long a delivery is retried before it becomes a dead letter. */
   readonly retryForMs: number

@@ -15,7 +15,7 @@ import {
   type SubscriptionState,
 } from '@ashlar/engine'
 import { subscriptionLeaseMs } from '@ashlar/engine/limits'
-import { type ServerLimits, webhookLookMs, webhookRestMs } from '../limits.ts'
+import { type ServerLimits, webhookPollMs, webhookRestMs } from '../limits.ts'
 import { type Delivery, post } from './post.ts'
 import { signedHeaders } from './signature.ts'
 import type { WebhookConfig } from './webhook-settings.ts'
@@ -71,7 +71,7 @@ export class WebhookWorker {
 
   /** Creates another view of the subscription, for readers and for external changes. */
   newSubscription(): Subscription {
-    return this.fd.subscription(subscriptionName(this.config))
+    return this.fd.subscription(`webhook ${this.config.name}`)
   }
 
   start(): void {
@@ -108,7 +108,7 @@ export class WebhookWorker {
   /** Waits for a change that may remove the obstacle, such as a missing class. */
   private async waitForChange(): Promise<void> {
     const seen = this.fd.waiters.count
-    await this.rest(webhookLookMs)
+    await this.rest(webhookPollMs)
     await this.fd.waiters.wait(seen, webhookRestMs, this.stopping)
   }
 
@@ -188,7 +188,6 @@ export class WebhookWorker {
     }
   }
 
-  /** Makes one attempt. */
   send(id: string, body: string): Promise<Delivery> {
     const { secret } = this.config
     const headers = signedHeaders(secret, id, Math.floor(Date.now() / 1_000), body)
@@ -316,10 +315,6 @@ export class WebhookWorker {
     }
     await fail().catch(() => undefined)
   }
-}
-
-function subscriptionName({ name }: WebhookConfig): string {
-  return `webhook ${name}`
 }
 
 const noFailure = { attempts: undefined, failingSince: undefined, nextAttemptAt: undefined, error: undefined }

@@ -23,9 +23,9 @@ export class Webhooks {
     this.workers = settings.hooks.map((config) => {
       const fd = fds.find(({ alias }) => alias === config.fd)
       if (fd === undefined) {
-        const known = fds.map(({ alias }) => alias).join(', ')
+        const aliases = fds.map(({ alias }) => alias).join(', ')
         throw new Error(
-          `Webhook ${config.name} is of the federated database ${config.fd}, which is not served: ${known}.`,
+          `Webhook ${config.name} is of the federated database ${config.fd}, which is not served: ${aliases}.`,
         )
       }
       return new WebhookWorker(config, fd, settings.allowPrivateAddresses, limits, listener)
@@ -65,10 +65,7 @@ export class Webhooks {
     if (!(await this.subscriptionOf(alias, name).removeDeadLetter(number))) throw noSuchLetter(name, number)
   }
 
-  /**
-   * Sends the message now, and removes it if the receiver has accepted it. Throws WebhookNotFound, DeadLetterNotFound, DeliveryFailed,
-   * StoreUnavailable.
-   */
+  /** Sends the message, and removes it once accepted. Throws WebhookNotFound, DeadLetterNotFound, DeliveryFailed, StoreUnavailable. */
   async redeliver(alias: string, name: string, number: number): Promise<void> {
     const worker = this.workerOf(alias, name)
     const { id, body } = await this.deadLetter(alias, name, number)

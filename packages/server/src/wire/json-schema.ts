@@ -13,7 +13,6 @@ export interface Schema<T = unknown> {
   readonly [original]?: () => Schema
 }
 
-/** The schema of an optional property. */
 export interface OptionalSchema<T> extends Schema<T> {
   readonly [isOptional]: true
 }
@@ -52,7 +51,6 @@ export const Type = {
     const: text,
     ...keywords,
   }),
-  /** One of several strings. */
   Enum: <const T extends string>(words: readonly T[], keywords: Keywords = {}): Schema<T> => ({
     type: 'string',
     enum: words,

@@ -19,7 +19,6 @@ export interface Crashed {
   readonly crash: string
   /** Addresses of the LMDB stores that the process had open. */
   readonly stores: readonly string[]
-  /** The work of the process. */
   readonly work: 'serve' | 'copy' | 'verify' | 'compact' | 'backup' | 'restore' | 'security'
   /** The limit of file sizes (ulimit -f), if any; LMDB maps its files beyond their size. */
   readonly fileBytesMax?: number | undefined
@@ -71,10 +70,7 @@ export class CrashCount<P> {
     this.windowMs = windowMs
   }
 
-  /**
-   * Counts a crash; returns true if it is the `max`-th within the window. `serving`: the processes that served just before it crashed. `nowMs`: a
-   * monotonic clock.
-   */
+  /** Returns true for the `max`-th crash within the window. `serving`: the processes that served before it. `nowMs`: monotonic. */
   isTooMany(crashed: P, serving: Iterable<P>, nowMs: number): boolean {
     if (this.companions.has(crashed)) return false
     this.companions = new Set(serving)

@@ -81,7 +81,6 @@ export class Primary {
     return this.stopping
   }
 
-  /** Makes all workers reload files. */
   readonly reload = (): void => {
     for (const child of this.listening) sendToWorker(child, { kind: 'reload' })
   }
@@ -225,7 +224,7 @@ function writeError(sentence: string): void {
 /**
  * Returns overrides of the environment of the primary for `cluster.fork`; undefined values are not set. Node parses the certificates of
  * NODE_EXTRA_CA_CERTS, along with its own, at each start, which for 144 certificates takes longer than the rest of its start. Workers without
- * outgoing connections do not get the variable. `given`: the environment of the primary; modules in its options may make connections.
+ * outgoing connections do not get the variable, unless NODE_OPTIONS or `execArgv` load modules, which may make connections.
  */
 export function environmentOf(
   config: Pick<Config, 'federatedDatabases' | 'auth' | 'securityStore' | 'jwt' | 'webhooks'>,

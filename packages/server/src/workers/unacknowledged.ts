@@ -13,10 +13,7 @@ interface ClusterMessage {
   readonly ack?: number
 }
 
-/**
- * Call before the worker listens. This relies on undocumented parts of Node 20; `workers.test.ts` fails if they change. The alternative,
- * `cluster.SCHED_NONE`, often leaves all connections to one worker.
- */
+/** Call before the worker listens. Relies on undocumented parts of Node 20, tested in `workers.test.ts`; SCHED_NONE distributes unevenly. */
 export function closeUnacknowledged(worker: Child): void {
   const { process: child } = worker
   const unacknowledged = new Map<number, Handle>()

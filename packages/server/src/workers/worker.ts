@@ -8,10 +8,9 @@ export class Worker implements Peers {
   private readonly questions = new Map<number, (answers: readonly Answer[]) => void>()
   /** When the server started, in milliseconds of the clock. */
   upSince = performance.timeOrigin
-  private asked = 0
+  private lastId = 0
   private answer: (question: Question) => readonly Answer[] = () => []
 
-  /** Resolves with the configuration to serve. */
   configured(): Promise<Config> {
     return new Promise((resolve) => {
       process.on('message', (message: ToWorker) => {
@@ -49,7 +48,7 @@ export class Worker implements Peers {
   gather<About extends keyof Answers>(
     question: Question & { readonly about: About },
   ): Promise<readonly Answers[About][]> {
-    const id = ++this.asked
+    const id = ++this.lastId
     return new Promise((resolve) => {
       // Answers have the type of the question.
       this.questions.set(id, (answers) => resolve(answers as readonly Answers[About][]))

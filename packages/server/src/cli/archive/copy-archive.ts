@@ -29,14 +29,8 @@ export interface ArchiveCopied extends Counted {
   readonly report: CopyReport
 }
 
-/** Objects per transaction. */
 const partObjectsMax = 1_000
 const partBytesMax = 2 ** 20
-
-/** Returns the directory in which the archive is restored: next to the target, or in the directory of temporary files. */
-function archiveScratch(to: string): string {
-  return `${scratchBase(to)}${process.pid}`
-}
 
 function scratchBase(to: string): string {
   const directory = storeDirectory(to)
@@ -58,17 +52,14 @@ function removeAbandoned(to: string): void {
   }
 }
 
-/**
- * Throws CommandError for a damaged archive, and an `Error` for the operator if the target contains data other than an unfinished copy of the
- * archive.
- */
+/** Throws CommandError for a damaged archive, and an Error if the target has data other than an unfinished copy of the archive. */
 export async function copyArchive(path: string, to: string, options: ArchiveCopyOptions): Promise<ArchiveCopied> {
   const { signal } = options
   const head = await checkArchive(path, { signal })
   removeAbandoned(to)
-  const scratch = archiveScratch(to)
+  const scratch = `${scratchBase(to)}${process.pid}`
   try {
-    await makeAnew(path, scratch, head, options).catch((error: unknown) => {
+    await createStore(path, scratch, head, options).catch((error: unknown) => {
       throw removedScratch(error, scratch, 'Nothing was written to the target.')
     })
     const [source, target] = [await openStore(addressOfDirectory(scratch), { isReadOnly: true }), await openStore(to)]
@@ -90,7 +81,7 @@ export async function copyArchive(path: string, to: string, options: ArchiveCopy
   }
 }
 
-async function makeAnew(
+async function createStore(
   path: string,
   scratch: string,
   head: ArchiveHead & Counted,
@@ -102,7 +93,12 @@ async function makeAnew(
     await fd.rebuild(
       {
         classes: head.classes,
-        indexes: head.indexes.map(withoutState),
+        indexes: head.indexes.map(({ name, indexedClass, isUnique, keyAttributes }) => ({
+          name,
+          indexedClass,
+          isUnique,
+          keyAttributes,
+        })),
         sequences: head.sequences,
         objects: () => objectsOf(path, signal),
       },
@@ -116,11 +112,6 @@ async function makeAnew(
   } finally {
     await fd.close()
   }
-}
-
-/** Returns the definition of an index, without its state. */
-function withoutState({ name, indexedClass, isUnique, keyAttributes }: Json): Json {
-  return { name, indexedClass, isUnique, keyAttributes }
 }
 
 async function* objectsOf(path: string, signal: AbortSignal): AsyncGenerator<Json[]> {
@@ -170,21 +161,21 @@ async function compare(
   progress: (done: number) => void,
 ): Promise<void> {
   const { objects } = await fd.export({ signal })
-  const made = (async function* (): AsyncGenerator<Buffer> {
+  const created = (async function* (): AsyncGenerator<Buffer> {
     for await (const { bytes } of objects) yield* linesIn(bytes)
   })()
   let done = 0
   try {
     for await (const line of linesOf(path, signal)) {
-      const other = await made.next()
+      const other = await created.next()
       const isSame = other.done !== true && (line.equals(other.value) || isSameJson(line, other.value))
       if (!isSame) throw different(path, line)
       if (++done % 1_000 === 0) progress(done)
     }
-    const more = await made.next()
+    const more = await created.next()
     if (more.done !== true) throw different(path, more.value)
   } finally {
-    await made.return(undefined)
+    await created.return(undefined)
   }
 }
 

@@ -98,8 +98,8 @@ async function* filesOf(path: string, { signal, onRead }: ArchiveReading): Async
   }
 }
 
-function headsOfArchive(path: string, { format: given, version }: Json): readonly string[] {
-  if (given !== format) throw notOne(path)
+function headsOfArchive(path: string, { format: found, version }: Json): readonly string[] {
+  if (found !== format) throw notOne(path)
   const heads = typeof version === 'number' ? headsOf[version] : undefined
   if (heads !== undefined) return heads
   throw invalidInput(

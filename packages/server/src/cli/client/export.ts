@@ -40,8 +40,8 @@ function refuseContradictions(className: string | undefined, options: Options): 
       `An archive is of a whole federated database: leave out ${query === undefined ? 'the class' : '--query'}, or choose another --format.`,
     ],
   ]
-  const [, told] = contradictions.find(([isThere]) => isThere === true) ?? []
-  if (told !== undefined) throw usageError(told)
+  const [, message] = contradictions.find(([isContradiction]) => isContradiction === true) ?? []
+  if (message !== undefined) throw usageError(message)
 }
 
 export async function exportData(

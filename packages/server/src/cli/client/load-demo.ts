@@ -41,10 +41,7 @@ const examples = (alias: string, url: string): string => `Try:
   ashlar query --url ${url} --fd ${alias} 'FROM Flight WHERE delayMinutes > 120 RETURN date, origin.iata AS origin, destination.city AS city, delayMinutes'
   ashlar schema diagram --url ${url} --fd ${alias}`
 
-/**
- * Loads missing data: the records of a file are loaded in order, and each commit contains a batch or nothing, so that a repeated run continues.
- * Ignores other data.
- */
+/** Loads missing records in order, in commits of whole batches, so that a repeated run continues. Ignores other data. */
 export async function loadDemo(url: string, alias: string, json: boolean, signal: AbortSignal): Promise<void> {
   const client = new AshlarClient({ baseUrl: url, fdAlias: alias, fetch: httpFetch({ ca: undefined, signal }) })
   const classes = (await client.listClasses()).map(({ className }) => className)
@@ -89,7 +86,7 @@ async function load(
       skip,
       upsertOn: undefined,
       rejects: undefined,
-      leavesOut: false,
+      skipsRejected: false,
       isDryRun: false,
       isQuiet: false,
       position: () => ({ bytesRead: source.bytesRead(), total: size }),

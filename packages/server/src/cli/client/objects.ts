@@ -19,7 +19,7 @@ export async function getObjects(
   const objects = oids.length === 1 ? [await client.readObject(oids[0] ?? '')] : await readTogether(client, oids)
   const isList = words.length !== 1 || words[0] === '-'
   await output.data(isList ? objects : objects[0], () => {
-    return objects.flatMap((object, at) => [...(at === 0 ? [] : ['']), ...shownObject(object, output)])
+    return objects.flatMap((object, at) => [...(at === 0 ? [] : ['']), ...printObject(object, output)])
   })
 }
 
@@ -33,7 +33,7 @@ async function readTogether(
   return (await executeAtomically(client, operations)).map(({ result }) => result as ObjectRepresentation)
 }
 
-function shownObject(object: ObjectRepresentation, output: CommandContext['output']): string[] {
+function printObject(object: ObjectRepresentation, output: CommandContext['output']): string[] {
   return output
     .table(
       ['', ''],
@@ -54,12 +54,12 @@ export async function createObjects(
   [className, words]: readonly [string, readonly string[]],
 ): Promise<void> {
   if (className === '') throw usageError('The name of the class is empty.')
-  const given = attributesOf(words)
-  if (!Array.isArray(given)) {
-    const created = await client.createObject(className, attributesFrom(given, 'The object'))
+  const parsed = attributesOf(words)
+  if (!Array.isArray(parsed)) {
+    const created = await client.createObject(className, attributesFrom(parsed, 'The object'))
     return output.data(created, () => [created.__identifier__])
   }
-  const bodies: CreateObjectBody[] = given.map((attributes: unknown, at) => {
+  const bodies: CreateObjectBody[] = parsed.map((attributes: unknown, at) => {
     return { class: className, attributes: attributesFrom(attributes, `Object ${at + 1} of the list`) }
   })
   const created = bodies.length === 0 ? [] : await client.createObjects(bodies)
@@ -77,7 +77,6 @@ export async function updateObject(
   await output.result({ updated: [oid] }, () => [`Updated ${oid}.`])
 }
 
-/** Deletes all objects or none. */
 export async function deleteObjects(
   { client, output }: CommandContext,
   [words]: readonly [readonly string[]],

@@ -90,10 +90,10 @@ async function writeColumns(
   const begin = async (): Promise<ColumnFormat> => {
     names = [...new Set(first.flatMap((record) => Object.keys(record)))]
     const cells = first.map(line)
-    const begun = columnsOf(names, cells)
+    const layout = columnsOf(names, cells)
     if (names.length > 0)
-      await target.lines([...(isHeadless ? [] : [begun.head]), ...cells.map((row) => begun.line(row))])
-    return begun
+      await target.lines([...(isHeadless ? [] : [layout.head]), ...cells.map((row) => layout.line(row))])
+    return layout
   }
   let count = 0
   for await (const row of rows) {

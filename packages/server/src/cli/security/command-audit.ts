@@ -17,14 +17,11 @@ export class CommandAudit {
     this.config = config
   }
 
-  /**
-   * Logs the change that `work` makes. `subject`: the changed item, or a function of the result. Throws the errors of `work`, and an Error with a
-   * one-sentence message, before `work`, if the file cannot be written and changes are then refused.
-   */
+  /** Logs a change. `subject`: the changed item, or a function of the result. Throws before `work` if changes require a log that fails. */
   async note<T>(command: string, subject: string | ((result: T) => string), work: () => Promise<T>): Promise<T> {
     const file = await this.opened()
     if (file === undefined) return work()
-    const note = (told: object): void => file.append(JSON.stringify({ ...entryOf(command), ...told }))
+    const note = (fields: object): void => file.append(JSON.stringify({ ...entryOf(command), ...fields }))
     try {
       const result = await work()
       note({ subject: typeof subject === 'string' ? subject : subject(result), outcome: 'done' })

@@ -145,9 +145,9 @@ class MachineSecurity implements SecurityWork {
     if (role.grants.length === 0) return { ...role, problems: [] }
     const fds: GrantChecking[] = []
     for (const { alias, store } of this.place.federatedDatabases) {
-      const isThere = !store.startsWith('memory:') && existsSync(storeDirectory(store) ?? '.')
+      const exists = !store.startsWith('memory:') && existsSync(storeDirectory(store) ?? '.')
       try {
-        if (!isThere) throw new Error('its store is not there')
+        if (!exists) throw new Error('its store is not there')
         const found = await grantProblemsIn(store, role.grants)
         fds.push({ alias, grantProblems: async () => found })
       } catch (error) {

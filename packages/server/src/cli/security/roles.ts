@@ -5,7 +5,6 @@ import type { SecurityContext } from './security-work.ts'
 
 interface RoleOptions {
   readonly grantsFile?: string
-  /** False: no actions. */
   readonly actions?: boolean
   readonly grants?: boolean
 }

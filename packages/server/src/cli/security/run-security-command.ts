@@ -70,16 +70,16 @@ async function byServer(options: Options, work: (context: SecurityContext) => Pr
   const { connect } = await import('../connection.ts')
   await runCommand({ ...options, isPrivate: true }, async ({ output, signal }) => {
     const { url, token, tokenFile, user, ca, profile } = options
-    const given = Object.entries({ url, token, tokenFile, user, ca, profile }).filter(
+    const connectionOptions = Object.entries({ url, token, tokenFile, user, ca, profile }).filter(
       ([, value]) => value !== undefined,
     )
-    const { client } = connect(Object.fromEntries(given), process.env, signal)
+    const { client } = connect(Object.fromEntries(connectionOptions), process.env, signal)
     await work({ security: client.security, output })
   })
 }
 
 async function configOf({ data, securityStore, auditLog, config: named }: MachineOptions): Promise<Config> {
-  const given: ConfigSource = {
+  const fromOptions: ConfigSource = {
     ...(data !== undefined && { data }),
     ...(securityStore !== undefined && { securityStore }),
     ...(auditLog !== undefined && { auditLog }),
@@ -89,7 +89,7 @@ async function configOf({ data, securityStore, auditLog, config: named }: Machin
     const configFile = named ?? environment.config
     const file =
       configFile === undefined ? undefined : (await import('../../config/config-file.ts')).readConfigFile(configFile)
-    return mergeConfig([given, environment, file?.source ?? {}])
+    return mergeConfig([fromOptions, environment, file?.source ?? {}])
   } catch (error) {
     throw usageError((error as Error).message)
   }

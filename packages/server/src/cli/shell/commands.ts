@@ -117,7 +117,7 @@ export async function runShellCommand(session: Session, line: string, signal: Ab
   if (command === undefined) {
     const near = didYouMean(
       name,
-      [...byName.keys()].filter((known) => known.length > 2),
+      [...byName.keys()].filter((candidate) => candidate.length > 2),
     )
     throw usageError(`There is no command \\${name}.${near} See \\?.`)
   }
@@ -138,11 +138,10 @@ export function commandLines(): string[] {
 
 function formatCommand(format: RowFormat): ShellCommand {
   const help = format === 'table' ? 'rows as a table' : `rows as ${format.toUpperCase()}`
-  return { names: [format], operand: '', help, run: (session) => setFormat(session, format) }
-}
-
-function setFormat(session: Session, format: RowFormat): void {
-  session.format = format
+  const run = (session: Session): void => {
+    session.format = format
+  }
+  return { names: [format], operand: '', help, run }
 }
 
 function leave(session: Session): void {
@@ -264,7 +263,9 @@ function rollBack(session: Session): void {
 async function set(session: Session, operand: string): Promise<void> {
   const [, name = '', value = ''] = /^\$?(\S*)\s*([\s\S]*)$/.exec(operand) ?? []
   if (name === '') {
-    const lines = [...session.parameters].map(([known, held]) => printable(`${known} = ${stringifyExactly(held)}`))
+    const lines = [...session.parameters].map(([parameter, current]) =>
+      printable(`${parameter} = ${stringifyExactly(current)}`),
+    )
     return session.tell(lines.length === 0 ? ['No parameters are set.'] : lines)
   }
   if (!/^[A-Za-z_]\w*$/.test(name))
@@ -313,7 +314,6 @@ function page(session: Session, operand: string): void {
   note(`Paging is ${paging.isOn ? 'on' : 'off'}.`)
 }
 
-/** Nesting limit of included files. */
 const includesMax = 16
 
 async function include(session: Session, file: string, signal: AbortSignal): Promise<void> {
@@ -334,7 +334,7 @@ async function useFd(session: Session, alias: string, signal: AbortSignal): Prom
     return session.useFd(alias, signal)
   }
   const { federatedDatabases } = await orAborted(session.client.getReadiness(), signal)
-  await session.tell(federatedDatabases.map((known) => printable(known === session.fd ? `${known} (used now)` : known)))
+  await session.tell(federatedDatabases.map((alias) => printable(alias === session.fd ? `${alias} (used now)` : alias)))
 }
 
 async function showUser(session: Session, _: string, signal: AbortSignal): Promise<void> {

@@ -44,9 +44,9 @@ export class History {
   }
 
   private replace(entries: readonly string[]): void {
-    const beside = `${this.file}.${process.pid}`
-    writeFileSync(beside, `${entries.toReversed().join('\n')}\n`, { mode: 0o600 })
-    renameSync(beside, this.file)
+    const temporary = `${this.file}.${process.pid}`
+    writeFileSync(temporary, `${entries.toReversed().join('\n')}\n`, { mode: 0o600 })
+    renameSync(temporary, this.file)
   }
 
   private attempt(work: () => void): void {
@@ -67,7 +67,7 @@ function isSecret(entry: string): boolean {
 /** Returns the entry on one line for the history; undefined if that would change it, as with comments and multi-line strings. */
 export function asOneLine(text: string): string | undefined {
   const lines = text.split('\n')
-  const isPlain = lines.length === 1 || !/\/\/|['"`]/.test(text) || lines.every(hasWholeTexts)
+  const isPlain = lines.length === 1 || !/\/\/|['"`]/.test(text) || lines.every(hasCompleteTexts)
   return isPlain
     ? lines
         .map((line) => line.trim())
@@ -76,7 +76,7 @@ export function asOneLine(text: string): string | undefined {
     : undefined
 }
 
-function hasWholeTexts(line: string): boolean {
+function hasCompleteTexts(line: string): boolean {
   const withoutTexts = line.replaceAll(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`/g, '')
   return !/\/\/|['"`]/.test(withoutTexts)
 }

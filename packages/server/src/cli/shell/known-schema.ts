@@ -1,13 +1,13 @@
 /** A view of the schema for completion and \d. */
 import type { AttributeDefinition, ClassRepresentation, IndexRecord, TypeDefinition } from '@ashlar/client'
 
-export interface ShownAttribute {
+export interface AttributeEntry {
   readonly attribute: AttributeDefinition
   /** The declaring class, which may be a superclass. */
   readonly className: string
 }
 
-export class KnownSchema {
+export class SchemaView {
   /** Sorted by name, without internal classes. */
   readonly classes: readonly ClassRepresentation[]
   readonly indexes: readonly IndexRecord[]
@@ -63,13 +63,13 @@ export class KnownSchema {
   }
 
   /** Returns visible attributes in display order, with inherited ones first. */
-  attributesOf(cls: ClassRepresentation): ShownAttribute[] {
+  attributesOf(cls: ClassRepresentation): AttributeEntry[] {
     const line = this.lineOf(cls)
     const all = line
       .toReversed()
       .flatMap(({ className, attributes }) => attributes.map((attribute) => ({ attribute, className })))
-    const last = new Map(all.map((shown) => [shown.attribute.attributeName, shown]))
-    return all.filter((shown) => last.get(shown.attribute.attributeName) === shown)
+    const last = new Map(all.map((entry) => [entry.attribute.attributeName, entry]))
+    return all.filter((entry) => last.get(entry.attribute.attributeName) === entry)
   }
 
   attributeOf(cls: ClassRepresentation, name: string): AttributeDefinition | undefined {

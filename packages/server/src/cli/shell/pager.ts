@@ -28,7 +28,6 @@ export class Pager implements RowsTarget {
     return this.output.tableOptions
   }
 
-  /** Starts a new page. */
   begin(): void {
     this.rowsLeft = this.pageRows
   }

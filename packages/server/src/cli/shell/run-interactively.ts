@@ -75,13 +75,13 @@ async function runInput(session: Session, terminal: Terminal, history: History, 
       const word = reader.isEmpty ? wordsOfShells[line.replace(/;\s*$/, '').trim().toLowerCase()] : undefined
       if (word !== undefined) return runShellCommand(session, word, signal)
       if (reader.takesCommands && isCommand(line)) {
-        remember(terminal, history, line)
+        addToHistory(terminal, history, line)
         return runShellCommand(session, line, signal)
       }
       // An empty line ends an incomplete statement.
       const text = line.trim() === '' && reader.takesCommands ? reader.take() : reader.add(line)
       if (text === undefined) return
-      remember(terminal, history, text)
+      addToHistory(terminal, history, text)
       await session.runText(text, signal)
     })
   } catch (error) {
@@ -89,7 +89,7 @@ async function runInput(session: Session, terminal: Terminal, history: History, 
   }
 }
 
-function remember(terminal: Terminal, history: History, text: string): void {
+function addToHistory(terminal: Terminal, history: History, text: string): void {
   // As in other shells, lines that begin with a blank are not stored.
   if (/^\s/.test(text)) return
   const line = asOneLine(text)
@@ -108,8 +108,8 @@ async function printError(session: Session, error: unknown): Promise<void> {
     return session.screen.note('Stopped.')
   }
   const where = place === undefined ? '' : `${printable(place.name)}, line ${place.line}: `
-  const told = failureText(error, { isJson: false, text }, 'error')
+  const failure = failureText(error, { isJson: false, text }, 'error')
   const isColored = process.stderr.isTTY && process.stderr.hasColors()
   const name = isColored ? styleText('red', 'error', { validateStream: false }) : 'error'
-  process.stderr.write(`${where}${name}${told.slice('error'.length)}`)
+  process.stderr.write(`${where}${name}${failure.slice('error'.length)}`)
 }

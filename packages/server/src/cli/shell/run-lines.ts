@@ -52,28 +52,28 @@ export async function* linesOf(
 ): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   // Joins the pieces of a line only once.
-  let begun: string[] = []
+  let parts: string[] = []
   let characters = 0
   try {
     for await (const chunk of stream) {
       const [end = '', ...starts] = decoder.decode(chunk, { stream: true }).split('\n')
-      begun.push(end)
+      parts.push(end)
       characters += end.length
       for (const start of starts) {
-        yield begun.join('').replace(/\r$/, '')
-        begun = [start]
+        yield parts.join('').replace(/\r$/, '')
+        parts = [start]
         characters = start.length
       }
       if (characters > textCharactersMax) {
         throw invalidInput(`${what} has a line of more than ${textCharactersMax} characters.`)
       }
     }
-    begun.push(decoder.decode())
+    parts.push(decoder.decode())
   } catch (error) {
     if (error instanceof CommandError) throw error
     if (error instanceof TypeError) throw invalidInput(`${what} is not UTF-8.`)
     throw unreadable(what, error)
   }
-  const last = begun.join('')
+  const last = parts.join('')
   if (last !== '') yield last
 }

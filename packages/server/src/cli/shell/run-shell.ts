@@ -46,7 +46,6 @@ function screenOf({ output }: CommandContext): Screen {
   }
 }
 
-/** Stops at the first failure. */
 async function runScript(session: Session): Promise<void> {
   const { context } = session
   try {

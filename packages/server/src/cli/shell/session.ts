@@ -7,11 +7,10 @@ import { CommandError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { Output } from '../output.ts'
 import { printable } from '../table.ts'
-import { KnownSchema } from './known-schema.ts'
+import { SchemaView } from './known-schema.ts'
 import { piecesOf } from './pieces.ts'
 import { StatementReader } from './statement-reader.ts'
 
-/** The display of a session. */
 export interface Screen {
   /** Receives results, unless they are written to a file. */
   readonly target: RowsTarget
@@ -36,7 +35,6 @@ export class Session {
   place: { readonly name: string; readonly line: number } | undefined
   /** The stack of files being included. */
   readonly includes: string[] = []
-  /** Values of `$name` in statements. */
   readonly parameters: Map<string, unknown>
   client: AshlarClient
   fd: string
@@ -45,13 +43,12 @@ export class Session {
   isTimed = false
   /** The statements collected since `\begin`, which are sent as one text. */
   transaction: string[] | undefined
-  /** The last text that was sent. */
   lastText: string | undefined
   /** The text that an error message quotes. */
   textAtWork: string | undefined
   isLeft = false
   private file: { readonly name: string; readonly output: Output } | undefined
-  private known: { readonly schema: KnownSchema; readonly at: number } | undefined
+  private cachedSchema: { readonly schema: SchemaView; readonly at: number } | undefined
 
   constructor(
     context: CommandContext,
@@ -96,8 +93,8 @@ export class Session {
   async explain(text: string, isAnalyzed: boolean, signal: AbortSignal): Promise<void> {
     this.lastText = text
     this.textAtWork = text
-    const asked = this.client.explainAsText(text, Object.fromEntries(this.parameters), { isAnalyzed, signal })
-    const plan = await orAborted(asked, signal)
+    const explained = this.client.explainAsText(text, Object.fromEntries(this.parameters), { isAnalyzed, signal })
+    const plan = await orAborted(explained, signal)
     await this.tell(printable(plan.trimEnd(), 'lines').split('\n'))
     this.textAtWork = undefined
   }
@@ -113,19 +110,20 @@ export class Session {
   }
 
   /** Returns the schema, cached for some seconds. Throws the errors of the client. */
-  async schema(signal: AbortSignal): Promise<KnownSchema> {
-    if (this.known !== undefined && performance.now() - this.known.at < schemaMsMax) return this.known.schema
+  async schema(signal: AbortSignal): Promise<SchemaView> {
+    if (this.cachedSchema !== undefined && performance.now() - this.cachedSchema.at < schemaMsMax)
+      return this.cachedSchema.schema
     const [classes, indexes] = await orAborted(
       Promise.all([this.client.listClasses(), this.client.listIndexes()]),
       signal,
     )
-    const schema = new KnownSchema(classes, indexes)
-    this.known = { schema, at: performance.now() }
+    const schema = new SchemaView(classes, indexes)
+    this.cachedSchema = { schema, at: performance.now() }
     return schema
   }
 
   forgetSchema(): void {
-    this.known = undefined
+    this.cachedSchema = undefined
   }
 
   /** Switches to another federated database of the server. Throws if it does not exist. */
@@ -145,7 +143,6 @@ export class Session {
     if (name !== undefined) this.file = { name, output: new Output({ output: name }) }
   }
 
-  /** Discards an incomplete statement. */
   async end(): Promise<void> {
     if (this.transaction !== undefined) this.screen.note('The transaction was not committed: nothing of it is done.')
     await this.writeTo(undefined)

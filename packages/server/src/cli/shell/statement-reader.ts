@@ -12,7 +12,6 @@ export class StatementReader {
   private lines: string[] = []
   private characters = 0
   private openPiece: OpenPiece
-  /** Number of open brackets. */
   private depth = 0
   /** The first word of the current statement, in upper case. */
   private firstWord: string | undefined
@@ -58,7 +57,8 @@ export class StatementReader {
     }
     const isEnded = this.isTextAtEnd && this.openPiece === undefined
     if (isEnded) return this.take()
-    if (this.firstWord === undefined && this.openPiece === undefined && !this.lines.some(isMeant)) this.clear()
+    const isBlank = this.lines.every((one) => one.trim() === '')
+    if (this.firstWord === undefined && this.openPiece === undefined && isBlank) this.clear()
     return undefined
   }
 
@@ -77,9 +77,4 @@ export class StatementReader {
     this.firstWord = undefined
     this.isTextAtEnd = false
   }
-}
-
-/** Returns false for blank lines, which do not begin a text. */
-function isMeant(line: string): boolean {
-  return line.trim() !== ''
 }

@@ -78,7 +78,6 @@ export class Terminal {
     })
   }
 
-  /** Ctrl-C aborts the signal. */
   async run<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const running = new AbortController()
     this.running = running
@@ -97,7 +96,6 @@ export class Terminal {
     })
   }
 
-  /** Replaces the history, newest first. */
   setHistory(entries: readonly string[]): void {
     const { history } = this.readline as unknown as Editor
     history.splice(0, history.length, ...entries)

@@ -13,7 +13,7 @@ export interface RequestedOperation {
   readonly method: string
   readonly uri: string
   readonly body: unknown
-  readonly isKept: boolean
+  readonly keepsResult: boolean
   /** A name for the object that the operation creates. */
   readonly id: string | undefined
   /** Conditions by the header names of single requests. */
@@ -67,7 +67,7 @@ function readOperation(value: unknown, position: number): RequestedOperation {
     method: requiredText(operation.method, 'method', position),
     uri: requiredText(operation.uri, 'uri', position),
     body: operation.body,
-    isKept: resultOf(operation.result, position) === 'keep',
+    keepsResult: resultOf(operation.result, position) === 'keep',
     id: operation.id === undefined ? undefined : idOf(operation.id, position),
     conditions: conditionsOf(operation, position),
   }
@@ -116,6 +116,6 @@ function idOf(value: unknown, position: number): string {
   ])
 }
 
-function malformed(message: string, place: ErrorDetail['place']): AshlarError {
+export function malformed(message: string, place: ErrorDetail['place']): AshlarError {
   return new AshlarError('MalformedRequest', message, [{ place, message }])
 }

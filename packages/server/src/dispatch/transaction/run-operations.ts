@@ -18,19 +18,16 @@ import { tooManyValues } from '../../json/json-scan.ts'
 import { hasMoreValuesThan } from '../../json/parse-text.ts'
 import { dispatch, type Execution } from '../dispatch.ts'
 import { isolationParam, type Operation, type OperationReply, type WholeFdRequest } from '../operation.ts'
-import { wholeReply } from '../row-framing.ts'
+import { completeReply } from '../row-framing.ts'
 import { type RequestedOperation, readOperations } from './read-operations.ts'
 import { substituteInBody, substituteInUri, substituteText } from './substitute-ids.ts'
 
-/**
- * Returns an array of `{"responseCode", "result"}` as JSON text. Throws the errors of the operations, LimitExceeded if they take too long, and
- * ClientDisconnected.
- */
+/** Returns JSON: an array of `{"responseCode", "result"}`. Throws the errors of operations, LimitExceeded, and ClientDisconnected. */
 export async function runOperations(request: WholeFdRequest, once: Once<Buffer> | undefined): Promise<Buffer> {
   const { service, signal, watch, memoryHolder, slice } = request
   const { limits } = service
   const operations = readOperations(request.body, limits)
-  const isRehearsed = operations.some(({ isKept }) => !isKept)
+  const isRehearsed = operations.some(({ keepsResult }) => !keepsResult)
   let rehearsal: BatchRun | undefined
   const done = request.database.transaction(
     async (step, isRehearsal, between) => {
@@ -40,7 +37,7 @@ export async function runOperations(request: WholeFdRequest, once: Once<Buffer> 
       for (const operation of operations) {
         const pause = between()
         if (pause !== undefined) await pause
-        if (earlier === undefined || operation.isKept) await run.one(operation, step(operation.number))
+        if (earlier === undefined || operation.keepsResult) await run.one(operation, step(operation.number))
         else run.takeOver(operation, earlier)
       }
       if (isRehearsal) rehearsal = run
@@ -72,7 +69,6 @@ class BatchRun {
   private readonly bytesMax: number
   /** The text of all operations. */
   private readonly text: GivenText | undefined
-  /** Replies by number of the operation. */
   private readonly replies = new Map<number, Reply>()
   private bytes = 0
 
@@ -86,7 +82,7 @@ class BatchRun {
     try {
       const { operation, reply } = await this.execute(requested, database)
       const { body, rows } = reply
-      const result = rows === undefined ? jsonOf(body) : await this.rowsOf(rows, requested.isKept)
+      const result = rows === undefined ? jsonOf(body) : await this.rowsOf(rows, requested.keepsResult)
       const head = `{"responseCode":"${reply.status ?? operation.status}","result":`
       const bytes = head.length + Buffer.byteLength(result) + tail.length
       this.keep(requested, { head, result, bytes })
@@ -98,7 +94,6 @@ class BatchRun {
     }
   }
 
-  /** Returns the array of all replies. */
   reply(): Buffer {
     const pieces: Buffer[] = []
     let text = '['
@@ -134,16 +129,16 @@ class BatchRun {
   }
 
   /** Reads rows into an array; a query that is disposed of drops them. Throws LimitExceeded if there are too many to keep. */
-  private async rowsOf(rows: AsyncIterable<RowChunk>, isKept: boolean): Promise<Buffer> {
+  private async rowsOf(rows: AsyncIterable<RowChunk>, keepsResult: boolean): Promise<Buffer> {
     const chunks: RowChunk[] = []
     let bytes = this.bytes
     for await (const chunk of rows) {
-      if (!isKept) continue
+      if (!keepsResult) continue
       bytes += chunk.bytes.length
       this.checkBytes(bytes)
       chunks.push(chunk)
     }
-    return wholeReply(chunks, 'json')
+    return completeReply(chunks, 'json')
   }
 
   private checkBytes(bytes: number): void {
@@ -176,7 +171,6 @@ class BatchRun {
     return { operation, reply }
   }
 
-  /** Replaces declared ids by OIDs. */
   private bodyOf({ body, number }: RequestedOperation): unknown {
     const { ids } = this
     const text = this.text?.at(number - 1).at('body')

@@ -13,13 +13,12 @@ const pieceBytes = 65_536
 const newline = 0x0a
 const beforeNumber = Buffer.from('{"line":')
 const beforeOid = Buffer.from(',"__identifier__":"')
-const behindOid = Buffer.from('"}\n')
+const replyEnd = Buffer.from('"}\n')
 /** Upper bound of a reply line: the longest line number and the longest OID. */
 const lineBytesMax = 100
 
 /** First in, first out. */
 export class PendingReplies {
-  /** Bytes of the pending replies. */
   bytes = 0
   private readonly waiting: (Lines | string)[] = []
   private isEnded = false
@@ -116,7 +115,7 @@ function* piecesOf({ first, oids }: Lines): Generator<Buffer> {
       length = putNumber(line++, piece, length)
       length = put(beforeOid, piece, length)
       for (; from < to; from++) piece[length++] = oids[from] as number
-      length = put(behindOid, piece, length)
+      length = put(replyEnd, piece, length)
       from++
     }
     yield piece.subarray(0, length)

@@ -43,9 +43,7 @@ class Bulk {
   private readonly request: FdRequest
   private readonly parameters: BulkParameters
   private readonly slice = openTimeSlice()
-  /** Ends the current wait. */
   private interrupt: ((reason: unknown) => void) | undefined
-  /** The batch in execution. */
   private batch: Promise<void> = Promise.resolve()
   private waitingBytes = 0
   /** Starts at 1 and includes blank lines. */
@@ -98,15 +96,13 @@ class Bulk {
       next.catch(() => undefined)
       for (const some of lines) {
         await this.take(some)
-        if (this.load.isStopped) return void this.letGo(next)
+        if (this.load.isStopped) return void this.discardRest(next)
       }
       if (this.replies.bytes > bulkRepliesBytesMax) await this.room()
     }
   }
 
-  /**
-   * Resolves with the next lines, undefined at the end, or `idle` if none has arrived and pending lines are due for commit. Throws RequestTimeout.
-   */
+  /** Resolves with the next lines, undefined at the end, or `idle` if pending lines are due for commit. Throws RequestTimeout. */
   private async arrival(next: Promise<readonly Lines[] | undefined>): Promise<readonly Lines[] | undefined | 'idle'> {
     const { load, parameters, request } = this
     const { requestMsMax } = request.service.limits
@@ -140,7 +136,9 @@ class Bulk {
   /** Throws BodyTooLarge and LimitExceeded; other errors are reported for their line. A line processed synchronously creates no promise. */
   private async take(lines: Lines): Promise<void> {
     if (lines === undefined) {
-      this.refuse(++this.line, lineTooLong(this.request.service.limits.lineBytesMax))
+      const { lineBytesMax } = this.request.service.limits
+      const message = `The line has more than ${lineBytesMax} bytes (lineBytesMax).`
+      this.refuse(++this.line, new ServerError('BodyTooLarge', message))
       if (this.isFullWith(0)) await this.commit()
       return
     }
@@ -152,7 +150,7 @@ class Bulk {
       const bytes = text.length
       from += bytes + 1
       const line = ++this.line
-      const pause = line % linesBetweenLooks === 0 ? this.slice.yieldIfDue() : undefined
+      const pause = line % linesPerCheck === 0 ? this.slice.yieldIfDue() : undefined
       if (pause !== undefined) await pause
       try {
         const parsed = this.parse(text)
@@ -183,7 +181,9 @@ class Bulk {
   /** Returns true if the pending lines must be committed before one more of `bytes`. Throws BodyTooLarge. */
   private isFullWith(bytes: number): boolean {
     const { bulkNamesMax } = this.request.service.limits
-    if (this.load.namesCount > bulkNamesMax) throw tooManyNames(bulkNamesMax)
+    if (this.load.namesCount > bulkNamesMax) {
+      throw new ServerError('BodyTooLarge', `More than ${bulkNamesMax} lines have an id (bulkNamesMax).`)
+    }
     this.waitingBytes += bytes
     return !this.parameters.isAtomic && this.isBatchFull()
   }
@@ -205,7 +205,7 @@ class Bulk {
     const textOf = (line: number, error: unknown): string =>
       JSON.stringify({ line, error: this.request.problemOf(error) })
     this.batch = this.load.flush().then((outcomes) => {
-      return inParts(outcomes, repliesAtOnce, (part) => this.replies.push(part, textOf))
+      return inParts(outcomes, repliesPerWrite, (part) => this.replies.push(part, textOf))
     })
     this.batch.catch(() => undefined)
   }
@@ -220,7 +220,7 @@ class Bulk {
   }
 
   /** Discards the rest of the body; without that, the client might not receive the reply. The connection ends soon. */
-  private async letGo(next: Promise<unknown>): Promise<void> {
+  private async discardRest(next: Promise<unknown>): Promise<void> {
     try {
       for (let lines = await next; lines !== undefined; ) lines = await this.lines.next()
     } catch {
@@ -229,9 +229,9 @@ class Bulk {
   }
 }
 
-const linesBetweenLooks = 16
+const linesPerCheck = 16
 /** Maximum replies per write; an atomic load may have very many. */
-const repliesAtOnce = 10_000
+const repliesPerWrite = 10_000
 /** Factor by which a batch may exceed its size while its lines refer to later ones. */
 const openBatchTimes = 5
 
@@ -242,7 +242,6 @@ function noteLine(json: unknown, bytes: Buffer): void {
   if (typeof json === 'object' && json !== null && 'body' in json) noteText(json.body, text.at('body'))
 }
 
-/** The value of a blank line. */
 const blank = Symbol('blank')
 const blankText = /^[ \t\r]*$/
 /** A longer line of white space is treated as an error. */
@@ -250,14 +249,6 @@ const blankBytesMax = 100
 
 function isBlank(bytes: Buffer): boolean {
   return bytes.length < blankBytesMax && blankText.test(bytes.toString('latin1'))
-}
-
-function lineTooLong(bytesMax: number): ServerError {
-  return new ServerError('BodyTooLarge', `The line has more than ${bytesMax} bytes (lineBytesMax).`)
-}
-
-function tooManyNames(namesMax: number): ServerError {
-  return new ServerError('BodyTooLarge', `More than ${namesMax} lines have an id (bulkNamesMax).`)
 }
 
 function senderStalled(msMax: number): ServerError {

@@ -11,7 +11,7 @@ const formula = /^[=+\-@\t\r\n]|^[＝＋－＠]/
 const newline = 0x0a
 
 /** Cells written between two checks of the clock. */
-const cellsAtOnce = 10_000
+const cellsPerCheck = 10_000
 
 export interface CsvForm {
   /** Columns of the header; by default the fields of the first row. */
@@ -21,7 +21,7 @@ export interface CsvForm {
 }
 
 export async function* csvRows(rows: RowChunks, { columns, isEscaping }: CsvForm): AsyncGenerator<RowChunk> {
-  const textCell = isEscaping ? shownCell : plainCell
+  const textCell = isEscaping ? escapedCell : plainCell
   const slice = openTimeSlice()
   let header = columns
   for await (const chunk of rows) {
@@ -31,10 +31,10 @@ export async function* csvRows(rows: RowChunks, { columns, isEscaping }: CsvForm
       yield chunkOf([headerOf(header, textCell)])
     }
     const paths = header.map((column) => ({ column, path: column.split('.') }))
-    const rowsAtOnce = Math.max(1, Math.floor(cellsAtOnce / (paths.length + 1)))
-    for (let from = 0; from < objects.length; from += rowsAtOnce) {
+    const batchRows = Math.max(1, Math.floor(cellsPerCheck / (paths.length + 1)))
+    for (let from = 0; from < objects.length; from += batchRows) {
       const records = objects
-        .slice(from, from + rowsAtOnce)
+        .slice(from, from + batchRows)
         .map((row) => paths.map(({ column, path }) => cellOf(valueAt(row, column, path), textCell)).join(','))
       yield chunkOf(records)
       await slice.yieldIfDue()
@@ -47,7 +47,7 @@ export async function* csvWithHeader(
   rows: RowChunks,
   form: CsvForm & { readonly columns: readonly string[] },
 ): AsyncGenerator<RowChunk> {
-  yield chunkOf([headerOf(form.columns, form.isEscaping ? shownCell : plainCell)])
+  yield chunkOf([headerOf(form.columns, form.isEscaping ? escapedCell : plainCell)])
   yield* csvRows(rows, form)
 }
 
@@ -98,7 +98,7 @@ function plainCell(text: string): string {
 }
 
 /** Quoting is not enough: spreadsheets remove quotes before they interpret a cell. */
-function shownCell(text: string): string {
+function escapedCell(text: string): string {
   return formula.test(text) ? quoted(`'${text}`) : plainCell(text)
 }
 

@@ -29,7 +29,7 @@ export function securityOperation({ run, ...entry }: Entry): ServiceOperation {
 }
 
 /** Returns the name of the calling user. Throws Forbidden for other callers: a token cannot confirm a password. */
-export function ownName({ caller }: OperationRequest): string {
+export function callerName({ caller }: OperationRequest): string {
   if (caller.kind === 'user' && caller.name !== null) return caller.name
   throw new AshlarError('Forbidden', 'Only a user who has signed in, or has sent a password, may do this.')
 }

@@ -10,7 +10,7 @@ import { problemsOf, securityOperation } from './security-operation.ts'
 
 /** Password hashes requested by an administrator count towards the share of authenticated callers. */
 function hasherOf({ client: { sharer }, signal }: OperationRequest): Hasher {
-  return { sharer, signal, isKnown: true }
+  return { sharer, signal, isTrusted: true }
 }
 
 export const userOperations: readonly ServiceOperation[] = [

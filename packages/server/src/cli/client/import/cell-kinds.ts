@@ -22,16 +22,16 @@ const numberForm = /^([+-]?)(\d*)(?:(\.)(\d*))?(?:[eE]([+-]?\d+))?$/
 /** The longest decimal form of a double has fewer characters. */
 const numberCharactersMax = 340
 /** The nearest double of a decimal with up to this many digits preserves all of them, within the exponents of normal doubles. */
-const digitsAlwaysHeld = 15
+const exactDigitsMax = 15
 const smallestNormal = 2 ** -1022
 /** A longer integer with a plus sign is treated as a telephone number, whose plus sign an integer would drop. */
 const signedDigitsMax = 6
 const [b64Min, b64Max, u64Max] = [-(2n ** 63n), 2n ** 63n - 1n, 2n ** 64n - 1n]
 
 /** `isTyped`: the text is a JSON string, in which numbers and booleans are not recognized. 0: only a string can represent it. */
-export function kindsOfText(given: string, isTyped: boolean): number {
-  if (!isTyped && shortInteger.test(given)) return given.charCodeAt(0) === 0x2d ? negativeBits : naturalBits
-  const text = given.trim()
+export function kindsOfText(raw: string, isTyped: boolean): number {
+  if (!isTyped && shortInteger.test(raw)) return raw.charCodeAt(0) === 0x2d ? negativeBits : naturalBits
+  const text = raw.trim()
   const first = text.charCodeAt(0)
   const isDigit = first >= 0x30 && first <= 0x39
   if (!isTyped && (isDigit || first === 0x2b || first === 0x2d || first === 0x2e)) {
@@ -52,13 +52,14 @@ const guidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 export function kindsOfNumber(text: string): number {
   const match = text.length > numberCharactersMax ? null : numberForm.exec(text)
   if (match === null) return 0
-  const [, sign = '', whole = '', point, fraction = '', exponent] = match
+  const [, sign = '', integerPart = '', point, fraction = '', exponent] = match
   // A number with leading zeros is treated as a code.
-  if (whole + fraction === '' || /^0\d/.test(whole)) return 0
-  if (point !== undefined || exponent !== undefined) return isHeldByReal(text, whole + fraction) ? kindBits.real : 0
-  if (sign === '+' && whole.length > signedDigitsMax) return 0
-  if (sign === '-' && whole === '0') return kindBits.real
-  const value = BigInt(sign + whole)
+  if (integerPart + fraction === '' || /^0\d/.test(integerPart)) return 0
+  if (point !== undefined || exponent !== undefined)
+    return isExactReal(text, integerPart + fraction) ? kindBits.real : 0
+  if (sign === '+' && integerPart.length > signedDigitsMax) return 0
+  if (sign === '-' && integerPart === '0') return kindBits.real
+  const value = BigInt(sign + integerPart)
   const isSigned = value >= b64Min && value <= b64Max
   return (
     (isSigned ? kindBits.integer : 0) |
@@ -68,30 +69,30 @@ export function kindsOfNumber(text: string): number {
 }
 
 /** Returns true if the nearest double, written with the same number of digits, has the same digits. */
-export function isHeldByReal(text: string, digits: string): boolean {
+export function isExactReal(text: string, digits: string): boolean {
   const value = Number(text)
   if (!Number.isFinite(value)) return false
   const significant = digits.replace(/^0+/, '').replace(/0+$/, '')
   if (significant === '') return true
-  if (Math.abs(value) >= smallestNormal && significant.length <= digitsAlwaysHeld) return true
+  if (Math.abs(value) >= smallestNormal && significant.length <= exactDigitsMax) return true
   if (value === 0 || significant.length > 100) return false
-  const again = Math.abs(value)
+  const absolute = Math.abs(value)
     .toPrecision(significant.length)
     .replace(/e.*$/, '')
     .replace('.', '')
     .replace(/^0+/, '')
     .replace(/0+$/, '')
-  return again === significant
+  return absolute === significant
 }
 
 /** Converts `.25`, `7.`, `+1` and `007.5` to JSON numbers, the only notation that the server accepts. Returns any other text unchanged. */
-export function plainNumber(given: string): string {
-  const text = given.trim()
+export function plainNumber(raw: string): string {
+  const text = raw.trim()
   if (!/^[+.]|^-\.|^-?0\d|\.(?!\d)/.test(text)) return text
   const match = numberForm.exec(text)
   if (match === null || `${match[2]}${match[4] ?? ''}` === '') return text
-  const [, sign = '', whole = '', , fraction = '', exponent] = match
-  const digits = whole.replace(/^0+(?=\d)/, '') || '0'
+  const [, sign = '', integerPart = '', , fraction = '', exponent] = match
+  const digits = integerPart.replace(/^0+(?=\d)/, '') || '0'
   return `${sign === '-' ? '-' : ''}${digits}${fraction === '' ? '' : `.${fraction}`}${exponent === undefined ? '' : `e${exponent}`}`
 }
 

@@ -35,7 +35,6 @@ function withoutMarks(text: string): string {
     .replaceAll(/[ßæœøđðþłıÆŒØĐÐÞŁ]/g, (letter) => letters[letter] ?? '_')
 }
 
-/** Maps attributes to their columns. */
 export class ColumnNames {
   private readonly columns = new Map<string, string>()
 

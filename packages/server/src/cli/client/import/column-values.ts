@@ -3,7 +3,6 @@ import { DateTime } from 'luxon'
 
 /** The rules of a mapping file for the values of a column. */
 export interface ValueRules {
-  /** Texts that mean null. */
   readonly nulls: ReadonlySet<string>
   /** Texts that are replaced by other values. */
   readonly values: ReadonlyMap<string, unknown>
@@ -11,7 +10,6 @@ export interface ValueRules {
   readonly format: string | undefined
   /** An IANA time zone for dates without an offset. */
   readonly zone: string | undefined
-  /** The decimal separator. */
   readonly decimal: ',' | '.' | undefined
   /** The separator between elements of a list. */
   readonly separator: string | undefined
@@ -21,25 +19,25 @@ export interface ValueRules {
 export class RecordProblem extends Error {}
 
 /** `type`: the logical type of the attribute, if known. Throws RecordProblem, which names the column. */
-export type ToValue = (given: unknown, type: string | undefined) => unknown
+export type ToValue = (raw: unknown, type: string | undefined) => unknown
 
 /** `column`: its name, for messages. */
 export function valuesBy(rules: ValueRules, column: string): ToValue {
   const { separator } = rules
   const toElement = elementsBy(rules, column)
   if (separator === undefined) return toElement
-  return (given, type) => {
-    if (typeof given !== 'string' || rules.nulls.has(given)) return toElement(given, type)
-    return given.split(separator).map((element) => toElement(element.trim(), undefined))
+  return (raw, type) => {
+    if (typeof raw !== 'string' || rules.nulls.has(raw)) return toElement(raw, type)
+    return raw.split(separator).map((element) => toElement(element.trim(), undefined))
   }
 }
 
 function elementsBy({ nulls, values, format, zone, decimal }: ValueRules, column: string): ToValue {
   const toDate = format === undefined ? undefined : datesBy(format, zone)
   const toNumber = decimal === undefined ? undefined : numbersBy(decimal)
-  return (given, type) => {
+  return (raw, type) => {
     // A number of seconds is a string in CSV, and a number in JSON.
-    const value = typeof given === 'number' && toDate !== undefined ? String(given) : given
+    const value = typeof raw === 'number' && toDate !== undefined ? String(raw) : raw
     if (typeof value !== 'string') return value
     if (nulls.has(value)) return null
     if (values.has(value)) return values.get(value)
@@ -99,9 +97,9 @@ function epochDate(text: string, unit: number): DateTime | undefined {
 
 /** Formats a date for the logical type of the attribute, or, if it is unknown, for the kind of the format. */
 function dateText(parsed: DateTime, kind: DateKind, type: string | undefined): string {
-  const wanted = type === 'date' || type === 'time' || type === 'datetime' ? type : undefined
-  if (wanted === 'date' || (wanted === undefined && kind === 'date')) return parsed.toFormat('yyyy-LL-dd')
-  if (wanted === 'time' || (wanted === undefined && kind === 'time')) return parsed.toFormat('HH:mm:ss.SSS')
+  const target = type === 'date' || type === 'time' || type === 'datetime' ? type : undefined
+  if (target === 'date' || (target === undefined && kind === 'date')) return parsed.toFormat('yyyy-LL-dd')
+  if (target === 'time' || (target === undefined && kind === 'time')) return parsed.toFormat('HH:mm:ss.SSS')
   return kind === 'instant'
     ? parsed.toUTC().toFormat("yyyy-LL-dd'T'HH:mm:ss.SSS'Z'")
     : parsed.toFormat("yyyy-LL-dd'T'HH:mm:ss.SSS")

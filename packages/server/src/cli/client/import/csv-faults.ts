@@ -67,9 +67,8 @@ function isYear(name: string): boolean {
 /** Longer names are refused. */
 const nameCharactersMax = 1_000
 /** Characters of a long name that are shown. */
-const shownCharacters = 40
+const excerptCharacters = 40
 
-/** Returns the first repeated name. */
 function firstTwice(names: readonly string[]): string | undefined {
   const before = new Set<string>()
   return names.find((name) => before.size === before.add(name).size)
@@ -84,11 +83,11 @@ function looksLikeData(what: string): CommandError {
 const otherDelimiters = [',', ';', '\t', '|']
 
 /** Refuses repeated names, which would drop values, and a header in one column that contains another delimiter. */
-export function checkHeader(names: readonly string[], isDelimiterGiven: boolean): void {
+export function checkHeader(names: readonly string[], hasDelimiter: boolean): void {
   const long = names.find((name) => name.length > nameCharactersMax)
   if (long !== undefined)
     throw looksLikeData(
-      `a column has a name of ${long.length.toLocaleString('en')} characters, '${long.slice(0, shownCharacters)}…'`,
+      `a column has a name of ${long.length.toLocaleString('en')} characters, '${long.slice(0, excerptCharacters)}…'`,
     )
   const twice = firstTwice(names)
   if (twice !== undefined) {
@@ -104,7 +103,7 @@ export function checkHeader(names: readonly string[], isDelimiterGiven: boolean)
   }
   const [name = ''] = names
   const other = otherDelimiters.find((one) => name.includes(one))
-  if (isDelimiterGiven || names.length !== 1 || other === undefined) return
+  if (hasDelimiter || names.length !== 1 || other === undefined) return
   const word = other === '\t' ? 'tab' : `'${other}'`
   const hint = `If its columns are separated by ${word === 'tab' ? 'tabs' : word}, add --delimiter ${word}.`
   throw invalidInput(`The header is a single column, '${name}'. ${hint}`)

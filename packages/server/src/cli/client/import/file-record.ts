@@ -1,7 +1,6 @@
 /** The interface of file readers. */
 import type { AttributeDefinition } from '@ashlar/client'
 
-/** An attribute without its name. */
 export type Definition = Omit<AttributeDefinition, 'attributeName'>
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -35,7 +34,7 @@ export interface PeekedFile extends OpenFile {
 }
 
 /** Reads the first record, after which the columns are known. The iteration includes it. */
-export async function begun(file: OpenFile): Promise<PeekedFile> {
+export async function peek(file: OpenFile): Promise<PeekedFile> {
   const iterator = file.records[Symbol.asyncIterator]()
   const next = await iterator.next()
   const records = async function* (): AsyncGenerator<FileRecord> {

@@ -57,7 +57,7 @@ function definitionOf(className: string, attribute: string, values: ObservedValu
   const { definition, scalars, arrays, objects, element, attributes } = values
   if (definition !== undefined) return definition
   const forms = [scalars, arrays, objects].filter((count) => count > 0).length
-  if (forms === 1 && arrays > 0 && !values.hasOddArrays && isOfOneForm(element))
+  if (forms === 1 && arrays > 0 && !values.hasOddArrays && isUniform(element))
     return {
       logicalType: 'list',
       elementSpecification: element === undefined ? string : definitionOf(className, attribute, element, place),
@@ -80,7 +80,7 @@ function definitionOf(className: string, attribute: string, values: ObservedValu
 }
 
 /** Returns true if the elements of a list are all scalars or all objects. */
-function isOfOneForm(element: ObservedValues | undefined): boolean {
+function isUniform(element: ObservedValues | undefined): boolean {
   return element === undefined || (element.arrays === 0 && (element.scalars === 0 || element.objects === 0))
 }
 
@@ -92,22 +92,22 @@ function noteOfMixed({ arrays, scalars, objects }: ObservedValues, path: string)
   return `Attribute ${path} is a string with the JSON of each value, since ${why}.`
 }
 
-const shownCharacters = 40
+const excerptCharacters = 40
 
 function noteOfException(values: ObservedValues, path: string): string | undefined {
   const other = values.exception()
   if (other === undefined) return undefined
   const { text, line, noun } = other
-  const shown = text.length > shownCharacters ? `${text.slice(0, shownCharacters)}…` : text
+  const excerpt = text.length > excerptCharacters ? `${text.slice(0, excerptCharacters)}…` : text
   const rule = ruleFor(other)
   const how =
-    rule === undefined || values.column === undefined || text.length > shownCharacters
+    rule === undefined || values.column === undefined || text.length > excerptCharacters
       ? ''
       : ` To import ${noun === 'number' ? 'numbers' : 'such values as null'}, give --mapping a file with ${JSON.stringify({ columns: { [values.column]: rule } })}.`
   const why =
     noun === 'number'
-      ? `no numeric type holds '${shown}' in line ${line} as it is written`
-      : `'${shown}' in line ${line} is not a ${noun}`
+      ? `no numeric type holds '${excerpt}' in line ${line} as it is written`
+      : `'${excerpt}' in line ${line} is not a ${noun}`
   return `Attribute ${path} is a string, since ${why}.${how}`
 }
 

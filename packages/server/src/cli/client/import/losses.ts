@@ -31,12 +31,11 @@ export class CountedLosses implements Losses {
   }
 }
 
-/** Maximum number of attributes reported. */
 const pathsMax = 1_000
 
 function count(losses: Map<string, Loss>, path: string, first: string): void {
-  const known = losses.get(path)
-  if (known !== undefined) known.count++
+  const entry = losses.get(path)
+  if (entry !== undefined) entry.count++
   else if (losses.size < pathsMax) losses.set(path, { count: 1, first })
 }
 

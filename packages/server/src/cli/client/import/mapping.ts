@@ -52,9 +52,9 @@ const typeAliases = ['float', 'instant']
 export function readMapping(json: unknown): Mapping {
   const { columns, ...others } = objectOf(json, 'The mapping')
   refuse(Object.keys(others)[0], 'The mapping')
-  const read = Object.entries(objectOf(columns, "'columns' of the mapping")).map(([column, given]) => {
-    if (typeof given === 'string' || given === null) return [column, columnOf({ attribute: given }, column)] as const
-    const object = objectOf(given, `Column ${column} of the mapping`)
+  const read = Object.entries(objectOf(columns, "'columns' of the mapping")).map(([column, rule]) => {
+    if (typeof rule === 'string' || rule === null) return [column, columnOf({ attribute: rule }, column)] as const
+    const object = objectOf(rule, `Column ${column} of the mapping`)
     refuse(
       Object.keys(object).find((name) => !fields.has(name)),
       `Column ${column} of the mapping`,
@@ -64,8 +64,8 @@ export function readMapping(json: unknown): Mapping {
   return { columns: new Map(read) }
 }
 
-function columnOf(given: Fields, column: string): ColumnMapping {
-  const { attribute, default: usual, nulls = [], values = {}, decimal } = given
+function columnOf(rule: Fields, column: string): ColumnMapping {
+  const { attribute, default: usual, nulls = [], values = {}, decimal } = rule
   const what = `Column ${column} of the mapping`
   const isNamed = attribute === undefined || attribute === null || typeof attribute === 'string'
   if (!isNamed || !Array.isArray(nulls) || !nulls.every((one) => typeof one === 'string'))
@@ -73,8 +73,8 @@ function columnOf(given: Fields, column: string): ColumnMapping {
   if (typeof attribute === 'string' && /(^|\.)(__|\.|$)/.test(attribute))
     throw usageError(`${what}: '${attribute}' is not an attribute name.`)
   if (decimal !== undefined && decimal !== ',' && decimal !== '.') throw usageError(`${what}: decimal is ',' or '.'.`)
-  const format = stringField(given, 'format', what)
-  const zone = stringField(given, 'zone', what)
+  const format = stringField(rule, 'format', what)
+  const zone = stringField(rule, 'zone', what)
   if (format !== undefined && decimal !== undefined)
     throw usageError(`${what}: format is for dates and decimal for numbers; a column can have only one of them.`)
   try {
@@ -84,7 +84,7 @@ function columnOf(given: Fields, column: string): ColumnMapping {
   }
   return {
     attribute: attribute === undefined ? attributeNameOf(column) : attribute,
-    definition: definitionOf(given.type, what),
+    definition: definitionOf(rule.type, what),
     default: usual,
     toValue: valuesBy(
       {
@@ -93,16 +93,16 @@ function columnOf(given: Fields, column: string): ColumnMapping {
         format,
         zone,
         decimal,
-        separator: stringField(given, 'separator', what),
+        separator: stringField(rule, 'separator', what),
       },
       column,
     ),
-    reference: referenceOf(given.reference, what),
+    reference: referenceOf(rule.reference, what),
   }
 }
 
-function stringField(given: Fields, name: string, what: string): string | undefined {
-  const value = given[name]
+function stringField(rule: Fields, name: string, what: string): string | undefined {
+  const value = rule[name]
   if (value === undefined || (typeof value === 'string' && value !== '')) return value as string | undefined
   throw usageError(`${what}: ${name} must be a string.`)
 }

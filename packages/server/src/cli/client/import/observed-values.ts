@@ -36,7 +36,6 @@ interface SeenTexts {
   readonly first: { readonly text: string; readonly line: number }
 }
 
-/** Count of attributes in all classes. */
 export interface AttributeCount {
   count: number
 }
@@ -118,9 +117,7 @@ export class ObservedValues {
     )
   }
 
-  /**
-   * Returns the first text that does not have the type of most values; undefined for columns without such a type, and for codes with leading zeros.
-   */
+  /** Returns the first text without the type of most values; undefined without such a type, and for codes with leading zeros. */
   exception(): OtherText | undefined {
     if (this.kinds !== 0) return undefined
     const family = families.find(({ noun }) => 2 * this.countOfFamily(noun) > this.scalars)
@@ -164,8 +161,8 @@ export class ObservedAttributes {
 
   /** Returns the attribute for a name in an embedded object; undefined if it is skipped. Throws CommandError if two names become one. */
   named(column: string): ObservedValues | undefined {
-    const known = this.byColumn.get(column)
-    if (known !== undefined || this.byColumn.has(column)) return known
+    const cached = this.byColumn.get(column)
+    if (cached !== undefined || this.byColumn.has(column)) return cached
     const name = attributeNameOf(column)
     this.names.add(column, name)
     const values = this.attribute(name)

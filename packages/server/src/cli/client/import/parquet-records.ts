@@ -19,14 +19,13 @@ import type { Definition, FileRecord } from './file-record.ts'
 import { parseRecord } from './parse-record.ts'
 
 /** Rows per read if the file has a page index; otherwise each read has a row group. */
-const rowsAtOnce = 20_000
+const batchRows = 20_000
 /** Largest uncompressed size of a row group that is read as a whole. */
 const rowGroupBytesMax = 2 ** 30
 
 export interface ParquetFile {
   readonly definitions: readonly (readonly [string, Definition])[]
   readonly columns: readonly string[]
-  /** Size in bytes. */
   readonly size: number
   readonly rows: number
   readonly records: AsyncGenerator<FileRecord>
@@ -109,7 +108,7 @@ async function* recordsOf(
 
 /** Returns the rows per read: without a page index, each read would decode the row group from its beginning. */
 function stepOf(file: string, { columns, num_rows: rows, total_byte_size: bytes }: RowGroup): number {
-  if (columns.every(({ offset_index_offset: index }) => index !== undefined)) return rowsAtOnce
+  if (columns.every(({ offset_index_offset: index }) => index !== undefined)) return batchRows
   if (bytes <= BigInt(rowGroupBytesMax)) return Math.max(Number(rows), 1)
   throw invalidInput(
     `${file} has a row group of ${bytes} bytes without an index of its pages, and would have to be held as a whole: write it with row groups of at most ${rowGroupBytesMax} bytes.`,
@@ -230,14 +229,14 @@ function isUnsigned({ converted_type: converted, logical_type: logical }: Schema
 /** Formats all digits of the scale. The stored value is an integer, or the bytes of one. */
 function decimalText(stored: number | bigint | Uint8Array, { scale, logical_type: logical }: SchemaElement): string {
   const places = scale ?? (logical?.type === 'DECIMAL' ? logical.scale : 0)
-  const whole =
+  const unscaled =
     stored instanceof Uint8Array
       ? BigInt.asIntN(8 * stored.length, BigInt(`0x0${Buffer.from(stored).toString('hex')}`))
       : BigInt(stored)
-  const digits = String(whole < 0n ? -whole : whole).padStart(places + 1, '0')
+  const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(places + 1, '0')
   const point = digits.length - places
   const text = places === 0 ? digits : `${digits.slice(0, point)}.${digits.slice(point)}`
-  return whole < 0n ? `-${text}` : text
+  return unscaled < 0n ? `-${text}` : text
 }
 
 /** Returns true for an instant, as opposed to a local timestamp. */
@@ -282,9 +281,9 @@ const integerDigitsMax = 18
 const decimalDigitsMax = 38
 
 /** Returns a numeric type if it represents all digits of the column's precision, otherwise string. */
-function decimalDefinition({ precision: given, scale: places, logical_type: logical }: SchemaElement): Definition {
+function decimalDefinition({ precision: digits, scale: places, logical_type: logical }: SchemaElement): Definition {
   const { precision, scale } =
-    logical?.type === 'DECIMAL' ? logical : { precision: given ?? Number.POSITIVE_INFINITY, scale: places ?? 0 }
+    logical?.type === 'DECIMAL' ? logical : { precision: digits ?? Number.POSITIVE_INFINITY, scale: places ?? 0 }
   if (scale === 0 && precision <= integerDigitsMax) return { logicalType: 'integer', storage: 'b64' }
   return precision <= decimalDigitsMax ? { logicalType: 'decimal', precision, scale } : { logicalType: 'string' }
 }

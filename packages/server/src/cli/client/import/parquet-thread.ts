@@ -17,7 +17,7 @@ export type ThreadMessage =
   | { readonly kind: 'batch'; readonly records: readonly FileRecord[] }
   | { readonly kind: 'failed'; readonly exitCode: number; readonly message: string }
 
-const recordsAtOnce = 1_000
+const batchRecords = 1_000
 
 function say(message: ThreadMessage): void {
   parentPort?.postMessage(message)
@@ -30,7 +30,7 @@ function fail(error: unknown): void {
 
 async function nextBatch(records: AsyncGenerator<FileRecord>): Promise<readonly FileRecord[]> {
   const batch: FileRecord[] = []
-  while (batch.length < recordsAtOnce) {
+  while (batch.length < batchRecords) {
     const next = await records.next()
     if (next.done === true) break
     batch.push(next.value)

@@ -1,6 +1,6 @@
 /** Parses the JSON of records without loss: numbers that a double cannot represent exactly become bigints or strings. */
 import { parse as parseNumbers } from 'lossless-json'
-import { isHeldByReal } from './cell-kinds.ts'
+import { isExactReal } from './cell-kinds.ts'
 
 /** Detects long numbers, which are rare; JSON.parse is much faster. */
 const longNumber = /[\d.]{17}|[eE][+-]?\d{3}|\d{16}/
@@ -9,20 +9,20 @@ const shortDigits = 16
 
 /** Returns integers of up to 40 digits beyond the precision of a double as bigints, and other such numbers as strings. Throws SyntaxError. */
 export function parseRecord(text: string): unknown {
-  if (!longNumber.test(text) || (text.match(numbers) ?? []).every(isHeld)) return JSON.parse(text)
+  if (!longNumber.test(text) || (text.match(numbers) ?? []).every(isExact)) return JSON.parse(text)
   const parseNumber = (digits: string): unknown => {
-    if (isHeld(digits.replace('-', ''))) return Number(digits)
+    if (isExact(digits.replace('-', ''))) return Number(digits)
     return /^-?\d{1,40}$/.test(digits) ? BigInt(digits) : digits
   }
   // The last of duplicate keys counts, as in JSON.parse.
   return parseNumbers(text, null, { parseNumber, onDuplicateKey: ({ newValue }) => newValue })
 }
 
-function isHeld(digits: string): boolean {
+function isExact(digits: string): boolean {
   if (digits.length < shortDigits && !/[eE]/.test(digits)) return true
   const [mantissa = '', exponent] = digits.split(/[eE]/)
   if (exponent === undefined && !mantissa.includes('.')) return Number.isSafeInteger(Number(digits))
-  return isHeldByReal(digits, mantissa.replace('.', ''))
+  return isExactReal(digits, mantissa.replace('.', ''))
 }
 
 /** `value`: the parsed JSON of `text`. */

@@ -22,7 +22,7 @@ export type FileFormat = StreamFormat | 'parquet'
 export function formatOfName(file: string): FileFormat {
   const ending = /\.(csv|tsv|tab|json|ndjson|jsonl)(\.(gz|zst))?$/i.exec(basename(file))?.[1]?.toLowerCase()
   if (/\.(parquet|pq)$/i.test(file)) return 'parquet'
-  const known: Readonly<Record<string, FileFormat>> = {
+  const formats: Readonly<Record<string, FileFormat>> = {
     tab: 'tsv',
     jsonl: 'ndjson',
     csv: 'csv',
@@ -30,13 +30,12 @@ export function formatOfName(file: string): FileFormat {
     json: 'json',
     ndjson: 'ndjson',
   }
-  const format = known[ending ?? '']
+  const format = formats[ending ?? '']
   if (format !== undefined) return format
   const what = file === '-' ? 'Standard input has no name that tells' : `The name ${file} does not tell`
   throw usageError(`${what} the format: give --format csv, tsv, json, ndjson or parquet.`)
 }
 
-/** The format of CSV and TSV. */
 export interface TableForm {
   /** Column names, for a file without a header. */
   readonly columns: readonly string[] | undefined
@@ -51,7 +50,7 @@ export function openTextRecords(source: TextSource, format: StreamFormat, table:
   const stream = source.open()
   let bytes = 0
   let header = table.columns
-  const tell = (names: readonly string[]): void => {
+  const onHeader = (names: readonly string[]): void => {
     header = names
   }
   stream.on('data', (chunk: Buffer | string) => {
@@ -64,7 +63,7 @@ export function openTextRecords(source: TextSource, format: StreamFormat, table:
     try {
       const { bytes: text, isCompressed } = await opened
       const missed = isCompressed ? undefined : compressionOf(what)
-      yield* readers[format](Readable.from(checkedUtf8(text, missed), { objectMode: false }), { ...table, tell })
+      yield* readers[format](Readable.from(checkedUtf8(text, missed), { objectMode: false }), { ...table, onHeader })
     } catch (error) {
       if (error instanceof CommandError) throw error
       throw unreadable(what, error as NodeJS.ErrnoException)
@@ -126,7 +125,7 @@ function piped(source: Readable, through: Transform): Readable {
 
 interface Table extends TableForm {
   /** Called with the column names in the header. */
-  tell(header: readonly string[]): void
+  onHeader(header: readonly string[]): void
 }
 
 type Reader = (source: Readable, table: Table) => AsyncIterable<FileRecord>
@@ -158,7 +157,7 @@ const recordCharactersMax = 32 * 2 ** 20
 async function* readTable(
   source: Readable,
   usualDelimiter: string,
-  { columns, delimiter, nullText, tell }: Table,
+  { columns, delimiter, nullText, onHeader }: Table,
 ): AsyncGenerator<FileRecord> {
   const skipped: SkippedRow[] = []
   let names = columns
@@ -168,7 +167,7 @@ async function* readTable(
   const named = (header: string[]): string[] => {
     checkHeader(header, delimiter !== undefined)
     names = header
-    tell(header)
+    onHeader(header)
     line = parser.info.lines + 1
     return header
   }
@@ -300,18 +299,18 @@ function jsonRecord(text: string, line: number): FileRecord {
     return { line, fields: undefined, problem: 'is nested too deeply' }
   const twice = duplicateKey(text, value)
   if (twice !== undefined) {
-    const shown = twice.length > shownCharacters ? `${twice.slice(0, shownCharacters)}…` : twice
+    const excerpt = twice.length > excerptCharacters ? `${twice.slice(0, excerptCharacters)}…` : twice
     return {
       line,
       fields: undefined,
-      problem: `has the key '${shown}' twice in one object, and one value would be lost`,
+      problem: `has the key '${excerpt}' twice in one object, and one value would be lost`,
     }
   }
   noteTextOf(value, GivenText.ofText(text))
   return { line, fields: value as Fields }
 }
 
-const shownCharacters = 40
+const excerptCharacters = 40
 
 /** Maximum depth of a record, scanned level by level: deeper than servers accept, and shallow enough for the stack. */
 const depthMax = 500

@@ -6,8 +6,7 @@ import { type Fields, fieldOf } from './file-record.ts'
 import type { ColumnMapping, Mapping } from './mapping.ts'
 
 /** Cached keys with their objects, about 30 MB; beyond, the cache is cleared. */
-const knownMax = 200_000
-/** Keys per query. */
+const cachedKeysMax = 200_000
 const batchKeysMax = 1_000
 
 /** Types to which keys are converted; strings are not, and null equals nothing. */
@@ -152,7 +151,7 @@ class KeyLookup {
   private readonly client: AshlarClient
   private readonly query: string
   /** OIDs by key as JSON. Missing keys are looked up again, since they may be created meanwhile. */
-  private readonly known = new Map<string, Oid>()
+  private readonly cached = new Map<string, Oid>()
   private readonly pending = new Map<string, Key>()
 
   constructor(
@@ -168,8 +167,8 @@ class KeyLookup {
     this.attributes = attributes
     const conditions = attributes.map((attribute, i) => {
       const type = types[logicalTypes.get(attribute) ?? '']
-      const given = type === undefined ? `k.p${i}` : `CAST(k.p${i} AS ${type})`
-      return `o.${quoted(attribute)} = ${given}`
+      const parameter = type === undefined ? `k.p${i}` : `CAST(k.p${i} AS ${type})`
+      return `o.${quoted(attribute)} = ${parameter}`
     })
     const from = `$keys AS k, ${quoted(className)} AS o`
     this.query = `FROM ${from} WHERE ${conditions.join(' AND ')} RETURN k.at AS at, o AS oid`
@@ -177,12 +176,12 @@ class KeyLookup {
 
   /** Clears a full cache. Called only between batches, whose keys must be cached together. */
   forget(): void {
-    if (this.known.size > knownMax) this.known.clear()
+    if (this.cached.size > cachedKeysMax) this.cached.clear()
   }
 
   request(key: Key): void {
     const text = JSON.stringify(key)
-    if (!this.known.has(text)) this.pending.set(text, key)
+    if (!this.cached.has(text)) this.pending.set(text, key)
   }
 
   async find(): Promise<void> {
@@ -192,12 +191,12 @@ class KeyLookup {
       const batch = all.slice(from, from + batchKeysMax)
       const keys = batch.map(([, key], at) => ({ at, ...Object.fromEntries(key.map((part, i) => [`p${i}`, part])) }))
       const rows = await this.client.query<{ readonly at: number; readonly oid: Oid }>(this.query, { keys })
-      for (const { at, oid } of rows) this.known.set((batch[at] as [string, Key])[0], oid)
+      for (const { at, oid } of rows) this.cached.set((batch[at] as [string, Key])[0], oid)
     }
   }
 
   oidOf(key: Key): Oid | undefined {
-    return this.known.get(JSON.stringify(key))
+    return this.cached.get(JSON.stringify(key))
   }
 }
 

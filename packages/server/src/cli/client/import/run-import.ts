@@ -28,7 +28,7 @@ export interface ImportWork {
   readonly skip: number
   readonly upsertOn: string | undefined
   /** Whether rejected records are skipped; otherwise the first one ends the import. */
-  readonly leavesOut: boolean
+  readonly skipsRejected: boolean
   /** Records are checked instead of sent. */
   readonly isDryRun: boolean
   /** The file for rejected records; undefined in a dry run. */
@@ -76,10 +76,8 @@ class Import {
   private isInterrupted = false
   /** Whether there were more refused records than `refused` holds. */
   private isTruncated = false
-  /** Aborts the request. */
   private readonly ending = new AbortController()
   private timer: NodeJS.Timeout | undefined
-  /** The error of reading the file. */
   private broken: { readonly error: unknown } | undefined
 
   constructor(context: ImportContext, work: ImportWork) {
@@ -90,7 +88,7 @@ class Import {
 
   async run(records: AsyncIterable<FileRecord>): Promise<Imported> {
     const { load, signal } = this.context
-    const { upsertOn, rejects, leavesOut, isQuiet, position } = this.work
+    const { upsertOn, rejects, skipsRejected, isQuiet, position } = this.work
     // A resumed import keeps the rejects of the earlier part.
     await rejects?.begin(this.work.skip > 0)
     const progress = new Progress({ unit: 'bytes', isQuiet })
@@ -98,7 +96,7 @@ class Import {
     else signal.addEventListener('abort', () => this.finishSoon())
     const replies = load(this.linesOf(records), {
       signal: this.ending.signal,
-      onError: leavesOut ? 'skip' : 'stop',
+      onError: skipsRejected ? 'skip' : 'stop',
       ...(upsertOn !== undefined && { upsertOn }),
     })
     let summary = { created: 0, updated: 0 }
@@ -155,7 +153,7 @@ class Import {
       if (number <= this.work.skip) continue
       const line = this.lineOf(record)
       if (typeof line === 'string') {
-        if (!this.work.leavesOut) throw new UnreadableRecord(record, line)
+        if (!this.work.skipsRejected) throw new UnreadableRecord(record, line)
         this.refused.push({ record, reason: line })
         continue
       }
@@ -205,7 +203,7 @@ class Import {
       this.inProgress.splice(0, answeredMax)
       this.answered = 0
     }
-    if (reason !== undefined && !this.work.leavesOut) throw this.failure(answered.record, reason)
+    if (reason !== undefined && !this.work.skipsRejected) throw this.failure(answered.record, reason)
     this.settled = answered.number
     if (reason !== undefined) this.refused.push({ record: answered.record, reason })
     return this.refused.length === 0 ? undefined : this.writeRefused()
@@ -228,30 +226,30 @@ class Import {
     const hint = `Correct the file, ${retype}${nullRule(fields, reason)}or skip such records with --rejects <file>.`
     // Answers come in order, and lines after the first refusal are not executed.
     const isNothing = this.settled === 0 && this.answered > 0 && !this.work.isDryRun
-    const how = isNothing ? 'Nothing was imported.' : this.howToGoOn()
+    const how = isNothing ? 'Nothing was imported.' : this.resumeAdvice()
     return invalidInput(`Line ${line}: ${reason} ${hint} ${how}`)
   }
 
   /** Adds to an error how to resume the import. */
   private explained(error: unknown): unknown {
     if (error instanceof UnreadableRecord) return this.failure(error.record, error.message)
-    if (this.isInterrupted) return new CommandError(exitCodes.interrupted, `Stopped. ${this.howToGoOn()}`)
+    if (this.isInterrupted) return new CommandError(exitCodes.interrupted, `Stopped. ${this.resumeAdvice()}`)
     // If nothing was sent, there is nothing to resume.
     if (this.seen <= this.work.skip) return error
     if (error === this.broken?.error && error instanceof CommandError) {
-      return new CommandError(error.exitCode, `${error.message} ${this.howToGoOn()}`, error.details)
+      return new CommandError(error.exitCode, `${error.message} ${this.resumeAdvice()}`, error.details)
     }
     if (error instanceof AshlarConnectionError) {
-      return new CommandError(exitCodes.unavailable, `${error.message}. ${this.howToGoOn()}`)
+      return new CommandError(exitCodes.unavailable, `${error.message}. ${this.resumeAdvice()}`)
     }
     if (error instanceof AshlarRequestError) {
       const { status, type, message } = error
-      return new CommandError(exitCodeOfStatus(status), `${message} ${this.howToGoOn()}`, [], { type, status })
+      return new CommandError(exitCodeOfStatus(status), `${message} ${this.resumeAdvice()}`, [], { type, status })
     }
     return error
   }
 
-  private howToGoOn(): string {
+  private resumeAdvice(): string {
     if (this.work.isDryRun) return 'This was a dry run: nothing was imported.'
     if (this.settled === 0) return this.howToBegin()
     const done = this.settled === 1 ? '1 record is' : `${numberText(this.settled)} records are`

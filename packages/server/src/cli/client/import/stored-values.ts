@@ -91,8 +91,8 @@ function asString(value: unknown): unknown {
 /** Common notations, which the server accepts unchanged. */
 const plainMoment = /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{1,4})?(Z|[+-]\d\d:\d\d)?)?$|^\d\d:\d\d:\d\d(\.\d{1,4})?$/
 
-function momentText(given: string, type: string | undefined, path: string, losses: Losses): string {
-  const text = given.trim()
+function momentText(raw: string, type: string | undefined, path: string, losses: Losses): string {
+  const text = raw.trim()
   const isPlain = plainMoment.test(text) && (type !== 'datetime' || text.length > 'yyyy-mm-dd'.length)
   const moment = isPlain ? undefined : momentOf(text)
   // Anything else is refused by the server.
@@ -115,8 +115,8 @@ function collectionConversion(type: TypeOfValue, path: string, conversions: Conv
   // An update replaces the whole list, so its elements are new.
   const element = conversionOf(type.elementSpecification ?? {}, path, { ...conversions, isUpdate: false })
   return (value) => {
-    const given = parsedCell(value)
-    return Array.isArray(given) ? given.map((one) => (one === null ? null : element(one))) : given
+    const parsed = parsedCell(value)
+    return Array.isArray(parsed) ? parsed.map((one) => (one === null ? null : element(one))) : parsed
   }
 }
 
@@ -152,11 +152,11 @@ function objectConversion(className: string, path: string, conversions: Conversi
   let parts: ReadonlyMap<string, Part> | undefined
   return (value) => {
     parts ??= partsOf(conversions.attributesOf(className) ?? [], path, conversions)
-    const given = parsedCell(value)
-    if (given === null) return withAbsent(Object.create(null) as Record<string, unknown>, parts)
-    if (typeof given !== 'object' || Array.isArray(given)) return given
+    const parsed = parsedCell(value)
+    if (parsed === null) return withAbsent(Object.create(null) as Record<string, unknown>, parts)
+    if (typeof parsed !== 'object' || Array.isArray(parsed)) return parsed
     const result = Object.create(null) as Record<string, unknown>
-    for (const [key, one] of Object.entries(given as object)) {
+    for (const [key, one] of Object.entries(parsed as object)) {
       const part = parts.get(key) ?? parts.get(attributeNameOf(key))
       if (one !== undefined) result[part?.name ?? key] = part === undefined ? one : part.convert(one)
     }

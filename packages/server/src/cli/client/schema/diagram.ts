@@ -20,7 +20,7 @@ function linksOf({ classes }: SchemaState): SchemaLink[] {
   const drawn = new Set<string>()
   return classes.flatMap(({ className, superClass, attributes }): SchemaLink[] => {
     const above = superClass !== null && byName.has(superClass) ? [superClass] : []
-    const ofAttributes = attributes.flatMap((attribute): SchemaLink[] => {
+    const attributeLinks = attributes.flatMap((attribute): SchemaLink[] => {
       const { referencedClass, inverseAttribute, class: embedded } = targetOf(attribute)
       const to = referencedClass ?? embedded
       if (to === undefined || !byName.has(to) || drawn.has(`${className}.${attribute.attributeName}`)) return []
@@ -41,7 +41,7 @@ function linksOf({ classes }: SchemaState): SchemaLink[] {
     const extended = above.map((to): SchemaLink => {
       return { from: className, to, kind: 'extends', label: '', isMany: false, isManyBack: undefined }
     })
-    return [...extended, ...ofAttributes]
+    return [...extended, ...attributeLinks]
   })
 }
 
@@ -86,7 +86,6 @@ function lineOf({ from, to, kind, label, isMany, isManyBack }: SchemaLink, id: (
   return `${id(from)} ${back}${arrow} "${isMany ? '*' : '1'}" ${id(to)} : ${label}`
 }
 
-/** Sizes in pixels. */
 const size = { character: 7, line: 18, padding: 10, gapX: 70, gapY: 60, attributeCharactersMax: 60 } as const
 
 interface Box {

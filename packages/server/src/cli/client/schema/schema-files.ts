@@ -22,12 +22,10 @@ export interface SourcePlace {
   readonly line: string
 }
 
-/**
- * `place`: a file, `-` for standard input, or a folder, whose `.do` files are read. `others`: lines of further classes, to which the files may refer.
- * Throws CommandError.
- */
+/** `place`: a file, a folder of `.do` files, or `-`. `others`: further classes that the files may refer to. Throws CommandError. */
 export function readSchemaSource(place: string, others: readonly string[] = []): SchemaSource {
-  const files = place !== '-' && isFolder(place) ? filesIn(place) : [place]
+  const isFolder = place !== '-' && existsSync(place) && statSync(place).isDirectory()
+  const files = isFolder ? filesIn(place) : [place]
   const texts = files.map((file) => readInputFile(file))
   // An empty pipe after a failed command must not mean to delete all classes.
   if (texts.every((text) => text.trim() === '')) {
@@ -53,10 +51,7 @@ interface Line extends SourcePlace {
   readonly text: string
 }
 
-/**
- * Splits a file into the content of UPDATE SCHEMA {…}, CREATE SEQUENCE and all other statements. All parts keep the lines and columns of the file:
- * the text of the other parts is blank.
- */
+/** Splits a file into the content of UPDATE SCHEMA {…}, CREATE SEQUENCE and other statements. Blanks preserve lines and columns. */
 function splitSource(text: string, file: string): Record<'classes' | 'sequences' | 'others', Line[]> {
   const inClasses = blanked(text)
   const inSequences = blanked(text)
@@ -64,7 +59,7 @@ function splitSource(text: string, file: string): Record<'classes' | 'sequences'
   let depth = 0
   let isSchema = false
   /** The start of the current statement, and its text without comments. */
-  let begun = 0
+  let statementStart = 0
   let statement = ''
   for (const { from, to, kind } of piecesOf(text)) {
     if (kind === 'comment') continue
@@ -73,28 +68,28 @@ function splitSource(text: string, file: string): Record<'classes' | 'sequences'
     if (isCode && depth === 0 && piece === '{' && /^\s*UPDATE\s+SCHEMA\s*$/i.test(statement)) {
       isSchema = true
       depth++
-      move(inOthers, begun, from)
+      move(inOthers, statementStart, from)
       continue
     }
     if (isCode && piece === '{') depth++
     if (isCode && piece === '}') depth--
     const isEnd = isCode && depth === 0 && (isSchema ? piece === '}' : piece === ';')
     // The braces and the semicolon of a moved statement are omitted.
-    const isLeftOut = isEnd && (isSchema || statement.trim() === '')
+    const isOmitted = isEnd && (isSchema || statement.trim() === '')
     const target = isSchema ? inClasses : inOthers
-    if (!isLeftOut) for (let at = from; at < to; at++) target[at] = text[at] ?? ' '
+    if (!isOmitted) for (let at = from; at < to; at++) target[at] = text[at] ?? ' '
     if (isEnd) {
-      if (!isLeftOut) refuseOthers(statement, text.slice(0, from), file)
-      if (!isSchema && isSequence(statement)) move(inOthers, begun, to, inSequences)
+      if (!isOmitted) refuseOthers(statement, text.slice(0, from), file)
+      if (!isSchema && isSequence(statement)) move(inOthers, statementStart, to, inSequences)
       isSchema = false
-      begun = to
+      statementStart = to
     }
     statement = isEnd ? '' : isSchema ? statement : statement + piece
   }
-  if (statement.trim() !== '') refuseOthers(statement, text.slice(0, begun + statement.search(/\S/)), file)
-  if (isSequence(statement)) move(inOthers, begun, text.length, inSequences)
-  const shown = text.split('\n')
-  const placed = (part: string): Line[] => linesOf(part, file, shown)
+  if (statement.trim() !== '') refuseOthers(statement, text.slice(0, statementStart + statement.search(/\S/)), file)
+  if (isSequence(statement)) move(inOthers, statementStart, text.length, inSequences)
+  const fileLines = text.split('\n')
+  const placed = (part: string): Line[] => linesOf(part, file, fileLines)
   return {
     classes: placed(inClasses.join('')),
     sequences: placed(closed(inSequences.join(''))),
@@ -136,11 +131,11 @@ function blanked(text: string): string[] {
   return Array.from({ length: text.length }, (_, at) => (text[at] === '\n' ? '\n' : ' '))
 }
 
-/** `shown`: the lines of the whole file. */
-function linesOf(text: string, file: string, shown: readonly string[]): Line[] {
+/** `fileLines`: the lines of the whole file. */
+function linesOf(text: string, file: string, fileLines: readonly string[]): Line[] {
   return text
     .split('\n')
-    .map((line, at) => ({ text: line.trimEnd(), place: `${file}:${at + 1}`, line: (shown[at] ?? line).trimEnd() }))
+    .map((line, at) => ({ text: line.trimEnd(), place: `${file}:${at + 1}`, line: (fileLines[at] ?? line).trimEnd() }))
     .filter((line) => line.text !== '')
 }
 
@@ -152,18 +147,14 @@ interface Piece {
 
 /** Yields characters of code one by one, quoted texts and comments as wholes. */
 function* piecesOf(text: string): Generator<Piece> {
-  const whole = /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|(['"`])(?:(?!\1)[^\\]|\\[\s\S])*(?:\1|$)/y
+  const token = /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|(['"`])(?:(?!\1)[^\\]|\\[\s\S])*(?:\1|$)/y
   for (let from = 0; from < text.length; ) {
-    whole.lastIndex = from
-    const found = whole.exec(text)?.[0]
+    token.lastIndex = from
+    const found = token.exec(text)?.[0]
     const to = from + (found?.length ?? 1)
     yield { from, to, kind: found === undefined ? 'code' : found.startsWith('/') ? 'comment' : 'text' }
     from = to
   }
-}
-
-function isFolder(place: string): boolean {
-  return existsSync(place) && statSync(place).isDirectory()
 }
 
 function filesIn(folder: string): string[] {

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto'
 import { userInfo } from 'node:os'
 import type { AshlarClient, TransactionOperation } from '@ashlar/client'
-import { ownNamespace } from './schema-state.ts'
+import { internalNamespace } from './schema-state.ts'
 
-const className = `${ownNamespace}.SchemaVersion`
+const className = `${internalNamespace}.SchemaVersion`
 
 export interface SchemaVersion {
   /** Starts at 1, without gaps. */
@@ -46,8 +46,8 @@ export async function noteVersion(
   client: AshlarClient,
   noted: Pick<SchemaVersion, 'message' | 'steps' | 'text'>,
 ): Promise<{ readonly version: number; readonly operations: readonly TransactionOperation[] }> {
-  const isThere = await hasLog(client)
-  const last = isThere
+  const exists = await hasLog(client)
+  const last = exists
     ? await client.query<{ readonly version: number }>(`FROM ${className} RETURN MAX(version) AS version`)
     : []
   const version = (last[0]?.version ?? 0) + 1
@@ -59,7 +59,7 @@ export async function noteVersion(
     digest: createHash('sha256').update(noted.text).digest('hex'),
   }
   const operations = [
-    ...(isThere ? [] : makeLog),
+    ...(exists ? [] : makeLog),
     { method: 'post', uri: '/v1/object', body: { class: className, attributes: values } },
   ]
   return { version, operations }
@@ -71,7 +71,7 @@ const makeLog: readonly TransactionOperation[] = [
     method: 'post',
     uri: '/v1/index',
     body: {
-      name: `${ownNamespace}.schemaVersion`,
+      name: `${internalNamespace}.schemaVersion`,
       indexedClass: className,
       isUnique: true,
       keyAttributes: [{ attributeName: 'version' }],

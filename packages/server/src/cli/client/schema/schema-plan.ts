@@ -38,28 +38,27 @@ export interface SchemaPlan {
   readonly operations: readonly TransactionOperation[]
   /** The steps, grouped by request. */
   readonly parts: readonly PlanPart[]
-  /** Suggested renames. */
   readonly hints: readonly string[]
 }
 
 /** `failedIndexes`: indexes whose build has failed. Throws CommandError if a name to be renamed does not exist. */
 export function planOf(
   current: SchemaState,
-  wanted: SchemaState,
+  target: SchemaState,
   renames: Renames,
   failedIndexes: readonly string[] = [],
 ): SchemaPlan {
   const renamed = applyRenames(current, renames)
   const from = new Map(renamed.schema.classes.map((cls) => [cls.className, cls]))
-  const to = new Map(wanted.classes.map((cls) => [cls.className, cls]))
-  const added = wanted.classes.filter(({ className }) => !from.has(className))
+  const to = new Map(target.classes.map((cls) => [cls.className, cls]))
+  const added = target.classes.filter(({ className }) => !from.has(className))
   const dropped = renamed.schema.classes.filter(({ className }) => !to.has(className))
-  const kept = wanted.classes.flatMap((cls) => {
+  const changes = target.classes.flatMap((cls) => {
     const before = from.get(cls.className)
     return before === undefined ? [] : [changeOf(before, cls)]
   })
-  const indexes = changesOf(renamed.schema.indexes, wanted.indexes)
-  const sequences = changesOf(current.sequences, wanted.sequences)
+  const indexes = changesOf(renamed.schema.indexes, target.indexes)
+  const sequences = changesOf(current.sequences, target.sequences)
   const names = new Set(current.sequences.map(({ name }) => name))
   // A sequence with another start or step is recreated, and so begins at its START: before classes that may refer to it are added.
   const [remade, made] = [true, false].map((isRemade) =>
@@ -68,22 +67,24 @@ export function planOf(
   const parts: PlanPart[] = [
     ...[...failedIndexes, ...indexes.dropped.map(({ name }) => name)].map(dropIndex),
     ...renamed.classes.map(renameClass),
-    ...kept.flatMap(impossible),
-    ...dropsAndRenames(kept, renamed),
+    ...changes.flatMap(impossible),
+    ...dropsAndRenames(changes, renamed),
     ...(remade ?? []).map(remakeSequence),
-    ...(made ?? []).map(createSequence),
-    ...additions(added, kept),
-    ...kept.flatMap(changeTypes),
-    ...kept.flatMap(changeProperties),
+    ...(made ?? []).map((one) => statements([sequenceText(one, 'asNeeded')], false)),
+    ...additions(added, changes),
+    ...changes.flatMap(changeTypes),
+    ...changes.flatMap(changeProperties),
     ...subclassesFirst(dropped).map(dropClass),
-    ...sequences.dropped.filter(({ name }) => !wanted.sequences.some((one) => one.name === name)).map(dropSequence),
+    ...sequences.dropped
+      .filter(({ name }) => !target.sequences.some((one) => one.name === name))
+      .map(({ name }) => statements([`DROP SEQUENCE ${storedName(name, 'asNeeded')}`], true)),
     ...indexes.added.map(createIndex),
   ]
   return {
     steps: parts.flatMap(({ steps }) => steps),
     operations: parts.flatMap(({ operation }) => operation),
     parts,
-    hints: [...renamed.done, ...hintsFor(added, dropped, kept)],
+    hints: [...renamed.done, ...hintsFor(added, dropped, changes)],
   }
 }
 
@@ -102,7 +103,6 @@ interface ClassChange {
   readonly after: SchemaClass
   readonly added: readonly AttributeDefinition[]
   readonly dropped: readonly AttributeDefinition[]
-  /** New definitions of changed attributes. */
   readonly changed: readonly AttributeDefinition[]
   /** References that gain an inverse, and otherwise stay unchanged. */
   readonly paired: readonly AttributeDefinition[]
@@ -208,18 +208,18 @@ function renameClass({ from, to }: { readonly from: string; readonly to: string 
 }
 
 /** Deleting one side of a link also deletes the other, and so does removing the inverse of a reference; deleting that again would fail. */
-function dropsAndRenames(kept: readonly ClassChange[], renamed: RenamedSchema): PlanPart[] {
-  const gone = new Set(
-    kept.flatMap(({ before, unpaired }) => {
+function dropsAndRenames(changes: readonly ClassChange[], renamed: RenamedSchema): PlanPart[] {
+  const deletedAttributes = new Set(
+    changes.flatMap(({ before, unpaired }) => {
       const names = new Set(unpaired.map(({ attributeName }) => attributeName))
       return before.attributes.filter(({ attributeName }) => names.has(attributeName)).flatMap(inversesOf)
     }),
   )
-  return kept.flatMap(({ before, dropped }) => {
+  return changes.flatMap(({ before, dropped }) => {
     const { className } = before
     const renames = renamed.attributes.filter((rename) => rename.className === className)
-    const deleted = dropped.filter(({ attributeName }) => !gone.has(`${className}.${attributeName}`))
-    for (const attribute of deleted) for (const inverse of inversesOf(attribute)) gone.add(inverse)
+    const deleted = dropped.filter(({ attributeName }) => !deletedAttributes.has(`${className}.${attributeName}`))
+    for (const attribute of deleted) for (const inverse of inversesOf(attribute)) deletedAttributes.add(inverse)
     if (renames.length + dropped.length === 0) return []
     const body = {
       // Deletions are executed before renames, and so use current names.
@@ -250,8 +250,8 @@ function inversesOf(attribute: AttributeDefinition): string[] {
 }
 
 /** Adds classes, attributes, and inverses of references in one operation, since they may refer to each other. */
-function additions(added: readonly SchemaClass[], kept: readonly ClassChange[]): PlanPart[] {
-  const grown = kept.filter((change) => change.added.length + change.paired.length > 0)
+function additions(added: readonly SchemaClass[], changes: readonly ClassChange[]): PlanPart[] {
+  const grown = changes.filter((change) => change.added.length + change.paired.length > 0)
   if (added.length + grown.length === 0) return []
   const body: ClassDescription[] = [
     ...added.map(({ properties, ...cls }) => ({ ...cls, ...properties })),
@@ -358,14 +358,6 @@ function statements(texts: readonly string[], isLoss: boolean): PlanPart {
   return { steps: texts.map((text) => step(text, isLoss)), operation: [operation] }
 }
 
-function createSequence(sequence: SchemaSequence): PlanPart {
-  return statements([sequenceText(sequence, 'asNeeded')], false)
-}
-
-function dropSequence({ name }: SchemaSequence): PlanPart {
-  return statements([`DROP SEQUENCE ${storedName(name, 'asNeeded')}`], true)
-}
-
 /** Recreates a sequence, which loses its next number. */
 function remakeSequence(sequence: SchemaSequence): PlanPart {
   const { name } = sequence
@@ -375,12 +367,12 @@ function remakeSequence(sequence: SchemaSequence): PlanPart {
 /** Changed definitions are in both lists. */
 function changesOf<T extends SchemaIndex | SchemaSequence>(
   current: readonly T[],
-  wanted: readonly T[],
+  target: readonly T[],
 ): { readonly dropped: readonly T[]; readonly added: readonly T[] } {
-  const [old, next] = [current, wanted].map((some) => new Set(some.map((one) => JSON.stringify(one))))
+  const [old, next] = [current, target].map((some) => new Set(some.map((one) => JSON.stringify(one))))
   return {
     dropped: current.filter((one) => next?.has(JSON.stringify(one)) !== true),
-    added: wanted.filter((one) => old?.has(JSON.stringify(one)) !== true),
+    added: target.filter((one) => old?.has(JSON.stringify(one)) !== true),
   }
 }
 
@@ -389,24 +381,24 @@ const hintedPairsMax = 1_000
 function hintsFor(
   added: readonly SchemaClass[],
   dropped: readonly SchemaClass[],
-  kept: readonly ClassChange[],
+  changes: readonly ClassChange[],
 ): string[] {
   const hint = (from: string, to: string): string => `If ${from} is to become ${to}, say so: --rename ${from}=${to}`
   // Too many hints do not help, and each pair must be compared.
   const isFew = (some: readonly unknown[], others: readonly unknown[]): boolean => {
     return some.length * others.length <= hintedPairsMax
   }
-  const ofClasses = (isFew(dropped, added) ? dropped : []).flatMap((before) => {
-    const like = added.filter((after) => sharesAttributes(before, after))
-    return like.map((after) => hint(before.className, after.className))
+  const classHints = (isFew(dropped, added) ? dropped : []).flatMap((before) => {
+    const similar = added.filter((after) => sharesAttributes(before, after))
+    return similar.map((after) => hint(before.className, after.className))
   })
-  const ofAttributes = kept.flatMap(({ after, added: more, dropped: fewer }) =>
+  const attributeHints = changes.flatMap(({ after, added: more, dropped: fewer }) =>
     (isFew(fewer, more) ? fewer : []).flatMap((one) => {
-      const like = more.filter((other) => isSameType(definitionOf(one), definitionOf(other)))
-      return like.map((other) => hint(`${after.className}.${one.attributeName}`, other.attributeName))
+      const similar = more.filter((other) => isSameType(definitionOf(one), definitionOf(other)))
+      return similar.map((other) => hint(`${after.className}.${one.attributeName}`, other.attributeName))
     }),
   )
-  return [...ofClasses, ...ofAttributes]
+  return [...classHints, ...attributeHints]
 }
 
 /** Returns true if at least half of the names are equal. */

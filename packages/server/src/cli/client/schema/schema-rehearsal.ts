@@ -15,7 +15,6 @@ import type { PlanPart, PlanStep, SchemaPlan } from './schema-plan.ts'
 export interface Rehearsed {
   /** Values that would be deleted or replaced by a default. */
   readonly valuesLost: readonly ValuesLost[]
-  /** The first step that fails. */
   readonly refusal?: PlanRefusal
 }
 
@@ -102,8 +101,8 @@ export function isLossy({ steps }: SchemaPlan, { valuesLost }: Rehearsed): boole
 }
 
 export function recordOf({ steps, hints }: SchemaPlan, { valuesLost, refusal }: Rehearsed): object {
-  const shown = steps.map((step) => (step === refusal?.step ? { ...step, refusal: refusal.reason } : step))
-  return { steps: shown, valuesLost, hints }
+  const markedSteps = steps.map((step) => (step === refusal?.step ? { ...step, refusal: refusal.reason } : step))
+  return { steps: markedSteps, valuesLost, hints }
 }
 
 /** Marks losses with `!`, and impossible steps with `x`. */

@@ -33,19 +33,17 @@ export interface SchemaSequence {
 }
 
 export interface SchemaState {
-  /** Sorted by name. */
   readonly classes: readonly SchemaClass[]
-  /** Sorted by name. */
   readonly indexes: readonly SchemaIndex[]
   /** Sorted by name; sequences have no namespace. */
   readonly sequences: readonly SchemaSequence[]
 }
 
 /** Namespace of data that tools store in a federated database, such as the schema log; it is not part of the schema. */
-export const ownNamespace = 'Ashlar'
+export const internalNamespace = 'Ashlar'
 
 /** An index as returned by a server or the engine. */
-interface ShownIndex {
+interface IndexInput {
   readonly name: string
   readonly indexedClass: string
   readonly isUnique: boolean
@@ -55,7 +53,7 @@ interface ShownIndex {
 }
 
 /** A row of SHOW SEQUENCES, or a sequence as the engine returns it. */
-export interface ShownSequence {
+export interface SequenceRow {
   readonly name: string
   readonly start: number | bigint | string
   readonly step: number | bigint | string
@@ -63,8 +61,8 @@ export interface ShownSequence {
 
 export function schemaState(
   classes: readonly ClassRepresentation[],
-  indexes: readonly ShownIndex[],
-  sequences: readonly ShownSequence[],
+  indexes: readonly IndexInput[],
+  sequences: readonly SequenceRow[],
 ): SchemaState {
   return schemaOf(
     classes
@@ -85,15 +83,14 @@ export function schemaState(
 }
 
 /** Detects the implicit index of an attribute with isUnique. */
-function comesWithAttribute({ name, indexedClass }: ShownIndex, classes: readonly ClassRepresentation[]): boolean {
+function comesWithAttribute({ name, indexedClass }: IndexInput, classes: readonly ClassRepresentation[]): boolean {
   const owner = classes.find(({ className }) => className === indexedClass)
-  const isKept = owner?.attributes.some((attribute) => {
+  const isImplicit = owner?.attributes.some((attribute) => {
     return attribute.isUnique === true && name === `${indexedClass}.${attribute.attributeName}`
   })
-  return isKept === true
+  return isImplicit === true
 }
 
-/** Creates a sorted schema. */
 export function schemaOf(
   classes: readonly SchemaClass[],
   indexes: readonly SchemaIndex[],
@@ -107,7 +104,7 @@ export function schemaOf(
 }
 
 function isOwn(className: string): boolean {
-  return className.startsWith(`${ownNamespace}.`)
+  return className.startsWith(`${internalNamespace}.`)
 }
 
 function by<T>(nameOf: (value: T) => string): (one: T, other: T) => number {
@@ -125,7 +122,6 @@ export function definitionOf({ attributeName: _, ...definition }: AttributeDefin
   return definition
 }
 
-/** Returns the type of an attribute, without properties. */
 export function typeOf(attribute: AttributeDefinition): TypeDefinition {
   const type = withoutProperties(definitionOf(attribute))
   const { elementSpecification: element } = type
@@ -186,14 +182,14 @@ export function isSameSchema(one: SchemaState, other: SchemaState): boolean {
 }
 
 function fingerprint({ classes, indexes, sequences }: SchemaState): string {
-  const ofClasses = classes.map(({ className, isReferenceable, superClass, attributes, properties }) => {
+  const plainClasses = classes.map(({ className, isReferenceable, superClass, attributes, properties }) => {
     const types = attributes
       .map((attribute) => `${attribute.attributeName}:${canonical(definitionOf(attribute))}`)
       .sort()
     return [className, isReferenceable, superClass, types, canonical(properties)]
   })
   return JSON.stringify([
-    ofClasses,
+    plainClasses,
     indexes.map(({ name, indexedClass, isUnique, keys }) => [name, indexedClass, isUnique, keys]),
     sequences.map(({ name, start, step }) => [name, start, step]),
   ])

@@ -17,16 +17,16 @@ export type Quoting = 'asNeeded' | 'always'
 
 /** Sequences come first, since defaults of attributes may refer to them. */
 export function schemaText({ classes, indexes, sequences }: SchemaState, quoting: Quoting): string {
-  const ofClasses = classes.map((cls) =>
+  const classTexts = classes.map((cls) =>
     classText(cls, quoting)
       .map((line) => `  ${line}\n`)
       .join(''),
   )
-  const ofIndexes = indexes.map((index) => `${indexText(index, quoting)};\n`)
-  const ofSequences = sequences.map((sequence) => `${sequenceText(sequence, quoting)};\n`)
-  const before = ofSequences.length === 0 ? '' : `${ofSequences.join('')}\n`
-  const behind = ofIndexes.length === 0 ? '' : `\n${ofIndexes.join('')}`
-  return `${before}UPDATE SCHEMA {\n${ofClasses.join('\n')}};\n${behind}`
+  const indexTexts = indexes.map((index) => `${indexText(index, quoting)};\n`)
+  const sequenceTexts = sequences.map((sequence) => `${sequenceText(sequence, quoting)};\n`)
+  const before = sequenceTexts.length === 0 ? '' : `${sequenceTexts.join('')}\n`
+  const behind = indexTexts.length === 0 ? '' : `\n${indexTexts.join('')}`
+  return `${before}UPDATE SCHEMA {\n${classTexts.join('\n')}};\n${behind}`
 }
 
 /** Returns the text of each file by its name: one per namespace, and `default.do`, which has the sequences. */
@@ -34,8 +34,8 @@ export function schemaFiles(
   { classes, indexes, sequences }: SchemaState,
   quoting: Quoting,
 ): ReadonlyMap<string, string> {
-  const ofSequences = sequences.length === 0 ? [] : [null]
-  const namespaces = [...new Set([...ofSequences, ...classes.map(({ className }) => namespaceOf(className))])]
+  const sequenceTexts = sequences.length === 0 ? [] : [null]
+  const namespaces = [...new Set([...sequenceTexts, ...classes.map(({ className }) => namespaceOf(className))])]
   return new Map(
     namespaces.map((namespace) => {
       const part = {
@@ -55,8 +55,8 @@ export function classText(
   const above = superClass === null ? '' : ` SUPERCLASS ${pathText(superClass, quoting)}`
   const kind = `${isReferenceable ? '' : ' EMBEDDABLE'}${properties.isAbstract === true ? ' ABSTRACT' : ''}`
   const { isAbstract: _, checks: __, ...others } = properties
-  const shown = propertyTexts(classPropertyFields, others, quoting)
-  const withProperties = shown.length === 0 ? '' : ` WITH {${shown.join(', ')}}`
+  const texts = propertyTexts(classPropertyFields, others, quoting)
+  const withProperties = texts.length === 0 ? '' : ` WITH {${texts.join(', ')}}`
   const head = `CREATE CLASS ${pathText(className, quoting)}${above}${kind}${withProperties}`
   const members = [...attributes.map((attribute) => attributeText(attribute, quoting)), ...checkTexts(properties)]
   if (members.length === 0) return [`${head} {}`]
@@ -146,12 +146,12 @@ const defaults: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 export function typeText(type: TypeDefinition, quoting: Quoting): string {
   const { logicalType } = type
   const word = typeWords[logicalType] ?? logicalType.charAt(0).toUpperCase() + logicalType.slice(1)
-  const given = settings.flatMap(([field, name]) => {
+  const texts = settings.flatMap(([field, name]) => {
     const value = type[field]
     if (value === undefined || value === defaults[logicalType]?.[field]) return []
     return [`${name}: ${settingText(field, value, quoting)}`]
   })
-  const all = [...given, ...propertyTexts(attributeProperties, { ...type }, quoting)]
+  const all = [...texts, ...propertyTexts(attributeProperties, { ...type }, quoting)]
   return all.length === 0 ? word : `${word}{${all.join(', ')}}`
 }
 
@@ -163,8 +163,8 @@ export function alterationText(
   element: Properties,
 ): string {
   const head = `ALTER CLASS ${pathText(className, 'asNeeded')}`
-  const known = attributeName === undefined ? classPropertyFields : attributeProperties
-  const texts = propertyTexts(known, own, 'asNeeded')
+  const named = attributeName === undefined ? classPropertyFields : attributeProperties
+  const texts = propertyTexts(named, own, 'asNeeded')
   const elements = propertyTexts(attributeProperties, element, 'asNeeded')
   const all = [...texts, ...(elements.length === 0 ? [] : [`Element: {${elements.join(', ')}}`])].join(', ')
   return attributeName === undefined
@@ -179,9 +179,9 @@ interface NamedProperty {
 }
 
 /** Formats properties within the braces of a type or a class (`Required`, `MinLength: 2`). */
-function propertyTexts(known: readonly NamedProperty[], given: Properties, quoting: Quoting): string[] {
-  return known.flatMap(({ field, word, form }) => {
-    const value = given[field]
+function propertyTexts(named: readonly NamedProperty[], values: Properties, quoting: Quoting): string[] {
+  return named.flatMap(({ field, word, form }) => {
+    const value = values[field]
     if (value === undefined) return []
     if (form === 'flag' && value === true) return [word]
     // The expression follows the braces.

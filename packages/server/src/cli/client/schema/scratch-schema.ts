@@ -16,8 +16,8 @@ export async function schemaOfSource({ text, placeOf }: SchemaSource): Promise<S
     const { line, column } = error.extensions as { readonly line?: number; readonly column?: number }
     if (line === undefined || column === undefined) throw invalidInput(error.message)
     const message = error.message.replace(/^Line \d+, column \d+: /, '')
-    const { place, line: shown } = placeOf(line)
-    const details = [`  ${shown}`, `  ${shown.slice(0, column - 1).replaceAll(/[^\t]/gu, ' ')}^`]
+    const { place, line: sourceLine } = placeOf(line)
+    const details = [`  ${sourceLine}`, `  ${sourceLine.slice(0, column - 1).replaceAll(/[^\t]/gu, ' ')}^`]
     throw invalidInput(`${place}: ${message}`, details)
   }
 }
@@ -55,10 +55,7 @@ async function schemaOfText(text: string): Promise<SchemaState> {
   }
 }
 
-/**
- * Returns how names must be quoted so that the text creates this schema. Throws CommandError if no text does, so that no part of a schema is dropped
- * silently.
- */
+/** Returns how names must be quoted so that the text creates this schema. Throws CommandError if no text does. */
 export async function quotingOf(schema: SchemaState): Promise<Quoting> {
   let failure = 'the text makes another schema'
   for (const quoting of ['asNeeded', 'always'] as const) {
