@@ -1,4 +1,4 @@
-/** What `\help` shows: the syntax as docs/query-language.md has it, which a test compares. */
+/** The output of `\help`: the syntax in docs/query-language.md, with which a test compares it. */
 
 const clauses = [
   'FROM source [[AS] alias], … [WHERE e] [GROUP BY e, … [HAVING e]] [ORDER BY e [ASC | DESC], …]',
