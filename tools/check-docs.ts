@@ -42,7 +42,7 @@ export function checkDocs(files: ProjectFiles): CheckResult {
 const tellsPast = /^(CHANGELOG\.md|docs\/decisions\/)/
 
 /** Elsewhere, folders are those of stores and configurations. */
-const tellsOfSources = /^(ARCHITECTURE|CONTRIBUTING|docs\/where-to-add)\.md$/
+const tellsOfSources = /^(ARCHITECTURE|CONTRIBUTING|docs\/where-to-add)\.md$|\/src\/(.*\/)?README\.md$/
 
 /** A source file, or a folder, in the words of a document: `store/store.ts`, `types/`. */
 const sourcePath = /`([\w.-]+(?:\/[\w.-]+)*\.ts|(?:[\w.-]+\/)+)`/g

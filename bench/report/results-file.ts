@@ -1,4 +1,4 @@
-/** Writes a report to where its readers look: JSON and a chart in `bench/results`, and its section of `bench/RESULTS.md`. */
+/** Writes a report: JSON and a chart in `bench/results`, and its section of `bench/RESULTS.md` or `bench/SCALE.md`. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Report } from '../parts/report.ts'
@@ -6,7 +6,6 @@ import { chartOf } from './chart.ts'
 import { footprintTable, latencyTable, operationsTable, remarks } from './tables.ts'
 
 const results = fileURLToPath(new URL('../results', import.meta.url))
-const document = fileURLToPath(new URL('../RESULTS.md', import.meta.url))
 
 /** The section without its chart, as it is printed as well. */
 export function sectionOf(report: Report): string {
@@ -30,8 +29,9 @@ export function writeReport(report: Report): void {
   writeResults(report.part, report, chartOf(report), sectionOf(report))
 }
 
-/** `section`: of Markdown, to which the picture is added. */
-export function writeResults(name: string, report: unknown, chart: string, section: string): void {
+/** `section`: Markdown, to which the picture is added. `file`: the document in `bench` that has a place for it. */
+export function writeResults(name: string, report: unknown, chart: string, section: string, file = 'RESULTS.md'): void {
+  const document = fileURLToPath(new URL(`../${file}`, import.meta.url))
   mkdirSync(results, { recursive: true })
   writeFileSync(`${results}/${name}.json`, `${JSON.stringify(rounded(report), null, 2)}\n`)
   writeFileSync(`${results}/${name}.svg`, chart)
@@ -39,7 +39,7 @@ export function writeResults(name: string, report: unknown, chart: string, secti
   const end = `<!-- end of measured: ${name} -->`
   const before = readFileSync(document, 'utf8')
   const [from, to] = [before.indexOf(begin), before.indexOf(end)]
-  if (from < 0 || to < from) throw new Error(`bench/RESULTS.md has no place for "${name}": ${begin} … ${end}`)
+  if (from < 0 || to < from) throw new Error(`bench/${file} has no place for "${name}": ${begin} … ${end}`)
   const whole = `${begin}\n\n${section}\n\n![chart](results/${name}.svg)\n\n`
   writeFileSync(document, before.slice(0, from) + whole + before.slice(to))
 }

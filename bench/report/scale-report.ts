@@ -25,7 +25,7 @@ export function readScaleReport(): MeasuredCurve[] {
 export function writeScaleReport(curves: readonly MeasuredCurve[]): void {
   const all = new Map([...readScaleReport(), ...curves].map((curve) => [curve.name, curve]))
   const report = [...all.values()]
-  writeResults('scale', report, scaleChart(report), scaleSection(report))
+  writeResults('scale', report, scaleChart(report), scaleSection(report), 'SCALE.md')
 }
 
 export function scaleSection(curves: readonly MeasuredCurve[]): string {
@@ -36,7 +36,7 @@ function curveSection(curve: MeasuredCurve): string {
   const { title, date, commit, machine, rounds, othersBusy, notes } = curve
   const busy =
     othersBusy > othersBusyMax
-      ? ` **Busy machine**: others used ${shown(100 * othersBusy, 0)} % of the cores; what is told in seconds, milliseconds or requests/s says little.`
+      ? ` **Busy machine**: others used ${shown(100 * othersBusy, 0)} % of the cores; figures in seconds, milliseconds or requests/s are not reliable.`
       : ''
   return [
     `### ${title}`,
