@@ -125,8 +125,8 @@ export class AshlarClient {
   }
 
   /**
-   * Creates the classes that do not exist, and adds missing attributes to those that do. A reference that is listed with an inverse attribute which the same call
-   * adds is given that inverse; with `allowLoss`, references that do not fit it are cleared.
+   * Creates classes that do not exist, and adds missing attributes to existing ones. An existing reference that is listed with an inverse attribute
+   * which the same call adds gets that inverse; with `allowLoss`, references that do not fit it are cleared.
    */
   defineClasses(
     descriptions: readonly ClassDescription[],
@@ -233,7 +233,7 @@ export class AshlarClient {
     return this.request('DELETE', objectPath(oid), matchRequest(options))
   }
 
-  /** What `deleteObject` would delete and clear, since others follow or refer to the object; nothing is changed. */
+  /** Returns which further objects and references `deleteObject` would delete or clear, without changing anything. */
   previewObjectDeletion(oid: Oid, options: MatchOptions = {}): Promise<DeletionReport> {
     return this.request('DELETE', objectPath(oid), { ...matchRequest(options), parameters: { dryRun: true } })
   }
@@ -316,7 +316,7 @@ export class AshlarClient {
       for await (const event of readEvents<Row>(body, transport.parse)) {
         if (event.event === 'error') throw new AshlarRequestError(event.problem.status, event.problem)
         progress()
-        // Between two positions, only a part of a commit may have arrived: it cannot be resumed from there.
+        // Between two positions, only a part of a commit may have arrived, at which a query cannot resume.
         position = event.event === 'position' ? event.position : undefined
         yield transport.revive(event)
       }

@@ -1,4 +1,4 @@
-/** What the methods of a client throw: a refused request, a server that does not answer, a time limit. */
+/** The errors thrown by a client: a refused request, an unreachable server, a time limit. */
 import type { ErrorType } from './error-types.ts'
 import type { FetchResponse } from './options.ts'
 import type { Problem, ValuesLost } from './wire.ts'
@@ -7,21 +7,21 @@ import type { Problem, ValuesLost } from './wire.ts'
 export class AshlarRequestError extends Error {
   /** HTTP status. */
   readonly status: number
-  /** `Unknown` if the body is not one of Ashlar's, for example that of a proxy. */
+  /** `Unknown` if the body is not from Ashlar, for example from a proxy. */
   readonly type: ErrorType | 'Unknown'
   /** The faults in the request body, with their places (JSON pointers). */
   readonly errors: NonNullable<Problem['errors']>
-  /** For a query: the line of the fault, from 1. */
+  /** For a query: the line of the fault, starting at 1. */
   readonly line: number | undefined
-  /** For a query: the column of the fault, from 1. */
+  /** For a query: the column of the fault, starting at 1. */
   readonly column: number | undefined
-  /** For a query: what is allowed in that place. */
+  /** For a query: the tokens allowed at that place. */
   readonly expected: readonly string[]
-  /** For a transaction: the number of the operation that failed, from 1. */
+  /** For a transaction: the number of the failed operation, starting at 1. */
   readonly operation: number | undefined
   /** For a change of types: the values that would be lost. */
   readonly valuesLost: readonly ValuesLost[]
-  /** How long the server asks the client to wait before it tries again. */
+  /** Time after which the server suggests a retry. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(status: number, problem: Partial<Problem>, retryAfterSeconds?: number) {
@@ -39,10 +39,7 @@ export class AshlarRequestError extends Error {
   }
 }
 
-/**
- * No server was reached, or the connection to it was lost. `cause` is what `fetch` threw. A custom `fetch` throws it for a lost connection, which the
- * client may then retry.
- */
+/** No server was reached, or the connection was lost. `cause` is the error of `fetch`. Errors of this class from a custom `fetch` allow a retry. */
 export class AshlarConnectionError extends Error {
   /** The address of the server, `baseUrl`. */
   readonly url: string
@@ -73,7 +70,7 @@ export function mayBeDone(operation: string): string {
   return operation.startsWith('GET ') ? '' : ' If the request changes data, the change may have been made.'
 }
 
-/** A refusal may come from a proxy, whose body has any form. */
+/** A refusal may come from a proxy, with any body. */
 export async function readError(response: FetchResponse): Promise<AshlarRequestError> {
   const retryAfter = response.headers.get('retry-after')
   const seconds = retryAfter !== null && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined

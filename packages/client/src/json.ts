@@ -1,11 +1,11 @@
-/** The JSON of requests and replies, without loss of digits, and instants as `Date`. */
+/** JSON of requests and replies with exact numbers, and with instants as `Date`. */
 import { newIdempotencyKey } from './idempotency-key.ts'
 
-/** Stands before the digits of a bigint in a JSON string. It is random, so that no string of a caller begins with it. */
+/** Precedes the digits of a bigint in a JSON string. It is random, so that no string of a caller begins with it. */
 const marker = newIdempotencyKey()
 const markedDigits = new RegExp(`"${marker}(-?\\d+)"`, 'g')
 
-/** A value that is sent as this JSON: with its order and the digits of its numbers, which the value of an attribute of type json keeps. */
+/** A value sent as this JSON text, which preserves the order of fields and the digits of numbers for attributes of type json. */
 export class JsonText {
   readonly text: string
 
@@ -18,33 +18,33 @@ export class JsonText {
   }
 }
 
-/** Stands for the text of that number. */
+/** Matches the placeholder for a text, with its number. */
 const markedText = new RegExp(`"${marker}#(\\d+)"`, 'g')
 
-/** A bigint becomes a number with all of its digits. Throws RangeError for an invalid Date, of which JSON.stringify makes null. */
+/** Writes a bigint as a number with all digits. Throws RangeError for an invalid Date, which JSON.stringify would write as null. */
 export function toJson(body: unknown, replace?: (holder: unknown, name: string, value: string) => string): string {
   let hasBigints = false
   const texts: string[] = []
   const text = JSON.stringify(body, function (this: Readonly<Record<string, unknown>>, name: string, value: unknown) {
-    const held = this[name]
-    if (held instanceof JsonText) return `${marker}#${texts.push(held.text) - 1}`
+    const original = this[name]
+    if (original instanceof JsonText) return `${marker}#${texts.push(original.text) - 1}`
     if (typeof value === 'string') return replace === undefined ? value : replace(this, name, value)
     if (typeof value === 'bigint') {
       hasBigints = true
       return `${marker}${value}`
     }
-    if (value === null && held instanceof Date) throw new RangeError(`The value of '${name}' is an invalid Date.`)
+    if (value === null && original instanceof Date) throw new RangeError(`The value of '${name}' is an invalid Date.`)
     return value
   })
   const withTexts = texts.length === 0 ? text : text.replace(markedText, (_, number) => texts[number] as string)
   return hasBigints ? withTexts.replace(markedDigits, '$1') : withTexts
 }
 
-/** Most replies have no such number, and are parsed by JSON.parse alone. */
+/** Detects long integers, which are rare; JSON.parse alone is faster. */
 const longInteger = /\d{16}/
 const number = /-?\d[\d.eE+-]*/g
 
-/** Integers that a number cannot hold exactly become bigints. Engines before 2024 do not pass the source text of a number to a reviver. */
+/** Returns integers beyond the precision of a number as bigints. Engines before 2024 do not pass the source text of a number to a reviver. */
 export function parseExactly(text: string): unknown {
   if (!longInteger.test(text)) return JSON.parse(text)
   return JSON.parse(markIntegers(text), (_name, value: unknown) =>
@@ -68,7 +68,7 @@ function markIfUnsafe(digits: string): string {
   return /^-?\d+$/.test(digits) && !Number.isSafeInteger(Number(digits)) ? `"${marker}${digits}"` : digits
 }
 
-/** The index after the closing quote. */
+/** Returns the index after the closing quote. */
 function endOfString(text: string, opening: number): number {
   for (let quote = opening; ; ) {
     quote = text.indexOf('"', quote + 1)
@@ -82,7 +82,7 @@ function endOfString(text: string, opening: number): number {
 /** A date and time with `Z` or an offset. */
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
 
-/** The same value, in which strings of that form are replaced by a Date. */
+/** Replaces strings of this format by Date objects, in place. */
 export function reviveDates(value: unknown): unknown {
   if (typeof value === 'string') {
     if (!instant.test(value)) return value

@@ -1,7 +1,7 @@
-/** The lines of a load, joined into pieces that are sent one at a time. */
+/** Joins the lines of a load into pieces, which are sent one at a time. */
 
 export interface Piece {
-  /** Whole lines, each with its newline. */
+  /** Complete lines, each with its newline. */
   readonly text: string
   /** There are no further lines. */
   readonly isLast: boolean
@@ -10,7 +10,7 @@ export interface Piece {
 export interface PieceSizes {
   /** A piece ends with the line that reaches this length. */
   readonly charactersMax: number
-  /** Once a piece has a line, it waits this long for the next one: the caller may need the reply to a line before it gives the next. */
+  /** How long a piece with a line waits for the next one: the caller may need the reply to a line before it yields the next. */
   readonly waitMs: number
 }
 
@@ -18,7 +18,7 @@ export class LinePieces<T> {
   private readonly iterator: AsyncIterator<T> | Iterator<T>
   private readonly toLine: (value: T) => string
   private readonly sizes: PieceSizes
-  /** A value that was requested and has not arrived. */
+  /** A requested value that has not arrived. */
   private pending: Promise<IteratorResult<T>> | undefined
   private isEnded = false
 
@@ -28,7 +28,7 @@ export class LinePieces<T> {
     this.sizes = sizes
   }
 
-  /** To be called again only after it has resolved. Rejects with what the values throw. */
+  /** Call again only after the previous promise has resolved. Rejects with the errors of the values. */
   next(): Promise<Piece> {
     return new Promise((resolve, reject) => {
       let text = ''
@@ -43,7 +43,7 @@ export class LinePieces<T> {
         while (text.length < this.sizes.charactersMax && !this.isEnded) {
           this.pending ??= Promise.resolve(this.iterator.next())
           const next = await this.pending
-          // The value that arrived late belongs to the following piece.
+          // A value that arrives late belongs to the following piece.
           if (isSent) return
           this.pending = undefined
           if (next.done === true) this.isEnded = true
@@ -61,7 +61,7 @@ export class LinePieces<T> {
     })
   }
 
-  /** No further values are requested. */
+  /** Stops requesting values. */
   async end(): Promise<void> {
     if (this.isEnded) return
     this.isEnded = true
@@ -72,8 +72,8 @@ export class LinePieces<T> {
 const streamed: PieceSizes = { charactersMax: 65_536, waitMs: 5 }
 
 /**
- * The lines as a request body, until `ended`: fetch may go on reading it after the reply was abandoned, and then does not cancel it. `onFailure` gets what
- * the values throw, since not every fetch rejects with it.
+ * A request body of the lines, until `ended`: fetch may continue to read it after the reply was abandoned, without canceling it. `onFailure` gets the
+ * errors of the values, since not every fetch rejects with them.
  */
 export function streamOfLines<T>(
   values: AsyncIterable<T> | Iterable<T>,

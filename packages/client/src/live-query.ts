@@ -1,11 +1,11 @@
-/** The events of a live query, and the rows that they lead to. */
+/** Events of a live query, and the rows that result from them. */
 import type { LiveBegin, LivePosition, LiveRow } from './change-types.ts'
 import type { FetchBody } from './options.ts'
 import { readLines } from './rows.ts'
 import type { Oid, Problem } from './wire.ts'
 
 export interface LiveRowEvent<Row> extends LiveRow {
-  /** `row`: a row of the first result. `enter`, `change`, `leave`: what has happened to it since. */
+  /** `row`: a row of the first result. `enter`, `change`, `leave`: later changes of the result. */
   readonly event: 'row' | 'enter' | 'change' | 'leave'
   readonly row?: Row
 }
@@ -36,7 +36,7 @@ export async function* readEvents<Row>(
   }
 }
 
-/** Keeps the rows of a live query up to date from its events, in the order of the query if it has one. */
+/** Maintains the rows of a live query from its events, in the order of the query if it has one. */
 export class LiveRows<Row = Record<string, unknown>> {
   private readonly all: { readonly oid: Oid; readonly row: Row }[] = []
 
@@ -60,13 +60,13 @@ export class LiveRows<Row = Record<string, unknown>> {
 
   private applyRow({ event, oid, row, after }: LiveRowEvent<Row>): void {
     const at = this.all.findIndex((one) => one.oid === oid)
-    const held = this.all[at]
-    const now = { oid, row: row === undefined ? (held?.row as Row) : row }
+    const current = this.all[at]
+    const now = { oid, row: row === undefined ? (current?.row as Row) : row }
     if (event === 'change' && after === undefined) {
-      if (held !== undefined) this.all[at] = now
+      if (current !== undefined) this.all[at] = now
       return
     }
-    if (held !== undefined) this.all.splice(at, 1)
+    if (current !== undefined) this.all.splice(at, 1)
     if (event === 'leave') return
     const place = after === undefined ? this.all.length : after === null ? 0 : this.placeAfter(after)
     this.all.splice(place, 0, now)

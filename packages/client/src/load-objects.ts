@@ -9,10 +9,10 @@ import type { BulkReply, BulkSummary, Oid } from './wire.ts'
 type Lines = AsyncIterable<BulkLine> | Iterable<BulkLine>
 type Replies = AsyncGenerator<BulkReply | BulkSummary, void, undefined>
 
-/** The length of a chunk is close to that of a batch of the server, so that lines may refer to later ones as in a stream. */
+/** About the size of a batch of the server, so that lines may refer to later ones as in a stream. */
 const chunkCharactersMax = 2 ** 21
 const chunkWaitMs = 20
-/** An atomic load is one request: where it cannot be streamed, this is the most that is held in memory. */
+/** Buffer limit for an atomic load that cannot be streamed, since it must be one request. */
 export const atomicCharactersMax = 2 ** 25
 
 const accept = 'application/x-ndjson'
@@ -50,7 +50,7 @@ async function* loadInChunks(transport: Transport, lines: Lines, options: LoadOp
   try {
     for (let sent = 0, isDone = false; !isDone; sent++) {
       const { text, isLast } = await untilAborted(chunks.next(), options.signal)
-      // Also a load without lines is a request: it may be refused.
+      // A load without lines is sent too, since it may be refused.
       if (text === '' && sent > 0) break
       if (text.length > atomicCharactersMax && isAtomic) throw tooLong()
       for await (const reply of send(transport, text, options)) {
@@ -63,7 +63,7 @@ async function* loadInChunks(transport: Transport, lines: Lines, options: LoadOp
     const { deleted, ...others } = total
     yield { summary: { ...others, ...(deleted > 0 && { deleted }) } }
   } finally {
-    // The load is over, so a failure of the lines cannot be reported; and waiting for them may never end.
+    // The load is over, so a failure of the lines cannot be reported, and they may never end.
     chunks.end().catch(() => undefined)
   }
 }
@@ -78,11 +78,11 @@ async function* send(
   yield* readRows<BulkReply | BulkSummary>(body, transport.parse)
 }
 
-/** Makes chunks one load: lines are numbered throughout, and refer to objects of earlier chunks by their OIDs. */
+/** Combines chunks to one load: numbers lines throughout, and replaces names of earlier chunks by OIDs. */
 class Names {
   private linesBefore = 0
   private lines = 0
-  /** Of this chunk, by its number in it. */
+  /** Names in this chunk by line number. */
   private readonly nameOf = new Map<number, string>()
   private readonly oids = new Map<string, Oid>()
 
@@ -124,10 +124,7 @@ function tooLong(): RangeError {
   )
 }
 
-/**
- * Browsers stream request bodies over HTTP/2 alone or not at all, and do not say by which version they reach a server. Firefox and Safari do not read
- * `duplex`, and make a text of the stream.
- */
+/** Browsers stream bodies over HTTP/2 only or not at all. Firefox and Safari ignore `duplex`, and convert the stream to a string. */
 function canStream(url: string): boolean {
   if ('document' in globalThis || 'WorkerGlobalScope' in globalThis) return false
   try {

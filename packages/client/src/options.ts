@@ -13,7 +13,7 @@ export interface CallOptions {
 }
 
 export interface MatchOptions extends CallOptions {
-  /** The entity tag of the version that the change is based on (`readObjectWithEtag`). */
+  /** The entity tag of the version on which the change is based (`readObjectWithEtag`). */
   readonly ifMatch?: string
 }
 
@@ -31,7 +31,7 @@ export interface LoadOptions extends CallOptions {
 export interface ExportOptions extends CallOptions {
   /** Exports the objects of this class and its subclasses. Without `class` and `query`, exports everything as an archive. */
   readonly class?: string
-  /** Exports the rows of the last of these statements, which only read. */
+  /** Exports the rows of the last of these statements, which must be read-only. */
   readonly query?: string
   /** Default: `ndjson` with `class` or `query`, otherwise `archive`. */
   readonly format?: 'ndjson' | 'csv' | 'archive'
@@ -74,7 +74,7 @@ export interface ClientOptions {
   readonly fetch?: Fetch
 }
 
-/** The part of `fetch` that a client needs. Throws AshlarConnectionError, or what the `fetch` of Node or a browser throws, if the connection fails. */
+/** The part of `fetch` that a client needs. If the connection fails, throws AshlarConnectionError, or the error of `fetch` in Node or a browser. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>
 
 export interface FetchInit {
@@ -95,7 +95,7 @@ export interface FetchResponse {
   text(): Promise<string>
 }
 
-/** A `ReadableStream` of bytes is one. */
+/** A subset of `ReadableStream` of bytes. */
 export interface FetchBody {
   getReader(): {
     read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>
@@ -108,7 +108,7 @@ export interface AlterationOptions extends CallOptions {
   readonly cascade?: boolean
   /** Replaces stored values that do not fit a changed type by the default. Without it, the change is refused if there are any. */
   readonly allowLoss?: boolean
-  /** false: objects that exist may violate constraints that are new; only what is written is held against them. */
+  /** false: existing objects may violate new constraints, which then apply to later writes only. */
   readonly validate?: boolean
 }
 
@@ -117,7 +117,7 @@ export interface QueryOptions extends TransactionOptions {
   readonly dialect?: Dialect
 }
 
-/** Of what is one transaction. */
+/** Options of calls that run in one transaction. */
 export interface TransactionOptions extends CallOptions {
   /** Default: the isolation level of the federated database, which is `serializable` unless it is configured. */
   readonly isolation?: IsolationLevel

@@ -3,12 +3,12 @@ import { AshlarRequestError } from './errors.ts'
 import type { FetchBody } from './options.ts'
 import type { Problem } from './wire.ts'
 
-/** Leaving the loop ends the reply. Throws AshlarRequestError if the last line is the error of the query, and what the body throws. */
+/** Leaving the loop ends the reply. Throws AshlarRequestError if the last line is the error of the query, and the errors of the body. */
 export async function* readRows<Row>(
   body: FetchBody,
   parseJson: (text: string) => unknown = JSON.parse,
 ): AsyncGenerator<Row, void, undefined> {
-  // A row may look like a failure: only the last line can be one.
+  // A row may look like an error, which only the last line can be.
   let suspect: { readonly row: unknown; readonly problem: Problem } | undefined
   for await (const line of readLines(body)) {
     if (suspect !== undefined) yield suspect.row as Row
@@ -35,28 +35,28 @@ export async function* readBytes(body: FetchBody): AsyncGenerator<Uint8Array, vo
 export async function* readLines(body: FetchBody): AsyncGenerator<string, void, undefined> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
-  // A line may come in many pieces: they are joined once.
-  let begun: string[] = []
+  // Joins the pieces of a line only once.
+  let parts: string[] = []
   try {
     for (;;) {
       const { done, value } = await reader.read()
       const [end = '', ...starts] = (done ? decoder.decode() : decoder.decode(value, { stream: true })).split('\n')
-      begun.push(end)
+      parts.push(end)
       for (const start of starts) {
-        const line = begun.join('')
-        begun = [start]
+        const line = parts.join('')
+        parts = [start]
         if (line !== '') yield line
       }
       if (done) break
     }
-    const last = begun.join('')
+    const last = parts.join('')
     if (last !== '') yield last
   } finally {
     await reader.cancel().catch(() => undefined)
   }
 }
 
-/** `{"error": <problem>}` and nothing beside. */
+/** Matches `{"error": <problem>}` without other fields. */
 function problemOf(row: unknown): Problem | undefined {
   if (typeof row !== 'object' || row === null || !('error' in row) || Object.keys(row).length !== 1) return undefined
   const { error } = row

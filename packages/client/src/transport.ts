@@ -1,4 +1,4 @@
-/** Sends requests: their headers and addresses, repetitions, time limits, and what is thrown if there is no reply. */
+/** Sends requests with headers, retries and time limits, and throws the client's errors. */
 import { AshlarConnectionError, AshlarTimeoutError, mayBeDone, readError } from './errors.ts'
 import { newIdempotencyKey } from './idempotency-key.ts'
 import { parseExactly, reviveDates, toJson } from './json.ts'
@@ -12,18 +12,18 @@ export type Parameters = Readonly<Record<string, string | number | boolean | und
 export interface Sending extends CallOptions {
   /** Sent as JSON. */
   readonly body?: unknown
-  /** NDJSON: as it is, or a stream that can be sent only once. */
+  /** NDJSON: a text, or a stream that can be sent only once. */
   readonly lines?: string | ReadableStream<Uint8Array>
   readonly accept?: string
-  /** Parameters of the URL beside `fdAlias`. */
+  /** Parameters of the URL besides `fdAlias`. */
   readonly parameters?: Parameters
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** The Idempotency-Key of a change; without it, each change gets a new one; false: it has none. */
+  /** The Idempotency-Key of a change. Undefined: a new key for each change; false: no key. */
   readonly key?: string | false | undefined
 }
 
 const retriesDefault = 3
-/** The longest delay of a timer. */
+/** The maximum delay of a timer. */
 const timeoutMsMax = 2 ** 31 - 1
 const failuresMax = 10
 
@@ -32,7 +32,7 @@ export class Transport {
   readonly baseUrl: string
   readonly parse: (text: string) => unknown
   private readonly send: (url: string, init: FetchInit) => Promise<FetchResponse>
-  /** Until the server has replied once, its address may be wrong: then nothing is gained by trying again. */
+  /** Until the server has replied once, its address may be wrong, for which a retry would not help. */
   private hasReplied = false
 
   /** Throws TypeError for an invalid `baseUrl`. */
@@ -40,7 +40,7 @@ export class Transport {
     this.options = options
     this.baseUrl = checkedUrl(options.baseUrl)
     const { fetch: custom } = options
-    // The fetch of a browser refuses to be called as a method of another object.
+    // A browser's fetch must not be called as a method of another object.
     this.send = custom === undefined ? (url, init) => fetch(url, init) : (url, init) => custom(url, init)
     this.parse = options.integers === 'bigint' ? parseExactly : JSON.parse
     checkTimeout(options.timeoutMs)
@@ -53,7 +53,7 @@ export class Transport {
     })
   }
 
-  /** `read`: the part of the reply that has to arrive before the request counts as answered. */
+  /** `read`: reads the part of the reply that must arrive within the time limit and retries. */
   async respond<T>(
     method: string,
     path: string,
@@ -76,21 +76,21 @@ export class Transport {
     }
   }
 
-  /** The body of a reply that is read while it arrives; the time limit ends when it begins. */
+  /** Returns the body of a streamed reply; the time limit ends when it begins. */
   open(method: string, path: string, sending: Sending): Promise<FetchBody> {
     return this.respond(method, path, sending, async ({ body }) =>
       this.named(body, `${method} ${path}`, sending.signal),
     )
   }
 
-  /** Values of objects and rows as the options of the client want them. */
+  /** Converts values of objects and rows according to the options of the client. */
   revive<T>(value: T): T {
     return this.options.dates === true ? (reviveDates(value) as T) : value
   }
 
   /**
-   * Yields what `attempt` yields, again and again, also after failures, and without an end. `attempt` calls `progress` when it has received something. Throws
-   * what is no failure of the connection, the reason of `signal`, and the failure of a server that has never replied.
+   * Yields the values of `attempt`, which is repeated endlessly, also after failures. `attempt` calls `progress` when it has received something.
+   * Throws errors other than connection failures, the reason of `signal`, and the failure of a server that has never replied.
    */
   async *repeat<T>(
     signal: AbortSignal | undefined,
@@ -148,7 +148,7 @@ export class Transport {
     return isWrongAddress ? undefined : retryDelayMs(isSafe, error, attempt)
   }
 
-  /** Names the server and the operation where fetch does not. */
+  /** Adds the server and the operation to an error of fetch. */
   private explained(error: unknown, operation: string, attempts: number): unknown {
     const failure = connectionFailure(error)
     if (failure === undefined || error instanceof AshlarConnectionError) return error
@@ -164,7 +164,7 @@ export class Transport {
     return new AshlarConnectionError(baseUrl, message, { cause })
   }
 
-  /** A body whose failures are those of this client. */
+  /** Wraps a body to throw the client's errors. */
   private named(body: FetchBody | null, operation: string, signal: AbortSignal | undefined): FetchBody {
     return {
       getReader: () => {
@@ -210,7 +210,7 @@ export class Transport {
         ...(key !== undefined && { 'idempotency-key': key }),
         ...headers,
       },
-      // The cookie of a session, also if the page has another origin than the server. Node has no cookies.
+      // Sends the session cookie also if the page has another origin than the server. Node has no cookies.
       ...(authorization === undefined && { credentials: 'include' as const }),
       ...(sent !== undefined && { body: sent }),
       ...(typeof sent === 'object' && { duplex: 'half' as const }),
@@ -225,7 +225,7 @@ export class Transport {
   }
 
   private keyFor(method: string, path: string, { key, lines }: Sending): string | undefined {
-    // Keys are kept by federated databases, and stand for a request as a whole.
+    // Keys belong to a federated database and identify a whole request.
     const isWithout = key === false || method === 'GET' || lines !== undefined || path === '/v1/shutdown'
     if (isWithout || path.startsWith('/v1/security/')) return undefined
     if (key !== undefined) return key
@@ -255,7 +255,7 @@ function checkTimeout(timeoutMs: number | undefined): void {
   throw new RangeError(`timeoutMs is ${timeoutMs}: it must be above 0 and at most ${timeoutMsMax}.`)
 }
 
-/** Throws the reason of the signal as soon as it is aborted. */
+/** Throws the reason of the signal when it is aborted. */
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (): void => {
@@ -271,7 +271,7 @@ function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   })
 }
 
-/** Rejects with the reason of the signal as soon as it is aborted. */
+/** Rejects with the reason of the signal when it is aborted. */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise
   return new Promise((resolve, reject) => {
@@ -282,7 +282,7 @@ export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undef
   })
 }
 
-/** Of the UTF-8 of a text. */
+/** Encodes the UTF-8 of a text. */
 function base64(text: string): string {
   return btoa(String.fromCharCode(...new TextEncoder().encode(text)))
 }

@@ -1,4 +1,4 @@
-/** Work that a process repeats until it is stopped. */
+/** Repeats background work of a process until it is stopped. */
 import { isOutOfReach } from './errors.ts'
 
 export class BackgroundWork {
@@ -9,14 +9,14 @@ export class BackgroundWork {
   private timer: NodeJS.Timeout | undefined
   private running: Promise<unknown> | undefined
 
-  /** `onFault` is not called while the store is out of reach. */
+  /** `onFault` is not called while the store is unreachable. */
   constructor(work: (signal: AbortSignal) => Promise<unknown>, intervalMs: number, onFault: (error: unknown) => void) {
     this.work = work
     this.intervalMs = intervalMs
     this.onFault = onFault
   }
 
-  /** The interval varies, so that processes that were started together work at different times. */
+  /** The interval is jittered, so that processes started together do not work simultaneously. */
   start(): void {
     this.timer = setTimeout(
       () => {

@@ -1,4 +1,4 @@
-/** A federated database as a caller uses it, with what is its own: who asks, what is kept from it, and who is told of its changes. */
+/** The operations of a federated database for one caller, with its restrictions and change listener. */
 import { runTransaction } from './batch/run-transaction.ts'
 import { DatabaseOperations, type OperationScope, type TransactionBody } from './database-operations.ts'
 import { type Export, type ExportRequest, exportObjects } from './export/export-objects.ts'
@@ -16,7 +16,7 @@ import { parseOid } from './types/oid.ts'
 import type { ChangeListener } from './write/change-set.ts'
 import type { OpenDatabase } from './write/open-database.ts'
 
-/** Operations that are requests of their own, by these resources. */
+/** Creates a scope in which each operation is a separate request, with these resources. */
 export type ScopeOf = (resources: QueryResources) => OperationScope
 
 export class CallerOperations extends DatabaseOperations {
@@ -29,26 +29,25 @@ export class CallerOperations extends DatabaseOperations {
     this.scopeOf = scopeOf
   }
 
-  /** Whether the query would read, change objects or change the schema; it is not run. Throws QuerySyntaxError, LimitExceeded, the signal's reason. */
+  /** Classifies a query without running it: read, change of objects, or of the schema. Throws QuerySyntaxError, LimitExceeded, signal's reason. */
   async classify(request: QueryRequest): Promise<Effect> {
     return effectOfQuery(request, this.resources)
   }
 
-  /** All that it would do, `read` always. Throws what `classify` does. */
+  /** All effects that the query may have, always including `read`. Throws like `classify`. */
   async effects(request: QueryRequest): Promise<ReadonlySet<Effect>> {
     return effectsOfQuery(request, this.resources)
   }
 
-  /** All that the caller sees of the objects, the classes and the indexes, as one snapshot has it. Throws ClassNotFound, ClassNotReferenceable, MalformedOid. */
+  /** Exports the objects, classes and indexes visible to the caller, from one snapshot. Throws ClassNotFound, ClassNotReferenceable, MalformedOid. */
   export(request: ExportRequest): Promise<Export> {
     return exportObjects(this.scope.database, this.scope, request)
   }
 
   /**
-   * What `body` does is committed together or not at all; where others were first, it is done
-   * again. With `isRehearsed`, `body` runs twice: all of it first, its reply kept, and then the steps that are kept,
-   * with the same OIDs. With `once`, the receipt is part of the commit; throws AlreadyDone where there is one. `oid`: an object
-   * that is read in any case. Throws the reason of the client's signal.
+   * Commits all effects of `body` together or not at all; retries after conflicts. With `isRehearsed`, `body` runs twice: all of it first, whose
+   * reply is returned, and then the steps to commit, with the same OIDs. With `once`, the receipt is part of the commit; throws AlreadyDone if there
+   * is one. `oid`: an object that is read in any case. Throws the reason of the client's signal.
    */
   transaction<T>(
     body: TransactionBody<T>,
@@ -57,48 +56,39 @@ export class CallerOperations extends DatabaseOperations {
     oid?: string,
     client: TransactionClient = {},
   ): Promise<T> {
-    const asked = once === undefined ? undefined : { once, oid: oid === undefined ? undefined : parseOid(oid) }
-    return runTransaction(body, isRehearsed, this.resources, asked, client)
+    const idempotent = once === undefined ? undefined : { once, oid: oid === undefined ? undefined : parseOid(oid) }
+    return runTransaction(body, isRehearsed, this.resources, idempotent, client)
   }
 
-  /**
-   * Work on the event loop for one slice; if it takes longer, from the beginning in a thread. Throws what the work throws, and the reason of the
-   * client's signal.
-   */
+  /** Runs work on the event loop for one slice; if it takes longer, restarts it in a thread. Throws its errors, and the signal's reason. */
   async inSlice<T>(work: SlicedWork<T>, client: TransactionClient): Promise<T> {
     const { threads } = this.resources
     return threads === undefined ? work.run(undefined) : runWorkInSlice(work, client, threads, this.resources)
   }
 
-  /**
-   * Work that does no more when it is done twice: its receipt is a commit of its own, after it. `isKept`: whether the result
-   * is one to be kept. Throws AlreadyDone, and what else `Receipt.check` throws.
-   */
-  async runOnce<T>(once: Once<T>, work: () => Promise<T>, isKept: (result: T) => boolean): Promise<T> {
+  /** Runs idempotent work, then commits its receipt. `isStored`: whether to store the result. Throws AlreadyDone and errors of `Receipt.check`. */
+  async runOnce<T>(once: Once<T>, work: () => Promise<T>, isStored: (result: T) => boolean): Promise<T> {
     const { store, limits, receipts } = this.resources.database
     const receipt = receipts.of(once)
     await withSnapshot(store, (snapshot) => receipt.check(snapshot))
     const result = await work()
-    if (isKept(result)) {
+    if (isStored(result)) {
       const keep = (transaction: Transaction): Promise<void> => receipt.checkAndPut(transaction, result)
       await transact(store, limits.transactionAttemptsMax, keep)
     }
     return result
   }
 
-  /**
-   * The same for one request, of whose own commits `listener` is told after whoever is told of all. What goes on in the background after
-   * the request is not its own.
-   */
+  /** The same database for one request; `listener` is notified of its commits after the common listeners, but not of outliving background work. */
   observedBy(listener: ChangeListener): CallerDatabase {
     return new CallerOperations(observedResources(this.resources, listener), this.scopeOf)
   }
 }
 
-/** A federated database as a caller uses it: its operations alone, once, and several as one. */
+/** The operations of a federated database for one caller: single ones, idempotent ones, and transactions. */
 export type CallerDatabase = Pick<CallerOperations, keyof CallerOperations>
 
-/** For one request, of whose own commits `listener` is told after whoever is told of all. */
+/** Resources for one request; `listener` is notified of its commits after the common listeners. */
 export function observedResources(resources: QueryResources, listener: ChangeListener): QueryResources {
   const { onChanges, onFault } = resources.database
   const both: ChangeListener = (changes) => {
@@ -106,14 +96,14 @@ export function observedResources(resources: QueryResources, listener: ChangeLis
     try {
       listener(changes)
     } catch (error) {
-      // A commit that is made stays made, whatever the listener throws.
+      // An error of the listener does not affect the commit.
       onFault(error)
     }
   }
   return resourcesOn({ ...resources.database, onChanges: both }, resources)
 }
 
-/** The same resources for a database that differs in what is of one request or one caller: its restriction holds for classes and indexes by this. */
+/** Resources for a database with separate settings per request or caller, whose restriction then applies to classes and indexes. */
 export function resourcesOn(database: OpenDatabase, resources: QueryResources): QueryResources {
   const writer = resources.writer.on(database)
   return { ...resources, database, writer, ddl: resources.ddl.on(database, writer) }

@@ -1,6 +1,6 @@
-/** What ends work before it is done: a client that goes away, a statement that is stopped. */
+/** Cancellation of work, because a client disconnects or a statement is stopped. */
 
-/** The part of `AbortSignal` that the engine uses, so that a server may have one for each request that costs less to make. */
+/** The part of `AbortSignal` that the engine uses, so that a server can use a cheaper implementation per request. */
 export interface CancelSignal {
   readonly aborted: boolean
   readonly reason: unknown
@@ -9,7 +9,7 @@ export interface CancelSignal {
   removeEventListener(type: 'abort', listener: () => void): void
 }
 
-/** Waits for so many milliseconds, or until `until` settles. Throws the signal's reason as soon as it is aborted. */
+/** Waits for `ms` milliseconds, or until `until` settles. Throws the signal's reason as soon as it is aborted. */
 export async function delay(ms: number, signal: CancelSignal | undefined, until?: Promise<void>): Promise<void> {
   signal?.throwIfAborted()
   await new Promise<void>((resolve) => {

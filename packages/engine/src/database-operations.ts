@@ -1,13 +1,13 @@
-/** The operations of the interface, written once for single requests and for steps of a transaction. */
+/** The operations of the interface, shared by single requests and by steps of a transaction. */
 
 import type { RequestMemory } from './budget/request-memory.ts'
-import { AtomicLoad, type CommitHeld } from './bulk/atomic-load.ts'
+import { AtomicLoad, type CommitAtomicLoad } from './bulk/atomic-load.ts'
 import { BulkLoad, type BulkSettings, type CommitBatch, type LineLoad } from './bulk/bulk-load.ts'
-import { carryOutHeld } from './bulk/carry-out-held.ts'
+import { executeAtomicLoad } from './bulk/carry-out-held.ts'
 import { createPacked } from './bulk/create-packed.ts'
-import { HeldLines } from './bulk/held-lines.ts'
+import { BufferedLines } from './bulk/held-lines.ts'
 import { runBatch } from './bulk/run-batch.ts'
-import { askableIndex } from './bulk/unique-keys.ts'
+import { lookupIndex } from './bulk/unique-keys.ts'
 import type { CancelSignal } from './cancel-signal.ts'
 import { listClasses } from './catalog/list-classes.ts'
 import type { BuildOptions } from './ddl/ddl-executor.ts'
@@ -25,7 +25,7 @@ import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { Once, Receipt } from './receipts/receipt.ts'
 import { noteElementText } from './requests/given-text.ts'
 import { readAlterClass } from './requests/read-alter-class.ts'
-import { readDefineClassesInPieces } from './requests/read-class-descriptions.ts'
+import { readDefineClassesSteps } from './requests/read-class-descriptions.ts'
 import { asCreateIndex } from './requests/read-create-index.ts'
 import { type Attributes, readCreateObject, readUpdateObject } from './requests/read-object-command.ts'
 import type { Catalog } from './schema/catalog.ts'
@@ -56,48 +56,44 @@ import type { ChangeOptions } from './write/change-objects.ts'
 import type { OpenDatabase } from './write/open-database.ts'
 import type { UnitOfWork } from './write/unit-of-work.ts'
 
-/** Where an operation reads, and what its change is part of: a request of its own, or a transaction of which it is a step. */
+/** Where an operation reads and writes: in a separate request, or in the transaction of which it is a step. */
 export interface OperationScope {
   readonly database: OpenDatabase
   readonly schema: SchemaExecutor
-  /** Of a transaction: what happens between two of several changes. Undefined for requests of their own. */
+  /** Called between several changes of a transaction. Undefined for single requests. */
   readonly between: BetweenSteps | undefined
-  /** `oid`: the object that is read, where it is one. `watch`: of the request, where what the caller sees may take long to find out. */
+  /** `oid`: the object to read, if it is one. `watch`: of the request, used if the caller's visibility takes long to determine. */
   readAt<T>(
     read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>,
     oid?: Oid,
     watch?: SnapshotWatch,
   ): Awaitable<T>
   change<T>(body: (unit: UnitOfWork) => Promise<T>, options?: ChangeOptions): Promise<T>
-  /** Of the transaction, where there is one; else released when `use` is done. */
+  /** Memory of the transaction if there is one, otherwise released after `use`. */
   withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T>
-  /** Statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
+  /** Runs DO statements. Throws QuerySyntaxError, QueryError, LimitExceeded, and errors of changes. */
   query(request: QueryRequest): Awaitable<QueryReply>
 }
 
-/** Who carries out the commands of the schema: with commits of their own (`DdlExecutor`), or within a transaction (`CatalogTransaction`). */
+/** Executes schema commands: with separate commits (`DdlExecutor`), or within a transaction (`CatalogTransaction`). */
 export interface SchemaExecutor {
-  /** Class descriptions as JSON; their class numbers, in the same order. */
   defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]>
-  /** The change of a class as JSON; the class number. */
   alterClass(command: AlterClass, receipt?: Receipt<ClassNumber>): Promise<ClassNumber>
   /** By full name or class number. */
   deleteClass(command: DeleteClass): Promise<void>
-  /** An index description as JSON. */
   createIndex(command: CreateIndex, options: BuildOptions): Promise<{ readonly name: string }>
   /** Throws IndexNotFound. */
   deleteIndex(command: DeleteIndex): Promise<void>
 }
 
 export interface CreateIndexOptions {
-  /** Ends a build that is waited for, and leaves no index. */
+  /** Cancels a foreground build, and removes the index. */
   readonly signal?: CancelSignal
-  /** The build goes on after the index is announced, and after a restart. */
+  /** The build continues after the index is announced, and after a restart. */
   readonly isBackground?: boolean
   readonly once?: Once<{ readonly name: string }>
 }
 
-/** An object to be created, as JSON. */
 export interface ObjectCreation {
   /** Full name or class number. */
   readonly class: string
@@ -116,17 +112,17 @@ export class DatabaseOperations {
   }
 
   async defineClasses(descriptions: unknown, mode: DefineMode, settings?: Partial<DefineSettings>): Promise<string[]> {
-    const command = await inTurnsIfLong(readDefineClassesInPieces(descriptions, mode, settings))
+    const command = await inTurnsIfLong(readDefineClassesSteps(descriptions, mode, settings))
     return (await this.scope.schema.defineClasses(command)).map(String)
   }
 
-  /** What `defineClasses` would change; nothing is changed. */
+  /** Reports the effects of `defineClasses` without executing it. */
   async previewClasses(
     descriptions: unknown,
     mode: DefineMode,
     settings?: Partial<DefineSettings>,
   ): Promise<SchemaReport> {
-    const command = await inTurnsIfLong(readDefineClassesInPieces(descriptions, mode, settings))
+    const command = await inTurnsIfLong(readDefineClassesSteps(descriptions, mode, settings))
     return this.dryRun((context) => reportDefinitions(context, command))
   }
 
@@ -140,7 +136,7 @@ export class DatabaseOperations {
     return String(await this.scope.schema.alterClass(readAlterClass(nameOrNumber, body, settings), receipt))
   }
 
-  /** What `alterClass` would change, touch and lose; nothing is changed. */
+  /** Reports the changes, affected objects and losses of `alterClass` without executing it. */
   async previewAlteration(
     nameOrNumber: string,
     body: unknown,
@@ -154,7 +150,7 @@ export class DatabaseOperations {
     return this.scope.schema.deleteClass({ className: nameOrNumber })
   }
 
-  /** What `deleteClass` would change and lose; nothing is changed. */
+  /** Reports the effects and losses of `deleteClass` without executing it. */
   previewDeletion(nameOrNumber: string): Promise<SchemaReport> {
     return this.dryRun((context) => reportDeletion(context, { className: nameOrNumber }))
   }
@@ -186,7 +182,7 @@ export class DatabaseOperations {
     return this.scope.readAt((_snapshot, catalog) => readClass(catalog, nameOrNumber))
   }
 
-  /** null (the default namespace) first. */
+  /** null (the default namespace) comes first. */
   async listNamespaces(): Promise<(string | null)[]> {
     return this.scope.readAt((_snapshot, catalog) => listNamespaces(catalog))
   }
@@ -196,15 +192,14 @@ export class DatabaseOperations {
     return this.scope.readAt((_snapshot, catalog) => readNamespace(catalog, name))
   }
 
-  /** `client`: where it goes while rules of a caller are asked, nothing is changed. Throws its signal's reason. */
+  /** `client`: if it disconnects while access rules are evaluated, nothing is changed. Throws its signal's reason. */
   createObject(className: string, attributes: Attributes, client?: TransactionClient): Promise<Oid> {
     return this.scope.change((unit) => createFrom(unit, { class: className, attributes }), this.optionsFor(client))
   }
 
   /**
-   * Several creations in one commit: all or none; their OIDs, in the same order. An error that is about one of them has places that begin with
-   * its position. Throws what `createObject` does, LimitExceeded also for too many (`changedObjectsMax`) and where they take too long
-   * (`transactionMsMax`), and the reason of the client's signal.
+   * Creates all objects in one commit or none; returns their OIDs in order. Error places begin with the position of the creation. Throws the errors
+   * of `createObject`, LimitExceeded also for `changedObjectsMax` and `transactionMsMax`, and the reason of the client's signal.
    */
   createObjects(creations: readonly ObjectCreation[], client: TransactionClient = {}): Promise<Oid[]> {
     const { database, between = betweenSteps(database.limits.transactionMsMax, client) } = this.scope
@@ -213,28 +208,28 @@ export class DatabaseOperations {
     return this.scope.change((unit) => createAll(unit, creations, between), options)
   }
 
-  /** Before the first line of a load: whether objects can be found by that index. Throws IndexNotFound, ValueNotAllowed. */
+  /** Checks before a load that the index supports lookups. Throws IndexNotFound, ValueNotAllowed. */
   async checkUpsertIndex(name: string): Promise<void> {
-    await this.scope.readAt((_snapshot, catalog) => void askableIndex(catalog, name))
+    await this.scope.readAt((_snapshot, catalog) => void lookupIndex(catalog, name))
   }
 
-  /** False where no class has an attribute of type json: the texts of lines are not needed then. */
+  /** False if no class has an attribute of type json, so that texts of lines are not needed. */
   get mayHoldJson(): boolean {
     const { latest } = this.scope.database.catalogs
     return latest === undefined || hasJsonAttribute(latest)
   }
 
-  /** A load of many lines, in batches of which each is a commit. What its `flush` does ends with the client's signal. */
+  /** Begins a load of many lines in batches, each of which is a commit. The client's signal ends its `flush`. */
   beginLoad(settings: BulkSettings, client: TransactionClient = {}): LineLoad {
     const { upsertOn, onError, isAtomic = false } = settings
     if (isAtomic) return this.beginAtomicLoad(upsertOn, client)
     const { signal, memoryHolder } = client
-    const tellsAll = onError === 'skip'
+    const reportsAll = onError === 'skip'
     const { limits } = this.scope.database
     const commit: CommitBatch = (commands, names) => {
       const between = betweenSteps(limits.transactionMsMax, client)
       const options = { objects: commands.length, signal, memoryHolder }
-      return this.scope.change((unit) => runBatch(unit, commands, { names, upsertOn, tellsAll, between }), options)
+      return this.scope.change((unit) => runBatch(unit, commands, { names, upsertOn, reportsAll, between }), options)
     }
     return new BulkLoad(commit, settings)
   }
@@ -244,22 +239,22 @@ export class DatabaseOperations {
     const { limits, memory, temporary } = this.scope.database
     const { atomicLoadEntriesMax, atomicLoadBytesMax, transactionMsMax } = limits
     const size = { commitEntriesMax: atomicLoadEntriesMax, commitBytesMax: atomicLoadBytesMax, isLoad: true }
-    const commit: CommitHeld = (lines, held) => {
-      // Who sends more may take longer.
+    const commit: CommitAtomicLoad = (lines, settings) => {
+      // The time limit grows with the number of lines.
       const between = betweenSteps(transactionMsMax * Math.ceil(lines.count / linesOfTransactionMsMax), client)
-      return this.scope.change((unit) => carryOutHeld(unit, lines, { ...held, between }), {
+      return this.scope.change((unit) => executeAtomicLoad(unit, lines, { ...settings, between }), {
         size,
         signal,
         memoryHolder,
       })
     }
-    return new AtomicLoad(commit, upsertOn, new HeldLines(limits, memory, temporary, memoryHolder))
+    return new AtomicLoad(commit, upsertOn, new BufferedLines(limits, memory, temporary, memoryHolder))
   }
 
   /**
-   * The representation as JSON text in UTF-8; at once where the store answers at once.
-   * `condition`: what a transaction is to hold until its commit; a single read leaves it to whoever asks. Throws MalformedOid,
-   * ObjectNotFound, and PreconditionFailed in a transaction. `watch`: lets the read of an object of very many links go on.
+   * Returns the representation as JSON text in UTF-8; synchronous if the store answers synchronously. In a transaction, `condition` must hold until
+   * the commit; for a single read the caller checks it. Throws MalformedOid, ObjectNotFound, and PreconditionFailed in a transaction. `watch` lets
+   * reads of objects with very many links yield.
    */
   readObject(oid: string, condition?: Condition, watch?: SliceWatch): Awaitable<Buffer> {
     const parsed = checkedOid(oid)
@@ -267,11 +262,11 @@ export class DatabaseOperations {
       return readObject(snapshot, catalog, parsed, this.scope, watch)
     }
     if (condition === undefined || !this.isStep) return this.scope.readAt(read, parsed, watch)
-    const held = this.scope.change((unit) => checkCondition(unit, parsed, condition, 'read'))
-    return held.then(() => this.scope.readAt(read, parsed, watch))
+    const checked = this.scope.change((unit) => checkCondition(unit, parsed, condition, 'read'))
+    return checked.then(() => this.scope.readAt(read, parsed, watch))
   }
 
-  /** Throws PreconditionFailed where a condition is given and does not hold. `client`: as of `createObject`. */
+  /** Throws PreconditionFailed if a condition does not hold. `client`: as for `createObject`. */
   updateObject(
     oid: string,
     attributes: Attributes,
@@ -279,32 +274,33 @@ export class DatabaseOperations {
     condition?: Condition,
     client?: TransactionClient,
   ): Promise<void> {
-    const parsed = parseOid(oid)
-    if (parsed === undefined) return Promise.reject(malformedOid(oid))
-    const update = (unit: UnitOfWork): Promise<void> =>
-      updateObject(unit, readUpdateObject(unit.commandCatalog, parsed, attributes, className))
-    return this.scope.change(
-      condition === undefined
-        ? update
-        : (unit) => checkCondition(unit, parsed, condition, 'update').then(() => update(unit)),
-      this.optionsFor(client, parsed),
-    )
+    return this.changeObject(oid, condition, 'update', client, (unit, parsed) => {
+      return updateObject(unit, readUpdateObject(unit.commandCatalog, parsed, attributes, className))
+    })
   }
 
-  /** Likewise. */
+  /** Like `updateObject`. */
   deleteObject(oid: string, condition?: Condition, client?: TransactionClient): Promise<void> {
-    const parsed = parseOid(oid)
-    if (parsed === undefined) return Promise.reject(malformedOid(oid))
-    const remove = (unit: UnitOfWork): Promise<void> => deleteObject(unit, { oid: parsed })
-    return this.scope.change(
-      condition === undefined
-        ? remove
-        : (unit) => checkCondition(unit, parsed, condition, 'delete').then(() => remove(unit)),
-      this.optionsFor(client, parsed),
-    )
+    return this.changeObject(oid, condition, 'delete', client, (unit, parsed) => deleteObject(unit, { oid: parsed }))
   }
 
-  /** What `deleteObject` would delete and clear, or its refusal; nothing is changed. */
+  private changeObject(
+    oid: string,
+    condition: Condition | undefined,
+    action: 'update' | 'delete',
+    client: TransactionClient | undefined,
+    change: (unit: UnitOfWork, oid: Oid) => Promise<void>,
+  ): Promise<void> {
+    const parsed = parseOid(oid)
+    if (parsed === undefined) return Promise.reject(malformedOid(oid))
+    const checked = (unit: UnitOfWork): Promise<void> => {
+      if (condition === undefined) return change(unit, parsed)
+      return checkCondition(unit, parsed, condition, action).then(() => change(unit, parsed))
+    }
+    return this.scope.change(checked, this.optionsFor(client, parsed))
+  }
+
+  /** Reports what `deleteObject` would delete and clear, or its refusal, without executing it. */
   previewObjectDeletion(oid: string, condition?: Condition, client?: TransactionClient): Promise<DeletionReport> {
     const parsed = parseOid(oid)
     if (parsed === undefined) return Promise.reject(malformedOid(oid))
@@ -316,7 +312,7 @@ export class DatabaseOperations {
     return this.scope.change(tried, { ...this.optionsFor(client, parsed), objects: 0 })
   }
 
-  /** By name. */
+  /** Sorted by name. */
   async listIndexes(): Promise<IndexRecord[]> {
     return this.scope.readAt(listIndexRecords)
   }
@@ -326,12 +322,12 @@ export class DatabaseOperations {
     return this.scope.readAt((snapshot, catalog) => readIndexRecord(snapshot, catalog, name))
   }
 
-  /** A step of a transaction, which sees what those before it did and is committed with them. */
+  /** True for a step of a transaction, which sees the effects of earlier steps and is committed with them. */
   private get isStep(): boolean {
     return this.scope.between !== undefined
   }
 
-  /** Of one object, whose change is short: whether the client has gone is asked only where there are rules. */
+  /** A change of one object is short, so the client's signal is only checked if access rules are evaluated. */
   private optionsFor(client: TransactionClient | undefined, oid?: Oid): ChangeOptions {
     const signal = this.scope.database.restriction === undefined ? undefined : client?.signal
     return { oid, signal, memoryHolder: client?.memoryHolder }
@@ -351,21 +347,20 @@ export class DatabaseOperations {
   }
 }
 
-/** The operations of the interface, as a federated database has them, and as a transaction has them. */
+/** The operations of the interface, for single requests and for steps of a transaction. */
 export type Database = Pick<DatabaseOperations, keyof DatabaseOperations>
 
-/** The database for one operation of a batch; `number` from 1, by which its OIDs stay the same when it is done again. */
+/** The database for one operation of a batch; `number`, from 1, makes retries reuse its OIDs. */
 export type TransactionStep = (number: number) => Database
 
 export type TransactionBody<T> = (step: TransactionStep, isRehearsal: boolean, between: BetweenSteps) => Promise<T>
 
-/** `position`: of several. */
 async function createFrom(unit: UnitOfWork, creation: ObjectCreation, position?: number): Promise<Oid> {
   return createObject(unit, readCreateObject(unit.commandCatalog, creation.class, creation.attributes ?? {}), position)
 }
 
 const packedObjectsMax = 10_000
-/** Of a load that is one commit. */
+/** For a load that is one commit. */
 const linesOfTransactionMsMax = 50_000
 
 async function createAll(
@@ -374,7 +369,7 @@ async function createAll(
   between: BetweenSteps,
 ): Promise<Oid[]> {
   const { length } = creations
-  // A receipt may have to be written beside them, for which they are unpacked in one piece.
+  // A receipt may have to be written as well, for which rows are unpacked without yielding.
   if (length > packedObjectsMax) return createEach(unit, creations, between)
   const packed = await createPacked(unit, [creations], length, between)
   return 'positions' in packed ? createEach(unit, creations, between) : packed
@@ -387,7 +382,7 @@ async function createEach(
 ): Promise<Oid[]> {
   const oids: Oid[] = []
   for (let position = 0; position < creations.length; position++) {
-    // Of values that take long others have turns in between in any case.
+    // Expensive values yield on their own.
     const pause = position % 4 === 0 ? between() : undefined
     if (pause !== undefined) await pause
     const creation = creations[position] as ObjectCreation

@@ -1,6 +1,6 @@
-/** The catalogue of error types: each word, its kind and its title, in one place. */
+/** The catalogue of error types: the name, kind and title of each. */
 
-/** What went wrong, from the caller's side. The server maps kinds to HTTP statuses; the engine knows none. */
+/** The category of an error from the caller's perspective. The server maps kinds to HTTP statuses; the engine knows none. */
 export type ErrorKind =
   | 'malformed'
   | 'forbidden'
@@ -18,35 +18,29 @@ interface ErrorEntry {
   readonly kind: ErrorKind
   readonly title: string
   /**
-   * Nothing was done, and the same request may well succeed when it is sent again unchanged. The reply has `Retry-After`,
-   * and clients may repeat the request by themselves: no error that may follow a commit has such a type (contract 1.4.13).
+   * Nothing was done, and the unchanged request may succeed if sent again. The reply has `Retry-After`, and clients may retry automatically: no
+   * error that may follow a commit has such a type (contract 1.4.13).
    */
   readonly isRepeatable?: true
 }
 
-/**
- * Error types are stable words: part of the interface, never renamed, never reused for something else.
- * A word stands for one kind, so that the status follows from the word alone.
- */
+/** Error types are part of the interface: never renamed or reused with another meaning. Each has one kind, which determines the status. */
 export const errorCatalogue = {
-  // What the request says cannot be understood.
   MalformedRequest: { kind: 'malformed', title: 'The request cannot be understood' },
   MalformedValue: { kind: 'malformed', title: 'A value has the wrong type' },
   MalformedOid: { kind: 'malformed', title: 'The OID is malformed' },
   UnknownField: { kind: 'malformed', title: 'The body has a field that the operation does not know' },
   QuerySyntaxError: { kind: 'malformed', title: 'The query has a syntax error' },
 
-  // What the URL addresses does not exist.
   ClassNotFound: { kind: 'notFound', title: 'The class does not exist' },
   NamespaceNotFound: { kind: 'notFound', title: 'The namespace does not exist' },
   ObjectNotFound: { kind: 'notFound', title: 'The object does not exist' },
   IndexNotFound: { kind: 'notFound', title: 'The index does not exist' },
   SequenceNotFound: { kind: 'notFound', title: 'The sequence does not exist' },
 
-  // The request is understood, and whoever sends it may not do that.
+  // The request is valid, but the caller lacks permission.
   Forbidden: { kind: 'forbidden', title: 'The caller is not permitted to do this' },
 
-  // The request conflicts with what is stored.
   UniqueViolation: { kind: 'conflict', title: 'A unique index already holds these key values' },
   ClassExists: { kind: 'conflict', title: 'The class already exists' },
   AttributeExists: { kind: 'conflict', title: 'The attribute already exists with another definition' },
@@ -68,17 +62,16 @@ export const errorCatalogue = {
   RequestInProgress: { kind: 'conflict', title: 'The same request is still in progress', isRepeatable: true },
   ReplyNotKept: { kind: 'conflict', title: 'The request was already executed, and its reply was not kept' },
 
-  // Somebody else ended what the request began.
+  // Another client ended the statement.
   StatementStopped: { kind: 'conflict', title: 'The statement was stopped' },
 
-  // What was changed is told from a position on.
+  // Errors of the change log and its positions.
   ChangeLogOff: { kind: 'conflict', title: 'The federated database has no change log' },
   ChangesGone: { kind: 'gone', title: 'The changes after this position are no longer kept' },
 
-  // The request names a version that is not the present one.
+  // The request names a version that is not the current one.
   PreconditionFailed: { kind: 'precondition', title: 'The object does not meet the condition of the request' },
 
-  // Understood, but not possible.
   UnknownClass: { kind: 'unprocessable', title: 'The body names a class that does not exist' },
   UnknownAttribute: { kind: 'unprocessable', title: 'The body names an attribute that does not exist' },
   AmbiguousAttribute: { kind: 'unprocessable', title: 'The attribute name is ambiguous' },
@@ -95,21 +88,20 @@ export const errorCatalogue = {
   IdempotencyKeyReused: { kind: 'unprocessable', title: 'The Idempotency-Key was used for another request' },
   LimitExceeded: { kind: 'unprocessable', title: 'A limit of the server is exceeded' },
 
-  // The client has more under way than it may.
+  // The client exceeds a concurrency limit.
   TooManyFollowers: { kind: 'tooMany', title: 'The client has too many change streams open', isRepeatable: true },
   TooManyStatements: { kind: 'tooMany', title: 'The client has too many statements running', isRepeatable: true },
 
-  // Nothing was done: try again.
   TransactionContention: { kind: 'unavailable', title: 'Too many concurrent changes', isRepeatable: true },
   StoreUnavailable: { kind: 'unavailable', title: 'The database cannot be reached', isRepeatable: true },
   ServerBusy: { kind: 'unavailable', title: 'The server is overloaded', isRepeatable: true },
   ShuttingDown: { kind: 'unavailable', title: 'The server is shutting down', isRepeatable: true },
 
-  // Something was done, or may have been.
+  // The change may have been committed.
   OutcomeUnknown: { kind: 'outcomeUnknown', title: 'It is not known whether the change was made' },
   PartlyCommitted: { kind: 'outcomeUnknown', title: 'Only the first of several commits were made' },
 
-  // Our own faults, and those of disks.
+  // Internal errors, and errors of disks.
   DataCorruption: { kind: 'fault', title: 'Stored data is damaged' },
   SystemError: { kind: 'fault', title: 'The server failed' },
 } as const satisfies Record<string, ErrorEntry>
@@ -117,27 +109,25 @@ export const errorCatalogue = {
 export type ErrorType = keyof typeof errorCatalogue
 
 /**
- * A place in a command, by the steps that lead there: a field, then for an attribute of an object its name as the command spells it, for
- * an element of a list its position, and so on. Whoever made the command knows what that is in the request: REST a JSON pointer, DO a piece
- * of the text.
+ * A path within a command: a field, then for attributes the name as the command spells it, for lists the position, and so on. The author of the
+ * command maps it to the request: REST to a JSON pointer, DO to a range of the text.
  */
 export type CommandPlace = readonly (string | number)[]
 
-/** One fault in detail, and where it is. */
 export interface ErrorDetail {
   readonly place: CommandPlace
   readonly message: string
-  /** What else a reply says of the fault, such as the constraint that a value violates. */
+  /** Further members for the reply, such as the violated constraint. */
   readonly fault?: Readonly<Record<string, unknown>>
 }
 
-/** A failure that is the client's to understand: never thrown for faults of the program. */
+/** An error to report to the client: never thrown for internal faults. */
 export class AshlarError extends Error {
   readonly type: ErrorType
   readonly errors: readonly ErrorDetail[]
-  /** Waiting does not help, since somebody has to mend something first: then nobody is told to send the request again. */
+  /** Waiting does not help, since an operator has to intervene: clients are not asked to retry. */
   readonly isFatal: boolean
-  /** What else the error tells beside its message, such as the line and column in a query; RFC 9457, section 3.2. */
+  /** Extension members of the reply, such as line and column in a query; RFC 9457, section 3.2. */
   readonly extensions: Readonly<Record<string, unknown>>
 
   constructor(
@@ -155,7 +145,7 @@ export class AshlarError extends Error {
     this.isFatal = isFatal
   }
 
-  /** The same of a command that is one of several: its places begin with the position among them, and there is one at least. */
+  /** The error of one of several commands: prefixes its places with the position. The result has at least one place. */
   within(position: number): AshlarError {
     const { type, message, errors, extensions, isFatal } = this
     const details = errors.length === 0 ? [{ place: [], message }] : errors
@@ -167,22 +157,19 @@ export class AshlarError extends Error {
     return errorCatalogue[this.type].kind
   }
 
-  /** Whether nothing was done and the same request may be sent again, were it not `isFatal`; see `errorCatalogue`. */
+  /** Whether nothing was done and the request may be sent again, unless `isFatal`; see `errorCatalogue`. */
   get isRepeatable(): boolean {
     const entry: ErrorEntry = errorCatalogue[this.type]
     return entry.isRepeatable === true
   }
 }
 
-/** StoreUnavailable, until somebody has mended what the message tells. */
+/** StoreUnavailable until an operator fixes the cause given in the message. */
 export function fatalFailure(message: string): AshlarError {
   return new AshlarError('StoreUnavailable', message, [], {}, true)
 }
 
-/**
- * The error for a commit that served only to prepare the actual change, such as the lease of a page: whether it was made or
- * not, nothing of the request was. Every other error is returned as it is.
- */
+/** Converts the error of a preparatory commit, such as a page lease: whatever its outcome, nothing of the request was done. Returns other errors. */
 export function withoutEffect(error: unknown): unknown {
   if (!(error instanceof AshlarError) || error.type !== 'OutcomeUnknown') return error
   return new AshlarError('StoreUnavailable', `${error.message} It only prepared the change; nothing was changed.`)
@@ -193,7 +180,7 @@ export function isOutOfReach(error: unknown): boolean {
   return error instanceof AshlarError && (error.type === 'StoreUnavailable' || error.type === 'OutcomeUnknown')
 }
 
-/** What we promise ourselves does not hold; answered as `SystemError`. */
+/** An internal invariant is violated; reported as `SystemError`. */
 export class AssertionFailed extends Error {
   constructor(promise: string) {
     super(`assertion failed: ${promise}`)
@@ -205,7 +192,7 @@ export function assert(condition: unknown, promise: string): asserts condition {
   if (!condition) throw new AssertionFailed(promise)
 }
 
-/** For code that is never reached while we keep our own promises. Throws AssertionFailed. */
+/** Throws AssertionFailed. */
 export function unreachable(promise: string): never {
   throw new AssertionFailed(promise)
 }

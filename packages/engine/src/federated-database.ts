@@ -82,39 +82,34 @@ import type { UnitOfWork } from './write/unit-of-work.ts'
 
 export interface OpenOptions {
   readonly alias: string
-  /** Belongs to the federated database from here on, and is closed with it. */
+  /** Owned by the federated database, and closed with it. */
   readonly store: Store
   readonly limits?: Partial<EngineLimits>
-  /** Of queries that ask for none; `ashlar` where it is left out. */
+  /** The default dialect of queries; `ashlar` if omitted. */
   readonly dialect?: Dialect
-  /** Of texts and transactions that ask for none; `serializable` if it is left out. */
+  /** The default isolation of texts and transactions; `serializable` if omitted. */
   readonly isolation?: Isolation | undefined
-  /** What the statements of all federated databases of a process hold together; without one, those of this one. */
+  /** Memory shared by the statements of all federated databases of a process; by default separate. */
   readonly memory?: MemoryPool
-  /** Where they sort, group and join beyond that; without one, in the operating system's directory of temporary files. */
+  /** Where statements spill to disk; by default the temporary directory of the operating system. */
   readonly temporary?: TemporarySpace
-  /** The directory below which IMPORT CSV may read; without one it is refused. */
+  /** The base directory of IMPORT CSV; without it, IMPORT CSV is refused. */
   readonly importDir?: string
-  /**
-   * Told once, in a sentence for the operator, when another process has brought the store to a format that this one does not
-   * read: every operation throws StoreUnavailable from then on.
-   */
+  /** Called once, with a sentence for the operator, after a migration to an unsupported format: every operation then throws StoreUnavailable. */
   readonly onFormatChanged?: (message: string) => void
-  /** Another than the present one in tests of migrations only. */
+  /** Overridden only in tests of migrations. */
   readonly format?: StorageFormat
-  /** Told what fails in the background, where no request could be; without it such a failure is thrown as unhandled. */
+  /** Called with background failures, which no request can report; by default they are unhandled rejections. */
   readonly onFault?: (error: unknown) => void
-  /** Whether commits are logged, for who follows the changes: see `changes/switch-change-log.ts`. */
+  /** Whether commits are logged for followers of changes: see `changes/switch-change-log.ts`. */
   readonly changeLog?: ChangeLogSetting | undefined
-  /** Told of parts of the work of requests; without it nothing is done for traces. */
   readonly spans?: WorkSpans | undefined
-  /** Called after each commit of this process that has changed objects, links or classes; what it throws is a fault of the background. */
+  /** Called after each commit of this process that changed objects, links or classes; its errors are background faults. */
   readonly onChanges?: ChangeListener
-  /** The program of statement threads, which calls `serveStatementThread`; that of the engine if it is left out. */
+  /** The program of statement threads, which must call `serveStatementThread`; by default that of the engine. */
   readonly threadProgram?: URL
 }
 
-/** Of a database that is opened in a statement thread. */
 interface ThreadParts {
   readonly mainThread: MainThread
   readonly replies: ReplyBudget
@@ -127,26 +122,22 @@ export interface Statistics {
   readonly storeBytes: number
 }
 
-/** Plain numbers of one process. */
+/** Counters and gauges of one process. */
 export interface Counts {
   readonly commits: Readonly<CommitCounts>
-  /** Plans of statements and expressions that were there already, and those that were made. */
+  /** Plans of statements and expressions found in the cache, and plans made. */
   readonly plansReused: number
   readonly plansMade: number
   readonly queries: Readonly<QueryCounts>
-  /** Indexes that are built in the background. */
   readonly indexBuilds: number
   readonly oldestSnapshotMs: number
-  /** What the requests of the memory pool hold, which several federated databases may share. */
+  /** Bytes held by requests of the memory pool, which several federated databases may share. */
   readonly heldBytes: number
-  /** Threads for statements that take long. */
   readonly statementThreads: number
 }
 
-/** For what a client reads, and nothing else. */
 const reading: SnapshotOptions = { isolation: 'readOnly', mayShare: true }
 
-/** Each operation is a request of its own. */
 class RequestScope implements OperationScope {
   readonly database: OpenDatabase
   readonly schema: DdlExecutor
@@ -159,13 +150,12 @@ class RequestScope implements OperationScope {
     this.resources = resources
   }
 
-  /** Statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
+  /** Runs DO statements. Throws QuerySyntaxError, QueryError, LimitExceeded, and errors of changes. */
   query(request: QueryRequest): Awaitable<QueryReply> {
     const { resources } = this
     if (resources.threads === undefined) return runQuery(request, resources)
     return (
-      lookUp(request, resources) ??
-      runInSlice(request, resources.threads, resources, (asked) => runQuery(asked, resources))
+      lookUp(request, resources) ?? runInSlice(request, resources.threads, resources, (one) => runQuery(one, resources))
     )
   }
 
@@ -173,7 +163,7 @@ class RequestScope implements OperationScope {
     return changeObjects(this.database, body, options)
   }
 
-  /** At once where the store answers at once. */
+  /** Synchronous if the store answers synchronously. */
   readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>, oid?: Oid): Awaitable<T> {
     const { store, catalogs } = this.database
     const readAt = (snapshot: Snapshot): Awaitable<T> => {
@@ -202,21 +192,18 @@ const requestScope = (resources: QueryResources): OperationScope => new RequestS
 export class FederatedDatabase extends CallerOperations {
   readonly alias: string
   readonly store: Store
-  /** The format of the store: when it was opened (undefined if it was created then), and now. */
+  /** The storage format: when the store was opened (undefined if it was created), and now. */
   readonly format: { readonly found: number | undefined; readonly present: number }
   private readonly database: OpenDatabase
   private readonly threads: StatementThreads | undefined
   private readonly callers: Callers
-  /** Of callers, by their policies. */
   private readonly databases = new WeakMap<AccessPolicy, CallerDatabase>()
   private readonly views = new WeakMap<User, FederatedDatabase>()
   private readonly heartbeat: Heartbeat
   private readonly builds: IndexBuilds
   private readonly recovery: Recovery
   private readonly background: readonly BackgroundWork[]
-  /** What was changed, as it is logged: of all callers and processes. */
   readonly changes: ChangeFeed
-  /** For what comes after a page of changes. */
   readonly waiters: ChangeWaiters
   private readonly logRemoval: LogRemoval
   private readonly snapshotAges: NodeJS.Timeout
@@ -292,7 +279,7 @@ export class FederatedDatabase extends CallerOperations {
     store.nameEntriesBy?.((key) => nameEntry(store, catalogs.latest, key))
   }
 
-  /** Throws an `Error` for the operator where the store is of another format, or an unfinished copy. */
+  /** Throws an `Error` for the operator if the store has another format or is an unfinished copy. */
   static async open(options: OpenOptions): Promise<FederatedDatabase> {
     const format = options.format ?? storageFormat
     const found = await formatOf(options.store)
@@ -310,10 +297,7 @@ export class FederatedDatabase extends CallerOperations {
     return fd
   }
 
-  /**
-   * The same federated database in a worker thread, while the main thread has it open. The store passes commits on to the main thread, which does all that is
-   * done in the background.
-   */
+  /** Opens the database in a worker thread. The store reports commits to the main thread, which does all background work. */
   static async openInThread(options: OpenOptions, thread: ThreadParts): Promise<FederatedDatabase> {
     const format = storageFormat
     const session = await openStoreSession(options.store, () => claimFormat(options.store, format))
@@ -326,14 +310,14 @@ export class FederatedDatabase extends CallerOperations {
     )
   }
 
-  /** Throws an `Error` for the operator where the store cannot have the change log that it is to have. */
+  /** Throws an `Error` for the operator if the store does not support the requested change log. */
   private async switchChangeLog(setting: ChangeLogSetting | undefined): Promise<void> {
     const epoch = await this.scope.readAt((_snapshot, catalog) => epochOf(catalog))
-    const isWanted = isLogRequired(setting, epoch, this.store.capabilities)
-    if (isWanted !== epoch > 0) await switchChangeLog(this.resources.writer, isWanted, Date.now())
+    const isRequired = isLogRequired(setting, epoch, this.store.capabilities)
+    if (isRequired !== epoch > 0) await switchChangeLog(this.resources.writer, isRequired, Date.now())
   }
 
-  /** The same for requests of a caller that may do everything, whom the expressions of the schema see as `$$USER`. */
+  /** The same database for requests of an unrestricted caller, which is `$$USER` in expressions of the schema. */
   usedBy(user: User): FederatedDatabase {
     let view = this.views.get(user)
     if (view === undefined) {
@@ -351,7 +335,7 @@ export class FederatedDatabase extends CallerOperations {
 
   private viewOf(resources: QueryResources): FederatedDatabase {
     const { database } = resources
-    // Whatever is not of one request is that of the federated database itself.
+    // Everything that is not specific to requests is shared.
     return Object.assign(Object.create(this) as FederatedDatabase, {
       database,
       resources,
@@ -363,22 +347,20 @@ export class FederatedDatabase extends CallerOperations {
     return this.database.limits
   }
 
-  /** Of queries that ask for none. */
   get dialect(): Dialect {
     return this.resources.dialect
   }
 
-  /** Of texts and transactions that ask for none. */
   get isolation(): Isolation {
     return this.database.isolation
   }
 
-  /** A query whose result is followed; to be begun and, at last, ended. It is of the whole federated database: no policy is asked. */
+  /** A query whose result is followed; the caller must begin it, and finally end it. Unrestricted. */
   liveQuery(request: QueryRequest): LiveQuery {
     return new LiveQuery(request, this.resources, this.changes)
   }
 
-  /** What a caller follows, for whom what the policy hides does not exist (contract 9.4.14); all without one. */
+  /** The changes visible to a caller (contract 9.4.14); all of them without a policy. */
   following(policy?: AccessPolicy): Following {
     const { waiters } = this
     if (policy === undefined || isUnrestricted(policy))
@@ -391,12 +373,12 @@ export class FederatedDatabase extends CallerOperations {
     }
   }
 
-  /** To the changes, under a name of the caller's: kept in the store, whichever process works for it. */
+  /** A named subscription to changes, stored so that any process can continue it. */
   subscription(name: string): Subscription {
     return new Subscription(this.store, this.database.session.number, name)
   }
 
-  /** For a reply of so many bytes, until the returned function is called. Throws ServerBusy, and what the holder throws. */
+  /** Reserves memory for a reply until the returned function is called. Throws ServerBusy, and the errors of the holder. */
   reserveMemory(bytes: number, holder?: MemoryHolder): () => void {
     const { memory } = this.database
     memory.take(bytes, this.limits.statementsBytesMax, holder)
@@ -404,8 +386,8 @@ export class FederatedDatabase extends CallerOperations {
   }
 
   /**
-   * The operations for one caller, for whom what the policy hides does not exist (contract 9.4). Whoever calls it checks who the caller is, and
-   * what else it may do. Made once for a policy, which does not change.
+   * The operations for one caller, without data hidden by the policy (contract 9.4). The calling program authenticates the caller and
+   * enforces other permissions. Cached by policy; policies are immutable.
    */
   as(policy: AccessPolicy): CallerDatabase {
     let database = this.databases.get(policy)
@@ -423,7 +405,7 @@ export class FederatedDatabase extends CallerOperations {
       return new CallerOperations(resourcesOn({ ...this.database, user }, resources), requestScope)
     }
     const { restriction, catalogs, scopeOf } = this.callers.caller(policy, user)
-    // What a role says of classes says nothing of the files of the server.
+    // Grants on classes do not extend to files of the server.
     const own = resourcesOn(
       { ...this.database, catalogs, restriction, user },
       { ...resources, importDirectory: undefined },
@@ -431,22 +413,22 @@ export class FederatedDatabase extends CallerOperations {
     return new CallerOperations(own, scopeOf)
   }
 
-  /** What in grants allows or hides nothing, since what they name is not there; undefined where none of them is about any class. */
+  /** Reports names in grants that do not exist and therefore have no effect; undefined if no grant concerns classes. */
   grantProblems(grants: readonly Grant[]): Promise<GrantProblem[] | undefined> {
     return this.callers.grantProblems(grants)
   }
 
-  /** Another one after each change of the schema, by whichever process. */
+  /** Changes with every schema change of any process. */
   async schemaVersion(): Promise<string> {
     return this.scope.readAt((_snapshot, { version }) => Buffer.from(version).toString('hex'))
   }
 
-  /** With their next numbers, in the order in which they were made. */
+  /** With their next numbers, in order of creation. */
   async listSequences(): Promise<readonly ListedSequence[]> {
     return this.scope.readAt((snapshot, catalog) => listSequences(catalog, snapshot))
   }
 
-  /** Checks that every index entry has its object, every link its mirror, and the reverse. */
+  /** Checks that index entries match objects, that links match their mirrors, and vice versa. */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     await this.resources.writer.drain()
     return verifyContent(this.store, async (snapshot) => await this.database.catalogs.at(snapshot), {
@@ -455,14 +437,14 @@ export class FederatedDatabase extends CallerOperations {
     })
   }
 
-  /** Of one snapshot, or of what was changed since another backup, while others go on working. Throws as `backUpStore`. */
+  /** Backs up a snapshot, or the changes since another backup, during normal operation. Throws like `backUpStore`. */
   backUp(path: string, options: BackupOptions = {}): Promise<BackupReport> {
     return backUpStore(this.store, path, options)
   }
 
   /**
-   * An empty federated database gets classes with their numbers, objects with their OIDs, links in their order and indexes. Not one commit:
-   * what fails on the way leaves the beginning. Throws what `rebuild` and `createIndex` throw.
+   * Fills an empty federated database with classes, objects, links and indexes of another, keeping numbers and OIDs. Not atomic: a failure leaves a
+   * partial database. Throws the errors of `rebuild` and `createIndex`.
    */
   async rebuild(source: RebuildSource, options: RebuildOptions = {}): Promise<void> {
     const { database, writer } = this.resources
@@ -473,23 +455,17 @@ export class FederatedDatabase extends CallerOperations {
     }
   }
 
-  /**
-   * Rewrites objects that are stored in an earlier shape, in batches, while others go on working. Stopped by the
-   * signal, it goes on next time. Returns how many it looked at and rewrote. Throws the signal's reason.
-   */
+  /** Rewrites objects stored in an earlier shape, in batches; resumable. Returns the numbers of objects examined and rewritten. */
   upgradeObjects(options: UpgradeOptions = {}): Promise<UpgradeProgress> {
     return upgradeObjects(this.database, options)
   }
 
-  /**
-   * Holds stored objects against the constraints that are not validated yet, and settles those that all satisfy. Throws
-   * ObjectsViolateConstraint, and the signal's reason.
-   */
+  /** Checks stored objects against unvalidated constraints; satisfied ones become validated. Throws ObjectsViolateConstraint, signal's reason. */
   validateConstraints(options: ValidateOptions = {}): Promise<ValidatedConstraints> {
     return validateConstraints(this.database, this.resources.writer, options)
   }
 
-  /** Reads everything: objects and bytes by class, and the sizes of indexes. */
+  /** Reads everything: objects and bytes by class, and index sizes. */
   async detailedStatistics(options: { readonly signal?: CancelSignal } = {}): Promise<DetailedStatistics> {
     const read = async (snapshot: Snapshot): Promise<DetailedStatistics> =>
       detailedStatistics(snapshot, await this.database.catalogs.at(snapshot), options.signal)
@@ -504,12 +480,12 @@ export class FederatedDatabase extends CallerOperations {
     return { ...counts, storeEntries: stats.entries, storeBytes: stats.bytes }
   }
 
-  /** As this process has measured it last; undefined before that, and without a log. */
+  /** The size last measured by this process; undefined before that, and without a log. */
   changeLogSize(): LogSize | undefined {
     return this.logRemoval.size
   }
 
-  /** What this process has done since it was opened, and holds, at once and without reading. */
+  /** Counters of this process since opening, and current gauges. Synchronous, without reads. */
   counts(): Counts {
     const { store, resources, builds, database } = this
     return {
@@ -524,7 +500,7 @@ export class FederatedDatabase extends CallerOperations {
     }
   }
 
-  /** Ends work in the background, waits for changes under way, and closes the store; throws what `Store.close` does. */
+  /** Ends background work, waits for changes in progress, and closes the store. Throws like `Store.close`. */
   async close(): Promise<void> {
     clearInterval(this.snapshotAges)
     await this.threads?.close()
@@ -538,7 +514,7 @@ export class FederatedDatabase extends CallerOperations {
   }
 }
 
-/** None for a store that only this thread can read. */
+/** Undefined for a store that other threads cannot read. */
 function threadsFor(
   ...[options, database]: ConstructorParameters<typeof StatementThreads>
 ): StatementThreads | undefined {
@@ -546,7 +522,7 @@ function threadsFor(
   return new StatementThreads(options, database)
 }
 
-/** A commit that is made stays made, whatever the listener throws. */
+/** An error of the listener does not affect the commit. */
 function listenerOf({
   onChanges,
   onFault = rethrow,
@@ -561,15 +537,15 @@ function listenerOf({
   }
 }
 
-/** Told to the operator the first time. */
+/** Notifies the operator once. */
 function formatCheck({ format = storageFormat, onFormatChanged }: OpenOptions): (stored?: Bytes) => void {
-  let isTold = false
+  let isReported = false
   return (stored) => {
     const found = stored && decodeFormatVersion(stored)
     if (found === format.version) return
     const error = formatChanged(found, format.version)
-    if (!isTold) onFormatChanged?.(error.message)
-    isTold = true
+    if (!isReported) onFormatChanged?.(error.message)
+    isReported = true
     throw error
   }
 }

@@ -1,4 +1,4 @@
-/** Every number that bounds something in the engine, with its unit in its name (contract 1.5). */
+/** All numeric limits of the engine, with units in their names (contract 1.5). */
 import { assert } from './errors.ts'
 
 export const defaultEngineLimits = {
@@ -47,7 +47,7 @@ export const defaultEngineLimits = {
   changeReplyBytesMax: 64 * 2 ** 20,
   /** Objects that one transaction (of a query, a batch, or an array of objects to create) creates, changes or deletes. */
   changedObjectsMax: 200_000,
-  /** Objects that follow, by `onTargetDelete` and `onSourceDelete`, from those that a statement or an operation deletes. */
+  /** Further objects deleted by a statement or an operation because of `onTargetDelete` and `onSourceDelete`. */
   deletedObjectsMax: 100_000,
   /** Store entries (objects, index entries, links) written by one transaction; other writers wait while it commits. */
   commitEntriesMax: 1_200_000,
@@ -96,34 +96,33 @@ export const defaultEngineLimits = {
 
 export type EngineLimits = Readonly<typeof defaultEngineLimits>
 
-/** A subscription whose process gives no heartbeat for so long is taken over; one is given three times as often. */
+/** A subscription whose owner sends no heartbeat for this long is taken over; heartbeats are sent three times as often. */
 export const subscriptionLeaseMs = 30_000
-/** Of one subscription: the oldest gives way. */
+/** Per subscription; the oldest one is dropped. */
 export const deadLettersMax = 1_000
-/** Told at once. */
+/** Dead letters per page. */
 export const deadLettersPageMax = 100
 
-/** A skip scan of an index goes through no more values of the key attribute that it skips. */
+/** Maximum number of distinct values of the skipped key attribute in a skip scan. */
 export const skippedValuesMax = 4_096
 
-/** A MATCH that is searched from both of its ends keeps no more edges of the far one in memory. */
+/** Maximum number of edges buffered at the far end of a bidirectional MATCH. */
 export const farSideEdgesMax = 100_000
 
-/** What texts and the plans made of them take in a process at most, as it is estimated; half of them at least are those used last. */
+/** Maximum estimated memory of cached texts and plans per process; at least half of it is for those used last. */
 export const plansBytesMax = 24 * 2 ** 20
 
-/** Fixed by the interface or the storage layout; changing one changes what is stored. */
+/** Fixed by the interface or the storage layout; changing one changes the stored data. */
 export const classNameCharactersMax = 255
 export const maxStoredStringLengthDefault = 24
 export const maxStoredStringLengthMax = 1_024
 export const keyBytesMax = 1_024
 export const keyDigestBytes = 16
-/** Links of each attribute that an export reads together with those of other objects, and attributes whose links it reads together. */
+/** Links per attribute of an object that an export reads together with other objects, and the number of link ranges per read. */
 export const exportedLinksMax = 64
 export const exportRangesMax = 500
-/** Objects of one change that are told to have keys which others hold. */
-export const violationsToldMax = 1_000
-/** What an object takes as it is stored: every store holds values of this size, so that a copy goes from any to any. */
+export const reportedViolationsMax = 1_000
+/** Maximum record size: every store supports values of this size, so that data can be copied between stores. */
 export const recordBytesMax = 16 * 2 ** 20 - 4
 export const firstClassNumber = 1_000_000
 export const firstDatabase = 3
@@ -133,161 +132,148 @@ export const containerMax = 32_767
 export const pageMax = 65_535
 export const slotMax = 65_535
 
-/**
- * How often a change whose reads contradict each other is tried again on a store that may read two keys as of two points in
- * time: read skew passes, a fault of ours does not.
- */
+/** Retries of a change whose reads contradict each other, on a store without consistent snapshots: read skew is transient, a bug is not. */
 export const readSkewRetriesMax = 5
 
-/*
- * How long a transaction may take that conflicts with others: it waits `queueMsMax` at most in queues and for locks, and is tried
- * `transactionAttemptsMax` times at most, with `attemptPauseMsMax` before an attempt.
- */
-/** For how long others of the process queue behind a transaction whose commit failed on the same key. */
+// A conflicting transaction waits at most `queueMsMax` in queues and for locks, and makes at most `transactionAttemptsMax` attempts,
+// separated by pauses of up to `attemptPauseMsMax`.
+/** Maximum time that transactions of the process queue behind one whose commit failed on the same key. */
 export const queueTurnMsMax = 1_000
-/** For how long a transaction that has failed again and again may keep all other commits waiting while it is tried once more. */
+/** Maximum time that a repeatedly failing transaction may block all other commits during a retry. */
 export const commitLockMsMax = 5_000
-/** How often one transaction may do that. */
+/** Maximum number of such retries per transaction. */
 export const commitLocksMax = 5
-/** How long a transaction whose commits failed waits in queues and for locks in all; it is tried then without either. */
+/** Maximum total time that a failing transaction waits in queues and for locks; it is then retried without either. */
 export const queueMsMax = 30_000
-/** How long a transaction that takes too long to lock out others pauses before another attempt, at random. */
+/** Maximum random pause before a retry of a transaction that is too long to lock out other transactions. */
 export const attemptPauseMsMax = 32
 
-/** The JavaScript heap of a statement thread, in MiB: what the limits of statements count fits in. */
+/** The JavaScript heap of a statement thread in MiB; sized for the limits of statements. */
 export const statementThreadHeapMb = 1_024
-/** The part of it for new values, in MiB: what is kept of it after each collection makes most of the memory of an idle thread. */
+/** The young generation in MiB: after a collection, it makes up most of the memory of an idle thread. */
 export const statementThreadYoungMb = 16
-/** The nice value of a statement thread: the event loop goes first where processors are few. */
+/** The nice value of statement threads: the event loop has priority if processors are scarce. */
 export const statementThreadPriority = 5
-/** A statement thread ends after so long without a statement. */
+/** Idle time after which a statement thread ends. */
 export const statementThreadIdleMs = 60_000
-/** A statement that has not ended so long after it was cancelled ends with its thread. */
+/** A cancelled statement that has not ended after this time is terminated with its thread. */
 export const statementThreadCancelMs = 2_000
 
-/** Replies to requests with an Idempotency-Key that are always kept, in spite of `receiptRepliesBytesMax`. */
+/** Replies up to this size are always stored with receipts, regardless of `receiptRepliesBytesMax`. */
 export const smallReplyBytes = 4_096
-/** By how much a clock may be set forward, or a process sleep, before the time that has passed counts instead, for receipts. */
+/** Maximum forward step of the clock (or sleep of the process) that receipts accept; beyond it, elapsed time is measured instead. */
 export const clockStepMsMax = 60_000
 
-/** Changes of a page of the change feed. */
+/** Maximum number of changes per page of the change feed. */
 export const changesPageMax = 1_000
-/** What a page takes as JSON, the last change aside, and what is read of the log for it at most, the last entry aside. */
+/** Maximum JSON size of a page except its last change, and maximum size of log entries read for it except the last. */
 export const changesPageBytes = 262_144
 export const changesReadBytes = 4 * 2 ** 20
 /**
- * The size of the change log where `changeLogBytesMax` is 0: a share of what is stored, the log included. Where each of its entries takes twice its bytes
- * in pages, which is the worst case, the log is as large as the data; a greater share would then let it grow with itself.
+ * Maximum share of the change log in all stored data if `changeLogBytesMax` is 0. In the worst case, entries take twice their size in pages, and the
+ * log is as large as the data; with a greater share it would grow with itself.
  */
 export const changeLogShare = 1 / 3
 export const changeLogBytesLeast = 64 * 2 ** 20
 export const changeLogBytesMost = 2 ** 30
-/** What the log's entries removed by one commit take at most in keys. */
+/** Maximum number of log keys removed by one commit. */
 export const logEntriesRemovedMax = 1_000
 
-/** What the values of one batch of a scan take, the last one aside, in every store; whoever reads objects one part after another holds a batch. */
+/** Maximum size of the values in one batch of a scan except the last, in every store; a scan buffers one batch. */
 export const scanBatchBytes = 2 ** 20
-/** What the objects of one commit of an index build take as they are read. Only their keys are held. */
+/** Maximum size of the objects read for one commit of an index build. Only their keys are retained. */
 export const indexBuildBatchBytes = 128 * 2 ** 20
-/** What the objects take that UpgradeObjects reads for one commit, the last one aside. */
+/** Maximum size of the objects that UpgradeObjects reads for one commit, except the last. */
 export const upgradeBatchBytes = 32 * 2 ** 20
 
-/**
- * How often lines of a bulk load that refer to each other are tried after some of them have failed. Each attempt carries all of them out: without
- * this, lines of which each fails only once those before it are left out would take quadratic work.
- */
+/** Attempts for bulk lines that refer to each other. Each executes all of them, so lines that fail one after another would take quadratic time. */
 export const bulkAttemptsMax = 32
-/** The name by which lines of a bulk load refer to the object that a line creates (contract 2.2.21). */
+/** Maximum length of the id by which bulk lines refer to a created object (contract 2.2.21). */
 export const lineIdCharactersMax = 64
 
-/** Keys that a dry run compares at a time, in about 30 MiB; it reads the objects once for each so many of them. */
+/** Keys compared at a time by a dry run, about 30 MiB; objects are read once per this many keys. */
 export const comparedKeysMax = 500_000
 
-/** Collections within each other in a variable; deeper ones would not fit into the depth of a JSON body. */
+/** Maximum nesting of collections in a variable, so that they fit into the maximum depth of a JSON body. */
 export const variableDepthMax = 60
-/** A regular expression takes time for each of them, and cannot be interrupted. */
+/** Maximum length of a text matched by a regular expression: matching takes linear time and cannot be interrupted. */
 export const matchedCharactersMax = 2 ** 20
-/** Superclasses above a class: all that is inherited is written out in every catalog. */
+/** Maximum number of superclasses of a class: inherited attributes are repeated in every catalog. */
 export const inheritanceDepthMax = 250
-/** Embeddable classes within each other; deeper values would not fit into the depth of a JSON body. */
+/** Maximum nesting of embeddable classes, so that values fit into the maximum depth of a JSON body. */
 export const embeddingDepthMax = 30
-/** How long a process waits to open an LMDB store while others open it or commit. */
+/** Maximum time that a process waits to open an LMDB store while other processes open it or commit. */
 export const storeOpeningMsMax = 60_000
-/** How long commits to an LMDB store wait while another process opens it or commits; normally that takes some milliseconds. */
+/** Maximum time that commits to an LMDB store wait for another process that opens it or commits; usually milliseconds. */
 export const commitGateMsMax = 60_000
-/**
- * How long one waits to close an LMDB store while another process opens it, and before that while another one commits to it; at its end,
- * a process waits so long for all it has open.
- */
+/** Maximum time to close an LMDB store during an opening or commit of another process; at exit, a process waits this long for all its stores. */
 export const storeClosingMsMax = 10_000
-/** How long an opener of an LMDB store waits for a process that is ending to lose its last lock. */
+/** Maximum time that the opener of an LMDB store waits for an ending process to lose its last lock. */
 export const lockLossMsMax = 1_000
 /**
- * How long a read of an LMDB store waits, and keeps its process from anything else, where a process was killed at the end of a commit and another one may be about to
- * show what it wrote; and for how long reads are then refused at once.
+ * Maximum time that a read of an LMDB store blocks its process if a process was killed at the end of a commit whose pages may be about to become
+ * visible; also how long reads are then refused immediately.
  */
 export const raiseMsMax = 500
 export const raiseRefusalMs = 1_000
-/** How often a process that commits to an LMDB store clears the reader slots of processes that were killed. */
+/** Interval at which a committing process clears the reader slots of killed processes in an LMDB store. */
 export const deadReadersMs = 1_000
-/** How often a process looks whether its LMDB store is being compacted by another one, and how often while it is. */
-export const compactionLooksMs = 1_000
-export const betweenCompactionLooksMs = 20
-/** How long a compaction waits for each process that has the store open to notice it; one that is suspended does not. */
+/** Interval at which a process checks whether another one is compacting its LMDB store, and the interval during compaction. */
+export const compactionPollMs = 1_000
+export const compactionStepPollMs = 20
+/** Maximum time that a compaction waits for each process with the store open to notice it; suspended processes do not. */
 export const compactionNoticeMsMax = 10_000
-/** For how long a compaction writes what was changed last while no process can commit; where it takes longer, it lets them go on in between. */
+/** Maximum time that a compaction blocks commits while it writes the last changes; beyond it, commits may proceed in between. */
 export const compactionAloneMsMax = 300
-/** How often a compaction follows what was changed meanwhile before it gives up: then the changes come faster than it can follow. */
+/** Rounds in which a compaction follows concurrent changes before it gives up, because they outpace it. */
 export const compactionRoundsMax = 100
-/** For how long an incremental backup waits for commits that were under way when it began. */
+/** Maximum time that an incremental backup waits for commits in progress at its start. */
 export const backupSettlingMsMax = 60_000
-export const betweenSettlingLooksMs = 20
+export const settlingPollMs = 20
 /**
- * A commit bears the time at which it was handed to the store, and is durable some time later. A backup may lack commits of that last time before it, so
- * that a restore to a moment within it is exact only if a later commit shows where the moment ends.
+ * A commit carries the time at which it was passed to the store, and becomes durable some time later. A backup may lack commits of this last
+ * interval, so a restore to a moment within it is exact only if a later commit exists.
  */
 export const commitSettlingMs = 5_000
-/** A restored store skips so many session numbers: what was committed after the backup had commit IDs of later sessions, which clients may know. */
+/** Session numbers skipped by a restored store: commits after the backup had commit IDs of later sessions, which clients may know. */
 export const restoredSessionsSkipped = 1_000
-/** Entries and bytes that a restore commits at once. */
 export const restoreCommitEntriesMax = 2_000
 export const restoreCommitBytesMax = 2 ** 20
-/** Longer lists of links are made in so many transactions when a federated database is made anew of an archive. */
-export const linksAtOnceMax = 20_000
+/** Links per transaction when a rebuild fills long lists. */
+export const linksPerTransactionMax = 20_000
 
-/** What a restore holds of index entries, to write them in the order of their keys. */
+/** Maximum size of index entries that a restore buffers to sort them by key. */
 export const restoreSortBytesMax = 64 * 2 ** 20
-/** A prepared transaction on PostgreSQL that is older counts as unresolved: commits under way on Citus are prepared for a moment only. */
+/** Age at which a prepared transaction on PostgreSQL counts as unresolved: commits on Citus are prepared only momentarily. */
 export const unresolvedAfterMs = 1_000
-/** Attributes of a class together with those of all its embedded objects: each new object holds that many values. */
+/** Attributes of a class and all its embedded objects: each new object holds that many values. */
 export const objectAttributesMax = 10_000
 
-/** Characters of a condition, an order or another text that EXPLAIN shows at an operator; what is longer is cut. */
+/** Maximum length of a condition, an order or another text that EXPLAIN shows for an operator; longer ones are truncated. */
 export const planTextCharactersMax = 1_000
-/** Inputs of an operator that EXPLAIN shows, such as the parts of an OR: how many more there are is a number. */
+/** Maximum number of inputs of an operator that EXPLAIN shows, such as the parts of an OR; the rest is a count. */
 export const planInputsMax = 100
-/** Characters of a format in USE … FORMAT. */
 export const textFormatCharactersMax = 200
 
 assert(keyBytesMax > 64 + keyDigestBytes, 'a key has room for its digest and its parts')
-/** Of what one caller may do. */
+/** Maximum number of grants of one caller. */
 export const accessGrantsMax = 1_000
-/** Pairs of grants that are looked at for what two sets of them allow both. */
+/** Maximum number of pairs of grants examined to intersect two sets of grants. */
 export const accessPairsMax = 5_000
 export const accessNamesMax = 10_000
 export const accessRuleCharactersMax = 10_000
-/** Policies of whose callers plans, catalogs and rules are kept. */
+/** Number of policies whose plans, catalogs and rules are cached. */
 export const accessCachedPoliciesMax = 100
-/** What that takes in memory together, of one federated database. */
+/** Maximum total memory of that cache per federated database. */
 export const accessCacheBytesMax = 64 * 2 ** 20
-/** Of records that are kept for work that is done in vain, for callers with the same grants. */
+/** Maximum size of records retained to simulate work for callers with the same grants. */
 export const accessSampleBytesMax = 2 ** 20
-/** Objects of which a snapshot keeps whether its caller sees them. */
+/** Maximum number of visibility decisions cached per snapshot. */
 export const accessCachedDecisionsMax = 50_000
-/** Fields of the objects of one parameter of a query, of the elements of a list once; and parameters of a query. */
+/** Maximum number of fields of the objects in one parameter of a query, where list elements count once; also of parameters. */
 export const parameterFieldsMax = 10_000
-/** Of a value of type json: bytes of its text without white space, and how deep it is nested. */
+/** For a value of type json: size of its text without white space, and its nesting depth. */
 export const jsonBytesMax = 2 ** 20
 export const jsonDepthMax = 64
-/** Of a record that is large: it is read and written out alone, or beside few others. */
+/** Size of a large record, which is read and written in small batches. */
 export const largeRecordBytes = 524_288

@@ -1,4 +1,4 @@
-/** The program of a statement thread of a program that embeds the engine. */
+/** The default program of statement threads, for programs that embed the engine. */
 import { serveStatementThread } from './thread-program.ts'
 
 serveStatementThread()

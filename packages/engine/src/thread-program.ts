@@ -1,4 +1,4 @@
-/** What the program of a statement thread does: one piece of work at a time, on a handle of its own on the store. See `threads/statement-threads.ts`. */
+/** The program of a statement thread: processes one piece of work at a time with a separate store handle. See `threads/statement-threads.ts`. */
 import { setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { AccessPolicy } from './access/access-policy.ts'
@@ -18,13 +18,11 @@ import { Budgets, ThreadMemory, ThreadReplies, ThreadSpace } from './threads/thr
 import { ThreadSignal, ThreadSlice } from './threads/thread-slice.ts'
 import type { ChangeSet } from './write/change-set.ts'
 
-/** Bytes of rows that are sent before the reader has consumed them: what the main thread holds is charged to the statement until then. */
+/** Bytes of rows sent ahead of the reader; the main thread charges them to the statement until they are consumed. */
 const bytesAheadMax = 2 ** 18
 
-/** What an operation of a thread works with. */
 export interface ThreadContext {
   readonly fd: FederatedDatabase
-  /** What the caller has of it. */
   readonly database: CallerDatabase
   readonly slice: StatementSlice
   readonly signal: CancelSignal
@@ -45,7 +43,7 @@ interface PendingCommit {
   reject(error: unknown): void
 }
 
-/** To be called once, by the program of a thread. `operations`: beside those of the engine, by name. */
+/** Must be called once by the program of a thread. `operations`: additional operations by name. */
 export function serveStatementThread(
   operations: Readonly<Record<string, ThreadOperation>> = {},
   replyOf?: ReplyOfForm,
@@ -56,7 +54,6 @@ export function serveStatementThread(
   new StatementThread(port, start, operations, replyOf).serve()
 }
 
-/** To what the thread has asked of the main thread. */
 interface Answer {
   resolve(): void
   reject(error: unknown): void
@@ -78,7 +75,7 @@ class StatementThread {
   private commitsSent = 0
   private readonly draws = new Map<number, PendingDraw>()
   private drawsSent = 0
-  /** The present work has committed something: its reply is sent, even if it is cancelled now. */
+  /** The current work has committed: its reply is sent even if it is cancelled now. */
   private hasCommitted = false
   private bytesAhead = 0
   private onConsumed: (() => void) | undefined
@@ -141,7 +138,7 @@ class StatementThread {
   }
 
   private async open(): Promise<FederatedDatabase> {
-    // The event loop of the main thread goes first. Elsewhere a priority is that of the whole process.
+    // The event loop of the main thread has priority. On other platforms, priorities apply to the whole process.
     if (process.platform === 'linux') setPriority(statementThreadPriority)
     const {
       address,
@@ -175,9 +172,9 @@ class StatementThread {
     const slice = new ThreadSlice(start.cells, opened.store, start.limits)
     let progress: QueryProgress | undefined
     const watch = {
-      onBegun(begun: QueryProgress) {
-        progress = begun
-        slice.progress = begun
+      onBegun(queryProgress: QueryProgress) {
+        progress = queryProgress
+        slice.progress = queryProgress
       },
       onEnded: (error: unknown) => this.send({ kind: 'ended', error: sentError(error) }),
     }
@@ -246,7 +243,7 @@ class StatementThread {
     }
   }
 
-  /** Waits for the reader of the rows: that bounds how many chunks are sent ahead. */
+  /** Waits for the reader, which bounds the number of chunks sent ahead. */
   private async sendChunk(chunk: RowChunk): Promise<void> {
     this.send({ kind: 'chunk', chunk })
     this.bytesAhead += chunk.bytes.length

@@ -1,17 +1,17 @@
-/** Who is told when parts of the work of a request begin and end, where somebody traces requests. */
+/** Spans of the work of requests, for tracing. */
 
-/** `parse`: of a text of statements; `plan`: of a statement for which no plan is kept; `execute`: until the last row is taken; `commit`: of a transaction. */
+/** `parse`: a text of statements; `plan`: a statement without a cached plan; `execute`: until the last row is consumed; `commit`: a transaction. */
 export type SpanName = 'parse' | 'plan' | 'execute' | 'commit'
 
-/** Called once, with what the part has failed with. */
+/** Must be called once, with the error if the work failed. */
 export type EndSpan = (error?: unknown) => void
 
 export interface WorkSpans {
-  /** Undefined where what is done now belongs to no request that is traced. */
+  /** Undefined if the current work belongs to no traced request. */
   begin(name: SpanName): EndSpan | undefined
 }
 
-/** `work` may end at once, or later. */
+/** `work` may be synchronous or return a promise. */
 export function withinSpan<T>(spans: WorkSpans | undefined, name: SpanName, work: () => T): T {
   const end = spans?.begin(name)
   if (end === undefined) return work()

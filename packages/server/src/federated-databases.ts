@@ -1,10 +1,10 @@
-/** The federated databases of a server, by alias, and by what tools call them. */
+/** The federated databases of a server, by alias and by boot file. */
 import type { FederatedDatabase } from '@ashlar/engine'
 import { ServerError } from './errors/server-errors.ts'
 import { bootFileAgrees, type Place, refuseBootFile } from './tools/boot-file.ts'
 
-/** A caller, who learns only about the federated databases that it may use. */
-interface Asking {
+/** A caller, who sees only the federated databases that it may use. */
+interface Requester {
   mayAnything(alias: string): boolean
 }
 
@@ -26,8 +26,8 @@ export class FederatedDatabases {
     this.fallback = defaultAlias === undefined && all.length === 1 ? all[0] : this.byAlias.get(defaultAlias ?? '')
   }
 
-  /** `fdAlias` as the URL has it. Throws FederatedDatabaseRequired, FederatedDatabaseNotFound, MalformedAlias. */
-  resolve(fdAlias: unknown, caller: Asking): FederatedDatabase {
+  /** `fdAlias`: as in the URL. Throws FederatedDatabaseRequired, FederatedDatabaseNotFound, MalformedAlias. */
+  resolve(fdAlias: unknown, caller: Requester): FederatedDatabase {
     if (fdAlias === undefined) {
       if (this.fallback !== undefined) return this.fallback
       throw new ServerError('FederatedDatabaseRequired', `fdAlias is required${oneOf(this.namesFor(caller))}.`)
@@ -36,7 +36,7 @@ export class FederatedDatabases {
       throw new ServerError('MalformedAlias', 'fdAlias must be given once and must not be empty.')
     }
     const fd = this.byAlias.get(fdAlias)
-    // A caller without permissions there must not be able to probe for names.
+    // A caller without permissions must not be able to probe for names.
     if (fd !== undefined && caller.mayAnything(fdAlias)) return fd
     const others = listed(this.namesFor(caller))
     throw new ServerError(
@@ -46,10 +46,10 @@ export class FederatedDatabases {
   }
 
   /**
-   * Resolves the flag `bootFile` of a tool, which selects a federated database if the URL does not. Throws what `resolve` throws, and
+   * Resolves the flag `bootFile` of a tool, which selects a federated database if the URL does not. Throws the errors of `resolve`, and
    * MalformedRequest if the flag contradicts the URL or matches none.
    */
-  resolveByBootFile(fdAlias: unknown, bootFile: string, caller: Asking): FederatedDatabase {
+  resolveByBootFile(fdAlias: unknown, bootFile: string, caller: Requester): FederatedDatabase {
     // A single federated database needs no default.
     if (fdAlias !== undefined || this.all.length === 1) {
       const fd = this.resolve(fdAlias, caller)
@@ -71,14 +71,14 @@ export class FederatedDatabases {
     return location === bootFile || bootFileAgrees(bootFile, alias, this.places.get(alias) ?? { store: location })
   }
 
-  private namesFor(caller: Asking, among = this.all): string[] {
+  private namesFor(caller: Requester, among = this.all): string[] {
     return among.map(({ alias }) => alias).filter((alias) => caller.mayAnything(alias))
   }
 }
 
 const namedMax = 20
 
-/** Lists existing names, bounded, for a message. */
+/** Lists existing names in a message, up to a limit. */
 function listed(names: readonly string[]): string {
   if (names.length === 0) return ''
   const more = names.length > namedMax ? `, and ${names.length - namedMax} more` : ''

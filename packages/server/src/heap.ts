@@ -1,18 +1,18 @@
 /** Configures the heap of V8 for a serving process: its growth before garbage collection, and where objects are allocated. */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 
-/** Percent of what was in use after the last collection of the old generation, by which the heap may grow before the next. 0: as V8 chooses. */
+/** Growth of the heap until the next garbage collection, in percent of its use after the last collection of the old generation. 0: chosen by V8. */
 const growthPercent = {
   /**
-   * The maximum that V8 would choose by itself. Without a minimum, V8 lets a small heap grow by some megabytes and counts buffers outside of it:
-   * during bulk loads it collected 15 MiB of objects again and again, for 40 % of the process's CPU.
+   * The maximum of V8's own choices. Without a minimum, V8 lets a small heap grow by some megabytes and counts buffers outside of it: during bulk
+   * loads it collected 15 MiB of objects again and again, for 40 % of the process's CPU.
    */
   small: 300,
   large: 0,
   sooner: 20,
 }
 
-/** A heap with less in use, garbage included, is a small one. */
+/** A heap is small below this use, including garbage. */
 const smallHeapBytes = 192 * 2 ** 20
 const checkIntervalMs = 1_000
 
@@ -20,34 +20,34 @@ let isSooner = false
 let percent = growthPercent.large
 
 /**
- * Lets V8 collect garbage sooner. The limits of memory (contract 1.5.14) bound what requests hold, but a heap of some hundred megabytes may double
- * before V8 frees garbage, so that the process takes twice as much. Collecting sooner makes short queries a third slower, so it is done only while
- * requests hold much.
+ * Makes V8 collect garbage sooner. Memory limits (contract 1.5.14) bound the live data of requests, but a heap of some hundred megabytes may double
+ * before V8 frees garbage, so that the process uses twice as much. Sooner collection makes short queries a third slower, so it is enabled only while
+ * requests use much memory.
  */
-export function collectSooner(isWanted: boolean): void {
-  isSooner = isWanted
+export function collectSooner(isEnabled: boolean): void {
+  isSooner = isEnabled
   chooseGrowth()
 }
 
 function chooseGrowth(): void {
   const { small, large, sooner } = growthPercent
-  const wanted = isSooner ? sooner : getHeapStatistics().used_heap_size < smallHeapBytes ? small : large
-  if (wanted === percent) return
-  percent = wanted
+  const next = isSooner ? sooner : getHeapStatistics().used_heap_size < smallHeapBytes ? small : large
+  if (next === percent) return
+  percent = next
   setFlagsFromString(`--heap-growing-percent=${percent}`)
 }
 
 /**
- * To be called as soon as a serving process begins. V8 allocates objects in the old generation if many that were allocated at the same place of the
- * program have lived long, as those of bodies of a thousand objects do until their commit. The objects of small changes, allocated at the same
- * places, would then remain until a full collection, although their requests end within milliseconds.
+ * Call at the start of a serving process. V8 allocates objects in the old generation if many objects from the same allocation site have lived long,
+ * as with bodies of a thousand objects until their commit. The objects of small changes, from the same sites, would then remain until a full
+ * collection, although their requests end within milliseconds.
  */
 export function prepareHeap(): void {
   setFlagsFromString('--no-allocation-site-pretenuring')
   chooseGrowth()
 }
 
-/** Looks from now on whether the heap has become large, or small again. Returns what ends that. */
+/** Checks regularly whether the heap is large or small. Returns a function that stops the checks. */
 export function watchHeap(): () => void {
   const timer = setInterval(chooseGrowth, checkIntervalMs).unref()
   return () => clearInterval(timer)

@@ -90,20 +90,20 @@ export type ServerLimits = Readonly<typeof defaultServerLimits>
 /** Lines of a load that are committed together, and their bytes; five times as many while lines refer to later ones. */
 export const bulkBatchLines = 2_000
 export const bulkBatchBytes = 2 * 2 ** 20
-/** How long a batch of lines waits for further lines before it is committed. */
+/** How long an incomplete batch waits for further lines before it is committed. */
 export const bulkIdleMs = 10
 export const bulkOpenIdleMs = 2_000
-/** How long a client may go on sending lines after a load has ended early: it may still be producing them. */
+/** How long a client may continue to send lines after a load has ended early: it may still be producing them. */
 export const bulkLingerMsMax = 10_000
-/** Bytes of unread replies of a load beyond which no further lines are read. The replies of a million lines are smaller. */
+/** Bytes of unread replies of a load beyond which reading pauses. The replies of a million lines are smaller. */
 export const bulkRepliesBytesMax = 16 * 2 ** 20
 /** Size of the objects in one file of an archive, before compression; the last file may be smaller. */
 export const archivePartBytes = 4 * 2 ** 20
-/** Limit for a file of an archive that is read, which is held in memory as a whole: an object with very many links makes a long one. */
+/** Size of a file in an archive that is read, which is buffered as a whole: an object with very many links makes a long one. */
 export const archiveFileBytesMax = 512 * 2 ** 20
 /** Longest text of a statement in the list of running statements. */
 export const listedTextCharactersMax = 1_000
-/** Limits for which 0 means none; except that without temporary files statements are refused, and that the change log then has a size that follows from the data. */
+/** Limits that 0 disables. Exceptions: without temporary files, statements are refused; the change log then has a size that follows from the data. */
 export const limitsOffAtZero: readonly string[] = [
   'callerRequestsPerSecondMax',
   'changeLogBytesMax',
@@ -112,17 +112,16 @@ export const limitsOffAtZero: readonly string[] = [
   'statementSliceMs',
   'statementThreadsMax',
 ] satisfies (keyof Limits)[]
-/** Limits that have another name now. */
 export const renamedLimits: Readonly<Record<string, keyof Limits>> = {
   statementsPerAddressMax: 'statementsPerCallerMax',
   queuedStatementsPerAddressMax: 'queuedStatementsPerCallerMax',
   changeFollowersPerAddressMax: 'changeFollowersPerCallerMax',
 }
-/** Callers whose requests a process counts within a second; with more, the counts are reset. */
+/** Callers counted per process within a second; with more, the counts are reset. */
 export const countedCallersMax = 50_000
-/** Bodies that are no larger are let in uncounted. */
+/** Bodies up to this size are not counted. */
 export const smallBodyBytes = 65_536
-/** Connections beyond the limits that still get an error reply; further ones are closed at once. */
+/** Connections beyond the limits that still get an error reply; further ones are closed immediately. */
 export const refusedConnectionsMax = 100
 /**
  * Connections that the operating system queues before the server accepts them; the system may allow fewer (`net.core.somaxconn`). It drops further
@@ -131,34 +130,34 @@ export const refusedConnectionsMax = 100
 export const unacceptedConnectionsMax = 4_096
 /** Connections served per turn of the event loop when none arrives. */
 export const servedInATurnMax = 12
-/** Connections of each address that are served while others arrive, one per turn. */
+/** Connections of each address served while more arrive, one per turn. */
 export const servedOnArrivalMax = 4
-/** While connections arrive, one of the other waiting ones is served in one of this many turns. */
+/** While connections arrive, one of the remaining connections is served every this many turns. */
 export const arrivalTurnsPerOther = 16
-/** Replies of one connection that wait for those to earlier requests of it, before no more requests are read from it. */
+/** Unprocessed requests of one connection at which reading from it pauses. */
 export const pipelinedMax = 64
-/** A live query pauses for this multiple of its working time, so that a result that changes constantly takes only a part of the process. */
+/** A live query pauses for this multiple of its working time, so that a result that changes constantly uses only a part of the process. */
 export const liveRestPerWork = 4
-/** Size of a PROXY protocol header. Proxies add more than the addresses. */
+/** Size of a PROXY protocol header, which may contain more than addresses. */
 export const proxyHeaderBytesMax = 4_096
 /** Size of a number or a name in a JSON body. */
 export const jsonWordBytesMax = 2 ** 23
-/** Limits names in a JSON body that V8 hashes by their length alone: thousands of one length took minutes to tell apart. */
+/** Limits names in a JSON body that V8 hashes by length alone: it took minutes to distinguish thousands of names of one length. */
 export const jsonLongNames = { bytes: 16_383, max: 8 } as const
-/** Fields of an object in a JSON body, whose names are listed in one step: as many as `objectValuesMax` allows in a new object. */
+/** Fields of an object in a JSON body, since its names are listed in one step: as many as `objectValuesMax` allows in a new object. */
 export const jsonNamesMax = 100_000
 /** Length of a parameter in the path of a URL. */
 export const pathParameterCharactersMax = 4_096
 /** How long an idle connection is kept for a last request while the server stops. */
 export const idleConnectionMs = 100
-/** How long a refused request may continue to send its body: if the connection were reset at once, its client might not get the reply. */
+/** How long a refused request may continue to send its body: after an immediate reset, its client might not get the reply. */
 export const lingerMsMax = 1_000
-/** How long nothing is sent on a connection whose client has closed its side, until it is taken to have left. */
+/** How long a connection may be silent after its client has closed its side, until the client counts as disconnected. */
 export const halfClosedMsMax = 2_000
 
 /** Length of an `Authorization` header with a JWT. */
 export const jwtCharactersMax = 8_192
-/** Length of a claim that names a caller, or that rules see. */
+/** Length of a claim that names a caller, or that rules can read. */
 export const jwtClaimCharactersMax = 1_000
 /** How long valid tokens are cached, and how many. */
 export const jwtCachedMsMax = 60_000
@@ -166,119 +165,115 @@ export const jwtCachedMax = 10_000
 /** Size of the key set of an issuer. */
 export const jwksBytesMax = 2 ** 20
 export const jwksFetchMsMax = 5_000
-/** After which they are read again; for a key that is not among them after `jwksRepeatMs`. */
+/** Intervals after which keys are read again: in general, and for an unknown key. */
 export const jwksFreshMs = 600_000
 export const jwksRepeatMs = 30_000
-/** How long old keys are used if new ones cannot be read. */
+/** How long old keys are used if they cannot be read again. */
 export const jwksStaleMsMax = 86_400_000
-/** Within which a line of the audit log is written. */
+/** Time within which a line of the audit log is written. */
 export const auditLineMsMax = 100
-/** Lines of the audit log that wait to be written. */
+/** Size of the write buffer of the audit log. */
 export const auditBufferBytesMax = 2 ** 20
-/** How long after a failure it is tried again to write the audit log. */
+/** Retry interval after a failure to write the audit log. */
 export const auditRetryMs = 1_000
-/** Refusals of those who are not known that have a line of their own at once, and how many more with each second; the others are counted. */
+/** Refusals of unauthenticated callers: burst size of lines, and their rate; further refusals are only counted. */
 export const auditedRefusalsMax = 100
 export const auditedRefusalsPerSecond = 5
-/** OIDs and classes named in a line of the audit log, which has the number of objects in any case. */
+/** OIDs and classes named in a line of the audit log, which always has the number of objects. */
 export const auditedOidsMax = 100
 export const auditedClassesMax = 20
 /** Entries of a page of the audit log. */
 export const auditPageMax = 1_000
-/** Lines of slow queries that are written at once, and how many more with each second; the others are counted. */
+/** Lines of slow queries: burst size, and rate; further slow queries are only counted. */
 export const slowQueryLinesMax = 10
 export const slowQueryLinesPerSecond = 1
-/** Characters of its text that are looked at for the line of a slow query. */
+/** Characters of a slow query that are parsed for its line. */
 export const slowQueryTextMax = 10_000
-/** Statements of it whose plans are in the line. */
+/** Statements of a slow query whose plans are logged. */
 export const slowQueryPlansMax = 20
-/** Timeout of a scrape for each store; metrics that are late are left out. */
+/** Timeout of a scrape for each store; late metrics are left out. */
 export const metricsStoreMsMax = 1_000
 /** How long a request may wait for a change. */
 export const changeWaitMsMax = 60_000
-/** Changes in one delivery of a webhook. */
 export const webhookChangesMax = 1_000
-/** Bytes of a receiver's reply that are read. */
+/** Bytes read of a receiver's reply. */
 export const webhookReplyBytesMax = 4_096
 /** Interval at which a process checks whether to take over the webhooks of another one; and its maximum while many changes are made. */
 export const webhookRestMs = 5_000
-export const webhookLookMs = 200
-/** How often certificate files are looked at. */
-export const certificateLookMs = 5_000
-/** How long an idle connection is kept. */
-export const idleKeptMs = 72_000
+export const webhookPollMs = 200
+export const certificatePollMs = 5_000
+export const keepAliveMs = 72_000
 /** Concurrent requests on one HTTP/2 connection. */
 export const http2StreamsMax = 100
-/** Headers of a request by HTTP/2, by their number. */
+/** Header fields of an HTTP/2 request. */
 export const http2HeaderPairsMax = 200
 /** Memory of one HTTP/2 connection, in megabytes. */
 export const http2SessionMegabytesMax = 10
-/** Requests that an HTTP/2 connection may reset at once, and the number added per second; beyond, the connection is closed. */
+/** Requests that an HTTP/2 connection may reset: burst size, and rate; beyond, the connection is closed. */
 export const http2ResetsMax = 300
 export const http2ResetsPerSecond = 30
-/** PING and SETTINGS frames on one connection within `http2ControlWindowMs`; with more, it is closed. */
+/** PING and SETTINGS frames on one connection within `http2ControlWindowMs`; beyond, it is closed. */
 export const http2ControlFramesMax = 2_000
 export const http2ControlWindowMs = 10_000
 /** Length of a password. */
 export const passwordCharactersMin = 8
 export const passwordCharactersMax = 256
 /** Passwords hashed concurrently in one process: each takes 19 MiB and a thread. */
-export const passwordHashesAtOnceMax = 2
-/** Passwords waiting to be hashed: in each of the two queues, of one caller or address, and for how long. */
+export const concurrentPasswordHashesMax = 2
+/** Passwords queued for hashing: in each of the two queues, of one caller or address, and for how long. */
 export const passwordHashesWaitingMax = 1_024
 export const passwordHashesPerSharerMax = 32
 export const passwordHashMsMax = 30_000
-/** Passwords that were right a short time ago are not hashed again. */
-export const rememberedPasswordsMax = 10_000
-export const rememberedPasswordsMsMax = 300_000
+/** Correct passwords are cached to avoid hashing them again. */
+export const cachedPasswordsMax = 10_000
+export const cachedPasswordsMsMax = 300_000
 /**
- * Wrong passwords within `forgottenAfterMs`: of a user name from an address, of an address, of a user name. Beyond the last of these,
- * `ofPairAfterNameMax` from an address without a successful sign-in of that name: without them, anyone could lock out a user by name.
+ * Wrong passwords within `windowMs`: of a user name from an address, of an address, of a user name. Beyond the last, `pairAfterNameMax`
+ * applies to addresses without a successful sign-in of that name: otherwise, anyone could lock out a user by name.
  */
 export const signInFailures = {
-  ofPairMax: 10,
-  ofAddressMax: 100,
-  ofNameMax: 1_000,
-  ofPairAfterNameMax: 2,
-  forgottenAfterMs: 300_000,
+  pairMax: 10,
+  addressMax: 100,
+  nameMax: 1_000,
+  pairAfterNameMax: 2,
+  windowMs: 300_000,
 }
-/** How long, and for how many names, an address is remembered from which a name has signed in. */
+/** How long an address counts as known after a successful sign-in, and for how many names. */
 export const rightAddressMsMax = 30 * 86_400_000
 export const rightAddressesMax = 30_000
-/** Names and addresses of which failures are remembered. */
+/** Names and addresses whose failures are counted. */
 export const throttledKeysMax = 30_000
 /** Length of an Authorization header or a cookie. */
 export const credentialCharactersMax = 8_192
 /** Interval at which a process checks whether a caller has lost a permission. */
 export const revisionIntervalMs = 300
-/** Time for the last message of a reply that is ended, such as one whose caller has lost a permission; with the interval, less than a second. */
+/** Time for the last message of an aborted reply, for example of a caller who has lost a permission; with the interval, less than a second. */
 export const endedReplyMsMax = 500
-/** How often a process looks whether classes or roles have changed, so that roles do not agree with classes any more. */
+/** Interval at which a process checks whether roles match the classes. */
 export const roleCheckIntervalMs = 2_000
 /** How long authenticated callers stay valid while the security database cannot be read; other callers are refused meanwhile. */
 export const unreadableSecurityMsMax = 5_000
-/** Callers of each kind that a process remembers. */
-export const rememberedCallersMax = 20_000
+/** Cached callers of each kind in a process. */
+export const cachedCallersMax = 20_000
 /** How long IDs of unknown tokens are cached, and how many. */
 export const unknownTokenMsMax = 10_000
 export const unknownTokensMax = 10_000
-/** How often it is looked whether a backup is due, at most and at least. */
+/** Minimum and maximum interval between checks for due backups. */
 export const backupCheckIntervalMs = 30_000
 export const backupCheckIntervalMsMin = 1_000
-/** When a token or a session was used last is written no more often. */
+/** Minimum interval between writes of a token's or session's last use. */
 export const lastUseMsMin = 60_000
-/** A session ends after so long without a request, and after so long in any case. */
+/** Lifetime of a session without requests, and in any case. */
 export const sessionIdleMsMax = 3_600_000
 export const sessionMsMax = 12 * 3_600_000
 /** Sessions of one user; a further one ends the oldest. */
 export const sessionsPerUserMax = 100
-/** Problems that are reported for a role that does not match the classes. */
+/** Problems reported for a role that does not match the classes. */
 export const roleProblemsMax = 100
-/** Tokens of one user. */
 export const tokensPerUserMax = 1_000
 /** Nesting of objects and arrays from which an import infers classes: a server accepts no deeper nesting of embeddable classes. */
 export const inferredDepthMax = 30
-/** Attributes of all classes together that an import infers. */
+/** Attributes that an import infers, in all classes together. */
 export const inferredAttributesMax = 10_000
 /** Size of the temporary file to which an import copies standard input or a pipe, to read it twice. */
 export const importSpoolBytesMax = 4 * 2 ** 30

@@ -1,12 +1,9 @@
 /**
- * The only file that uses undocumented parts of Node.
- *
- * A reply is aborted if its client takes no bytes (contract 1.5.16). The public counters of a socket change only after a whole write, which may be
- * hundreds of kilobytes: a slow client would be cut off. So the counter of the handle is read; if a version of Node has none, the public counters are
- * used.
- *
- * A client that closes its side of a connection after its requests gets the replies (contract 1.5.16), which `http.Server` allows by an undocumented
- * property. If a version of Node does not have it, such clients are cut off as by any server on Node; `hasHalfOpen` tells which.
+ * The only file that uses undocumented parts of Node. A reply is aborted if its client takes no bytes (contract 1.5.16). The public counters of a
+ * socket change only after a whole write, which may be hundreds of kilobytes: a slow client would be disconnected. Therefore the counter of the
+ * handle is used; if a version of Node lacks it, the public counters are used. A client that closes its side of a connection after its requests gets
+ * the replies (contract 1.5.16), which `http.Server` allows by an undocumented property. If a version of Node lacks it, such clients are
+ * disconnected, as by any server on Node; `hasHalfOpen` reports which.
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -26,7 +23,7 @@ type HalfOpenServer = Server & { httpAllowHalfOpen?: boolean }
 
 /** Increases with each byte that the operating system has taken. */
 export function bytesTaken(socket: Socket): number {
-  // Encrypted data is written in pieces, which the counters of the socket itself do not show before the last.
+  // Encrypted data is written in pieces, which the counters of the TLS socket show only after the last one.
   const below = (socket as SocketInternals)._parent?._handle
   if (below?.bytesWritten !== undefined) return below.bytesWritten - (below.writeQueueSize ?? 0)
   return socket.bytesWritten - socket.writableLength - bytesUntaken(socket)
@@ -41,7 +38,7 @@ export function hasHalfOpen(server: Server): boolean {
   return (server as HalfOpenServer).httpAllowHalfOpen !== undefined
 }
 
-/** Otherwise Node aborts what is in progress on a connection whose client has closed its side. */
+/** Otherwise Node aborts requests in progress on a connection whose client has closed its side. */
 export function allowHalfOpen(server: Server): void {
   if (hasHalfOpen(server)) (server as HalfOpenServer).httpAllowHalfOpen = true
 }

@@ -1,4 +1,4 @@
-/** Opens the federated databases of a configuration, serves them, and stops without losing a request. */
+/** Opens the configured federated databases, serves them, and stops gracefully. */
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
 import {
@@ -25,7 +25,7 @@ import type { Peers } from './peers/peers.ts'
 import type { AuthenticationScheme } from './security/authenticator.ts'
 import { CertificateScheme } from './security/certificates.ts'
 import { makeFirstAdministrator } from './security/first-administrator.ts'
-import type { KnownCallers } from './security/known-callers.ts'
+import type { CachedCallers } from './security/known-callers.ts'
 import { RoleWarnings } from './security/role-warnings.ts'
 import { type CustomRoles, type Grant, isRole, readGrant } from './security/roles.ts'
 import { Security } from './security/security.ts'
@@ -41,15 +41,15 @@ export interface RunningServer {
   /** The address of the server, such as http://127.0.0.1:8185. */
   readonly url: string
   readonly federatedDatabases: readonly FederatedDatabase[]
-  /** Reads again what was read from files: certificate and key. */
+  /** Reloads certificate and key. */
   reload(): void
   /** Completes running requests within a time limit, and closes the federated databases. Repeated calls wait for the first. Throws errors of closing. */
   stop(): Promise<void>
-  /** Resolves when the server has stopped for any reason, with the exit code: not 0 if another process has to open a store. */
+  /** Resolves with the exit code when the server has stopped for any reason; it is not 0 if another process has to open a store. */
   readonly stopped: Promise<number>
 }
 
-/** `peers`: the other processes of the server. Throws an Error that says which federated database cannot be opened, or why it cannot listen. */
+/** `peers`: the other processes of the server. Throws an Error that names the reason, such as a database that cannot be opened. */
 export async function startServer(config: Config, logger: Logger, peers?: Peers): Promise<RunningServer> {
   prepareHeap()
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
@@ -96,7 +96,7 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
       onStop: () => (peers?.stopAll === undefined ? setImmediate(() => void stop()) : peers.stopAll()),
       isStopping: () => stopping !== undefined,
     })
-    // One worker listens itself: connections do not go through the primary.
+    // A single worker listens directly: connections do not go through the primary.
     const { host, port, workers } = config
     await app.listen({ host, port, exclusive: workers <= 1, backlog: unacceptedConnectionsMax })
   } catch (error) {
@@ -151,7 +151,7 @@ interface Listeners {
   onUnusable(error: Error): void
 }
 
-/** Opens all parts of a server, or none: if one cannot be opened, the others are closed. */
+/** Opens all parts of a server; if one cannot be opened, the rest are closed. */
 async function openParts(
   config: Config,
   limits: Limits,
@@ -179,22 +179,22 @@ interface Tls {
   readonly files: CertificateFiles
 }
 
-/** Throws an Error with a sentence where certificate or key cannot be used. */
+/** Throws an Error with a one-sentence message if certificate or key cannot be used. */
 function openTls({ tlsCert, tlsKey, tlsClientCa, tlsClientCerts }: Config, logger: Logger): Tls | undefined {
   if (tlsCert === undefined || tlsKey === undefined) return undefined
   const named = { cert: tlsCert, key: tlsKey, clientCa: tlsClientCa }
   const material = readTlsFiles(named)
   let exchange: (material: TlsMaterial) => void = () => undefined
   const files = new CertificateFiles(named, logger, (read) => exchange(read))
-  const onServers = (given: typeof exchange): void => {
-    exchange = given
+  const onServers = (listener: typeof exchange): void => {
+    exchange = listener
   }
-  const ofClients = tlsClientCerts === 'require' ? 'required' : 'optional'
-  const clientCertificates = tlsClientCa === undefined ? 'none' : ofClients
+  const certificateMode = tlsClientCerts === 'require' ? 'required' : 'optional'
+  const clientCertificates = tlsClientCa === undefined ? 'none' : certificateMode
   return { files, options: { material, clientCertificates, onServers } }
 }
 
-/** Throws an Error with a sentence where it cannot be written. */
+/** Throws an Error with a one-sentence message if it cannot be written. */
 async function openAudit(
   { auditLog, auditOnFailure }: Config,
   { auditFileBytesMax, auditFilesMax }: ServerLimits,
@@ -235,12 +235,12 @@ async function openSecurity(config: Config, { logger, onUnusable }: Listeners): 
 }
 
 interface ConfiguredScheme {
-  of(callers: KnownCallers): AuthenticationScheme
+  of(callers: CachedCallers): AuthenticationScheme
   /** Logs roles that do not exist, which may be created later. */
   checkRoles(customRoles: CustomRoles): void
 }
 
-/** Returns the configured schemes beside those of the security database. Throws an Error with a sentence for an invalid role. */
+/** Returns the configured schemes that complement the security database. Throws an Error with one sentence for an invalid role. */
 async function configuredSchemes(
   { jwt, tlsClientCa, certificates }: Config,
   logger: Logger,
@@ -253,7 +253,7 @@ async function configuredSchemes(
 
 async function jwtScheme({ jwks, name, roles, ...config }: JwtConfig, logger: Logger): Promise<ConfiguredScheme> {
   const { grants, checkRoles } = readRoles(roles, 'jwt', logger)
-  // Loaded by those servers alone that take such tokens.
+  // Loaded only by servers that accept such tokens.
   const [{ JwtScheme }, { keysOf }] = await Promise.all([import('./security/jwt.ts'), import('./security/jwt-keys.ts')])
   const settings = { ...config, nameClaim: name, roles: grants }
   return { of: (callers) => new JwtScheme(settings, keysOf(jwks, logger), callers), checkRoles }
@@ -350,7 +350,7 @@ function logOpened(logger: Logger, { alias: fdAlias, format, store }: FederatedD
   else logger.info(opened, 'opened')
 }
 
-/** A store whose federated database cannot be opened is closed: its connections would keep the process from ending. */
+/** Closes a store whose federated database cannot be opened: its connections would keep the process from ending. */
 async function openOn(store: Store, options: Omit<OpenOptions, 'store'>): Promise<FederatedDatabase> {
   let fd: FederatedDatabase
   try {
@@ -359,7 +359,7 @@ async function openOn(store: Store, options: Omit<OpenOptions, 'store'>): Promis
     await Promise.allSettled([store.close()])
     throw error
   }
-  // A caller with access to it by an alias could become its administrator.
+  // Access to the security database by an alias would let callers make themselves administrators.
   if (!(await hasSecurityClasses(fd))) return fd
   await fd.close()
   throw new Error('it is a security database, which is served under no alias')
@@ -400,7 +400,7 @@ async function stopAll(
   if (failed?.status === 'rejected') throw failed.reason
 }
 
-/** Closes all, even if one of them fails, without hiding why the server has not started. */
+/** Closes all, even if one fails; failures do not hide the reason why the server has not started. */
 function closeAll(fds: readonly { close(): Promise<void> }[]): Promise<PromiseSettledResult<void>[]> {
   return Promise.allSettled(fds.map((fd) => fd.close()))
 }

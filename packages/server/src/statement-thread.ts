@@ -1,4 +1,4 @@
-/** The program of a statement thread of the server: what it runs beside queries is loaded with the first of it. */
+/** The program of a statement thread of the server; operations other than queries are loaded on first use. */
 import { serveStatementThread } from '@ashlar/engine'
 import { replyOfForm } from './dispatch/query-reply.ts'
 

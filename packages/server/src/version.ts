@@ -1,4 +1,4 @@
-/** The version of the server, as its package states it. */
+/** The version of the server, from its package. */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,5 +1,5 @@
 /** Evaluates object rules that depend on the record alone while it is borrowed; prepared once per caller and catalog. */
-import { isMemoryRefused, ownBytes, RequestMemory } from '../budget/request-memory.ts'
+import { isMemoryRefused, RequestMemory, unpooledBytes } from '../budget/request-memory.ts'
 import { WorkClock } from '../budget/work-clock.ts'
 import { unreachable } from '../errors.ts'
 import { needsFetch } from '../query/evaluate/evaluation-context.ts'
@@ -54,7 +54,7 @@ export class RecordRules {
       // It outlives requests, and so does not use the memory they share.
       memory: new RequestMemory(memory, {
         ...limits,
-        statementBytesMax: Math.min(limits.statementBytesMax, ownBytes),
+        statementBytesMax: Math.min(limits.statementBytesMax, unpooledBytes),
       }),
       written: newQueryCounts(),
       totals: newQueryCounts(),

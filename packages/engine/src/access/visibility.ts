@@ -118,7 +118,7 @@ export class Visibility {
 
   /** The time from `begin` to `end` counts as work. */
   begin(): void {
-    if (this.working++ === 0) this.lazyScript?.clock.goOn()
+    if (this.working++ === 0) this.lazyScript?.clock.resume()
   }
 
   end(): void {

@@ -1,4 +1,4 @@
-/** A directory of backups: which there are, what each needs to be restored, and which are removed. */
+/** Backup directories: listing, chains of incremental backups, locking, and retention. */
 import { existsSync } from 'node:fs'
 import { open, readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -11,13 +11,13 @@ import { entriesSuffix, type Manifest, manifestSuffix, readManifest, unfinishedS
 const lockName = 'backup.lock'
 
 export interface Backups {
-  /** From the earliest to the latest. */
+  /** Oldest first. */
   readonly all: readonly Manifest[]
-  /** Of manifests that cannot be read, a sentence each. */
+  /** One sentence per manifest that cannot be read. */
   readonly damaged: readonly string[]
 }
 
-/** Of a directory that is not there: none. Throws an `Error` where it cannot be read, or holds backups of a later format. */
+/** Returns an empty list for a missing directory. Throws an `Error` if it cannot be read or holds backups of a later format. */
 export async function listBackups(directory: string): Promise<Backups> {
   const all: Manifest[] = []
   const damaged: string[] = []
@@ -34,7 +34,7 @@ export async function listBackups(directory: string): Promise<Backups> {
   return { all: all.sort((one, other) => (one.at < other.at ? -1 : 1)), damaged }
 }
 
-/** From a full backup to this one, in the order in which they are restored. Throws DamagedBackup where one is missing. */
+/** Returns the backups from the full one to `backup`, in restore order. Throws DamagedBackup if one is missing. */
 export function chainOf(backup: Manifest, all: readonly Manifest[]): readonly Manifest[] {
   const chain = [backup]
   for (let first = backup; first.base !== undefined; chain.unshift(first)) {
@@ -49,11 +49,11 @@ export function chainOf(backup: Manifest, all: readonly Manifest[]): readonly Ma
 
 export interface BackupPlace {
   readonly directory: string
-  /** Of a single backup, of which the path is; undefined where it is of a directory. */
+  /** Set if the path names a single backup, undefined if it names a directory. */
   readonly name: string | undefined
 }
 
-/** What a path names: a directory of backups, or one of them by one of its files. */
+/** Resolves a path that names a directory of backups or one file of a backup. */
 export async function backupPlace(path: string): Promise<BackupPlace> {
   const absolute = resolve(path)
   const suffix = [manifestSuffix, entriesSuffix].find((one) => absolute.endsWith(one))
@@ -68,40 +68,37 @@ export async function backupPlace(path: string): Promise<BackupPlace> {
   return { directory: dirname(absolute), name: basename(absolute, suffix) }
 }
 
-export class BackupUnderWay extends PlaceRefused {
+export class BackupInProgress extends PlaceRefused {
   constructor(message: string) {
     super('conflict', message)
   }
 }
 
-/** The directory for one process alone, made if need be. Throws BackupUnderWay. */
+/** Locks the directory for this process, creating it if needed. Throws BackupUnderWay. */
 export function lockBackups(directory: string): LockFile {
   makeDirectories(directory)
   const lock = openLockFile(join(directory, lockName))
   if (lock.tryLock('exclusive')) return lock
   lock.close()
-  throw new BackupUnderWay(`another backup into ${directory} is under way`)
+  throw new BackupInProgress(`another backup into ${directory} is under way`)
 }
 
-/** What killed backups have left. For whoever holds the lock. */
+/** Removes files left by killed backups. The caller must hold the lock. */
 export async function removeLeftovers(directory: string, all: readonly Manifest[]): Promise<void> {
   const names = await readdir(directory)
-  const known = new Set([...all.map(({ name }) => name), ...manifestNames(names)])
+  const backupNames = new Set([...all.map(({ name }) => name), ...manifestNames(names)])
   for (const name of names) {
-    const isLeft = name.endsWith(entriesSuffix) && !known.has(basename(name, entriesSuffix))
+    const isLeft = name.endsWith(entriesSuffix) && !backupNames.has(basename(name, entriesSuffix))
     if (isLeft || name.endsWith(unfinishedSuffix)) await rm(join(directory, name), { force: true })
   }
 }
 
-/** Also of damaged ones, whose entries are left alone. */
+/** Includes damaged manifests, so that their entry files are not removed. */
 function manifestNames(names: readonly string[]): string[] {
   return names.filter((name) => name.endsWith(manifestSuffix)).map((name) => basename(name, manifestSuffix))
 }
 
-/**
- * Those that were made before `oldest`, in the order in which they may be removed: never the latest, nor one that a kept one needs. `oldest`:
- * ISO 8601.
- */
+/** Returns the backups older than `oldest` (ISO 8601) in removal order, except the latest one and those a retained backup depends on. */
 export function expiredBackups(all: readonly Manifest[], oldest: string): readonly Manifest[] {
   const latest = all.at(-1)
   const needed = new Set<string>()
@@ -109,7 +106,7 @@ export function expiredBackups(all: readonly Manifest[], oldest: string): readon
   return all.filter(({ id }) => !needed.has(id)).reverse()
 }
 
-/** Also those of a chain that is broken are needed: nothing is removed that might be of use once it is mended. */
+/** Also marks backups of a broken chain: they may be useful once the chain is repaired. */
 function markNeeded(backup: Manifest, all: readonly Manifest[], needed: Set<string>): void {
   for (let one: Manifest | undefined = backup; one !== undefined && !needed.has(one.id); ) {
     needed.add(one.id)
@@ -118,15 +115,15 @@ function markNeeded(backup: Manifest, all: readonly Manifest[], needed: Set<stri
   }
 }
 
-/** The manifest first: a backup without one is none. */
+/** Removes the manifest first: entries without a manifest are not a backup. */
 export async function removeBackup(directory: string, { name }: Manifest): Promise<void> {
   await rm(join(directory, `${name}${manifestSuffix}`), { force: true })
-  await syncDirectoryAside(directory)
+  await syncDirectory(directory)
   await rm(join(directory, `${name}${entriesSuffix}`), { force: true })
 }
 
-/** What was made, renamed or removed in it is so after a power failure too. */
-export async function syncDirectoryAside(directory: string): Promise<void> {
+/** Makes creations, renames and removals in the directory durable. */
+export async function syncDirectory(directory: string): Promise<void> {
   if (process.platform === 'win32') return
   const opened = await open(directory, 'r')
   try {

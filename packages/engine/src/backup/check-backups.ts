@@ -1,4 +1,4 @@
-/** Checks backups without restoring them: which are damaged, and which points in time can be restored. */
+/** Verifies backups without restoring them, and determines which points in time can be restored. */
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -11,27 +11,24 @@ import { noBackup, type RestorableTimes, restorableTimes } from './restore-point
 
 export interface BackupsCheck {
   readonly directory: string
-  /** The backups that were read, earliest first. */
+  /** Oldest first. */
   readonly backups: readonly Manifest[]
-  /** A sentence for each file that is damaged, missing or unreadable. */
+  /** One sentence per file that is damaged, missing or unreadable. */
   readonly problems: readonly string[]
-  /** Files of entries without a manifest, which are not backups: the backup was interrupted, or its manifest lost. */
+  /** Entry files without a manifest, left by an interrupted backup or a lost manifest; they are not backups. */
   readonly withoutManifest: readonly string[]
-  /** By full backup that is intact. */
+  /** One element per intact full backup. */
   readonly restorable: readonly Restorable[]
 }
 
 export interface Restorable {
-  /** Names: a full backup, and the intact ones that go on from it. */
+  /** The names of a full backup and its intact incremental backups. */
   readonly chain: readonly string[]
-  /** Where `until` is exact. */
+  /** Set if a restore with `until` is exact. */
   readonly times?: RestorableTimes
 }
 
-/**
- * Of a directory, all backups in it; with `until`, or of the file of a single one, those that would be restored. Throws where there is none, and the
- * signal's reason.
- */
+/** Checks all backups of a directory, or those to be restored with `until` or from one file. Throws if there is none, and the signal's reason. */
 export async function checkBackups(path: string, options: RestoreOptions = {}): Promise<BackupsCheck> {
   const { directory, name } = await backupPlace(path)
   if (options.until !== undefined || name !== undefined) {
@@ -63,7 +60,7 @@ async function checkAll(
     const onProgress = (bytes: number): void => options.onProgress?.('checking', before + bytes, total)
     const found = await problemsOf(one, directory, all, { ...options, onProgress })
     before += one.file.bytes
-    // It has expired, and was removed meanwhile.
+    // It has expired and was removed during the check.
     if (found.length > 0 && !existsSync(join(directory, `${one.name}${manifestSuffix}`))) continue
     backups.push(one)
     if (found.length === 0) intact.push(one)

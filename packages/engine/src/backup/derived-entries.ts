@@ -1,4 +1,4 @@
-/** What the change log leaves out because it follows from objects and classes: containers, index entries, and what is to be cleared. */
+/** Rebuilds the entries that the change log omits because they follow from objects and classes: containers and index entries. */
 import { keySpace } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { CatalogCache } from '../catalog/catalog-cache.ts'
@@ -14,7 +14,7 @@ import { oidOfObjectKey } from '../records/object-key.ts'
 import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import { sortInPieces } from '../store/sort-in-pieces.ts'
+import { sortSteps } from '../store/sort-in-pieces.ts'
 import type { Bytes, KeyRange, Put, Snapshot, SnapshotOptions, Store } from '../store/store.ts'
 import { inTurns, openTimeSlice } from '../store/time-slice.ts'
 import { onSnapshot } from '../store/with-snapshot.ts'
@@ -24,8 +24,8 @@ import { checkFormat } from '../verify/check-store.ts'
 import { deriveReferrers } from './derived-referrers.ts'
 import type { TargetWriter } from './target-writer.ts'
 
-/** What an entry takes in memory beside the bytes of its key. */
-const entryHeldBytes = 250
+/** Estimated memory per buffered entry in addition to the bytes of its key. */
+const entryMemoryBytes = 250
 
 const long: SnapshotOptions = { isCounted: true, isLong: true }
 
@@ -41,25 +41,25 @@ export interface DeriveOptions {
 
 export class DerivedEntries {
   private readonly store: Store
-  /** By database × 2^16 + container. */
+  /** Keyed by database × 2^16 + container. */
   private readonly pages = new Map<number, LastPage>()
 
   constructor(store: Store) {
     this.store = store
   }
 
-  /** Of each change that is restored. */
+  /** Must be called for each restored change. */
   note(key: Bytes, record: Bytes | undefined): void {
     if (key[0] !== keySpace.object || record === undefined) return
     const bytes = Buffer.from(key.buffer, key.byteOffset, key.length)
     const container = bytes.readUInt32BE(1)
     const page = bytes.readUInt16BE(5)
-    const known = this.pages.get(container)
-    if (known === undefined) this.pages.set(container, { page, shape: shapeNumberOf(record) })
-    else if (page > known.page) known.page = page
+    const lastPage = this.pages.get(container)
+    if (lastPage === undefined) this.pages.set(container, { page, shape: shapeNumberOf(record) })
+    else if (page > lastPage.page) lastPage.page = page
   }
 
-  /** Once all changes are in the store. Done again, it leads to the same. */
+  /** Must be called once all changes are in the store. Idempotent. */
   async write(writer: TargetWriter, options: DeriveOptions): Promise<void> {
     const catalog = await onSnapshot(
       this.store,
@@ -87,7 +87,7 @@ export class DerivedEntries {
     return undefined
   }
 
-  /** Builds in the background begin anew; of dropped indexes there are no entries, and links of deleted attributes go here. */
+  /** Removes the progress of background builds, so that they restart, entries of dropped indexes, and links of deleted attributes. */
   private async clear(
     snapshot: Snapshot,
     catalog: Catalog,
@@ -107,7 +107,7 @@ export class DerivedEntries {
     await remove(links, (key) => catalog.attribute(attributeOfKey(key)) === undefined)
   }
 
-  /** In runs that are sorted, each written once the snapshot is released: else LMDB could use no page again, and the file grew manyfold. */
+  /** Writes sorted runs, each after its snapshot is released: otherwise LMDB could not reuse pages, and the file would grow manyfold. */
   private async index(catalog: Catalog, writer: TargetWriter, { signal, onProgress }: DeriveOptions): Promise<void> {
     const to = Buffer.of(keySpace.object + 1)
     let done = 0
@@ -115,7 +115,7 @@ export class DerivedEntries {
       const range: KeyRange = { from, to }
       const run = await onSnapshot(this.store, (snapshot) => indexEntries(snapshot, catalog, range, signal), long)
       const byKey = (one: Put, other: Put): number => Buffer.compare(one.key, other.key)
-      for (const entry of await inTurns(sortInPieces(run.entries, byKey))) {
+      for (const entry of await inTurns(sortSteps(run.entries, byKey))) {
         const due = writer.add(entry)
         if (due !== undefined) await due
       }
@@ -132,11 +132,11 @@ interface IndexRun {
   readonly entries: Put[]
   readonly objects: number
   readonly storeEntries: number
-  /** From where to go on; undefined at the end. */
+  /** Start of the next run; undefined at the end. */
   readonly next: Buffer | undefined
 }
 
-/** Of the first objects of the range, as many as may be held. */
+/** Builds the entries of the first objects of the range, up to `restoreSortBytesMax`. */
 async function indexEntries(
   snapshot: Snapshot,
   catalog: Catalog,
@@ -167,7 +167,7 @@ async function indexEntries(
     for (const { puts } of batch) {
       for (const put of puts) {
         entries.push(put)
-        bytes += put.key.length + entryHeldBytes
+        bytes += put.key.length + entryMemoryBytes
       }
     }
     objects += batch.length

@@ -1,4 +1,4 @@
-/** Who refers by elements of collections that are kept as links: entries that the change log leaves out, as it does those of indexes. */
+/** Rebuilds referrer entries of collections stored as links; like index entries, the change log omits them. */
 import { keySpace } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { referrerOfLink } from '../indexes/referrer-entries.ts'
@@ -15,7 +15,7 @@ import type { TargetWriter } from './target-writer.ts'
 
 const partBounds: PartBounds = { entriesMax: 100_000, bytesMax: 16 * 2 ** 20 }
 
-/** In parts, each written once its snapshot is released. */
+/** Works in parts, each written after its snapshot is released. */
 export async function deriveReferrers(
   store: Store,
   catalog: Catalog,
@@ -37,7 +37,7 @@ export async function deriveReferrers(
     }
     await writer.flush()
     signal?.throwIfAborted()
-    from = part.isWhole || part.last === undefined ? undefined : Buffer.concat([part.last, Buffer.of(0)])
+    from = part.isComplete || part.last === undefined ? undefined : Buffer.concat([part.last, Buffer.of(0)])
   }
 }
 
@@ -60,7 +60,7 @@ function referrerOf(
   const attribute = attributes.get(attributeOfKey(key))
   if (attribute?.linkStorage === undefined) return undefined
   const isSet = attribute.linkStorage === 'set'
-  // Beside a list whose inverse is to-many too, the way from a target to its position.
+  // A list with a to-many inverse also has entries that map a target to its position; they have no referrers.
   if (!isSet && kindOfKey(key) === linkKind.target) return undefined
   const entry = referrerOfLink(attribute, ownerOfKey(key), isSet ? targetOfKey(key) : oidFromBytes(value, 0), { key })
   return entry === undefined ? undefined : { kind: 'put', key: Buffer.from(entry.key), value: entry.value }

@@ -1,4 +1,4 @@
-/** Files of entries: blocks, each compressed, with its number and a checksum of its own, so that damage is found, and where. */
+/** Entry files: compressed blocks, each with a sequence number and a checksum, so that damage is detected and located. */
 import { createHash, type Hash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
@@ -10,36 +10,35 @@ import type { Bytes, Entry } from '../store/store.ts'
 const zip = promisify(gzip)
 const unzip = promisify(gunzip)
 
-/** What a file begins with. Part of the format of backups. */
+/** Magic bytes at the start of a file. Part of the backup format. */
 const magic = Buffer.from('ashlar-backup 1\n')
 const blockMagic = 0x41_53_48_42
-/** Magic, number, bytes as stored, bytes of entries: u32 each; then SHA-256 of these and of what is stored. */
+/** Header: magic, sequence number, stored bytes, and entry bytes as u32 each; then the SHA-256 of these and of the stored bytes. */
 const numbersBytes = 16
 const headerBytes = numbersBytes + 32
 const entryHeaderBytes = 6
-/** A block ends with the entry that reaches so many bytes. */
+/** A block ends with the entry that reaches this size. */
 const blockBytes = 1_048_576
-/** With the largest value; more is damage. */
+/** Upper bound for a block with the largest possible value; a larger size indicates damage. */
 const blockBytesMax = 67_108_864
 
 export interface EntryFileSummary {
   readonly bytes: number
   readonly blocks: number
   readonly entries: number
-  /** Of keys and values. */
   readonly entryBytes: number
-  /** Of the whole file, in hexadecimal digits. */
+  /** Digest of the whole file in hexadecimal. */
   readonly sha256: string
 }
 
-/** A backup that is not what was written: a sentence for the operator, which names file and place. */
+/** A corrupted backup file. The message is a sentence for the operator that names the file and the position. */
 export class DamagedBackup extends PlaceRefused {
   constructor(message: string) {
     super('damaged', message)
   }
 }
 
-/** Holds two blocks: one that fills while the other is compressed and written. */
+/** Buffers two blocks: one is filled while the other is compressed and written. */
 export class EntryFileWriter {
   private readonly file: FileHandle
   private readonly hash: Hash = createHash('sha256')
@@ -55,14 +54,13 @@ export class EntryFileWriter {
     this.file = file
   }
 
-  /** Throws where the file is there already, or cannot be made. */
   static async create(path: string): Promise<EntryFileWriter> {
     const writer = new EntryFileWriter(await open(path, 'wx', 0o600))
     await writer.write(magic)
     return writer
   }
 
-  /** Copies the bytes at once; whoever adds many calls `flushIfDue` now and then. */
+  /** Copies the bytes immediately. The caller must call `flushIfDue` regularly. */
   add(key: Bytes, value: Bytes): void {
     const needed = this.length + entryHeaderBytes + key.length + value.length
     if (needed > this.block.length) {
@@ -80,12 +78,11 @@ export class EntryFileWriter {
     this.entryBytes += key.length + value.length
   }
 
-  /** Waits only where the block before is not written yet. */
+  /** Waits only if the previous block is still being written. */
   flushIfDue(): Promise<void> | undefined {
     return this.length < blockBytes ? undefined : this.flush()
   }
 
-  /** Durable and closed. */
   async end(): Promise<EntryFileSummary> {
     await this.flush()
     await this.writing
@@ -95,7 +92,6 @@ export class EntryFileWriter {
     return { bytes, blocks, entries, entryBytes, sha256: this.hash.digest('hex') }
   }
 
-  /** Closed, whatever has failed. */
   async abandon(): Promise<void> {
     await this.writing.catch(() => undefined)
     await this.file.close().catch(() => undefined)
@@ -108,7 +104,7 @@ export class EntryFileWriter {
     this.length = 0
     await this.writing
     this.writing = this.writeBlock(entries)
-    // Whoever waits for it next is told of its failure.
+    // The next `await` of `writing` reports the failure.
     this.writing.catch(() => undefined)
   }
 
@@ -130,13 +126,12 @@ export class EntryFileWriter {
 }
 
 export interface EntryBlock {
-  /** Views of one buffer. */
+  /** The entries are views of one buffer. */
   entries(): Generator<Entry, undefined, undefined>
-  /** Bytes of the file up to its end. */
   readonly end: number
 }
 
-/** Throws DamagedBackup for anything but the file of the summary; the signal's reason. */
+/** Throws DamagedBackup if the file does not match the summary, and the signal's reason. */
 export async function* readEntryFile(
   path: string,
   expected: EntryFileSummary,
@@ -176,8 +171,8 @@ class Reading {
       const block = await this.block(number)
       yield { entries: () => this.entriesIn(block), end: this.at }
     }
-    const isWhole = this.at === size && this.hash.digest('hex') === expected.sha256
-    if (!isWhole || this.entries !== expected.entries) throw this.damaged('its end', this.at)
+    const isIntact = this.at === size && this.hash.digest('hex') === expected.sha256
+    if (!isIntact || this.entries !== expected.entries) throw this.damaged('its end', this.at)
   }
 
   private async block(number: number): Promise<Buffer> {
@@ -231,7 +226,7 @@ function checksumOf(header: Buffer, stored: Buffer): Buffer {
   return createHash('sha256').update(header.subarray(0, numbersBytes)).update(stored).digest()
 }
 
-/** Reads all of it. Throws as `readEntryFile`. */
+/** Reads and verifies the whole file. Throws like `readEntryFile`. */
 export async function checkEntryFile(
   path: string,
   expected: EntryFileSummary,

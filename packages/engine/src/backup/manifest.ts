@@ -1,4 +1,4 @@
-/** What a backup says of itself: a JSON file beside that of its entries, written last. A backup without one is not finished. */
+/** The manifest of a backup: a JSON file next to the entry file, written last. A backup without a manifest is unfinished. */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -9,27 +9,21 @@ import { DamagedBackup, type EntryFileSummary } from './entry-file.ts'
 const formatVersion = 1
 export const manifestSuffix = '.json'
 export const entriesSuffix = '.entries'
-/** Of a file that is being written. */
 export const unfinishedSuffix = '.unfinished'
 
 export interface Manifest {
-  /** The version of the format of backups. */
   readonly ashlarBackup: number
-  /** Of its files, without what they end with. */
+  /** The base name of its files, without suffix. */
   readonly name: string
   readonly id: string
   readonly kind: 'full' | 'incremental'
-  /** `StoreCapabilities.location`. */
   readonly store: string
-  /** ISO 8601, in UTC: what was committed before is in it. In one directory no two have the same. */
+  /** ISO 8601 in UTC. The backup contains everything committed before. Unique within a directory. */
   readonly at: string
-  /** When the latest of its commits was made, as the change log has it; absent without such, and in backups of earlier versions. */
+  /** The time of its latest commit according to the change log; absent without such a commit, and in backups of earlier versions. */
   readonly newestCommitAt?: string
-  /** The version of the storage format. */
   readonly storageFormat: number
-  /** Where the store has a change log. */
   readonly changeLog?: LogRange
-  /** Of an incremental one: the backup that it goes on from. */
   readonly base?: { readonly name: string; readonly id: string }
   readonly file: EntryFileSummary
   readonly counts: Counts
@@ -37,9 +31,9 @@ export interface Manifest {
 
 export interface LogRange {
   readonly epoch: number
-  /** All commits up to this one are in the backups that it goes on from; of a full one, in itself. */
+  /** Commits up to this one are in the base backups, or, for a full backup, in the backup itself. */
   readonly from: number
-  /** It has no later one; a full one may have some after `from`, but not each of them. */
+  /** The last commit in the backup. A full backup may contain only some of the commits after `from`. */
   readonly to: number
 }
 
@@ -47,16 +41,14 @@ export interface Counts {
   readonly objects: number
   readonly links: number
   readonly indexEntries: number
-  /** Of an incremental one. */
   readonly commits?: number
 }
 
-/** Its last field is the checksum of the others. */
 export function manifestText(manifest: Manifest): string {
   return `${JSON.stringify({ ...manifest, sha256: checksumOf(manifest) }, undefined, 2)}\n`
 }
 
-/** Undefined where the file is no manifest of a backup; one beside a file of entries is. Throws DamagedBackup; PlaceRefused for a later format. */
+/** Returns undefined if the file is not a manifest and has no entry file. Throws DamagedBackup, and PlaceRefused for a later format. */
 export async function readManifest(path: string): Promise<Manifest | undefined> {
   const text = await readFile(path, 'utf8')
   const parsed = parsedJson(text)

@@ -1,4 +1,4 @@
-/** What incremental backups have of the change log, commit after commit. */
+/** Reads the change log from incremental backups, commit by commit. */
 import type { CancelSignal } from '../cancel-signal.ts'
 import { logEntryBody, loggedChanges, readLogHeader } from '../change-log/log-entry.ts'
 import type { LoggedChange } from '../change-log/logged-change.ts'
@@ -6,7 +6,7 @@ import { appendedNumber } from '../store/append.ts'
 import type { Bytes } from '../store/store.ts'
 import { type EntryFileSummary, readEntryFile } from './entry-file.ts'
 
-/** Where a restore ends: with the commit of that number, or before the first commit that was made later. */
+/** The end of a restore: the last commit number to apply, or the time after which commits are not applied. */
 export interface RestoreEnd {
   readonly number?: number | undefined
   /** Milliseconds since 1970. */
@@ -19,14 +19,13 @@ export interface LoggedBackup {
 }
 
 export interface LoggedPart {
-  /** Of the commit. */
   readonly number: number
-  /** When the commit was made: milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly at: number
   changes(): Generator<LoggedChange, undefined, undefined>
 }
 
-/** A commit of many changes comes in several parts. All is read to the end, also behind the end, since damage is to be found. */
+/** A large commit is yielded in several parts. Entries past the end are also read, so that damage is detected. */
 export async function* loggedParts(
   backups: readonly LoggedBackup[],
   end: RestoreEnd,
@@ -34,28 +33,25 @@ export async function* loggedParts(
 ): AsyncGenerator<LoggedPart, undefined, undefined> {
   let endedAt: number | undefined
   for (const { path, file } of backups) {
-    let begun: { readonly number: number; readonly at: number; readonly bodies: Buffer[] } | undefined
+    let current: { readonly number: number; readonly at: number; readonly bodies: Buffer[] } | undefined
     for await (const block of readEntryFile(path, file, signal)) {
       for (const { key, value } of block.entries()) {
         const number = appendedNumber(key)
         const { isContinued, at } = readLogHeader(value)
-        if (isContinued && begun !== undefined) {
-          begun.bodies.push(logEntryBody(value))
+        if (isContinued && current !== undefined) {
+          current.bodies.push(logEntryBody(value))
           continue
         }
-        if (begun !== undefined) yield partOf(begun)
-        begun = undefined
-        if (isBehind(end, number, at)) endedAt ??= number
-        if (endedAt === undefined || number < endedAt) begun = { number, at, bodies: [logEntryBody(value)] }
+        if (current !== undefined) yield partOf(current)
+        current = undefined
+        const isBehind = (end.number !== undefined && number > end.number) || (end.at !== undefined && at > end.at)
+        if (isBehind) endedAt ??= number
+        if (endedAt === undefined || number < endedAt) current = { number, at, bodies: [logEntryBody(value)] }
       }
     }
-    if (begun !== undefined) yield partOf(begun)
+    if (current !== undefined) yield partOf(current)
   }
   return undefined
-}
-
-function isBehind({ number, at }: RestoreEnd, found: number, foundAt: number): boolean {
-  return (number !== undefined && found > number) || (at !== undefined && foundAt > at)
 }
 
 function partOf({ number, at, bodies }: { number: number; at: number; bodies: readonly Bytes[] }): LoggedPart {

@@ -1,4 +1,4 @@
-/** Restores a backup, and the incremental ones that go on from it, into an empty store; resumable, and unusable before it is whole. */
+/** Restores a full backup and its incremental backups into an empty store; resumable, and unusable until complete. */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,14 +22,14 @@ import { DerivedEntries } from './derived-entries.ts'
 import { DamagedBackup, readEntryFile } from './entry-file.ts'
 import { entriesSuffix, type Manifest, manifestSuffix } from './manifest.ts'
 import { loggedParts, type RestoreEnd } from './replay-log.ts'
-import { latestFor, momentOf, neededOf, noBackup, refuseUntil } from './restore-point.ts'
+import { latestFor, momentOf, noBackup, refuseUntil, requiredBackups } from './restore-point.ts'
 import { TargetWriter } from './target-writer.ts'
 
 export interface RestoreOptions {
-  /** A position of the change log, or a time as `Date.parse` reads it with its time zone: nothing that was committed later. */
+  /** A position of the change log, or a time with time zone that `Date.parse` accepts; later commits are not restored. */
   readonly until?: string | undefined
   readonly signal?: CancelSignal | undefined
-  /** `total` is an estimate, where there is one. */
+  /** `total` is an estimate, if present. */
   readonly onProgress?: (step: RestoreStep, done: number, total?: number) => void
 }
 
@@ -37,7 +37,7 @@ export type RestoreStep = 'checking' | 'restoring' | 'comparing' | 'replaying' |
 
 export interface RestorePlan {
   readonly directory: string
-  /** A full backup, and those that go on from it, in order. */
+  /** A full backup followed by incremental backups, in restore order. */
   readonly chain: readonly Manifest[]
   readonly end: RestoreEnd
 }
@@ -45,23 +45,23 @@ export interface RestorePlan {
 export interface RestoreReport {
   readonly chain: readonly Manifest[]
   readonly entries: number
-  /** Of the change log. */
+  /** Number of change log commits replayed. */
   readonly commits: number
-  /** Of the last of them, in the log of the original. */
+  /** Position of the last replayed commit, in the log of the original. */
   readonly position?: string
   readonly isResumed: boolean
 }
 
 /**
- * `path`: a directory of backups, or a file of one of them, to be restored with those that it goes on from. Throws an `Error` for the operator where
- * there is none, one that is needed is missing, or they do not reach to `until`.
+ * `path` names a directory of backups or a file of one, which is restored with its base backups. Throws an `Error` for the operator if there is no
+ * backup, one is missing, or they do not reach `until`.
  */
 export async function planRestore(path: string, until?: string): Promise<RestorePlan> {
   const { directory, name } = await backupPlace(path)
   const { all, damaged } = await listBackups(directory)
   const end = momentOf(until)
   const backup = name === undefined ? latestFor(all, end) : all.find((one) => one.name === name)
-  // It may be the latest one, or have what is asked for.
+  // The damaged backup may be the latest one, or a required one.
   if (name === undefined && damaged[0] !== undefined && backup !== undefined) {
     throw new DamagedBackup(
       `${damaged[0]} To restore the latest of the others: ${join(directory, `${backup.name}${manifestSuffix}`)}`,
@@ -79,10 +79,10 @@ export async function planRestore(path: string, until?: string): Promise<Restore
   const chain = chainOf(backup, all)
   refuseFormat(chain)
   if (until !== undefined) refuseUntil(chain, end, until)
-  return { directory, chain: neededOf(chain, end), end }
+  return { directory, chain: requiredBackups(chain, end), end }
 }
 
-/** Throws an `Error` for the operator, and the signal's reason: the store is then marked as unfinished, and the same restore goes on with it. */
+/** Throws an `Error` for the operator, and the signal's reason: the store is then marked as unfinished, and the same restore resumes it. */
 export async function restoreBackup(path: string, target: Store, options: RestoreOptions = {}): Promise<RestoreReport> {
   try {
     const plan = await planRestore(path, options.until)
@@ -93,15 +93,13 @@ export async function restoreBackup(path: string, target: Store, options: Restor
   }
 }
 
-/** At the clock, whether others have their turn. */
-const entriesBetweenLooks = 200
+const entriesPerClockCheck = 200
 
 class Restore {
   private readonly plan: RestorePlan
   private readonly target: Store
   private readonly options: RestoreOptions
   private readonly slice = openTimeSlice()
-  /** Of all that was restored. */
   private lastSession = 0
   private position: string | undefined
   private commits = 0
@@ -131,7 +129,7 @@ class Restore {
     return join(this.plan.directory, `${name}${entriesSuffix}`)
   }
 
-  /** Index entries follow from the objects, which are not known before the log is replayed. */
+  /** Skips index entries if the log is replayed: they depend on the final objects. */
   private async restoreFull(
     full: Manifest,
     claim: CopyClaim,
@@ -151,7 +149,7 @@ class Restore {
         if (resumedFrom !== undefined && Buffer.compare(key, resumedFrom) <= 0) continue
         const due = writer.add({ kind: 'put', key, value }, key)
         if (due !== undefined) await due
-        if (done % entriesBetweenLooks === 0) await this.slice.yieldIfDue()
+        if (done % entriesPerClockCheck === 0) await this.slice.yieldIfDue()
       }
       onProgress?.('restoring', done, full.file.entries)
     }
@@ -203,12 +201,12 @@ class Restore {
     await derived.write(writer, { signal, onProgress: (done, objects) => onProgress?.('indexing', done, objects) })
   }
 
-  /** Which session has written it: the store must not give commit IDs of that one again. */
+  /** Notes the session that wrote the record: the store must not reuse its commit IDs. */
   private note(key: Bytes, value: Bytes): void {
     if (key[0] === keySpace.object) this.lastSession = Math.max(this.lastSession, sessionOfCommitId(value, 4))
   }
 
-  /** A commit ID or a position of the change log that clients have been told must not come to mean something else. */
+  /** Commit IDs and log positions that clients of the original know must not be reused with another meaning. */
   private async finish(claim: CopyClaim): Promise<void> {
     const changes = await onSnapshot(this.target, async (snapshot): Promise<Change[]> => {
       const stored = await snapshot.view(sessionKey, (value) => Buffer.from(value))
@@ -220,7 +218,7 @@ class Restore {
   }
 }
 
-/** The log of what is restored is another than that of the original, whose followers have to begin anew. */
+/** The restored store starts a new log epoch, so that followers of the original have to start over. */
 async function nextEpoch(snapshot: Snapshot): Promise<Change | undefined> {
   const counters = await snapshot.view(countersKey, decodeCounters)
   if (counters?.changeLog === undefined || counters.changeLog === 0) return undefined
@@ -228,7 +226,7 @@ async function nextEpoch(snapshot: Snapshot): Promise<Change | undefined> {
   return { kind: 'put', key: countersKey, value: encodeCounters({ ...counters, changeLog, lastChangeLog: changeLog }) }
 }
 
-/** Over what a backup and the store that is restored from it have in common: not what the store knows of itself. */
+/** Hash over the entries that a backup and the restored store have in common, which excludes the state of the store itself. */
 class ContentHash {
   entries = 0
   private readonly hash = createHash('sha256')
@@ -247,7 +245,6 @@ class ContentHash {
   }
 }
 
-/** Throws PlaceRefused. */
 export function refuseFormat(chain: readonly Manifest[]): void {
   const latest = chain.find((one) => one.storageFormat > storageFormat.version)
   if (latest !== undefined)
@@ -256,7 +253,7 @@ export function refuseFormat(chain: readonly Manifest[]): void {
       `The backup ${latest.name} is of a later version of Ashlar; use that one, or a later one.`,
     )
   const earliest = Math.min(...chain.map((one) => one.storageFormat))
-  // What the alike ones hold means the same in the backups as well.
+  // All formats from `earliestAlike` on give the entries in backups the same meaning.
   if (earliest < earliestAlike && chain.some((one) => one.storageFormat !== earliest))
     throw new PlaceRefused('damaged', 'The backups are of different storage formats; restore one by its file.')
 }

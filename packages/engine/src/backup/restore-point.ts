@@ -1,4 +1,4 @@
-/** Which backups lead to a moment, and how exactly that is known: the end of a restore. */
+/** Selects the backups that lead to a point in time, and determines whether they reach it exactly. */
 import { parsePosition } from '../changes/log-position.ts'
 import { commitSettlingMs } from '../limits.ts'
 import { PlaceRefused } from '../store/place-refused.ts'
@@ -7,15 +7,14 @@ import { DamagedBackup } from './entry-file.ts'
 import type { Manifest } from './manifest.ts'
 import type { RestoreEnd } from './replay-log.ts'
 
-/** Of a restore with `until`. `epoch`: of the position. */
+/** The target of a restore with `until`; `epoch` is that of the position. */
 export type RestoreMoment = RestoreEnd & { readonly epoch?: number }
 
-/** None that could be restored. */
 export function noBackup(message: string): PlaceRefused {
   return new PlaceRefused('wrongPlace', message)
 }
 
-/** Throws where it is neither a time nor a position. */
+/** Throws if `until` is neither a time nor a position. */
 export function momentOf(until: string | undefined): RestoreMoment {
   if (until === undefined) return {}
   if (/^\d+-\d+$/.test(until)) {
@@ -30,27 +29,27 @@ export function momentOf(until: string | undefined): RestoreMoment {
   return { at }
 }
 
-/** The latest backup of the chain from the latest full one that holds nothing later; without a moment, of all. */
+/** Returns the latest backup based on the latest full backup without later commits; without a moment, the latest of all. */
 export function latestFor(all: readonly Manifest[], moment: RestoreMoment): Manifest | undefined {
   if (moment.at === undefined && moment.number === undefined) return all.at(-1)
-  const holdsNothingLater = (one: Manifest): boolean => {
+  const precedesMoment = (one: Manifest): boolean => {
     if (one.kind !== 'full') return false
     if (moment.at !== undefined) return newestIn(one) <= moment.at
     const { changeLog } = one
     return changeLog !== undefined && changeLog.epoch === moment.epoch && changeLog.to <= (moment.number ?? 0)
   }
-  const full = all.findLast(holdsNothingLater)
+  const full = all.findLast(precedesMoment)
   if (full === undefined) return undefined
-  return all.findLast((one) => one === full || goesOnFrom(one, full, all))
+  return all.findLast((one) => one === full || isBasedOn(one, full, all))
 }
 
-/** The latest time of a commit that the backup holds; of a backup of an earlier version, about that. Milliseconds since 1970. */
+/** Milliseconds since 1970 of the latest commit in the backup; approximate for backups of earlier versions. */
 function newestIn({ newestCommitAt, at }: Manifest): number {
   return Date.parse(newestCommitAt ?? at)
 }
 
-/** False where one in between is missing. */
-function goesOnFrom(backup: Manifest, full: Manifest, all: readonly Manifest[]): boolean {
+/** Returns false if a backup in between is missing. */
+function isBasedOn(backup: Manifest, full: Manifest, all: readonly Manifest[]): boolean {
   try {
     return chainOf(backup, all)[0] === full
   } catch (error) {
@@ -59,14 +58,13 @@ function goesOnFrom(backup: Manifest, full: Manifest, all: readonly Manifest[]):
   }
 }
 
-/** Of the incremental ones: it holds the end of what is restored, so that later ones are not needed. */
+/** True if an incremental backup contains the end of the restore, so that later ones are not needed. */
 function holdsEnd(one: Manifest, { at, number }: RestoreEnd): boolean {
   if (at !== undefined) return one.counts.commits !== 0 && newestIn(one) > at
   return number !== undefined && (one.changeLog?.to ?? 0) >= number
 }
 
-/** What of the chain leads to the end. */
-export function neededOf(chain: readonly Manifest[], end: RestoreEnd): readonly Manifest[] {
+export function requiredBackups(chain: readonly Manifest[], end: RestoreEnd): readonly Manifest[] {
   const reaching = chain.findIndex((one, nth) => nth > 0 && holdsEnd(one, end))
   return reaching < 0 ? chain : chain.slice(0, reaching + 1)
 }
@@ -77,7 +75,7 @@ export interface RestorableTimes {
   readonly to: string
 }
 
-/** Any of these can be restored exactly; undefined where the chain can only be restored as a whole. */
+/** Any time in the result can be restored exactly. Returns undefined if the chain can only be restored completely. */
 export function restorableTimes(chain: readonly Manifest[]): RestorableTimes | undefined {
   const [full] = chain as [Manifest]
   const from = newestIn(full)
@@ -85,7 +83,7 @@ export function restorableTimes(chain: readonly Manifest[]): RestorableTimes | u
   return to < from ? undefined : { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
 }
 
-/** Up to the last commit of an incremental backup, less a moment, or up to where no commit was under way any more. */
+/** The last commit of an incremental backup less one millisecond, or the time before which all commits had settled. */
 function exactUpTo(chain: readonly Manifest[]): number {
   const last = chain.at(-1) as Manifest
   if (last.changeLog === undefined) return Date.parse(last.at)
@@ -93,7 +91,7 @@ function exactUpTo(chain: readonly Manifest[]): number {
   return Math.max(Date.parse(last.at) - commitSettlingMs, ...logged.map((one) => newestIn(one) - 1))
 }
 
-/** Throws where the chain does not lead to the end exactly. */
+/** Throws if the chain does not lead to the end exactly. */
 export function refuseUntil(chain: readonly Manifest[], { at, number }: RestoreEnd, until: string): void {
   const [full] = chain as [Manifest]
   const last = chain.at(-1) as Manifest

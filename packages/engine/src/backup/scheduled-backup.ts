@@ -1,8 +1,8 @@
-/** Backups at intervals: which one is due, and that of several processes one makes it. */
+/** Scheduled backups: decides which backup is due, and lets one of several processes write it. */
 import { positionText } from '../changes/log-position.ts'
 import type { Subscription } from '../changes/subscription.ts'
 import type { Store } from '../store/store.ts'
-import { BackupUnderWay, listBackups } from './backup-directory.ts'
+import { BackupInProgress, listBackups } from './backup-directory.ts'
 import { DamagedBackup } from './entry-file.ts'
 import type { Manifest } from './manifest.ts'
 import {
@@ -14,13 +14,12 @@ import {
 } from './write-backup.ts'
 
 export interface BackupIntervals {
-  /** Of full backups. */
   readonly everyMs: number
-  /** Of incremental ones; without it there are none. */
+  /** Interval of incremental backups; undefined disables them. */
   readonly incrementalEveryMs?: number | undefined
 }
 
-/** Undefined where none is due. `now`: milliseconds since 1970. */
+/** Returns undefined if no backup is due. `now`: milliseconds since 1970. */
 export function dueBackup(
   all: readonly Manifest[],
   intervals: BackupIntervals,
@@ -41,8 +40,8 @@ export function dueBackup(
 }
 
 /**
- * Makes the backup that is due in a directory of backups; undefined where none is, or another process is at it. Where an incremental one cannot be made it
- * is a full one; before a full one comes an incremental one, so that every moment in between can be restored. Throws as `backUpStore`.
+ * Writes the backup that is due; returns undefined if none is due or another process is writing one. A full backup replaces an incremental one that
+ * is impossible, and is preceded by an incremental one so that every moment in between can be restored. Throws like `backUpStore`.
  */
 export async function backUpIfDue(
   store: Store,
@@ -58,22 +57,19 @@ export async function backUpIfDue(
       if (due === undefined) return undefined
       const write = (isIncremental: boolean): Promise<BackupReport> =>
         new BackupWriter(store, place, { ...options, isIncremental }).write()
-      const isWithIncremental = intervals.incrementalEveryMs !== undefined && all.length > 0
-      const incremental = isWithIncremental ? await unlessImpossible(write(true)) : undefined
+      const makesIncremental = intervals.incrementalEveryMs !== undefined && all.length > 0
+      const incremental = makesIncremental ? await ifPossible(write(true)) : undefined
       if (incremental !== undefined && due === 'incremental') return incremental
       const { backup, removed } = await write(false)
       return { backup, removed: [...(incremental?.removed ?? []), ...removed] }
     })
   } catch (error) {
-    if (error instanceof Error && error.cause instanceof BackupUnderWay) return undefined
+    if (error instanceof Error && error.cause instanceof BackupInProgress) return undefined
     throw error
   }
 }
 
-/**
- * Notes where the next incremental backup goes on, so that the change log is kept from there (`changeLogBytesMax`). `subscription`: that of the backups
- * of the federated database.
- */
+/** Stores the start of the next incremental backup in the subscription, so that the change log is retained from there (`changeLogBytesMax`). */
 export async function keepLogFor(subscription: Subscription, { kind, changeLog }: Manifest): Promise<void> {
   if (changeLog === undefined) return
   const { epoch, from, to } = changeLog
@@ -84,7 +80,7 @@ export async function keepLogFor(subscription: Subscription, { kind, changeLog }
   await subscription.release()
 }
 
-async function unlessImpossible(backup: Promise<BackupReport>): Promise<BackupReport | undefined> {
+async function ifPossible(backup: Promise<BackupReport>): Promise<BackupReport | undefined> {
   try {
     return await backup
   } catch (error) {

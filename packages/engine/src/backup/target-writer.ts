@@ -1,4 +1,4 @@
-/** Writes what is restored, in commits of bounded size; of several changes of one entry the last counts. */
+/** Writes restored entries in commits of bounded size; the last of several changes to an entry wins. */
 import { restoreCommitBytesMax, restoreCommitEntriesMax } from '../limits.ts'
 import type { CopyClaim } from '../storage/copy-claim.ts'
 import type { Bytes, Change } from '../store/store.ts'
@@ -13,7 +13,7 @@ export class TargetWriter {
     this.claim = claim
   }
 
-  /** `reached`: where entries come in order, the key of this one. Waits only where a commit is due. */
+  /** `reached`: the key of this entry if entries arrive in order. Waits only if a commit is due. */
   add(change: Change, reached?: Bytes): Promise<void> | undefined {
     this.changes.set(Buffer.from(change.key).toString('latin1'), change)
     this.bytes += change.key.length + (change.kind === 'put' ? change.value.length : 0)

@@ -1,4 +1,4 @@
-/** Makes a backup of a store that others read and write meanwhile: of one snapshot, or of what was changed since another backup. */
+/** Writes a backup of a store in use: a full one from a snapshot, or an incremental one from the change log. */
 import { randomUUID } from 'node:crypto'
 import { open, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { countersKey } from '../catalog/catalog-keys.ts'
 import { readLogHeader } from '../change-log/log-entry.ts'
 import { epochPrefix, logPrefix } from '../change-log/log-keys.ts'
 import { lastNumberIn, truncatedNumberIn } from '../changes/read-log.ts'
-import { backupSettlingMsMax, betweenSettlingLooksMs } from '../limits.ts'
+import { backupSettlingMsMax, settlingPollMs } from '../limits.ts'
 import { decodeCounters } from '../schema/catalog-codec.ts'
 import { refuseUnfinishedIn } from '../storage/copy-claim.ts'
 import { decodeFormatVersion, formatVersionKey, storageFormat } from '../storage/storage-format.ts'
@@ -28,7 +28,7 @@ import {
   lockBackups,
   removeBackup,
   removeLeftovers,
-  syncDirectoryAside,
+  syncDirectory,
 } from './backup-directory.ts'
 import { checkEntryFile, EntryFileWriter } from './entry-file.ts'
 import {
@@ -43,22 +43,21 @@ import {
 } from './manifest.ts'
 
 export interface BackupOptions {
-  /** Only what was changed since the latest backup of the directory, by the change log. */
+  /** Back up only the changes since the latest backup of the directory, according to the change log. */
   readonly isIncremental?: boolean | undefined
-  /** Backups of the directory that are older are removed once this one is made; see `expiredBackups`. */
+  /** Remove older backups from the directory afterwards; see `expiredBackups`. */
   readonly keepMs?: number | undefined
   readonly signal?: CancelSignal | undefined
-  /** `total` is an estimate, where there is one. */
+  /** `total` is an estimate, if present. */
   readonly onProgress?: (step: 'writing' | 'verifying', done: number, total?: number) => void
 }
 
 export interface BackupReport {
   readonly backup: Manifest
-  /** Names of those that were removed. */
   readonly removed: readonly string[]
 }
 
-/** Why no incremental backup can be made: a sentence for the operator. */
+/** An incremental backup is impossible; the message is a sentence for the operator. */
 export class NoIncremental extends PlaceRefused {
   constructor(message: string) {
     super('conflict', message)
@@ -66,14 +65,14 @@ export class NoIncremental extends PlaceRefused {
 }
 
 /**
- * `path`: a directory of backups, or, ending in `.entries`, the file of a single full one. What was written is read again and compared before it
- * counts. Throws an `Error` for the operator, and the reason of the signal: there is no such backup then, and all others are as they were.
+ * `path` names a directory of backups, or, ending in `.entries`, the file of a single full one. The backup is read back and verified before it is
+ * published. Throws an `Error` for the operator and the signal's reason; then no backup is added and the existing ones are unchanged.
  */
 export async function backUpStore(store: Store, path: string, options: BackupOptions = {}): Promise<BackupReport> {
   return withBackupsLocked(store, path, options, (place) => new BackupWriter(store, place, options).write())
 }
 
-/** The one process that may write to the place meanwhile. Throws an `Error` that says of which store there is no backup. */
+/** Runs `write` under the exclusive lock of the directory. Throws an `Error` that names the store. */
 export async function withBackupsLocked<T>(
   store: Store,
   path: string,
@@ -100,14 +99,13 @@ interface Contents {
   readonly storageFormat: number
 }
 
-/** For one backup. */
 export class BackupWriter {
   private readonly store: Store
   private readonly place: BackupPlace
   private readonly options: BackupOptions
   private readonly counts = { objects: 0, links: 0, indexEntries: 0, commits: 0 }
   private lastCommit = 0
-  /** Of the commits it holds: milliseconds since 1970. */
+  /** Time of the latest commit in the backup: milliseconds since 1970. */
   private newestCommitAt = 0
 
   constructor(store: Store, place: BackupPlace, options: BackupOptions) {
@@ -129,7 +127,7 @@ export class BackupWriter {
     if (all.some((one) => one.name === name))
       throw new PlaceRefused('conflict', `there is a backup ${name} in ${directory} already`)
     const backup = await this.writeFiles(name, async (writer) => {
-      // Asked before the snapshot is opened: what is settled by then, it shows.
+      // Must be read before the snapshot is opened, so that the snapshot includes all settled commits.
       const numbers = await this.settledNumbers(isIncremental)
       const { hasConsistentSnapshots, location } = this.store.capabilities
       const isolation = hasConsistentSnapshots ? 'readOnly' : 'consistent'
@@ -139,10 +137,10 @@ export class BackupWriter {
         const { changeLog } = contents
         if (isIncremental && changeLog !== undefined) await this.copyLog(snapshot, changeLog, writer)
         else await this.copy(snapshot, writer)
-        const ofBase = base === undefined ? {} : { base: { name: base.name, id: base.id } }
+        const baseFields = base === undefined ? {} : { base: { name: base.name, id: base.id } }
         const { newestCommitAt } = this
         const newest = newestCommitAt === 0 ? {} : { newestCommitAt: new Date(newestCommitAt).toISOString() }
-        return { name, id: randomUUID(), kind, store: location, at, ...newest, ...contents, ...ofBase } as const
+        return { name, id: randomUUID(), kind, store: location, at, ...newest, ...contents, ...baseFields } as const
       } finally {
         snapshot.release()
       }
@@ -150,7 +148,6 @@ export class BackupWriter {
     return { backup, removed: await this.removeExpired([...all, backup]) }
   }
 
-  /** Throws where there is none to go on from. */
   private baseOf(all: readonly Manifest[], damaged: readonly string[]): Manifest {
     const { directory, name } = this.place
     if (name !== undefined)
@@ -188,7 +185,7 @@ export class BackupWriter {
     }
     if (epoch === 0)
       throw new NoIncremental('the store keeps no change log; turn it on (changeLog), and make a full backup')
-    // A full backup may have later commits, but not each of them.
+    // A full backup may have some later commits, but not all of them.
     const since = base.kind === 'full' ? base.changeLog.from : base.changeLog.to
     if (epoch !== base.changeLog.epoch)
       throw new NoIncremental(`the change log was turned off since the latest backup; ${fullFirst}`)
@@ -197,7 +194,7 @@ export class BackupWriter {
     return { storageFormat: format, changeLog: { epoch, from: since, to: Math.max(from, since) } }
   }
 
-  /** An incremental backup has all that was acknowledged before it began: it waits for earlier commits that are under way. */
+  /** An incremental backup includes everything acknowledged before it began, so it waits for earlier commits in progress. */
   private async settledNumbers(isIncremental: boolean): Promise<SettledNumbers | undefined> {
     const first = await this.store.settledNumbers?.()
     const end = performance.now() + backupSettlingMsMax
@@ -208,7 +205,7 @@ export class BackupWriter {
         throw new Error(
           `a commit has been under way for ${backupSettlingMsMax / 1_000} seconds; try again once it has ended`,
         )
-      await delay(betweenSettlingLooksMs)
+      await delay(settlingPollMs)
     }
   }
 
@@ -217,7 +214,7 @@ export class BackupWriter {
     const total = snapshot.entryCount
     let done = 0
     const add = (key: Uint8Array, value: Uint8Array): undefined => {
-      // The log of a full backup is of no use, but for its times: what is restored begins another.
+      // A full backup takes only the commit times from the log: a restored store starts a new log.
       if (key[0] === keySpace.log && key[1] === logPrefix[1]) {
         for (const logged of appendedValues(key, value)) this.noteCommit(logged.value)
       }
@@ -233,7 +230,7 @@ export class BackupWriter {
     }
   }
 
-  /** Commit by commit, however the store keeps them. */
+  /** Writes one entry per log part, independent of how the store blocks them. */
   private async copyLog(snapshot: Snapshot, { epoch, from, to }: LogRange, writer: EntryFileWriter): Promise<void> {
     const { signal, onProgress } = this.options
     const prefix = epochPrefix(epoch)
@@ -293,7 +290,7 @@ export class BackupWriter {
       await writeDurably(unfinished[1], manifestText(backup))
       await rename(unfinished[0], entries)
       await rename(unfinished[1], manifest)
-      await syncDirectoryAside(directory)
+      await syncDirectory(directory)
       return backup
     } catch (error) {
       for (const path of unfinished) await rm(path, { force: true }).catch(() => undefined)

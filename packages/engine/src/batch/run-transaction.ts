@@ -1,4 +1,4 @@
-/** Several operations as one commit (contract 7). */
+/** Runs several operations as one commit (contract 7). */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { DatabaseOperations, type TransactionBody, type TransactionStep } from '../database-operations.ts'
@@ -14,15 +14,15 @@ import type { CatalogTransactOptions } from '../write/transact-with-catalog.ts'
 import { StepScope } from './step-scope.ts'
 
 /**
- * `body` does the operations. Where `isRehearsed`, it runs twice at each attempt: all operations first, then those that are to be
- * committed, of which the result is that of the transaction. Throws what the operations throw, TransactionContention, and the
- * reason of the client's signal; with `asked`, what `Receipt.check` throws.
+ * `body` executes the operations. With `isRehearsed`, each attempt runs it twice: all operations first, then those to commit, whose result is
+ * returned. Throws the errors of the operations, TransactionContention, and the reason of the client's signal; with `once`, the errors
+ * of `Receipt.check`.
  */
 export async function runTransaction<T>(
   body: TransactionBody<T>,
   isRehearsed: boolean,
   resources: QueryResources,
-  asked: OnceAsked<T> | undefined,
+  idempotent: IdempotentTransaction<T> | undefined,
   client: TransactionClient,
 ): Promise<T> {
   const { signal, memoryHolder, isolation } = client
@@ -50,22 +50,21 @@ export async function runTransaction<T>(
     return runIn(transaction, false)
   }
   try {
-    const once = asked === undefined ? {} : onceOptions(asked, database.receipts)
+    const once = idempotent === undefined ? {} : onceOptions(idempotent, database.receipts)
     return await runInCatalogTransaction(database, writer, attempt, { signal, memory, isSerializable, ...once })
   } finally {
     memory.release()
   }
 }
 
-/** A transaction that is to be made once. */
-export interface OnceAsked<T> {
+export interface IdempotentTransaction<T> {
   readonly once: Once<T>
-  /** The object that is read in any case. */
+  /** An object that is read in any case. */
   readonly oid?: Oid | undefined
 }
 
 function onceOptions<T>(
-  { once, oid }: OnceAsked<T>,
+  { once, oid }: IdempotentTransaction<T>,
   receipts: Receipts,
 ): Pick<CatalogTransactOptions<T>, 'prefetchKeys' | 'mayAssumeLatestCatalog' | 'receipt'> {
   const receipt = receipts.of(once)

@@ -1,4 +1,4 @@
-/** The operations of one transaction: each sees what those before it did, and all are committed together. */
+/** The scope of operations in one transaction: each sees the effects of earlier ones, and all are committed together. */
 
 import type { RequestMemory } from '../budget/request-memory.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
@@ -23,7 +23,6 @@ export class StepScope implements OperationScope {
   private readonly resources: QueryResources
   private readonly signal: CancelSignal | undefined
 
-  /** `signal`: of the client. */
   constructor(
     transaction: CatalogTransaction,
     resources: QueryResources,
@@ -46,21 +45,21 @@ export class StepScope implements OperationScope {
     const { restriction } = this.database
     if (restriction === undefined) return read(transaction.observed(), catalog)
     const { memory } = this
-    const held = memory.statementBytes
+    const statementBytes = memory.statementBytes
     try {
-      const shown = restriction.shown(transaction.observed(), catalog, { signal: this.signal, memory })
-      return await read(shown, restriction.catalogOf(catalog))
+      const restricted = restriction.shown(transaction.observed(), catalog, { signal: this.signal, memory })
+      return await read(restricted, restriction.catalogOf(catalog))
     } finally {
-      // Of what rules have read, nothing is held for the other steps.
-      memory.resetStatement(held)
+      // Memory used to evaluate access rules is not needed by later steps.
+      memory.resetStatement(statementBytes)
     }
   }
 
   async withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T> {
     const { memory } = this
-    const held = memory.statementBytes
+    const statementBytes = memory.statementBytes
     const result = await use(memory)
-    memory.resetStatement(held)
+    memory.resetStatement(statementBytes)
     return result
   }
 
@@ -74,11 +73,11 @@ export class StepScope implements OperationScope {
     const { schema } = this
     schema.count(objects)
     const { memory } = schema.transaction
-    const held = memory?.statementBytes ?? 0
+    const statementBytes = memory?.statementBytes ?? 0
     const unit = schema.beginUnit()
     const result = await body(unit)
     await flushObjects(unit)
-    memory?.resetStatement(held)
+    memory?.resetStatement(statementBytes)
     return result
   }
 }

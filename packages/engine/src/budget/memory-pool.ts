@@ -4,7 +4,6 @@ import { AshlarError } from '../errors.ts'
 /** More than statements of ordinary clients use in total. */
 const highBytes = 64 * 2 ** 20
 
-/** A client with memory limits for all its requests. */
 export interface MemoryHolder {
   /** Throws if the client's limit is exceeded, and then counts nothing. */
   take(bytes: number): void
@@ -12,22 +11,22 @@ export interface MemoryHolder {
 }
 
 export class MemoryPool {
-  private takenBytes = 0
-  private readonly onMuch: ((isMuch: boolean) => void) | undefined
+  private usedBytes = 0
+  private readonly onHighUsage: ((isHigh: boolean) => void) | undefined
 
-  /** `onMuch`: called with true when requests begin to use much memory (64 MiB), with false when they no longer do. */
-  constructor(onMuch?: (isMuch: boolean) => void) {
-    this.onMuch = onMuch
+  /** `onHighUsage`: called with true when requests begin to use much memory (64 MiB), with false when they no longer do. */
+  constructor(onHighUsage?: (isHigh: boolean) => void) {
+    this.onHighUsage = onHighUsage
   }
 
   get bytes(): number {
-    return this.takenBytes
+    return this.usedBytes
   }
 
   /** Throws ServerBusy above `bytesMax`, and whatever `holder` throws; nothing is counted then. */
   take(bytes: number, bytesMax: number, holder?: MemoryHolder): void {
     holder?.take(bytes)
-    if (this.takenBytes + bytes > bytesMax) {
+    if (this.usedBytes + bytes > bytesMax) {
       holder?.giveBack(bytes)
       throw new AshlarError(
         'ServerBusy',
@@ -43,9 +42,9 @@ export class MemoryPool {
   }
 
   private change(bytes: number): void {
-    const before = this.takenBytes > highBytes
-    this.takenBytes += bytes
-    const after = this.takenBytes > highBytes
-    if (after !== before) this.onMuch?.(after)
+    const before = this.usedBytes > highBytes
+    this.usedBytes += bytes
+    const after = this.usedBytes > highBytes
+    if (after !== before) this.onHighUsage?.(after)
   }
 }

@@ -6,13 +6,13 @@ import type { MemoryHolder, MemoryPool } from './memory-pool.ts'
 export type MemoryLimits = Pick<EngineLimits, 'statementBytesMax' | 'transactionBytesMax' | 'statementsBytesMax'>
 
 /** A request may hold this much without the pool, so that small statements run while the pool is exhausted. */
-export const ownBytes = 2 ** 20
+export const unpooledBytes = 2 ** 20
 /** Bytes reserved from the pool per step. */
 const stepBytes = 4 * 2 ** 20
 
 type LimitName = 'statementBytesMax' | 'transactionBytesMax'
 
-/** Uses that cannot spill to disk and need an error text of their kind: rows that are values, and those of OVER. */
+/** Uses that cannot spill to disk and need an error text of their kind: rows that are values, and rows of OVER. */
 export type MemoryUse = 'values' | 'windows'
 
 /** `limit`: the exceeded limit, such as `5 rows (sortedRowsMax)`. */
@@ -39,7 +39,6 @@ const refusalOf: Readonly<Record<LimitName, (max: number) => string>> = {
     `What is changed together would take more than ${max} bytes in memory until the commit (transactionBytesMax): objects, records and index entries. Several transactions, or COMMIT EVERY, may help.`,
 }
 
-/** The bytes counted against one limit, and their reservation in the pool. */
 class Account {
   private bytes = 0
   private reserved = 0
@@ -60,11 +59,11 @@ class Account {
     this.bytesMax = bytesMax
     this.poolBytesMax = poolBytesMax
     this.limit = limit
-    this.granted = Math.min(ownBytes, bytesMax)
+    this.granted = Math.min(unpooledBytes, bytesMax)
     this.allowed = this.granted
   }
 
-  /** Negative to release; `use`: the purpose. Throws LimitExceeded, ServerBusy, and what the holder throws. */
+  /** Negative to release; `use`: the purpose. Throws LimitExceeded, ServerBusy, and errors of the holder. */
   add(bytes: number, use?: MemoryUse): void {
     this.bytes += bytes
     if (bytes > 0 && this.bytes > this.allowed) this.grow(use)
@@ -74,7 +73,7 @@ class Account {
     if (this.reserved > 0) this.pool.giveBack(this.reserved, this.holder)
     this.reserved = 0
     this.bytes = 0
-    this.granted = Math.min(ownBytes, this.bytesMax)
+    this.granted = Math.min(unpooledBytes, this.bytesMax)
     this.allowed = this.peak === undefined ? this.granted : 0
   }
 
@@ -85,7 +84,7 @@ class Account {
   /** Whether half of the limit is used, or the pool is nearly exhausted. */
   get isShort(): boolean {
     const { bytes, bytesMax, pool, poolBytesMax } = this
-    return bytes * 2 > bytesMax || (bytes > ownBytes && pool.bytes * 4 > poolBytesMax * 3)
+    return bytes * 2 > bytesMax || (bytes > unpooledBytes && pool.bytes * 4 > poolBytesMax * 3)
   }
 
   /** Unwatched accounts do not pay for tracking a peak. */
@@ -157,7 +156,6 @@ export class RequestMemory {
     this.statementAccount().add(bytes, use)
   }
 
-  /** Whether operators should spill to disk. */
   get isShort(): boolean {
     return this.statements?.isShort === true
   }
@@ -173,7 +171,7 @@ export class RequestMemory {
   }
 
   /** Sum of all calls of `keepForStatement`; only differences are meaningful. */
-  get keptBytes(): number {
+  get retainedBytes(): number {
     return this.retained
   }
 
@@ -196,10 +194,7 @@ export class RequestMemory {
     return this.requestTotal
   }
 
-  /**
-   * Releases everything but `bytes` of the request: before a retry, the bytes from before the first attempt; after the last attempt, those of the
-   * reply.
-   */
+  /** Releases everything but `bytes` of the request: those from before the first attempt, or, after the last one, those of the reply. */
   releaseAllBut(bytes: number): void {
     this.resetStatement(0)
     this.statements?.add(bytes - this.requestTotal)

@@ -4,7 +4,6 @@ import { isLongText, textDigest } from '../bytes/text-digest.ts'
 
 export class TextMap<V> {
   private readonly short = new Map<string, V>()
-  /** Long texts, by their digests. */
   private long: Map<string, { readonly key: string; readonly value: V }> | undefined
 
   get size(): number {

@@ -19,7 +19,6 @@ export class WorkClock {
     return (this.stoppedAtMs ?? performance.now()) - this.endsAtMs + this.msMax
   }
 
-  /** A clock with the same limit, starting now. */
   restarted(): WorkClock {
     return new WorkClock(this.msMax)
   }
@@ -28,13 +27,12 @@ export class WorkClock {
     this.stoppedAtMs ??= performance.now()
   }
 
-  goOn(): void {
+  resume(): void {
     if (this.stoppedAtMs === undefined) return
     this.endsAtMs += performance.now() - this.stoppedAtMs
     this.stoppedAtMs = undefined
   }
 
-  /** The slice, with the clock stopped while it yields. */
   stoppedBetween(slice: TimeSlice): TimeSlice {
     return new ClockedSlice(slice, this)
   }
@@ -65,6 +63,6 @@ class ClockedSlice implements TimeSlice {
     const pause = this.slice.yieldIfDue()
     if (pause === undefined) return undefined
     this.clock.stop()
-    return pause.finally(() => this.clock.goOn())
+    return pause.finally(() => this.clock.resume())
   }
 }

@@ -1,34 +1,34 @@
-/** A load whose lines are one commit: they are held until the end, and carried out together or not at all (contract 2.2.20). */
+/** An atomic load: all lines are buffered until the end and committed together or not at all (contract 2.2.20). */
 import { AshlarError } from '../errors.ts'
 import type { Sequence } from '../store/sequence.ts'
 import type { BulkCommand, BulkDone } from './bulk-command.ts'
-import { type BulkCounts, indexOf, type LineLoad, type LineOutcome, mayChangeKeys, sameId } from './bulk-load.ts'
-import type { CreatedOids, HeldSettings } from './carry-out-held.ts'
-import { type CommandOfLine, ofLine } from './failed-lines.ts'
-import type { HeldLines } from './held-lines.ts'
+import { type BulkCounts, duplicateId, indexOf, type LineLoad, type LineOutcome, mayChangeKeys } from './bulk-load.ts'
+import type { AtomicLoadSettings, CreatedOids } from './carry-out-held.ts'
+import { type CommandOfLine, withLineNumber } from './failed-lines.ts'
+import type { BufferedLines } from './held-lines.ts'
 
-export type CommitHeld = (
-  lines: HeldLines,
-  settings: Pick<HeldSettings, 'cuts' | 'upsertOn'>,
+export type CommitAtomicLoad = (
+  lines: BufferedLines,
+  settings: Pick<AtomicLoadSettings, 'cuts' | 'upsertOn'>,
 ) => Promise<Sequence<BulkDone> | CreatedOids>
 
 export class AtomicLoad implements LineLoad {
   readonly counts: BulkCounts = { created: 0, updated: 0, deleted: 0, failed: 0 }
-  /** What fails is thrown, and so ends the load. */
+  /** A failure is thrown and ends the load. */
   readonly isStopped = false
-  /** They are waited for until the end. */
+  /** Open names are resolved at the end. */
   readonly hasOpenNames = false
-  private readonly commit: CommitHeld
+  private readonly commit: CommitAtomicLoad
   private readonly upsertOn: string | undefined
-  private readonly lines: HeldLines
+  private readonly lines: BufferedLines
   private readonly ids = new Set<string>()
-  /** Since the last cut: the index by which lines find their objects, and whether one of them may have changed what it says. */
+  /** State since the last cut: the index used to find objects, and whether a line may have changed its entries. */
   private keyIndex: string | undefined
   private changesKeys = false
   private readonly cuts: number[] = []
   private isOver = false
 
-  constructor(commit: CommitHeld, upsertOn: string | undefined, lines: HeldLines) {
+  constructor(commit: CommitAtomicLoad, upsertOn: string | undefined, lines: BufferedLines) {
     this.commit = commit
     this.upsertOn = upsertOn
     this.lines = lines
@@ -42,15 +42,14 @@ export class AtomicLoad implements LineLoad {
     return this.ids.size
   }
 
-  /** There is one commit. */
   needsCommitBefore(): boolean {
     return false
   }
 
-  /** Throws LimitExceeded, ServerBusy, and where the id is taken. */
+  /** Throws LimitExceeded, ServerBusy, and MalformedRequest for a duplicate id. */
   add(command: BulkCommand, bytes: number): Promise<void> | undefined {
     if (command.kind === 'create' && command.id !== undefined) {
-      if (this.ids.has(command.id)) throw sameId(command.id)
+      if (this.ids.has(command.id)) throw duplicateId(command.id)
       this.ids.add(command.id)
     }
     const index = indexOf(command, this.upsertOn)
@@ -68,7 +67,7 @@ export class AtomicLoad implements LineLoad {
     throw error
   }
 
-  /** To be called once. Throws an error whose message and `line` tell which line has failed. */
+  /** Must be called once. Throws an error whose message and `line` identify the failed line. */
   async flush(): Promise<Sequence<LineOutcome>> {
     this.isOver = true
     const { lines, cuts, upsertOn } = this
@@ -77,7 +76,7 @@ export class AtomicLoad implements LineLoad {
     try {
       done = await this.commit(lines, { cuts, upsertOn })
     } catch (error) {
-      throw await this.toldOf(error)
+      throw await this.withLineNumberOf(error)
     }
     if ('oids' in done) this.counts.created += done.oids.length
     else for (const { change } of done) this.counts[change]++
@@ -88,7 +87,7 @@ export class AtomicLoad implements LineLoad {
     await this.lines.close()
   }
 
-  private async toldOf(error: unknown): Promise<unknown> {
+  private async withLineNumberOf(error: unknown): Promise<unknown> {
     if (!(error instanceof AshlarError)) return error
     const positions = [...new Set(error.errors.map(({ place: [position] }) => position))].filter(
       (position) => typeof position === 'number',
@@ -97,17 +96,17 @@ export class AtomicLoad implements LineLoad {
     const commands = await this.lines.some(positions)
     const entries: CommandOfLine[] = []
     for (const [i, command] of commands.entries()) entries[positions[i] as number] = { line: command.line, command }
-    return ofLine(entries, error)
+    return withLineNumber(entries, error)
   }
 }
 
-/** Made one by one as they are told: there may be very many. */
+/** Creates outcomes on iteration: there may be millions. */
 class Outcomes implements Sequence<LineOutcome> {
   readonly length: number
-  private readonly lines: HeldLines
+  private readonly lines: BufferedLines
   private readonly done: Sequence<BulkDone> | CreatedOids
 
-  constructor(lines: HeldLines, done: Sequence<BulkDone> | CreatedOids) {
+  constructor(lines: BufferedLines, done: Sequence<BulkDone> | CreatedOids) {
     this.lines = lines
     this.done = done
     this.length = lines.count

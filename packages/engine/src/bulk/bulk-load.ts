@@ -1,13 +1,10 @@
-/**
- * A load of many lines: gathered in batches, each of which is one commit, as far as lines that fail let it be (contract 2.2.9). Batches are carried
- * out in their order, one at a time, while the next one is gathered.
- */
+/** A load of many lines in batches, each one commit unless lines fail (contract 2.2.9). Batches run in order, while the next one is gathered. */
 import { AshlarError } from '../errors.ts'
 import { bulkAttemptsMax } from '../limits.ts'
 import type { Sequence } from '../store/sequence.ts'
 import type { Oid } from '../types/oid.ts'
 import type { BulkCommand, BulkDone } from './bulk-command.ts'
-import { addDependents, failuresIn, isOfLines } from './failed-lines.ts'
+import { addDependents, failuresIn, isLineError } from './failed-lines.ts'
 
 export interface BulkCounts {
   created: number
@@ -16,15 +13,14 @@ export interface BulkCounts {
   failed: number
 }
 
-/** What became of a line. */
 export type LineOutcome =
   | { readonly line: number; readonly oid: Oid }
-  /** `error`: with places in the line. */
+  /** Places in `error` are relative to the line. */
   | { readonly line: number; readonly error: unknown }
 
 /**
- * One commit; `names`: of lines committed before. Errors about a command have places that begin with its position. Where lines that fail are left out,
- * it throws `FailedLines` with all that fail by themselves.
+ * Commits one batch; `names`: ids of lines committed before. Error places begin with the position of the command. In skip mode, it throws
+ * `FailedLines` with all lines that fail on their own.
  */
 export type CommitBatch = (
   commands: readonly BulkCommand[],
@@ -32,44 +28,40 @@ export type CommitBatch = (
 ) => Promise<readonly BulkDone[]>
 
 export interface BulkSettings {
-  /** What happens where a line fails: nothing more is done, or it is left out. */
   readonly onError: 'stop' | 'skip'
-  /** A unique index: lines that create are updates where an object has the key already. */
+  /** A unique index: a create becomes an update if an object with the key exists. */
   readonly upsertOn?: string | undefined
-  /** All lines are one commit, or nothing is done: `flush` is called once, and throws what a line fails with. */
+  /** All lines are one commit: `flush` is called once and throws the error of the failed line. */
   readonly isAtomic?: boolean
 }
 
-/** What lines are given to, in their order. */
 export interface LineLoad {
   readonly counts: BulkCounts
-  /** A line has failed, after which nothing is done. */
   readonly isStopped: boolean
-  /** Lines that wait for their commit. */
+  /** Number of lines not yet committed. */
   readonly waiting: number
-  /** Lines that wait refer to others that have not come. */
+  /** Pending lines refer to ids that have not been seen yet. */
   readonly hasOpenNames: boolean
-  /** How many ids there are. */
   readonly namesCount: number
-  /** Whether the lines that wait have to be committed first: the command finds its object by an index, whose entries they may have changed. */
+  /** True if the pending lines must be committed first, because they may have changed entries of the index by which the command finds its object. */
   needsCommitBefore(command: BulkCommand): boolean
-  /** `bytes`: of its line. Where there is a promise, it is to be waited for before more is added. Throws LimitExceeded and ServerBusy where all lines are one commit. */
+  /** `bytes`: size of the line. The caller must await a returned promise. Throws LimitExceeded and ServerBusy in an atomic load. */
   add(command: BulkCommand, bytes: number): Promise<void> | undefined
-  /** A line that could not be read. */
+  /** Adds a line that could not be read. */
   refuse(line: number, error: unknown): void
   /**
-   * Carries out all lines that wait, once those before them are carried out; what became of each, in their order. Of a load that is
-   * stopped, of those up to the one that failed. Throws what is the fault of no line, as StoreUnavailable is.
+   * Executes all pending lines after the previous batch and returns their outcomes in order; if the load stops, up to the line that failed. Throws
+   * errors that are not caused by a line, such as StoreUnavailable.
    */
   flush(): Promise<Sequence<LineOutcome>>
-  /** Nothing more will be done: whatever happens, what is held is let go of. */
+  /** Releases buffered lines. Must be called in every case. */
   end(): Promise<void>
 }
 
 interface Entry {
   readonly line: number
   readonly command: BulkCommand
-  /** What became of it, once that is known: one of the two. */
+  /** At most one of `done` and `error` is set, once the outcome is known. */
   done: BulkDone | undefined
   error: AshlarError | undefined
 }
@@ -85,12 +77,12 @@ export class BulkLoad implements LineLoad {
   isStopped = false
   private readonly commit: CommitBatch
   private readonly settings: BulkSettings
-  /** Of all lines so far; without an OID until they are committed. */
+  /** Ids of all lines so far; undefined until the line is committed. */
   private readonly names = new Map<string, Oid | undefined>()
-  /** Ids that lines refer to and that no line has yet. */
+  /** Ids referred to but not defined by a line yet. */
   private readonly open = new Set<string>()
   private pending: (Entry | Refused)[] = []
-  /** The index by which lines that wait find their objects, and whether one of them may have changed what it says. */
+  /** The index by which pending lines find their objects, and whether a line may have changed its entries. */
   private keyIndex: string | undefined
   private changesKeys = false
   private before: Promise<unknown> = Promise.resolve()
@@ -121,7 +113,7 @@ export class BulkLoad implements LineLoad {
     const { line, refersTo } = command
     if (command.kind === 'create' && command.id !== undefined) {
       if (this.names.has(command.id)) {
-        this.refuse(line, sameId(command.id))
+        this.refuse(line, duplicateId(command.id))
         return undefined
       }
       this.names.set(command.id, undefined)
@@ -147,7 +139,7 @@ export class BulkLoad implements LineLoad {
     this.changesKeys = false
     const outcomes = this.before.then(() => this.carryOut(lines))
     this.before = outcomes
-    // Whoever asked for it is told.
+    // The caller of `flush` receives the error.
     this.before.catch(() => undefined)
     return outcomes
   }
@@ -158,15 +150,15 @@ export class BulkLoad implements LineLoad {
 
   private async carryOut(lines: readonly (Entry | Refused)[]): Promise<readonly LineOutcome[]> {
     if (this.isStopped) return []
-    const refused = lines.findIndex(isRefused)
+    const refused = lines.findIndex((one) => !isEntry(one))
     const isEnd = refused >= 0 && this.settings.onError === 'stop'
-    const taken = isEnd ? lines.slice(0, refused + 1) : lines
-    const entries = refused < 0 ? (taken as readonly Entry[]) : taken.filter(isEntry)
+    const attempted = isEnd ? lines.slice(0, refused + 1) : lines
+    const entries = refused < 0 ? (attempted as readonly Entry[]) : attempted.filter(isEntry)
     await new Batch(this.commit, this.names, this.settings.onError, entries).run()
     const outcomes: LineOutcome[] = []
-    for (const one of taken) {
+    for (const one of attempted) {
       const outcome = outcomeOf(one)
-      // A line before it has failed.
+      // Not executed, because an earlier line failed.
       if (outcome === undefined) continue
       this.note(one)
       outcomes.push(outcome)
@@ -191,18 +183,17 @@ export class BulkLoad implements LineLoad {
 
 interface Part {
   readonly entries: readonly Entry[]
-  /** How often lines of it have failed while it was more than is tried together, as it could not be divided. */
+  /** Failed attempts while the part exceeded `linesMax` and could not be divided. */
   readonly attempts: number
 }
 
-/** The lines of a batch, in as few commits as there can be. */
 class Batch {
   private readonly commit: CommitBatch
   private readonly names: Map<string, Oid | undefined>
   private readonly onError: BulkSettings['onError']
-  /** What is to be tried, in this order; no line of a part refers to one behind it. */
+  /** Parts to try, in order; no line refers to a line in a later part. */
   private readonly parts: Part[]
-  /** Lines that are tried together: where many fail, few, since each that fails is work in vain for the others. */
+  /** Lines per attempt: halved on failure, since a failed line wastes the work for the rest of its part. */
   private linesMax = Number.POSITIVE_INFINITY
 
   constructor(
@@ -222,9 +213,9 @@ class Batch {
       const { entries, attempts } = part
       const cut = entries.length > this.linesMax ? cutNear(entries, this.linesMax) : entries.length
       if (cut < entries.length) this.parts.unshift({ entries: entries.slice(cut), attempts })
-      // Lines that refer to each other cannot be parted: however many of them fail, they are not tried without end.
-      const isWhole = cut > this.linesMax
-      await this.tryPart({ entries: entries.slice(0, cut), attempts: isWhole ? attempts + 1 : attempts })
+      // Lines that refer to each other cannot be separated; the number of attempts is limited.
+      const isIndivisible = cut > this.linesMax
+      await this.tryPart({ entries: entries.slice(0, cut), attempts: isIndivisible ? attempts + 1 : attempts })
     }
   }
 
@@ -237,12 +228,12 @@ class Batch {
         this.names,
       )
     } catch (error) {
-      if (!(error instanceof AshlarError) || !isOfLines(error)) throw error
+      if (!(error instanceof AshlarError) || !isLineError(error)) throw error
       this.linesMax = Math.max(1, Math.floor(entries.length / 2))
       this.divide(part, error)
       return
     }
-    // One good line among many that fail does not show that more of them would do together.
+    // Doubles only after a part of full size: a single good line says nothing about the next ones.
     if (entries.length >= this.linesMax) this.linesMax *= 2
     for (let position = 0; position < entries.length; position++) {
       const entry = entries[position] as Entry
@@ -253,7 +244,7 @@ class Batch {
     }
   }
 
-  /** After a failure: without the lines that have failed, or in halves where it is not known which one it is. */
+  /** After a failure, retries without the failed lines, or in halves if the failed line is unknown. */
   private divide(part: Part, error: AshlarError): void {
     const { entries, attempts } = part
     const failures = failuresIn(entries, error)
@@ -270,7 +261,7 @@ class Batch {
     }
     const cut = cutAt(entries, first)
     const rest = entries.filter((_, position) => position >= cut && !failures.has(position))
-    // A line before it may fail too, and is then the one that is told.
+    // An earlier line may fail too, and is then the one to report.
     if (this.onError === 'stop') this.parts.length = 0
     this.push(attempts, entries.slice(0, cut), this.onError === 'stop' ? [] : rest)
   }
@@ -306,18 +297,13 @@ function isEntry(one: Entry | Refused): one is Entry {
   return one.command !== undefined
 }
 
-function isRefused(one: Entry | Refused): one is Refused {
-  return one.command === undefined
-}
-
-/** Undefined of a line that was left alone. */
 function outcomeOf(one: Entry | Refused): LineOutcome | undefined {
   const { line, error } = one
   if (error !== undefined || !isEntry(one)) return { line, error }
   return one.done === undefined ? undefined : { line, oid: one.done.oid }
 }
 
-/** Up to `most` lines of which none refers to one behind them; 0 where there is no such cut before. All of them where there is one line. */
+/** Returns the largest cut of at most `most` lines, or 0 if there is none. A single line is always a cut. */
 function cutAt(part: readonly Entry[], most: number): number {
   let last = 0
   for (const cut of cutsOf(part)) {
@@ -327,7 +313,7 @@ function cutAt(part: readonly Entry[], most: number): number {
   return last
 }
 
-/** As `cutAt`, but the first such cut behind `most` lines where there is none before. */
+/** Like `cutAt`, but returns the first later cut if there is none up to `most`. */
 function cutNear(part: readonly Entry[], most: number): number {
   let last = 0
   for (const cut of cutsOf(part)) {
@@ -337,7 +323,7 @@ function cutNear(part: readonly Entry[], most: number): number {
   return last
 }
 
-/** Wherever a part can be divided: no line before a cut refers to one behind it. The last is its end. */
+/** Yields every position where the part can be divided: no line before a cut refers to a line after it. Ends with the length of the part. */
 function* cutsOf(part: readonly Entry[]): Generator<number> {
   const positions = new Map<string, number>()
   for (const [position, { command }] of part.entries()) {
@@ -355,14 +341,14 @@ export function indexOf(command: BulkCommand, upsertOn: string | undefined): str
   return 'key' in command.target ? command.target.key.index : undefined
 }
 
-/** Of a command that finds its object by an index: whether it gives an object another key than that. */
+/** True if the command may change the key of an object that it finds by an index. */
 export function mayChangeKeys(command: BulkCommand): boolean {
   if (command.kind !== 'update' || !('key' in command.target)) return false
   const { values } = command.target.key
   return Object.keys(command.attributes).some((name) => Object.hasOwn(values, name) || name.includes('::'))
 }
 
-export function sameId(id: string): AshlarError {
+export function duplicateId(id: string): AshlarError {
   return new AshlarError('MalformedRequest', `A line before has the id '${id}' already.`, [
     { place: ['id'], message: 'is taken' },
   ])

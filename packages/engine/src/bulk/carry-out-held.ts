@@ -1,4 +1,4 @@
-/** Carries out all lines of a load as one commit: packed into rows where they only create plain objects, in a fraction of the memory (contract 2.2.20). */
+/** Executes an atomic load as one commit; plain creations are packed into rows, which takes a fraction of the memory (contract 2.2.20). */
 
 import { isMemoryRefused } from '../budget/request-memory.ts'
 import { AshlarError } from '../errors.ts'
@@ -8,59 +8,59 @@ import { flushObjects } from '../write/flush.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { BulkCommand, BulkDone } from './bulk-command.ts'
 import { createPacked } from './create-packed.ts'
-import type { HeldLines } from './held-lines.ts'
+import type { BufferedLines } from './held-lines.ts'
 import { type BatchSettings, runBatch } from './run-batch.ts'
 
-export interface HeldSettings extends Pick<BatchSettings, 'upsertOn' | 'between'> {
-  /** Where lines find their objects by an index whose entries those before may have changed: positions, ascending. */
+export interface AtomicLoadSettings extends Pick<BatchSettings, 'upsertOn' | 'between'> {
+  /** Ascending positions of lines that find their object by an index whose entries earlier lines may have changed. */
   readonly cuts: readonly number[]
 }
 
-/** All lines create objects: made into outcomes when they are told. */
+/** The result if all lines are creations; outcomes are made on iteration. */
 export interface CreatedOids {
   readonly oids: readonly Oid[]
 }
 
-/** An error that is about a line has places that begin with its position. */
-export async function carryOutHeld(
+/** Error places begin with the position of the line. */
+export async function executeAtomicLoad(
   unit: UnitOfWork,
-  lines: HeldLines,
-  settings: HeldSettings,
+  lines: BufferedLines,
+  settings: AtomicLoadSettings,
 ): Promise<Sequence<BulkDone> | CreatedOids> {
   const { upsertOn, between } = settings
   if (lines.areCreations && upsertOn === undefined) {
     const packed = await createPacked(unit, lines.creations(), lines.count, between)
     if (!('positions' in packed)) return { oids: packed }
     if (packed.refused !== undefined) throw packed.refused
-    if (packed.positions.length > 0) await tryLines(unit, lines, packed.positions, settings)
+    if (packed.positions.length > 0) await validateLines(unit, lines, packed.positions, settings)
   }
   return runInParts(unit, await lines.all(), settings)
 }
 
-/** What is wrong with some lines, told by the usual way. Ends where nothing is wrong with them. */
-async function tryLines(
+/** Executes the lines on a rehearsal transaction to get their exact errors. Returns if they are valid. */
+async function validateLines(
   unit: UnitOfWork,
-  lines: HeldLines,
+  lines: BufferedLines,
   positions: readonly number[],
-  { between }: HeldSettings,
+  { between }: AtomicLoadSettings,
 ): Promise<void> {
   const commands = await lines.some(positions)
   const rehearsal = unit.another(unit.transaction.rehearsal())
   try {
-    await runBatch(rehearsal, commands, { names: new Map(), upsertOn: undefined, tellsAll: false, between })
+    await runBatch(rehearsal, commands, { names: new Map(), upsertOn: undefined, reportsAll: false, between })
     await flushObjects(rehearsal)
   } catch (error) {
-    throw isMemoryRefused(error) ? error : movedTo(error, (position) => positions[position] ?? position)
+    throw isMemoryRefused(error) ? error : withPositions(error, (position) => positions[position] ?? position)
   } finally {
     unit.transaction.restartAllocations()
   }
 }
 
-/** What is cut before a line is written before it, so that the line finds it by the index. */
+/** Flushes each part before the next one, so that its lines are found by the index. */
 async function runInParts(
   unit: UnitOfWork,
   commands: readonly BulkCommand[],
-  { cuts, upsertOn, between }: HeldSettings,
+  { cuts, upsertOn, between }: AtomicLoadSettings,
 ): Promise<Sequence<BulkDone>> {
   const done: BulkDone[] = []
   const names = new Map<string, Oid>()
@@ -69,11 +69,11 @@ async function runInParts(
     const isLast = to === commands.length
     const part = isLast ? unit : unit.another()
     try {
-      const some = await runBatch(part, commands.slice(from, to), { names, upsertOn, tellsAll: false, between })
+      const some = await runBatch(part, commands.slice(from, to), { names, upsertOn, reportsAll: false, between })
       if (!isLast) await flushObjects(part)
       for (const one of some) done.push(one)
     } catch (error) {
-      throw movedTo(error, (position) => from + position)
+      throw withPositions(error, (position) => from + position)
     }
     for (let at = from; at < to; at++) {
       const command = commands[at] as BulkCommand
@@ -83,8 +83,7 @@ async function runInParts(
   return done
 }
 
-/** The same error about lines at other positions. */
-function movedTo(error: unknown, positionOf: (position: number) => number): unknown {
+function withPositions(error: unknown, positionOf: (position: number) => number): unknown {
   if (!(error instanceof AshlarError)) return error
   const { type, message, errors, extensions, isFatal } = error
   const moved = errors.map((detail) => {

@@ -1,7 +1,4 @@
-/**
- * Creates many objects from JSON to rows, with nothing made in between. Only where that is all there is to do: objects of classes whose values are
- * plain, by who may do everything. Whatever else turns up, an error above all, is left to the usual way.
- */
+/** Creates many plain objects directly from JSON to packed rows, for unrestricted callers. Everything else takes the regular path. */
 import { isMemoryRefused } from '../budget/request-memory.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import { AshlarError, assert } from '../errors.ts'
@@ -21,39 +18,38 @@ import type { IndexDefinition } from '../schema/class-definition.ts'
 import { type PackedRows, packedAt, packedLengthBytes } from '../store/packed-rows.ts'
 import { inParts, inSlices, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
 import type { BetweenSteps } from '../transaction/between-steps.ts'
-import { type KeyTaken, packedRowBytes, RowPacker } from '../transaction/row-packer.ts'
+import { type DuplicateKey, packedRowBytes, RowPacker } from '../transaction/row-packer.ts'
 import { ValueError } from '../types/logical-type.ts'
 import { noOid, type Oid, oidFromBytes, oidLength, writeOidBytes } from '../types/oid.ts'
 import type { ReferenceSpec } from '../types/type-spec.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 
-/** Objects of a few microseconds that are created before the next look at the clock. */
-const objectsBetweenLooks = 16
-const bytesBetweenLooks = 262_144
-/** Fewer cost no less this way. */
+/** Objects created between two checks of the clock; each takes a few microseconds. */
+const objectsPerClockCheck = 16
+const bytesPerClockCheck = 262_144
+/** Below this number, packing is not faster. */
 const packedObjectsMin = 50
-/** Rows of one packer: a buffer that grows is copied in one piece. */
+/** Maximum size of a packer: its buffer is copied as a whole when it grows. */
 const packerBytesMax = 4_194_304
 const packerRowsMax = 16_384
-/** Indexes whose rows have room for all that is to come: of hundreds of classes and indexes most have few rows in one commit. */
+/** Number of indexes presized for all objects: with hundreds of indexes, most have few rows in one commit. */
 const presizedIndexesMax = 8
 const fewRows = 64
 
-/** As a request has it. */
 interface Creation {
   readonly class: string
   readonly attributes?: Attributes | undefined
 }
 
-/** Why nothing was created. What was allocated is taken over by the usual way. */
+/** Nothing was created; the regular path takes over the allocated OIDs. */
 export interface NotPacked {
-  /** Creations that are to be done the usual way, which tells what is wrong with them if something is; empty where it is not known which. */
+  /** Creations to retry on the regular path, which reports their errors; empty if unknown. */
   readonly positions: readonly number[]
-  /** There is no room for them: the usual way would take more. */
+  /** Set if memory was refused: the regular path would need more. */
   readonly refused?: unknown
 }
 
-/** `count`: of all parts. At a further attempt, what a key is held by is read, too. Throws what `between` does, and LimitExceeded. */
+/** `count`: total number of creations. After a failed commit, key holders are read as well. Throws the errors of `between`, and LimitExceeded. */
 export async function createPacked(
   unit: UnitOfWork,
   parts: Iterable<readonly Creation[]> | AsyncIterable<readonly Creation[]>,
@@ -75,18 +71,15 @@ export async function createPacked(
   return oids
 }
 
-/** Objects of one class in one request. */
 interface ClassRows {
   readonly format: ClassFormat
   readonly defaults: readonly unknown[]
   readonly constraints: ObjectConstraints | undefined
-  /** Of the object at hand. */
   readonly values: unknown[]
   readonly indexes: readonly IndexRows[]
-  /** The names that the last object was given, and what they mean: mostly the next has the same. */
+  /** Attribute names of the last object and the attributes they denote: the next object usually has the same names. */
   names: string[]
   attributes: AttributeFormat[]
-  /** Those of the container that the last OID is of. */
   objects: RowPacker | undefined
   container: number
 }
@@ -97,43 +90,39 @@ interface IndexRows {
   readonly others: RowPacker
 }
 
-/** Room for most records. */
 const recordRoomBytes = 128
 
 const noPositions: undefined[] = []
-const noneTaken: readonly KeyTaken[] = []
-/** Keys that are looked up in one go. */
-const keysReadAtOnce = 500
+const noDuplicates: readonly DuplicateKey[] = []
+const keysPerRead = 500
 
 class PackedCreations {
   private readonly unit: UnitOfWork
   private readonly expected: number
   private readonly commitId: Buffer
   private readonly oids: Oid[] = []
-  /** By the name that creations have. */
+  /** Keyed by the class name in the request. */
   private readonly classes = new Map<string, ClassRows>()
   private readonly indexes = new Map<IndexDefinition, Pick<IndexRows, 'unique' | 'others'>>()
   private readonly objects = new Map<number, RowPacker>()
   private readonly packers: RowPacker[] = []
-  /** Objects that are referred to. */
+  /** Classes of referenced objects. */
   private readonly targets = new Map<Oid, SchemaClass>()
-  /** By what is referred to: the position of the first creation that does. */
+  /** For each referenced object, the position of the first creation that refers to it. */
   private readonly firstUses = new Map<Oid, number>()
-  /** Set where an object has to wait: for an OID, or for the class of what it refers to. */
+  /** Set if an object has to wait for an OID or for the class of a reference target. */
   private waiting: Promise<unknown> | undefined
-  /** Something is to be done the usual way. */
-  private isGivenUp = false
-  /** Why, where the usual way would throw that too. */
+  /** A creation has to take the regular path. */
+  private needsRegularPath = false
+  /** The cause, if the regular path would throw it too. */
   failure: unknown
   private packedCount = 0
-  /** For the object that has waited for it. */
+  /** The OID for the object that waited for it. */
   private allocated: Oid | undefined
   private chargedBytes = 0
   private readonly objectKey = Buffer.alloc(objectKeyBytes)
-  /** The end of `objectKey`. */
   private readonly oid = this.objectKey.subarray(objectKeyHeaderBytes)
 
-  /** `expected`: so many objects. */
   constructor(unit: UnitOfWork, expected: number) {
     this.unit = unit
     this.expected = expected
@@ -141,12 +130,12 @@ class PackedCreations {
     this.objectKey[0] = keySpace.object
   }
 
-  /** Objects that are packed: the next one is to be done the usual way, where one is. */
+  /** Number of packed objects, which is the position of the object to retry if there is one. */
   get count(): number {
     return this.packedCount
   }
 
-  /** False where it is to be done the usual way. */
+  /** Returns false if a creation has to take the regular path. */
   async createAll(creations: readonly Creation[], between: BetweenSteps): Promise<boolean> {
     let position = 0
     while (position < creations.length) {
@@ -155,24 +144,24 @@ class PackedCreations {
       position = this.createSome(creations, position)
       if (this.waiting !== undefined) await this.waiting
       this.waiting = undefined
-      if (this.isGivenUp) return false
+      if (this.needsRegularPath) return false
     }
     return true
   }
 
-  /** As many as take less than a millisecond, from a position on. Returns where it has come to. */
+  /** Creates objects for less than a millisecond. Returns the position it reached. */
   private createSome(creations: readonly Creation[], from: number): number {
-    const end = Math.min(creations.length, from + objectsBetweenLooks)
-    const bytesMax = this.chargedBytes + bytesBetweenLooks
+    const end = Math.min(creations.length, from + objectsPerClockCheck)
+    const bytesMax = this.chargedBytes + bytesPerClockCheck
     let position = from
     try {
       while (position < end && this.chargedBytes < bytesMax) {
         const { class: name, attributes = noAttributes } = creations[position] as Creation
         const rows = this.classes.get(name) ?? this.newClass(name)
-        if (rows === undefined || !this.isRead(rows, attributes)) return this.stopped(position)
-        if (rows.constraints?.areSatisfiedBy(rows.values) === false) return this.stopped(position)
+        if (rows === undefined || !this.readValues(rows, attributes)) return this.stopAt(position)
+        if (rows.constraints?.areSatisfiedBy(rows.values) === false) return this.stopAt(position)
         const oid = this.nextOid(rows)
-        if (oid === undefined || !this.isAdded(rows, oid)) return this.stopped(position)
+        if (oid === undefined || !this.addObject(rows, oid)) return this.stopAt(position)
         position++
         this.packedCount++
       }
@@ -180,17 +169,16 @@ class PackedCreations {
     } catch (error) {
       if (!(error instanceof ValueError || error instanceof AshlarError)) throw error
       this.failure = error
-      return this.stopped(position)
+      return this.stopAt(position)
     }
   }
 
-  /** At an object that has to wait, or else is to be created the usual way. */
-  private stopped(position: number): number {
-    if (this.waiting === undefined) this.isGivenUp = true
+  private stopAt(position: number): number {
+    if (this.waiting === undefined) this.needsRegularPath = true
     return position
   }
 
-  /** Undefined where it comes with `waiting`. */
+  /** Returns undefined if it has to wait (`waiting`). */
   private nextOid(rows: ClassRows): Oid | undefined {
     const oid = this.allocated ?? this.unit.allocate(rows.format)
     this.allocated = undefined
@@ -204,19 +192,19 @@ class PackedCreations {
     return oid
   }
 
-  /** The OIDs, once the transaction has what is to be written; else which are to be done the usual way. Throws LimitExceeded. */
+  /** Hands the rows to the transaction. Returns the OIDs, or the creations to retry. Throws LimitExceeded. */
   async finish(): Promise<Oid[] | NotPacked> {
     const { oids, targets, unit } = this
-    // One could be given out just now: whether it is there is known to the usual way.
+    // A target may be one of the new OIDs; only the regular path knows whether that object exists yet.
     if (targets.size > 0 && (await this.hasTarget(oids))) return { positions: [] }
     const dangling = unit.transaction.isRetry ? await this.danglingReference() : undefined
     if (dangling !== undefined) return { positions: [dangling] }
     const all: PackedRows[] = []
     for (const packer of this.packers) {
       const rows = await inTurnsIfLong(packer.packed())
-      if ('twice' in rows) return { positions: positionsOf(rows.twice, oids) }
-      const taken = unit.transaction.isRetry && rows.areNew ? await this.takenKeys(rows) : noneTaken
-      if (taken.length > 0) return { positions: positionsOf(taken, oids) }
+      if ('duplicates' in rows) return { positions: positionsOf(rows.duplicates, oids) }
+      const duplicates = unit.transaction.isRetry && rows.areNew ? await this.duplicateKeys(rows) : noDuplicates
+      if (duplicates.length > 0) return { positions: positionsOf(duplicates, oids) }
       if (rows.count > 0) all.push(rows)
     }
     await inSlices(targets.keys(), (target) => unit.requireObject(target))
@@ -233,10 +221,10 @@ class PackedCreations {
     return isFound
   }
 
-  /** The first creation that refers to what is not there, as is read where a commit has failed; undefined where there is none. */
+  /** Returns the position of the first creation whose target does not exist; called after a failed commit. */
   private async danglingReference(): Promise<number | undefined> {
     let first: number | undefined
-    await inParts([...this.targets.keys()], keysReadAtOnce, async (part) => {
+    await inParts([...this.targets.keys()], keysPerRead, async (part) => {
       const { values } = await this.unit.transaction.snapshot.read(part.map(objectKey), [])
       for (const [i, target] of part.entries()) {
         const use = this.firstUses.get(target) as number
@@ -246,29 +234,28 @@ class PackedCreations {
     return first
   }
 
-  /** The values of those rows whose keys are there already. */
-  private async takenKeys({ keys, values }: PackedRows): Promise<readonly KeyTaken[]> {
-    const taken: KeyTaken[] = []
+  private async duplicateKeys({ keys, values }: PackedRows): Promise<readonly DuplicateKey[]> {
+    const duplicates: DuplicateKey[] = []
     let [keyAt, valueAt] = [0, 0]
     const slice = openTimeSlice()
     while (keyAt < keys.length) {
-      const asked: Buffer[] = []
+      const lookupKeys: Buffer[] = []
       for (
         ;
-        keyAt < keys.length && asked.length < keysReadAtOnce;
-        keyAt += packedLengthBytes + (asked.at(-1) as Buffer).length
+        keyAt < keys.length && lookupKeys.length < keysPerRead;
+        keyAt += packedLengthBytes + (lookupKeys.at(-1) as Buffer).length
       )
-        asked.push(packedAt(keys, keyAt))
-      const { values: found } = await this.unit.transaction.snapshot.read(asked, [])
+        lookupKeys.push(packedAt(keys, keyAt))
+      const { values: found } = await this.unit.transaction.snapshot.read(lookupKeys, [])
       for (const one of found) {
         const value = packedAt(values, valueAt)
         valueAt += packedLengthBytes + value.length
-        if (one !== undefined) taken.push({ holder: undefined, taker: value })
+        if (one !== undefined) duplicates.push({ holder: undefined, conflicting: value })
       }
       const pause = slice.yieldIfDue()
       if (pause !== undefined) await pause
     }
-    return taken
+    return duplicates
   }
 
   giveUp(): void {
@@ -301,7 +288,7 @@ class PackedCreations {
     return rows
   }
 
-  /** Classes that an index covers together share its rows. */
+  /** Classes covered by the same index share its rows. */
   private rowsOfIndex({ index }: IndexKeyFormat): Pick<IndexRows, 'unique' | 'others'> {
     let rows = this.indexes.get(index)
     if (rows === undefined) {
@@ -314,18 +301,18 @@ class PackedCreations {
     return rows
   }
 
-  /** Whether `values` are those of the next object. */
-  private isRead(rows: ClassRows, json: Attributes): boolean {
+  /** Reads the attributes into `rows.values`. Returns false for attributes that need the regular path. */
+  private readValues(rows: ClassRows, json: Attributes): boolean {
     const { values, defaults } = rows
     for (let i = 0; i < defaults.length; i++) values[i] = defaults[i]
     const names = Object.keys(json)
     for (let i = 0; i < names.length; i++) {
       const name = names[i] as string
-      const attribute = rows.names[i] === name ? rows.attributes[i] : this.learnName(rows, i, name)
+      const attribute = rows.names[i] === name ? rows.attributes[i] : this.resolveName(rows, i, name)
       if (attribute === undefined) return false
       const { codec, index } = attribute
-      const given = json[name]
-      const value = given === null && codec.isNullable ? null : codec.parse(given)
+      const input = json[name]
+      const value = input === null && codec.isNullable ? null : codec.parse(input)
       if (typeof value === 'string' && value.length > packedTextMax) return false
       values[index] = value
       const { spec } = attribute.attribute
@@ -334,8 +321,8 @@ class PackedCreations {
     return true
   }
 
-  /** Undefined also for a name with its class: another may mean the same attribute. */
-  private learnName(rows: ClassRows, at: number, name: string): AttributeFormat | undefined {
+  /** Returns undefined also for a class-qualified name, which may denote the same attribute as another name. */
+  private resolveName(rows: ClassRows, at: number, name: string): AttributeFormat | undefined {
     const attribute = name.includes('::') ? undefined : rows.format.attributeNamed(name)
     if (attribute === undefined) return undefined
     rows.names[at] = name
@@ -345,17 +332,17 @@ class PackedCreations {
 
   private mayRefer(target: Oid, { referencedClass }: ReferenceSpec): boolean {
     if (target === noOid) return true
-    const cls = this.targets.get(target) ?? this.learnTarget(target)
+    const cls = this.targets.get(target) ?? this.resolveTarget(target)
     return cls?.isOrInherits(referencedClass) === true
   }
 
-  /** Undefined also where it comes with `waiting`. */
-  private learnTarget(target: Oid): SchemaClass | undefined {
+  /** Returns undefined also if it has to wait (`waiting`). */
+  private resolveTarget(target: Oid): SchemaClass | undefined {
     if (!this.firstUses.has(target)) this.firstUses.set(target, this.packedCount)
     const cls = this.unit.classOf(target)
     if (cls instanceof Promise) {
       this.waiting = cls.then((found) => {
-        if (found === undefined) this.isGivenUp = true
+        if (found === undefined) this.needsRegularPath = true
         else this.targets.set(target, found)
       })
       return undefined
@@ -364,8 +351,8 @@ class PackedCreations {
     return cls
   }
 
-  /** False where a limit is exceeded. */
-  private isAdded(rows: ClassRows, oid: Oid): boolean {
+  /** Returns false if a limit is exceeded. */
+  private addObject(rows: ClassRows, oid: Oid): boolean {
     const { format, values, indexes } = rows
     const { objectKey, oid: oidBytes, commitId } = this
     writeOidBytes(oid, objectKey, objectKeyHeaderBytes)
@@ -391,7 +378,7 @@ class PackedCreations {
     return true
   }
 
-  /** By the container that `oid` is of: what is packed together lies together. */
+  /** Packs by container, so that rows of one container are adjacent. */
   private objectRows(rows: ClassRows): RowPacker {
     const { oid } = this
     const container =
@@ -400,7 +387,7 @@ class PackedCreations {
     const full = this.objects.get(container)
     let packer = full
     if (packer === undefined || !hasRoom(packer)) {
-      // One that is full is followed by one as large: a buffer that grows leaves others behind.
+      // The successor of a full packer is presized as well, to avoid growing.
       const isLarge = full !== undefined || this.objects.size === 0
       const room = isLarge ? Math.min(this.expected - this.packedCount, packerRowsMax) : fewRows
       packer = new RowPacker(false, room, recordRoomBytes)
@@ -413,9 +400,9 @@ class PackedCreations {
   }
 }
 
-/** The first object that would take a key that another has, with that one where it is created beside it: index entries have OIDs as values. */
-function positionsOf(taken: readonly KeyTaken[], oids: readonly Oid[]): number[] {
-  const holders = new Map(taken.map(({ holder, taker }) => [oidFromBytes(taker, 0), holder]))
+/** Finds the first object whose key is taken, and its holder if it is created by the same request: index entries have OIDs as values. */
+function positionsOf(duplicates: readonly DuplicateKey[], oids: readonly Oid[]): number[] {
+  const holders = new Map(duplicates.map(({ holder, conflicting }) => [oidFromBytes(conflicting, 0), holder]))
   const position = oids.findIndex((oid) => holders.has(oid))
   const holder = holders.get(oids[position] as Oid)
   return holder === undefined ? [position] : [oids.indexOf(oidFromBytes(holder, 0)), position]
@@ -425,7 +412,7 @@ function hasRoom({ length, bytes }: RowPacker): boolean {
   return length < packerRowsMax && bytes < packerBytesMax
 }
 
-/** Longer texts would be copied again and again as the rows grow. */
+/** Longer texts would be copied repeatedly as the rows grow. */
 const packedTextMax = 65_536
 
 const noAttributes: Attributes = {}
@@ -440,11 +427,11 @@ function isPlainClass(format: ClassFormat): boolean {
   return isPlain
 }
 
-/** Its value is one scalar in the record of the object alone. */
+/** True if the value is a single scalar in the record of the object. */
 function isPlainAttribute(attribute: AttributeFormat): boolean {
   const { spec } = attribute.attribute
   if (attribute.linkStorage !== undefined || attribute.embedded !== undefined || isCollection(spec)) return false
-  // Its text is to be found first.
+  // Its text has to be located in the body first.
   if (spec.logicalType === 'json') return false
   if (spec.logicalType === 'reference') return spec.inverseAttribute === null && spec.edgeClass === undefined
   return !mayHoldReferences(spec)

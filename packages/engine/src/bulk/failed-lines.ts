@@ -1,15 +1,14 @@
-/** Which lines of a batch have failed, and with what each (contract 2.2.9, 2.2.19). */
+/** Determines which lines of a batch failed, and with which errors (contract 2.2.9, 2.2.19). */
 import { AshlarError, type ErrorDetail } from '../errors.ts'
 import type { BulkCommand } from './bulk-command.ts'
 import { unknownName } from './named-objects.ts'
 
-/** A line with its number. */
 export interface CommandOfLine {
   readonly line: number
   readonly command: BulkCommand
 }
 
-/** What one line of a batch fails with, and what others would fail with whatever becomes of the rest. All have places that begin with positions. */
+/** Errors of lines that fail independently of the rest of the batch; their places begin with positions. */
 export class FailedLines extends AshlarError {
   readonly others: readonly AshlarError[]
 
@@ -19,7 +18,7 @@ export class FailedLines extends AshlarError {
   }
 }
 
-/** By their positions, the errors with places in their lines; empty where it is not known which line it is. */
+/** Returns errors by position, with places relative to the line; empty if the failed line is unknown. */
 export function failuresIn(entries: readonly CommandOfLine[], error: AshlarError): Map<number, AshlarError> {
   const failures = placedFailures(entries, error)
   if (failures.size === 0 || !(error instanceof FailedLines)) return failures
@@ -53,16 +52,15 @@ function placedFailures(entries: readonly CommandOfLine[], error: AshlarError): 
   )
 }
 
-/** Lines fail too that refer to those that have failed, and those that refer to them in turn. */
 export function addDependents(entries: readonly CommandOfLine[], failures: Map<number, AshlarError>): void {
   const failed = [...failures.keys()].map((position) => entries[position]?.command)
   if (!failed.some((command) => command?.kind === 'create' && command.id !== undefined)) return
   const dependents = new Map<string, number[]>()
   for (const [position, { command }] of entries.entries()) {
     for (const id of command.refersTo ?? []) {
-      const known = dependents.get(id)
-      if (known === undefined) dependents.set(id, [position])
-      else known.push(position)
+      const positions = dependents.get(id)
+      if (positions === undefined) dependents.set(id, [position])
+      else positions.push(position)
     }
   }
   for (let command = failed.pop(); command !== undefined; command = failed.pop()) {
@@ -76,8 +74,8 @@ export function addDependents(entries: readonly CommandOfLine[], failures: Map<n
   }
 }
 
-/** Where all lines are one commit: the error whose message and `line` tell which line has failed. */
-export function ofLine(entries: readonly CommandOfLine[], error: unknown): unknown {
+/** For an atomic load: the error whose message and `line` identify the failed line. */
+export function withLineNumber(entries: readonly CommandOfLine[], error: unknown): unknown {
   if (!(error instanceof AshlarError)) return error
   const [found] = failuresIn(entries, error)
   if (found === undefined) return error
@@ -87,7 +85,7 @@ export function ofLine(entries: readonly CommandOfLine[], error: unknown): unkno
   return new AshlarError(type, `Line ${line}: ${message}`, errors, { ...extensions, line }, isFatal)
 }
 
-/** Whether another line in its place may fare better: no store that cannot be reached, no statement that was stopped. */
-export function isOfLines({ kind, type }: AshlarError): boolean {
+/** False if retrying other lines cannot help: the store is unreachable, or the statement was stopped. */
+export function isLineError({ kind, type }: AshlarError): boolean {
   return kind !== 'unavailable' && kind !== 'outcomeUnknown' && kind !== 'fault' && type !== 'StatementStopped'
 }

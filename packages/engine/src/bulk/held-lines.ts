@@ -1,7 +1,4 @@
-/**
- * The lines of a load that is one commit, held until they are carried out together: as texts, since very many objects would take several times as
- * much, and beyond a few MiB in a temporary file. They can be gone through as often as there are attempts.
- */
+/** Buffers the lines of an atomic load as JSON text, which is smaller than objects; beyond a few MiB in a temporary file. Iterable repeatedly. */
 import type { MemoryHolder, MemoryPool } from '../budget/memory-pool.ts'
 import { RequestMemory } from '../budget/request-memory.ts'
 import { AshlarError, assert } from '../errors.ts'
@@ -13,26 +10,23 @@ import type { TemporarySpace } from '../spill/temporary-space.ts'
 import type { BulkCommand, BulkCreate } from './bulk-command.ts'
 import { isPlainJson } from './is-plain-json.ts'
 
-/** Lines of one text: they are made and read again in a fraction of a millisecond. */
+/** Lines per text; parsing one takes a fraction of a millisecond. */
 const partLinesMax = 256
 const partBytesMax = 65_536
-/** Texts in memory. */
 const textBytesMax = 4_194_304
 
-/** A command, and its values as they are in memory. */
 const bytesOfLine = (bytes: number): number => 200 + 2 * bytes
 
-/** Lines that follow each other: as they are, as a text, or as a text in the file. */
 interface Part {
   readonly first: number
   readonly count: number
-  /** Of all lines, as they came. */
+  /** Total size of the lines as received. */
   readonly bytes: number
-  readonly kept: readonly BulkCommand[] | Buffer | { readonly start: number; readonly length: number }
+  readonly content: readonly BulkCommand[] | Buffer | { readonly start: number; readonly length: number }
 }
 
-export class HeldLines {
-  /** Of all lines: they create objects whose values are given. */
+export class BufferedLines {
+  /** True while all lines create objects from given values. */
   areCreations = true
   private readonly memory: RequestMemory
   private readonly limits: EngineLimits
@@ -54,41 +48,39 @@ export class HeldLines {
     return this.numbers.length
   }
 
-  /** The number of a line that is at that position. */
   numberAt(position: number): number {
     return this.numbers[position] as number
   }
 
-  /** `bytes`: of the line. Where there is a promise, it is to be waited for before more is added. Throws LimitExceeded and ServerBusy. */
+  /** `bytes`: size of the line. The caller must await a returned promise before it adds more. Throws LimitExceeded and ServerBusy. */
   add(command: BulkCommand, bytes: number): Promise<void> | undefined {
     checkLoadedObjects(this.count + 1, this.limits)
     this.numbers.push(command.line)
     this.areCreations &&= command.kind === 'create' && command.refersTo === undefined
     if (bytes > partBytesMax || hasText(command) || !isPlainJson(command)) {
-      const kept = this.keepOpen()
-      return kept === undefined ? this.keepAsIs(command, bytes) : kept.then(() => this.keepAsIs(command, bytes))
+      const writing = this.closePart()
+      return writing === undefined ? this.addAsIs(command, bytes) : writing.then(() => this.addAsIs(command, bytes))
     }
     this.open.push(command)
     this.openBytes += bytes
-    return this.open.length < partLinesMax && this.openBytes < partBytesMax ? undefined : this.keepOpen()
+    return this.open.length < partLinesMax && this.openBytes < partBytesMax ? undefined : this.closePart()
   }
 
-  /** To be called once, when all lines are there. */
   async finish(): Promise<void> {
-    await this.keepOpen()
+    await this.closePart()
   }
 
-  /** All lines in their order, where they are `areCreations`. Throws ServerBusy. */
+  /** Iterates all lines in order; requires `areCreations`. Throws ServerBusy. */
   async *creations(): AsyncGenerator<readonly BulkCreate[], void, undefined> {
     assert(this.areCreations, 'other lines are not asked for as creations')
     for (const part of this.parts) yield (await this.read(part)) as readonly BulkCreate[]
   }
 
-  /** All lines at once, for which there has to be room in memory. Throws LimitExceeded and ServerBusy. */
+  /** Reads all lines into memory. Throws LimitExceeded and ServerBusy. */
   async all(): Promise<readonly BulkCommand[]> {
     const commands: BulkCommand[] = []
     for (const part of this.parts) {
-      if (!Array.isArray(part.kept)) this.memory.chargeRequest(200 * part.count + 2 * part.bytes)
+      if (!Array.isArray(part.content)) this.memory.chargeRequest(200 * part.count + 2 * part.bytes)
       for (const command of await this.read(part)) commands.push(command)
     }
     return commands
@@ -115,13 +107,13 @@ export class HeldLines {
     await file?.close()
   }
 
-  private keepAsIs(command: BulkCommand, bytes: number): undefined {
+  private addAsIs(command: BulkCommand, bytes: number): undefined {
     this.memory.chargeRequest(bytesOfLine(bytes))
-    this.parts.push({ first: this.nextFirst(), count: 1, bytes, kept: [command] })
+    this.parts.push({ first: this.nextFirst(), count: 1, bytes, content: [command] })
     return undefined
   }
 
-  private keepOpen(): Promise<void> | undefined {
+  private closePart(): Promise<void> | undefined {
     const { open, openBytes } = this
     if (open.length === 0) return undefined
     const text = Buffer.from(JSON.stringify(open))
@@ -129,17 +121,17 @@ export class HeldLines {
     this.open = []
     this.openBytes = 0
     if (this.space !== undefined && this.textBytes + text.length > textBytesMax)
-      return this.keepInFile(this.space, part, text)
+      return this.writeToFile(this.space, part, text)
     this.memory.chargeRequest(text.length)
     this.textBytes += text.length
-    this.parts.push({ ...part, kept: text })
+    this.parts.push({ ...part, content: text })
     return undefined
   }
 
-  private async keepInFile(space: RequestSpace, part: Omit<Part, 'kept'>, text: Buffer): Promise<void> {
+  private async writeToFile(space: RequestSpace, part: Omit<Part, 'content'>, text: Buffer): Promise<void> {
     this.file ??= await space.open()
     const start = this.file.end
-    this.parts.push({ ...part, kept: { start, length: text.length } })
+    this.parts.push({ ...part, content: { start, length: text.length } })
     await this.file.append(text, text.length)
   }
 
@@ -148,10 +140,10 @@ export class HeldLines {
     return last === undefined ? 0 : last.first + last.count
   }
 
-  private async read({ kept }: Part): Promise<readonly BulkCommand[]> {
-    if (Buffer.isBuffer(kept)) return JSON.parse(kept.toString())
-    if (!('start' in kept)) return kept
-    const { start, length } = kept
+  private async read({ content }: Part): Promise<readonly BulkCommand[]> {
+    if (Buffer.isBuffer(content)) return JSON.parse(content.toString())
+    if (!('start' in content)) return content
+    const { start, length } = content
     const { file } = this
     assert(file !== undefined, 'the lines are held until they are carried out')
     const text = Buffer.allocUnsafe(length)
@@ -160,7 +152,7 @@ export class HeldLines {
   }
 }
 
-/** What stands in a text of its own is not written into another. */
+/** True if the command has a raw JSON text, which cannot be written into another text. */
 function hasText(command: BulkCommand): boolean {
   return command.kind !== 'delete' && textOf(command.attributes) !== undefined
 }

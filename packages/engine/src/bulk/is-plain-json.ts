@@ -1,4 +1,4 @@
-/** Whether a value is the same again after it was written as JSON and read with JSON.parse: numbers beyond a double are not. */
+/** Tests whether a value survives JSON serialization; numbers beyond a double do not. */
 export function isPlainJson(value: unknown): boolean {
   if (typeof value === 'number') return !Object.is(value, -0) && Number.isFinite(value)
   if (typeof value !== 'object' || value === null) return typeof value !== 'bigint' && typeof value !== 'symbol'

@@ -1,16 +1,16 @@
-/** `"${x}"` in a line of a bulk load stands for the object that line `x` makes, and `"$${x}"` for the text (contract 2.2.9). */
+/** Replaces references in bulk lines: `"${x}"` denotes the object created by line `x`, and `"$${x}"` the literal text (contract 2.2.9). */
 import { AshlarError } from '../errors.ts'
 import { lineIdCharactersMax } from '../limits.ts'
 import { carryText } from '../requests/given-text.ts'
 import type { Attributes } from '../requests/read-object-command.ts'
 import type { Oid } from '../types/oid.ts'
 
-const wholeReference = /^\$(\$?)\{([A-Za-z_][A-Za-z0-9_-]*)\}$/
+const referencePattern = /^\$(\$?)\{([A-Za-z_][A-Za-z0-9_-]*)\}$/
 
-/** The OID of an id. Throws InvalidReference. */
+/** Resolves an id to an OID. Throws InvalidReference. */
 export type OidOf = (id: string) => Oid
 
-/** The ids, each once; undefined where nothing in the value is to be replaced. Throws InvalidReference for one that is too long to be an id. */
+/** Returns the distinct ids; undefined if there is nothing to replace. Throws InvalidReference for an id that is too long. */
 export function referredIn(value: unknown): readonly string[] | undefined {
   const found: Found = { ids: new Set(), isEscaped: false }
   visit(value, found)
@@ -22,29 +22,29 @@ interface Found {
   isEscaped: boolean
 }
 
-/** Recurses as deep as JSON may be nested. */
+/** Recursion depth is bounded by the JSON nesting limit. */
 function visit(value: unknown, found: Found): void {
   if (typeof value === 'string') {
-    const [, second, id] = wholeReference.exec(value) ?? []
+    const [, second, id] = referencePattern.exec(value) ?? []
     if (second === '$') found.isEscaped = true
     else if (id !== undefined) found.ids.add(checkedId(id))
   } else if (Array.isArray(value)) for (const element of value) visit(element, found)
   else if (typeof value === 'object' && value !== null) for (const one of Object.values(value)) visit(one, found)
 }
 
-/** Refused before it is kept: V8 takes the length of a very long text for its hash, and a set compares all of one length with each other. */
+/** Checks the length before storing: V8 hashes very long texts by their length, so that a set compares all of equal length. */
 function checkedId(id: string): string {
   if (id.length <= lineIdCharactersMax) return id
   const message = `\${${id.slice(0, lineIdCharactersMax)}… names no object: an id has at most ${lineIdCharactersMax} characters, not ${id.length}.`
   throw new AshlarError('InvalidReference', message)
 }
 
-/** The same value with OIDs for its references. Throws what `oidOf` throws. */
+/** Replaces references in a value. Throws the errors of `oidOf`. */
 export function withOids<T>(value: T, oidOf: OidOf): T {
   return replaced(value, oidOf) as T
 }
 
-/** The same of the attributes of an object, whose text has OIDs too. */
+/** Replaces references in attributes and in their raw text. */
 export function attributesWithOids(attributes: Attributes, oidOf: OidOf): Attributes {
   return carryText(attributes, withOids(attributes, oidOf), (text) => replacedText(text, oidOf))
 }
@@ -58,7 +58,7 @@ function replaced(value: unknown, oidOf: OidOf): unknown {
 
 function replacedText(text: string, oidOf: OidOf): string {
   if (!text.startsWith('$')) return text
-  const [, second, id] = wholeReference.exec(text) ?? []
+  const [, second, id] = referencePattern.exec(text) ?? []
   if (id === undefined) return text
   return second === '$' ? text.slice(1) : oidOf(id)
 }

@@ -1,4 +1,4 @@
-/** Carries out the lines of one batch in one unit of work: each sees what those before it did, and may refer to objects of those after it. */
+/** Executes the lines of one batch in one unit of work: each line sees the effects of earlier lines and may refer to objects of later ones. */
 import { AshlarError, assert } from '../errors.ts'
 import { applyChanges } from '../objects/apply-changes.ts'
 import { beginObject } from '../objects/create.ts'
@@ -12,30 +12,30 @@ import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { ObjectState } from '../write/working-set.ts'
 import type { BulkCommand, BulkCreate, BulkDelete, BulkDone, BulkTarget, BulkUpdate } from './bulk-command.ts'
 import { createPacked } from './create-packed.ts'
-import { FailedLines, isOfLines } from './failed-lines.ts'
+import { FailedLines, isLineError } from './failed-lines.ts'
 import { attributesWithOids, type OidOf, unknownName, withOids } from './named-objects.ts'
 import { type KeyText, noSuchKey, UniqueKeys } from './unique-keys.ts'
 import { unreadable } from './unreadable-lines.ts'
 
 export interface BatchSettings {
-  /** Of lines that are committed. */
+  /** Ids of committed lines. */
   readonly names: ReadonlyMap<string, Oid | undefined>
-  /** A unique index: a creation is an update where an object has its key already. */
+  /** A unique index: a create becomes an update if an object with the key exists. */
   readonly upsertOn: string | undefined
-  /** Where a line fails, those are told of too that fail by themselves: they are to be left out together. */
-  readonly tellsAll: boolean
+  /** On failure, also report the other lines that fail on their own, so that they are skipped together. */
+  readonly reportsAll: boolean
   readonly between: BetweenSteps
 }
 
-/** What a command is to do, once that is known. */
+/** A command after its target is resolved. */
 interface Resolved {
-  /** The object that it changes; undefined where it creates one. */
+  /** The object to change; undefined for a create. */
   readonly target: Oid | undefined
-  /** The object that it creates, where others may refer to it before. */
+  /** The object to create, if it was created early because other lines refer to it. */
   readonly created: ObjectState | undefined
 }
 
-/** An error that is about a command has places that begin with its position. Throws what the commands throw, and FailedLines. */
+/** Error places begin with the position of the command. Throws the errors of commands, and FailedLines. */
 export function runBatch(
   unit: UnitOfWork,
   commands: readonly BulkCommand[],
@@ -48,7 +48,6 @@ class Batch {
   private readonly unit: UnitOfWork
   private readonly commands: readonly BulkCommand[]
   private readonly settings: BatchSettings
-  /** Of this batch. */
   private readonly names = new Map<string, Oid>()
   private readonly oidOf: OidOf
   private readonly resolved: (Resolved | undefined)[] = []
@@ -69,7 +68,7 @@ class Batch {
     try {
       return await this.runAll()
     } catch (error) {
-      if (!this.settings.tellsAll || !(error instanceof AshlarError) || !isOfLines(error)) throw error
+      if (!this.settings.reportsAll || !(error instanceof AshlarError) || !isLineError(error)) throw error
       const failed = error.errors[0]?.place[0]
       if (typeof failed !== 'number') throw error
       const others = await unreadable(this.unit, this.commands, failed, this.settings)
@@ -86,20 +85,14 @@ class Batch {
     else if (commands.some((command) => command.kind === 'create' && command.id !== undefined)) await this.createNamed()
     await this.loadTargets()
     const done: BulkDone[] = []
-    for (let position = 0; position < commands.length; position++) {
-      const pause = position % 4 === 0 ? settings.between() : undefined
-      if (pause !== undefined) await pause
+    await this.each(async (command, position) => {
       this.unit.position = position
-      try {
-        done.push(await this.carryOut(position))
-      } catch (error) {
-        throw within(position, error)
-      }
-    }
+      done.push(await this.execute(command, position))
+    })
     return done
   }
 
-  /** Where all that lines do is create objects whose values are given. Undefined where that is to be done line by line. */
+  /** Used if all lines create objects from given values. Returns undefined if they have to be executed one by one. */
   private async createAllPacked(): Promise<readonly BulkDone[] | undefined> {
     const { commands, unit, settings } = this
     if (!commands.every(isPlainCreation)) return undefined
@@ -112,7 +105,7 @@ class Batch {
     return done
   }
 
-  /** Objects that others may refer to before their turn. */
+  /** Creates objects that other lines refer to before their values are set. */
   private async createNamed(): Promise<void> {
     await this.each(async (command, position) => {
       if (command.kind === 'create' && command.id !== undefined) await this.createAhead(command, position)
@@ -127,16 +120,16 @@ class Batch {
     return created
   }
 
-  /** The objects of lines that name them by a unique key; all keys are looked up together. */
+  /** Resolves targets given by unique keys; all keys are looked up together. */
   private async resolveByKeys(): Promise<void> {
     const keys = new UniqueKeys(this.unit)
-    const ofLines: (KeyText | undefined)[] = []
+    const lineKeys: (KeyText | undefined)[] = []
     await this.each(async (command, position) => {
-      if (isKeyed(command, this.settings.upsertOn)) ofLines[position] = await this.keyOf(command, keys)
+      if (isKeyed(command, this.settings.upsertOn)) lineKeys[position] = await this.keyOf(command, keys)
     })
-    await keys.find(ofLines.filter((key) => key !== undefined))
+    await keys.find(lineKeys.filter((key) => key !== undefined))
     await this.each(async (command, position) => {
-      const key = ofLines[position]
+      const key = lineKeys[position]
       const holder = key === undefined ? undefined : await this.seen(keys.holderOf(key))
       if (command.kind === 'create') {
         if (holder === undefined) {
@@ -154,7 +147,7 @@ class Batch {
     })
   }
 
-  /** What the caller does not see does not exist for it: whether the key is taken, the index tells. */
+  /** An object that the caller may not see does not exist for it; the index still reports a duplicate key. */
   private async seen(holder: Oid | undefined): Promise<Oid | undefined> {
     const { guard, objects } = this.unit
     if (holder === undefined || guard === undefined || objects.known(holder) !== undefined) return holder
@@ -165,31 +158,29 @@ class Batch {
     if (command.kind !== 'create') {
       assert('key' in command.target, 'a command that is looked up has a key')
       const { index, values } = command.target.key
-      return keys.keyOfValues({ index, values: this.given(values, command.refersTo) })
+      return keys.keyOfValues({ index, values: this.resolvedAttributes(values, command.refersTo) })
     }
     const { upsertOn } = this.settings
     assert(upsertOn !== undefined, 'creations are looked up where that is asked for')
     const index = keys.index(upsertOn)
-    const attributes = this.given(command.attributes, command.refersTo)
+    const attributes = this.resolvedAttributes(command.attributes, command.refersTo)
     const { cls, changes } = readCreateObject(this.unit.commandCatalog, command.class, attributes)
     return keys.keyOf(index, cls, changes)
   }
 
-  /** Without those that refer to objects which are not there yet: a key is made of what is known. */
-  private given(attributes: Attributes, refersTo: readonly string[] | undefined): Attributes {
+  private resolvedAttributes(attributes: Attributes, refersTo: readonly string[] | undefined): Attributes {
     if (refersTo === undefined) return attributes
-    const known: [string, unknown][] = []
+    const resolved: [string, unknown][] = []
     for (const [name, value] of Object.entries(attributes)) {
       try {
-        known.push([name, withOids(value, this.oidOf)])
+        resolved.push([name, withOids(value, this.oidOf)])
       } catch (error) {
         if (!(error instanceof AshlarError)) throw error
       }
     }
-    return Object.fromEntries(known)
+    return Object.fromEntries(resolved)
   }
 
-  /** What is there is read in few trips. */
   private async loadTargets(): Promise<void> {
     if (this.unit.guard !== undefined) return
     const oids: Oid[] = []
@@ -208,8 +199,7 @@ class Batch {
     if (oids.length > 0) await this.unit.objects.loadAll(oids)
   }
 
-  private carryOut(position: number): Promise<BulkDone> {
-    const command = this.commands[position] as BulkCommand
+  private execute(command: BulkCommand, position: number): Promise<BulkDone> {
     if (command.kind === 'update') return this.update(command, this.targetOf(command.target, position), position)
     if (command.kind === 'delete') return this.delete(command, position)
     const resolved = this.resolved[position]
@@ -230,7 +220,7 @@ class Batch {
     const attributes = this.attributesOf(command)
     await updateObject(unit, readUpdateObject(unit.commandCatalog, oid, attributes, command.class))
     const state = unit.objects.known(oid)
-    // What is found to be wrong when it is written is told of the line that changed it last.
+    // A failure found at flush is reported for the line that changed the object last.
     if (state !== undefined) state.position = position
     return { oid, change: 'updated' }
   }

@@ -1,4 +1,4 @@
-/** Finds objects by the values of a unique index: those that lines of a bulk load update, replace or delete (contract 2.2.9). */
+/** Finds objects by the values of a unique index: the ones that bulk lines update, upsert or delete (contract 2.2.9). */
 import { AshlarError } from '../errors.ts'
 import { type IndexKeyFormat, indexKeyFormat, makeIndexKey } from '../indexes/index-key.ts'
 import { applyChange } from '../records/apply-change.ts'
@@ -12,43 +12,40 @@ import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { UniqueKey } from './bulk-command.ts'
 
-/** The bytes of an index key as a text with a character for each. */
+/** The bytes of an index key as a latin1 string. */
 export type KeyText = string
 
 export class UniqueKeys {
   private readonly unit: UnitOfWork
   private readonly indexes = new Map<string, IndexDefinition>()
   private readonly formats = new Map<SchemaClass, Map<IndexDefinition, IndexKeyFormat>>()
-  /** By key, once it is looked up: undefined where no object has it. */
+  /** Holders of keys looked up so far; undefined if no object has the key. */
   private readonly holders = new Map<KeyText, Oid | undefined>()
 
   constructor(unit: UnitOfWork) {
     this.unit = unit
   }
 
-  /** Throws as `askableIndex`. */
+  /** Throws like `lookupIndex`. */
   index(name: string): IndexDefinition {
-    const known = this.indexes.get(name)
-    if (known !== undefined) return known
-    const index = askableIndex(this.unit.commandCatalog, name)
+    const cached = this.indexes.get(name)
+    if (cached !== undefined) return cached
+    const index = lookupIndex(this.unit.commandCatalog, name)
     this.indexes.set(name, index)
     return index
   }
 
-  /**
-   * The key that an object of the class with these attributes has. Undefined where a part is null: such objects are not unique. Throws
-   * ValueNotAllowed where the index does not cover the class, or an attribute of its key is not given.
-   */
+  /** Undefined if a part is null: such keys are not unique. Throws ValueNotAllowed if the index excludes the class or a key attribute is missing. */
   keyOf(index: IndexDefinition, cls: SchemaClass, changes: readonly AttributeChange[]): KeyText | undefined {
     const keyFormat = this.formatOf(index, cls)
     const { values } = this.unit.commandFormats.of(cls).defaultValues()
-    const given = new Set<number>()
+    const presentAttributes = new Set<number>()
     for (const { attribute, change } of changes) {
       if (!keyFormat.parts.some(({ path }) => path[0] === attribute.index)) continue
       values[attribute.index] = applyChange(attribute, values[attribute.index], change)
-      given.add(attribute.index)
+      presentAttributes.add(attribute.index)
     }
-    const missing = keyFormat.parts.find(({ path }) => !given.has(path[0] as number))
+    const missing = keyFormat.parts.find(({ path }) => !presentAttributes.has(path[0] as number))
     if (missing !== undefined) {
       const message = `Class ${cls.name}: ${missing.name} is not given, by which index '${index.name}' finds the object.`
       throw new AshlarError('ValueNotAllowed', message, [
@@ -59,7 +56,7 @@ export class UniqueKeys {
     return isUniqueKey ? key.toString('latin1') : undefined
   }
 
-  /** Throws as `keyOf`, UnknownAttribute and what values can throw. */
+  /** Throws like `keyOf`, and UnknownAttribute and value errors. */
   async keyOfValues(key: UniqueKey): Promise<KeyText | undefined> {
     try {
       return await this.readKey(key)
@@ -82,22 +79,22 @@ export class UniqueKeys {
     return this.keyOf(index, cls, changes)
   }
 
-  /** Looks up what was not looked up before, and requires that it stays so until the commit. */
+  /** Looks up the keys not looked up yet, and requires the results to hold until the commit. */
   async find(keys: readonly KeyText[]): Promise<void> {
-    const asked = [...new Set(keys)].filter((key) => !this.holders.has(key))
-    const found = await this.unit.transaction.readAndRequire(asked.map((key) => Buffer.from(key, 'latin1')))
-    for (const [i, key] of asked.entries()) {
+    const unread = [...new Set(keys)].filter((key) => !this.holders.has(key))
+    const found = await this.unit.transaction.readAndRequire(unread.map((key) => Buffer.from(key, 'latin1')))
+    for (const [i, key] of unread.entries()) {
       const value = found[i]
       this.holders.set(key, value === undefined ? undefined : oidFromBytes(value, 0))
     }
   }
 
-  /** Of a key that was looked up. */
+  /** The key must have been looked up. */
   holderOf(key: KeyText): Oid | undefined {
     return this.holders.get(key)
   }
 
-  /** The unit itself creates or deletes the object that has the key. */
+  /** Records that the unit itself creates or deletes the holder. */
   noteHolder(key: KeyText, holder: Oid | undefined): void {
     this.holders.set(key, holder)
   }
@@ -107,16 +104,16 @@ export class UniqueKeys {
       const message = `Index '${index.name}' does not cover objects of class ${cls.name}.`
       throw new AshlarError('ValueNotAllowed', message, [{ place: ['class'], message: 'is not covered by the index' }])
     }
-    const ofClass = this.formats.get(cls) ?? new Map<IndexDefinition, IndexKeyFormat>()
-    this.formats.set(cls, ofClass)
-    const format = ofClass.get(index) ?? indexKeyFormat(index, this.unit.commandFormats.of(cls))
-    ofClass.set(index, format)
+    const classFormats = this.formats.get(cls) ?? new Map<IndexDefinition, IndexKeyFormat>()
+    this.formats.set(cls, classFormats)
+    const format = classFormats.get(index) ?? indexKeyFormat(index, this.unit.commandFormats.of(cls))
+    classFormats.set(index, format)
     return format
   }
 }
 
-/** A unique index by which objects can be found. Throws IndexNotFound, ValueNotAllowed. */
-export function askableIndex(catalog: Catalog, name: string): IndexDefinition {
+/** Returns a unique index for lookups. Throws IndexNotFound, ValueNotAllowed. */
+export function lookupIndex(catalog: Catalog, name: string): IndexDefinition {
   const index = catalog.indexByName(name)
   if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${truncateForMessage(name)}'.`)
   if (!index.isUnique) {
@@ -134,7 +131,7 @@ export function askableIndex(catalog: Catalog, name: string): IndexDefinition {
   return index
 }
 
-/** The attributes stand in the key. */
+/** Moves error places below the key. */
 function inKey({ type, message, errors, extensions }: AshlarError): AshlarError {
   const details = errors.map(({ place: [field, ...rest], message: what }) => {
     return { place: field === 'attributes' ? ['key', ...rest] : [], message: what }

@@ -1,7 +1,4 @@
-/**
- * The lines of a batch that fail by themselves, whatever the others do: they are found together once one line has failed, so that the rest is tried
- * again once and not for each of them (contract 2.2.19). A batch of which no line fails is read only as it is carried out.
- */
+/** Finds all lines of a batch that fail on their own, once one has failed, so that the rest is retried only once (contract 2.2.19). */
 import { AshlarError } from '../errors.ts'
 import { creatableClass } from '../objects/create.ts'
 import { readCreateObject, readUpdateObject } from '../requests/read-object-command.ts'
@@ -9,22 +6,22 @@ import type { BetweenSteps } from '../transaction/between-steps.ts'
 import { checkedOid, type Oid } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { BulkCommand, BulkUpdate } from './bulk-command.ts'
-import { isOfLines } from './failed-lines.ts'
+import { isLineError } from './failed-lines.ts'
 import { attributesWithOids, type OidOf, unknownName, withOids } from './named-objects.ts'
 
-interface Circumstances {
-  /** Of lines that are committed. */
+interface ValidationSettings {
+  /** Ids of committed lines. */
   readonly names: ReadonlyMap<string, Oid | undefined>
   readonly upsertOn: string | undefined
   readonly between: BetweenSteps
 }
 
-/** Their errors, with places that begin with their positions; `failed`: the line that is known to fail. */
+/** Returns their errors, with places that begin with positions; `failed` is the line known to fail. */
 export async function unreadable(
   unit: UnitOfWork,
   commands: readonly BulkCommand[],
   failed: number,
-  { names, upsertOn, between }: Circumstances,
+  { names, upsertOn, between }: ValidationSettings,
 ): Promise<AshlarError[]> {
   const oidOf = anyOids(commands, names)
   const errors: AshlarError[] = []
@@ -35,29 +32,29 @@ export async function unreadable(
     try {
       await read(unit, command, oidOf, upsertOn === undefined)
     } catch (error) {
-      if (!(error instanceof AshlarError) || !isOfLines(error)) throw error
+      if (!(error instanceof AshlarError) || !isLineError(error)) throw error
       errors.push(error.within(position))
     }
   }
   return errors
 }
 
-/** Of lines that are yet to be committed, an OID that no object has, another for each. */
+/** Maps the ids of uncommitted lines to distinct OIDs that no object has. */
 function anyOids(commands: readonly BulkCommand[], names: ReadonlyMap<string, Oid | undefined>): OidOf {
-  const ofBatch = new Map<string, Oid>()
+  const placeholders = new Map<string, Oid>()
   for (const command of commands) {
     if (command.kind !== 'create' || command.id === undefined) continue
-    const number = ofBatch.size + 1
-    ofBatch.set(command.id, checkedOid(`1-1-${Math.floor(number / 50_000) + 1}-${(number % 50_000) + 1}`))
+    const number = placeholders.size + 1
+    placeholders.set(command.id, checkedOid(`1-1-${Math.floor(number / 50_000) + 1}-${(number % 50_000) + 1}`))
   }
   return (id) => {
-    const oid = ofBatch.get(id) ?? names.get(id)
+    const oid = placeholders.get(id) ?? names.get(id)
     if (oid === undefined) throw unknownName(id)
     return oid
   }
 }
 
-/** `creates`: a line that creates changes no object that is there instead. */
+/** `creates`: true if a create cannot become an update of an existing object. */
 async function read(unit: UnitOfWork, command: BulkCommand, oidOf: OidOf, creates: boolean): Promise<void> {
   if (command.kind === 'create') {
     const attributes =
@@ -70,7 +67,7 @@ async function read(unit: UnitOfWork, command: BulkCommand, oidOf: OidOf, create
   if (command.kind === 'update') await readUpdate(unit, command, oid, oidOf)
 }
 
-/** As far as its class is known; a caller who may not see the object is not told what its class has. */
+/** Validates as far as the class is known; a caller that may not see the object learns nothing about its class. */
 async function readUpdate(unit: UnitOfWork, command: BulkUpdate, oid: Oid | undefined, oidOf: OidOf): Promise<void> {
   const attributes = command.refersTo === undefined ? command.attributes : attributesWithOids(command.attributes, oidOf)
   const state = oid === undefined || unit.guard !== undefined ? undefined : unit.objects.known(oid)

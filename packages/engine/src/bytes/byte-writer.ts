@@ -1,18 +1,18 @@
-/** A growing buffer that records and other values are written into; fixed-width numbers are big-endian. */
+/** A growable buffer for records and other values; fixed-width numbers are big-endian. */
 import type { PreparedText } from './prepared-text.ts'
 import { writeUint32At } from './write-number.ts'
 
-/** Up to here a loop beats a call into the runtime. */
+/** Up to this length a loop is faster than a native call. */
 const shortBytes = 96
-/** Up to here a copy is cheaper than another buffer. */
-const takenBytesMin = 16_384
+/** Up to this length a copy is cheaper than another buffer. */
+const copiedBytesMax = 16_384
 const roomAfterwards = 256
-/** The same within one buffer, where the call needs no second view: a loop over fifty bytes takes three times as long. */
+/** The same for copies within one buffer, where the native call needs no second view: a loop over fifty bytes takes three times as long. */
 const repeatedByLoop = 16
 
-/** The buffer that was written to last in this way: short replies have the same one, and a view of it takes as long as a few names. */
+/** The buffer written last and its view: short replies reuse one buffer, and creating a view takes as long as writing a few names. */
 let viewed: { readonly bytes: Buffer; readonly view: DataView } | undefined
-/** A larger buffer is not kept for it. */
+/** Views of larger buffers are not cached. */
 const viewedBytesMax = 131_072
 
 export class ByteWriter {
@@ -21,13 +21,13 @@ export class ByteWriter {
   private view: DataView | undefined
   private readonly onGrow: ((bytes: number) => void) | undefined
 
-  /** `room`: so many bytes to begin with, or a buffer that is nobody else's. `onGrow` is told by how many bytes the buffer is going to grow; what it throws keeps it from that. */
+  /** `room`: initial capacity, or a buffer with no other user. `onGrow` is called before the buffer grows by so many bytes, and may throw. */
   constructor(room: number | Buffer = 256, onGrow?: (bytes: number) => void) {
     this.onGrow = onGrow
     this.bytes = typeof room === 'number' ? Buffer.allocUnsafe(room) : room
   }
 
-  /** Makes room for `count` more bytes and returns where they start; `bytes` may be another buffer afterwards. */
+  /** Makes room for `count` more bytes and returns their offset. May replace `bytes`. */
   reserve(count: number): number {
     const start = this.length
     const end = start + count
@@ -36,7 +36,7 @@ export class ByteWriter {
     return start
   }
 
-  /** As much as is going to be written, where that is known: a buffer that doubles would be copied over and over. */
+  /** Reserves capacity if the size is known in advance, which avoids repeated copies. */
   makeRoom(count: number): void {
     const end = this.length + count
     if (end > this.bytes.length) this.grow(end)
@@ -68,7 +68,7 @@ export class ByteWriter {
     this.bytes.set(source, at)
   }
 
-  /** A loop over single bytes takes three times as long. */
+  /** Writes words: a loop over single bytes takes three times as long. */
   writePrepared({ words, length }: PreparedText): void {
     const at = this.reserve(words.length * 4)
     const view = this.view ?? this.newView()
@@ -76,7 +76,7 @@ export class ByteWriter {
     this.length = at + length
   }
 
-  /** Writes again `count` bytes of what is written, from `start` on. */
+  /** Appends a copy of `count` bytes written at offset `start`. */
   repeat(start: number, count: number): void {
     const at = this.reserve(count)
     const { bytes } = this
@@ -84,7 +84,6 @@ export class ByteWriter {
     else for (let i = 0; i < count; i++) bytes[at + i] = bytes[start + i] as number
   }
 
-  /** The bytes written so far, as a copy that stays valid. */
   copy(): Buffer {
     const { bytes, length } = this
     const result = Buffer.allocUnsafe(length)
@@ -93,11 +92,11 @@ export class ByteWriter {
     return result
   }
 
-  /** The bytes written so far, without a copy where they are many: the writer then goes on, empty, with another buffer. */
+  /** Returns the bytes written so far, without a copy if they are many, and clears the writer, which may then use another buffer. */
   taken(): Buffer {
     const { length } = this
-    // Nor where most of the buffer would be of no use.
-    if (length <= takenBytesMin || this.bytes.length - length > length >> 3) return this.copy()
+    // Copies also if most of the buffer is unused.
+    if (length <= copiedBytesMax || this.bytes.length - length > length >> 3) return this.copy()
     const bytes = this.written()
     this.bytes = Buffer.allocUnsafe(roomAfterwards)
     this.view = undefined
@@ -105,7 +104,7 @@ export class ByteWriter {
     return bytes
   }
 
-  /** The same without a copy, for a writer that writes nothing more. */
+  /** The bytes without a copy; the writer must not be used afterwards. */
   written(): Buffer {
     return this.bytes.subarray(0, this.length)
   }
@@ -131,9 +130,9 @@ export class ByteWriter {
   private grow(needed: number): void {
     const capacity = Math.max(needed, this.bytes.length * 2)
     this.onGrow?.(capacity - this.bytes.length)
-    const bigger = Buffer.allocUnsafe(capacity)
-    this.bytes.copy(bigger, 0, 0, this.length)
-    this.bytes = bigger
+    const larger = Buffer.allocUnsafe(capacity)
+    this.bytes.copy(larger, 0, 0, this.length)
+    this.bytes = larger
     this.view = undefined
   }
 }

@@ -1,20 +1,20 @@
-/** Writes JSON text as UTF-8 bytes straight from record bytes. */
+/** Writes JSON text as UTF-8 bytes, directly from record bytes. */
 import { ByteWriter } from './byte-writer.ts'
 import type { PreparedText } from './prepared-text.ts'
 
-/** Up to here a loop beats a call into the runtime. */
+/** Up to this length a loop is faster than a native call. */
 const shortBytes = 32
 const quote = 0x22
 const zero = 0x30
 const space = 0x20
 const backslash = 0x5c
 const asciiMax = 0x7f
-/** Below it, a division can be one of integers. */
+/** Below this value, integer division is possible. */
 const intMax = 0x8000_0000
 
-/** Longer texts are escaped part by part: with its escapes a text may be six times as long. */
+/** Longer texts are escaped in parts, since escaping may make a text six times as long. */
 const longCharacters = 65_536
-/** UTF-8 that is escaped into room for the longest escapes. */
+/** Maximum number of UTF-8 bytes escaped per reservation. */
 const escapedBytes = 8_192
 const longestEscape = 6
 const shortRunBytes = 64
@@ -22,7 +22,7 @@ const shortRunBytes = 64
 const hexEscape = 0x75
 const hexDigits = Buffer.from('0123456789abcdef')
 
-/** What follows the backslash where a byte is escaped: itself, a letter, or `u` and four hexadecimal digits; 0 where the byte is written as it is. */
+/** The character after the backslash of an escaped byte: itself, a letter, or `u` before four hexadecimal digits; 0 if no escape is needed. */
 const escapes = escapesOfBytes()
 
 function escapesOfBytes(): Uint8Array {
@@ -31,14 +31,11 @@ function escapesOfBytes(): Uint8Array {
   return all
 }
 
-/** Where a part of a long text ends that begins at `at`: a pair of surrogates stays together. */
+/** The end of a part of a long text that begins at `at`; never splits a surrogate pair. */
 function partEnd(text: string, at: number): number {
   const end = Math.min(at + longCharacters, text.length)
-  return end < text.length && isLead(text.charCodeAt(end - 1)) ? end + 1 : end
-}
-
-function isLead(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff
+  const unit = text.charCodeAt(end - 1)
+  return end < text.length && unit >= 0xd800 && unit <= 0xdbff ? end + 1 : end
 }
 
 export class JsonWriter {
@@ -53,12 +50,12 @@ export class JsonWriter {
     this.to.writeByte(code)
   }
 
-  /** The object that was just written takes more: without its `}`. */
+  /** Removes the final `}` of the object just written, to add members. */
   reopen(): void {
     this.to.length--
   }
 
-  /** Text that is JSON already and pure ASCII: punctuation, numbers, quoted OIDs. */
+  /** Writes JSON in ASCII: punctuation, numbers, quoted OIDs. */
   ascii(text: string): void {
     const { to } = this
     const at = to.reserve(text.length)
@@ -66,18 +63,17 @@ export class JsonWriter {
     for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i)
   }
 
-  /** Text that is JSON already, for example `,"name":`. */
+  /** Writes JSON, for example `,"name":`. */
   prepared(text: PreparedText): void {
     this.to.writePrepared(text)
   }
 
-  /** Bytes that are JSON already. */
   raw(source: Uint8Array): void {
     if (source.length > shortBytes) this.to.writeBytes(source)
     else this.copy(source, 0, source.length)
   }
 
-  /** A whole number from 0 to 2^53. */
+  /** An integer from 0 to 2^53. */
   unsigned(value: number): void {
     if (value > 0xffff_ffff) {
       this.ascii(String(value))
@@ -102,7 +98,6 @@ export class JsonWriter {
     } else this.unsigned(value)
   }
 
-  /** Any text, quoted and escaped. */
   string(text: string): void {
     if (text.length <= shortBytes && this.plainString(text)) return
     if (text.length > longCharacters) this.longString(text)
@@ -124,7 +119,6 @@ export class JsonWriter {
     this.to.writeByte(quote)
   }
 
-  /** Any bytes, as a text of base64. */
   base64(source: Buffer): void {
     this.to.writeByte(quote)
     const text = source.toString('base64')
@@ -133,7 +127,7 @@ export class JsonWriter {
     this.to.writeByte(quote)
   }
 
-  /** UTF-8 text, quoted and escaped, which takes a fraction of the time of decoding it first. */
+  /** Quotes and escapes UTF-8 text, in a fraction of the time of decoding it first. */
   escapedUtf8(source: Uint8Array, start: number, end: number): void {
     this.to.writeByte(quote)
     for (let from = start; from < end; from += escapedBytes) {
@@ -149,7 +143,7 @@ export class JsonWriter {
     for (let i = start; i < end; i++) {
       const from = i
       while (i < end && escapes[source[i] as number] === 0) i++
-      // One by one, bytes take several times as long as a long copy.
+      // For long runs, a native copy is several times faster than a loop.
       if (i - from > shortRunBytes) {
         bytes.set(source.subarray(from, i), at)
         at += i - from
@@ -168,14 +162,14 @@ export class JsonWriter {
     to.length = at
   }
 
-  /** UTF-8 text of which it is known that JSON needs no escapes in it. */
+  /** Quotes UTF-8 text that is known to need no escapes. */
   plainUtf8(source: Uint8Array, start: number, end: number): void {
     this.to.writeByte(quote)
     this.copy(source, start, end)
     this.to.writeByte(quote)
   }
 
-  /** False, and nothing written, for a text that needs escapes or more than a byte a character. */
+  /** Returns false, with nothing written, for a text that needs escapes or is not ASCII. */
   private plainString(text: string): boolean {
     const { to } = this
     const at = to.reserve(text.length + 2)

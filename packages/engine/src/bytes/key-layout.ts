@@ -1,7 +1,7 @@
-/** The parts of all spaces of keys in one table: what lies under which first bytes, and what a copy of a store takes along. */
+/** The layout of all key spaces: the prefix of each part, and whether a copy of a store includes it. */
 import { keySpace } from './key-space.ts'
 
-/** The second byte of the keys of the space `store`. A number is never used for something else. */
+/** The second byte of keys in the space `store`. Numbers are never reused. */
 export const storePart = {
   /** The first key of a store. */
   formatVersion: 0x00,
@@ -12,7 +12,7 @@ export const storePart = {
   migration: 0x05,
 } as const
 
-/** The second byte of the keys of the space `catalog`. A number is never used for something else. */
+/** The second byte of keys in the space `catalog`. Numbers are never reused. */
 export const catalogPart = {
   version: 0x00,
   counters: 0x01,
@@ -26,25 +26,21 @@ export const catalogPart = {
 } as const
 
 interface KeyPart {
-  /** The bytes that all keys of the part begin with. */
   readonly prefix: readonly number[]
-  /** What follows the prefix in a key; absent where the prefix is the key. */
+  /** The rest of the key after the prefix; absent if the prefix is the key. */
   readonly rest?: string
   readonly holds: string
-  /**
-   * False for what belongs to the processes that serve this very store: a copy has processes of its own, which would
-   * take the entry for one of theirs.
-   */
+  /** False for entries of the processes that serve this store: a copy has other processes, which would mistake them for their own. */
   readonly isCopied: boolean
 }
 
 const { store, catalog, container, object, link, index, receipt, log, sequence } = keySpace
 const classOrIndex = 'number (4)'
 
-/** Every part, in key order; `docs/storage-format.md` tells their values. */
+/** All parts in key order; `docs/storage-format.md` describes their values. */
 export const keyLayout: readonly KeyPart[] = [
   { prefix: [store, storePart.formatVersion], holds: 'the version of the storage format', isCopied: true },
-  // A session of the copy must not give a commit ID that a record has already.
+  // A session of the copy must not reuse a commit ID of an existing record.
   { prefix: [store, storePart.session], holds: 'the last session number given', isCopied: true },
   { prefix: [store, storePart.upgradePosition], holds: 'how far UpgradeObjects has come', isCopied: false },
   { prefix: [store, storePart.heartbeat], rest: 'session (3)', holds: 'the heartbeat of a session', isCopied: false },
@@ -67,7 +63,7 @@ export const keyLayout: readonly KeyPart[] = [
     holds: 'a deleted attribute whose links are to be cleared',
     isCopied: true,
   },
-  // A build in the background goes on in the copy.
+  // The copy resumes background builds.
   {
     prefix: [catalog, catalogPart.progress],
     rest: classOrIndex,
@@ -96,7 +92,7 @@ export const keyLayout: readonly KeyPart[] = [
     holds: 'what was replied to a request with a key of its own, or when that ends',
     isCopied: true,
   },
-  // Who follows the changes goes on with those of the copy.
+  // Followers continue with the changes of the copy.
   {
     prefix: [log, 0],
     rest: 'epoch (4), commit number (8), part (4), length (4)',
@@ -109,7 +105,7 @@ export const keyLayout: readonly KeyPart[] = [
     holds: 'up to which commit the change log was removed',
     isCopied: true,
   },
-  // They go on in the copy, as other followers do.
+  // They continue in the copy, like other followers.
   {
     prefix: [log, 2],
     rest: 'digest of a name (16)',
@@ -125,14 +121,14 @@ export const keyLayout: readonly KeyPart[] = [
   { prefix: [sequence], rest: 'sequence (4)', holds: 'the next number of a sequence', isCopied: true },
 ]
 
-/** The key of a part that has but one. */
+/** The key of a part with a single entry. */
 export function soleKey(part: keyof typeof storePart): Buffer {
   return Buffer.from([store, storePart[part]])
 }
 
-const leftBehind = keyLayout.filter((part) => !part.isCopied)
+const excludedParts = keyLayout.filter((part) => !part.isCopied)
 
-/** Whether a copy of the store takes the entry along. A key of no known part is copied: a later version may know it. */
+/** Whether a copy of the store includes the entry. Keys of unknown parts are copied: a later version may know them. */
 export function isCopied(key: Uint8Array): boolean {
-  return !leftBehind.some(({ prefix }) => prefix.every((byte, i) => key[i] === byte))
+  return !excludedParts.some(({ prefix }) => prefix.every((byte, i) => key[i] === byte))
 }

@@ -1,4 +1,4 @@
-/** Reads the values of index key parts back, as `KeyWriter` has written them. `at`: behind the marker byte. */
+/** Decodes the values of index key parts written by `KeyWriter`. `at`: the offset after the marker byte. */
 import { decimalExponentBias, decimalSigns } from './key-writer.ts'
 import { readUint32 } from './read-number.ts'
 import { shortText } from './short-texts.ts'
@@ -10,7 +10,7 @@ export function readKeyBoolean(key: Uint8Array, at: number): boolean {
   return key[at] === 1
 }
 
-/** As a bigint where it may be beyond what a double holds exactly. */
+/** Returns a bigint if the value may exceed the exact range of a double. */
 export function readKeyInteger(key: Uint8Array, at: number): number | bigint {
   const width = (key[at] as number) - 0x80
   const isNegative = width < 0
@@ -38,7 +38,7 @@ export function readKeyReal(key: Uint8Array, at: number): number {
   return scratch.getFloat64(0)
 }
 
-/** Without zeros at its end behind the point. */
+/** Without trailing zeros after the decimal point. */
 export function readKeyDecimal(key: Uint8Array, at: number): { readonly units: bigint; readonly scale: number } {
   if (key[at] === decimalSigns.zero) return { units: 0n, scale: 0 }
   const flip = key[at] === decimalSigns.negative ? 0xff : 0
@@ -56,7 +56,7 @@ export function readKeyTicks(key: Uint8Array, at: number): number {
 
 const nulEscaped = /\0\u00ff/g
 
-/** `end`: behind the two bytes that end the text, which is whole. */
+/** `end`: the offset after the two terminator bytes. The text must not be truncated. */
 export function readKeyText(key: Uint8Array, at: number, end: number): string {
   return shortText(key, at, end - terminatorBytes) ?? decodedText(key, at, end)
 }

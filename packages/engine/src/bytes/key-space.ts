@@ -1,7 +1,7 @@
-/** The first byte of every key: which space of the store it belongs to; `key-layout.ts` has their parts. Part of the storage format. */
+/** The first byte of every key, which identifies its space; see `key-layout.ts` for the parts. Part of the storage format. */
 
 export const keySpace = {
-  /** What the store knows of itself: its format's version, its sessions and what they have under way. */
+  /** State of the store itself: format version, sessions and their work in progress. */
   store: 0x00,
   catalog: 0x01,
   container: 0x02,
@@ -13,10 +13,10 @@ export const keySpace = {
   sequence: 0x08,
 } as const
 
-/** Holds the commit ID of the last schema change; every commit of an object requires it as it was read. */
+/** Holds the commit ID of the last schema change; every commit of an object requires it to be unchanged. */
 export const catalogVersionKey = Buffer.from([keySpace.catalog, 0x00])
 
-/** The smallest key after every key that begins with `prefix`: the open end of its range. */
+/** The exclusive upper bound of the keys that begin with `prefix`. */
 export function prefixEnd(prefix: Uint8Array): Buffer {
   let length = prefix.length
   while (length > 0 && prefix[length - 1] === 0xff) length--

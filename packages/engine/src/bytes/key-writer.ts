@@ -1,31 +1,31 @@
-/** Writes index key parts so that byte order is value order, and cuts texts that would make a key too long. */
+/** Writes index key parts so that byte order is value order, and truncates texts that would make a key too long. */
 import { unreachable } from '../errors.ts'
 import { ByteWriter } from './byte-writer.ts'
 
 const valueMarker = 0x01
 const nullMarker = 0xfe
-/** In texts, 00 is written as 00 FF, so that what ends a text sorts before whatever could continue it. */
+/** In texts, 00 is written as 00 FF, so that the terminator sorts before any continuation. */
 const nulEscape = 0xff
-const wholeEnd = 0x01
-const cutEnd = 0x02
+const completeEnd = 0x01
+const truncatedEnd = 0x02
 const terminatorBytes = 2
 const asciiMax = 0x7f
-/** Up to here a loop beats a call into the runtime. */
+/** Up to this length a loop is faster than a native call. */
 const shortCharacters = 64
 
-/** What a decimal begins with. */
+/** The first byte of a decimal. */
 export const decimalSigns = { negative: 1, zero: 2, positive: 3 } as const
-/** Added to the exponents of decimals, none of which is less than its negative. */
+/** Added to decimal exponents to make them non-negative. */
 export const decimalExponentBias = 160
 
-/** How the value of a part is laid out after its marker; each is what one kind of method of `KeyWriter` writes. */
+/** The layout of a part after its marker; each is written by one kind of method of `KeyWriter`. */
 export type KeyForm = 'oneByte' | 'integer' | 'eightBytes' | 'sixteenBytes' | 'decimal' | 'text'
 
-/** What a part begins with before all values, and what it would begin with between them and the nulls. */
+/** Bounds of a part: before all values, and between values and nulls. */
 export const beforeKeyValues = Buffer.from([valueMarker])
 export const afterKeyValues = Buffer.from([valueMarker + 1])
 
-/** Where the part that begins at `at` ends, and whether it is a text that was cut there. */
+/** The end of the part that begins at `at`, and whether it is a truncated text. */
 export function readKeyPart(
   key: Uint8Array,
   at: number,
@@ -46,22 +46,21 @@ export function readKeyPart(
       return { end: decimalEnd(key, start), isTruncated: false }
     case 'text': {
       const end = textEnd(key, start)
-      return { end, isTruncated: key[end - 1] === cutEnd }
+      return { end, isTruncated: key[end - 1] === truncatedEnd }
     }
   }
 }
 
-/** After the byte that ends its digits; zero has none. */
+/** The offset after the byte that terminates the digits; zero has none. */
 function decimalEnd(key: Uint8Array, start: number): number {
   if (key[start] === decimalSigns.zero) return start + 1
   const end = key[start] === decimalSigns.negative ? 0xff : 0
-  // Behind the sign and the exponent, which may be any byte.
+  // Starts after the sign and the exponent, which may be any byte.
   let at = start + 2
   while (key[at] !== end) at++
   return at + 1
 }
 
-/** After the two bytes that end a text. */
 function textEnd(key: Uint8Array, start: number): number {
   let at = start
   while (at < key.length) {
@@ -73,17 +72,16 @@ function textEnd(key: Uint8Array, start: number): number {
 }
 
 /**
- * Each part starts with a marker byte: a value sorts before null (`ORDER BY`: nulls last).
- * What a part looks like depends on the logical value alone, not on width or encoding, so that widening an
- * attribute leaves its index as it is.
+ * Each part begins with a marker byte that sorts values before null (`ORDER BY`: nulls last). The encoding depends on the logical value only, not on
+ * width or encoding, so that widening an attribute leaves its index valid.
  */
 export class KeyWriter {
   readonly to = new ByteWriter(256)
-  /** True once a text was cut: the key then orders up to that part only, and needs a digest to be exact. */
+  /** True once a text was truncated: the key is ordered only up to that part, and needs a digest to be exact. */
   isTruncated = false
-  /** Characters (code points) of the next text that are stored; Infinity for the full form a digest is made of. */
+  /** Maximum number of code points stored of the next text; Infinity for the full form from which a digest is made. */
   textCharactersMax = Number.POSITIVE_INFINITY
-  /** Bytes the next text may take, its marker and terminator included. */
+  /** Maximum size of the next text, including marker and terminator. */
   textBytesMax = Number.POSITIVE_INFINITY
 
   null(): void {
@@ -95,7 +93,7 @@ export class KeyWriter {
     this.to.writeByte(value ? 1 : 0)
   }
 
-  /** Any integer of up to 64 bits: its sign and length, then its magnitude without leading zeros. */
+  /** Any integer of up to 64 bits: sign and length, then the magnitude without leading zeros. */
   integer(value: number | bigint): void {
     this.to.writeByte(valueMarker)
     const isNegative = value < 0
@@ -126,7 +124,7 @@ export class KeyWriter {
     for (const byte of magnitude) this.to.writeByte(isNegative ? 0xff - byte : byte)
   }
 
-  /** −0 is 0. Never NaN. */
+  /** −0 is encoded as 0. NaN is not allowed. */
   real(value: number): void {
     this.to.writeByte(valueMarker)
     const at = this.to.reserve(8)
@@ -136,10 +134,7 @@ export class KeyWriter {
     else bytes[at] = (bytes[at] as number) ^ 0x80
   }
 
-  /**
-   * `units` times 10 to the power of −`scale`, which has at most 76 digits, and 152 behind the point: its sign, its exponent, then two digits in
-   * each byte, without zeros at the end, and what ends them.
-   */
+  /** `units` × 10^−`scale`, at most 76 digits, 152 after the point: sign, exponent, two digits per byte without trailing zeros, terminator. */
   decimal(units: bigint, scale: number): void {
     const { to } = this
     to.writeByte(valueMarker)
@@ -153,12 +148,12 @@ export class KeyWriter {
     const flip = isNegative ? 0xff : 0
     to.writeByte(isNegative ? decimalSigns.negative : decimalSigns.positive)
     to.writeByte((written.length - scale + decimalExponentBias) ^ flip)
-    // No pair is 0, which ends them.
+    // No pair is encoded as 0, which is the terminator.
     for (let i = 0; i < digits.length; i += 2) to.writeByte((Number(digits.slice(i, i + 2).padEnd(2, '0')) + 1) ^ flip)
     to.writeByte(flip)
   }
 
-  /** A count (of days, of ticks) of either sign, up to 2^53. */
+  /** A signed count (of days or ticks), up to 2^53. */
   ticks(value: number): void {
     this.to.writeByte(valueMarker)
     const at = this.to.reserve(8)
@@ -167,26 +162,26 @@ export class KeyWriter {
     this.to.bytes.writeUInt32BE(value - high * 2 ** 32, at + 4)
   }
 
-  /** Bytes of a fixed width, whose order is the order of the values. */
+  /** Bytes of a fixed width, in value order. */
   fixed(bytes: Uint8Array): void {
     this.to.writeByte(valueMarker)
     this.to.writeBytes(bytes)
   }
 
-  /** By code point, cut to `textCharactersMax` characters and `textBytesMax` bytes, never within a character. */
+  /** By code point, truncated to `textCharactersMax` characters and `textBytesMax` bytes at a character boundary. */
   text(value: string): void {
     const { to } = this
     to.writeByte(valueMarker)
     const bytesMax = this.textBytesMax - 1 - terminatorBytes
     if (value.length <= Math.min(shortCharacters, this.textCharactersMax, bytesMax) && this.plainText(value)) {
-      this.endText(wholeEnd)
+      this.endText(completeEnd)
       return
     }
     if (this.textCharactersMax === Number.POSITIVE_INFINITY && bytesMax === Number.POSITIVE_INFINITY) {
-      this.wholeText(value)
+      this.completeText(value)
       return
     }
-    // A character has up to two units and at least a byte: what comes after is cut off in any case.
+    // A character has at most two UTF-16 units and at least one byte, so the rest is truncated in any case.
     const source = Buffer.from(value.slice(0, Math.min(2 * this.textCharactersMax, bytesMax) + 2), 'utf8')
     const start = to.length
     let characters = 0
@@ -196,17 +191,17 @@ export class KeyWriter {
       const written = source[at] === 0 ? 2 : width
       if (++characters > this.textCharactersMax || to.length - start + written > bytesMax) {
         this.isTruncated = true
-        this.endText(cutEnd)
+        this.endText(truncatedEnd)
         return
       }
       for (let i = 0; i < width; i++) to.writeByte(source[at + i] as number)
       if (source[at] === 0) to.writeByte(nulEscape)
       at += width
     }
-    this.endText(wholeEnd)
+    this.endText(completeEnd)
   }
 
-  /** As `text` writes the text of these bytes, which are UTF-8. False, and nothing written, where it is long, or not ASCII without NUL. */
+  /** Like `text` for UTF-8 bytes. Returns false, with nothing written, if the text is long, not ASCII, or contains NUL. */
   asciiText(source: Uint8Array, start: number, end: number): boolean {
     const { to } = this
     const length = end - start
@@ -224,24 +219,24 @@ export class KeyWriter {
       bytes[at + 1 + i] = byte
     }
     bytes[at + 1 + length] = 0
-    bytes[at + 2 + length] = wholeEnd
+    bytes[at + 2 + length] = completeEnd
     return true
   }
 
-  private wholeText(value: string): void {
+  private completeText(value: string): void {
     const { to } = this
     if (value.includes('\0')) this.withNulEscapes(Buffer.from(value, 'utf8'))
     else {
       const bytes = Buffer.byteLength(value)
-      // With room for its end, for which a buffer that is full would double.
+      // Includes the terminator, for which a full buffer would double.
       const at = to.reserve(bytes + terminatorBytes)
       to.bytes.write(value, at)
       to.length = at + bytes
     }
-    this.endText(wholeEnd)
+    this.endText(completeEnd)
   }
 
-  /** In one loop: with a call for each NUL, a text of 16 MiB would hold the event loop for more than a second. */
+  /** A single loop: with a call per NUL, a text of 16 MiB would block the event loop for more than a second. */
   private withNulEscapes(source: Uint8Array): void {
     let length = source.length
     for (let i = 0; i < source.length; i++) if (source[i] === 0) length++
@@ -255,7 +250,7 @@ export class KeyWriter {
     this.to.length = at
   }
 
-  /** Short ASCII without NUL, which is most keys. False, and nothing written, for any other text. */
+  /** The fast path for short ASCII texts without NUL. Returns false, with nothing written, for other texts. */
   private plainText(value: string): boolean {
     const { to } = this
     const at = to.reserve(value.length)

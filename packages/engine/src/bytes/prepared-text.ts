@@ -1,8 +1,8 @@
-/** A text that is written many times, such as the name of an attribute: kept so that four of its bytes are written at once. */
+/** A text that is written often, such as an attribute name, stored so that four bytes are written at a time. */
 export class PreparedText {
   /** In bytes. */
   readonly length: number
-  /** Little-endian; the last one is filled up with zeros. */
+  /** Little-endian; the last word is zero-padded. */
   readonly words: Int32Array
 
   constructor(text: string) {

@@ -1,6 +1,5 @@
-/** Numbers read from bytes in place: making a view of them first would cost more than the reading. */
+/** Reads numbers from bytes in place; creating a view first would be slower. */
 
-/** Four bytes, big-endian, unsigned. */
 export function readUint32(bytes: Uint8Array, at: number): number {
   return (
     (bytes[at] as number) * 0x100_0000 +
@@ -8,7 +7,6 @@ export function readUint32(bytes: Uint8Array, at: number): number {
   )
 }
 
-/** The same, signed. */
 export function readInt32(bytes: Uint8Array, at: number): number {
   return (
     ((bytes[at] as number) << 24) |
@@ -20,13 +18,11 @@ export function readInt32(bytes: Uint8Array, at: number): number {
 
 const scratch = new DataView(new ArrayBuffer(8))
 
-/** Eight bytes, big-endian, IEEE 754. */
 export function readDouble(bytes: Uint8Array, at: number): number {
   for (let i = 0; i < 8; i++) scratch.setUint8(i, bytes[at + i] as number)
   return scratch.getFloat64(0)
 }
 
-/** Four bytes, big-endian, IEEE 754. */
 export function readFloat(bytes: Uint8Array, at: number): number {
   for (let i = 0; i < 4; i++) scratch.setUint8(i, bytes[at + i] as number)
   return scratch.getFloat32(0)

@@ -1,19 +1,19 @@
-/** Decodes short texts. One that was met before is not made again: columns and keys hold the same few texts over and over. */
+/** Decodes short texts through a cache, since columns and keys repeat the same few texts. */
 
 const lengthMax = 16
-/** A power of two. A text displaces the one that is at its place. */
+/** A power of two. Each text has one place, from which it displaces another. */
 const places = 2_048
 const texts = new Array<string | undefined>(places).fill(undefined)
 
-/** The text of these bytes, if all are ASCII and none is NUL; undefined for any other text, and for longer ones. */
+/** Returns the text if it is short ASCII without NUL, otherwise undefined. */
 export function shortText(bytes: Uint8Array, start: number, end: number): string | undefined {
   const length = end - start
   if (length > lengthMax) return undefined
   let hash = length
   for (let at = start; at < end; at++) hash = Math.imul(hash ^ (bytes[at] as number), 0x0100_0193)
   const place = (hash ^ (hash >>> 15)) & (places - 1)
-  const known = texts[place]
-  if (known !== undefined && isSame(known, bytes, start, length)) return known
+  const cached = texts[place]
+  if (cached !== undefined && isSame(cached, bytes, start, length)) return cached
   return remembered(bytes, start, end, place)
 }
 
@@ -23,7 +23,7 @@ function isSame(text: string, bytes: Uint8Array, start: number, length: number):
   return true
 }
 
-/** To make a view of the bytes takes longer than the text. */
+/** Creating a view of the bytes would take longer than decoding them. */
 function latin1(bytes: Uint8Array, start: number, end: number): string {
   const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   return buffer.toString('latin1', start, end)

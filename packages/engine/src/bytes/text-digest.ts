@@ -1,18 +1,17 @@
 /**
- * What stands for a long text where a map is to find it. V8 takes the length of a text of more than 16,383 characters for its hash: a `Map` or `Set` of
- * such texts compares all of one length with each other, which takes seconds where they are thousands.
+ * Digests of long texts, as keys of maps. V8 hashes texts of more than 16,383 characters by their length: a `Map` or `Set` then compares all texts
+ * of equal length, which takes seconds for thousands of them.
  */
 import { createHash } from 'node:crypto'
 
 const hashedCharactersMax = 16_383
 
-/** Whether maps are to find it by its digest. */
 export function isLongText(text: string): boolean {
   return text.length > hashedCharactersMax
 }
 
-/** The same for equal texts, and for no others. It has letters, digits, `+`, `/` and `=` only. */
+/** Equal exactly for equal texts. Consists of letters, digits, `+`, `/` and `=`. */
 export function textDigest(text: string): string {
-  // UTF-8 has one form for all halves of surrogate pairs.
+  // UTF-16, since UTF-8 encodes all lone surrogates alike.
   return createHash('sha256').update(text, 'utf16le').digest('base64')
 }

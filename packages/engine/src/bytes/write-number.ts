@@ -1,4 +1,4 @@
-/** Big-endian numbers, byte by byte: the methods of `Buffer` check what is known here, and are compiled one by one for each width. */
+/** Writes big-endian numbers byte by byte; the methods of `Buffer` repeat checks and are compiled per width. */
 
 export function writeUint32At(bytes: Uint8Array, value: number, at: number): void {
   bytes[at] = value >> 24
@@ -7,7 +7,7 @@ export function writeUint32At(bytes: Uint8Array, value: number, at: number): voi
   bytes[at + 3] = value
 }
 
-/** A whole number that has room in so many bytes, four at most; a negative one by its complement. */
+/** An integer that fits into `width` bytes, at most four; negative ones in two's complement. */
 export function writeIntegerAt(bytes: Uint8Array, value: number, at: number, width: number): void {
   for (let i = 0; i < width; i++) bytes[at + i] = value >> (8 * (width - 1 - i))
 }

@@ -1,4 +1,4 @@
-/** The catalog of a snapshot: kept in memory, read again when its version has changed, and the format's version with it. */
+/** Caches the catalog, reloads it when its version changes, and then also checks the storage format. */
 
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
@@ -12,53 +12,49 @@ import { openTimeSlice } from '../store/time-slice.ts'
 import { catalogKey, catalogPartRange, countersKey } from './catalog-keys.ts'
 import { SharedAttributes } from './shared-attributes.ts'
 
-/** Where the catalogs of snapshots come from. */
 export type Catalogs = Pick<CatalogCache, 'latest' | 'at' | 'announce'>
 
 export class CatalogCache {
   private current: Catalog | undefined
-  /** Whether that is the version of the current one; made once for each. */
+  /** Tests a version against that of the current catalog; created once per catalog. */
   private isCurrent: (version: Bytes) => boolean = () => false
-  /** What snapshots share that are known to have the current one. */
+  /** Shared read result of snapshots that are known to have the current catalog. */
   private sharedRead: object | undefined
-  /** The load under way, which whoever asks for the same version waits for. */
+  /** The load in progress, shared by all requests for the same version. */
   private loading: { readonly version: Bytes; readonly catalog: Promise<Catalog> } | undefined
-  /** The one that was read last before: snapshots of both may be open at the same time, and ask in any order. */
+  /** The catalog read before: snapshots of both may be open simultaneously, and alternate. */
   private previous: Catalog | undefined
   /** The catalog that this process committed last, or is about to commit. */
   private announced: Catalog | undefined
   private readonly attributes = new SharedAttributes()
   private readonly checkFormat: (stored: Bytes | undefined) => void
 
-  /**
-   * `checkFormat` throws where the version of the storage format, as it is stored, is not the process's own. A migration raises the
-   * version of the catalog, so that whoever asks for the catalog of a later snapshot comes by it.
-   */
+  /** `checkFormat` throws for unsupported format versions. A migration increments the catalog version too, which triggers the check. */
   constructor(checkFormat: (stored: Bytes | undefined) => void) {
     this.checkFormat = checkFormat
   }
 
-  /** As it was last read; by now there may be another. */
+  /** The last catalog read, which may be outdated. */
   get latest(): Catalog | undefined {
     return this.current
   }
 
   /**
-   * Announces a catalog that this process is about to commit, so that nobody has to load it afterwards: a catalog of thousands of
-   * classes takes seconds to load, and every request would wait for it. If the commit fails, no snapshot ever has its version.
+   * Announces a catalog that this process is about to commit, so that it need not be loaded: loading thousands of classes takes seconds, during
+   * which all requests would wait. If the commit fails, no snapshot ever has its version.
    */
   async announce(catalog: Catalog): Promise<void> {
     const slice = openTimeSlice()
-    const known = new Set(this.current?.state.shapes)
+    const currentShapes = new Set(this.current?.state.shapes)
     for (const shape of catalog.state.shapes) {
-      if (!known.has(shape)) this.attributes.share(shape)
+      if (!currentShapes.has(shape)) this.attributes.share(shape)
       const pause = slice.yieldIfDue()
       if (pause !== undefined) await pause
     }
     this.announced = catalog
   }
 
-  /** The catalog as of exactly the snapshot's point in time. The FD must have been initialized. */
+  /** The catalog as of the snapshot. The federated database must be initialized. */
   at(snapshot: Snapshot): Awaitable<Catalog> {
     const { current } = this
     if (current === undefined) return this.load(snapshot)
@@ -86,12 +82,12 @@ export class CatalogCache {
     if (version === undefined || counters === undefined)
       throw new ReadSkew('the catalog lacks its version or its counters')
     const { loading } = this
-    const known = [this.announced, this.previous].find((one) => {
+    const cached = [this.announced, this.previous].find((one) => {
       return one !== undefined && Buffer.compare(one.version, version) === 0
     })
-    if (known !== undefined) return this.keep(known)
+    if (cached !== undefined) return this.keep(cached)
     if (loading !== undefined && Buffer.compare(loading.version, version) === 0) {
-      // Where it fails, as when its snapshot was lost, this one's may be better.
+      // If that load fails, for example because its snapshot was lost, this snapshot may still succeed.
       const loaded = await loading.catalog.catch(() => undefined)
       if (loaded !== undefined) return loaded
     }
@@ -120,7 +116,6 @@ export class CatalogCache {
         classes: await readPart(snapshot, catalogPartRange('class'), decodeClass),
         shapes: await this.readShapes(snapshot, counters),
         indexes: await readPart(snapshot, catalogPartRange('index'), decodeIndex),
-        // Of a store that has never had one, there is nothing to be read.
         sequences:
           counters.sequence === undefined ? [] : await readPart(snapshot, catalogPartRange('sequence'), decodeSequence),
       },
@@ -128,20 +123,17 @@ export class CatalogCache {
     )
   }
 
-  /**
-   * Shapes are never changed or removed, and their numbers only grow: those that are known are not read again. Of a later version
-   * than the snapshot's are those with numbers that it has not given out yet.
-   */
+  /** Reads only unknown shapes: shapes are immutable and never removed. Shapes of a later version than the snapshot's are excluded by its counter. */
   private async readShapes(snapshot: Snapshot, { classOrShape }: CatalogCounters): Promise<readonly Shape[]> {
-    const known = (this.current?.state.shapes ?? []).filter(({ number }) => number < classOrShape)
+    const cachedShapes = (this.current?.state.shapes ?? []).filter(({ number }) => number < classOrShape)
     let last: number | undefined
-    for (const { number } of known) if (last === undefined || number > last) last = number
+    for (const { number } of cachedShapes) if (last === undefined || number > last) last = number
     const { from, to } = catalogPartRange('shape')
     const range = { from: last === undefined ? from : catalogKey('shape', last + 1), to }
     const added = await readPart(snapshot, range, (value) => this.attributes.share(decodeShape(value)))
-    return added.length === 0 && known.length === this.current?.state.shapes.length
+    return added.length === 0 && cachedShapes.length === this.current?.state.shapes.length
       ? this.current.state.shapes
-      : [...known, ...added]
+      : [...cachedShapes, ...added]
   }
 }
 

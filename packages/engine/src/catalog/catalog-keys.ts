@@ -1,14 +1,11 @@
-/** The keys of the catalog. Part of the storage format. */
+/** Keys of the catalog. Part of the storage format. */
 import { catalogPart } from '../bytes/key-layout.ts'
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
 import type { Bytes } from '../store/store.ts'
 
 export const countersKey = Buffer.from([keySpace.catalog, catalogPart.counters])
 
-/**
- * The parts with many keys. `droppedIndexes`: by number of a dropped index. `droppedLinkAttributes`: by number of a deleted attribute that was
- * kept as links. `progress`: how far the background build of an index has come.
- */
+/** `droppedIndexes`: by index number; `droppedLinkAttributes`: by number of a deleted attribute stored as links; `progress`: by index. */
 export type CatalogPart = Exclude<keyof typeof catalogPart, 'version' | 'counters'>
 
 export function catalogKey(part: CatalogPart, number: number): Buffer {

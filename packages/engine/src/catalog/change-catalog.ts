@@ -1,4 +1,4 @@
-/** Writes a changed catalog, as part of a transaction. */
+/** Writes a changed catalog as part of a transaction. */
 
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { emptyCatalogState } from '../schema/build-catalog.ts'
@@ -24,10 +24,7 @@ import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { catalogKey, countersKey } from './catalog-keys.ts'
 import { encodeNextNumber, nextNumberKey } from './next-number.ts'
 
-/**
- * Puts what differs, and a new version, which fails every transaction that began under the old one. Returns the version. A class with
- * thousands of subclasses gives as many shapes, so other requests have their turn in between.
- */
+/** Puts the differences and a new version, which fails all transactions under the old one. Returns the version. Yields between shapes. */
 export async function changeCatalog(
   transaction: Transaction,
   before: Catalog,
@@ -38,9 +35,9 @@ export async function changeCatalog(
   const changed = changedParts(before.state, after)
   const earlier = new Map(changed.classes.length === 0 ? [] : before.state.classes.map((cls) => [cls.number, cls]))
   for (const cls of changed.classes) {
-    const known = earlier.get(cls.number)
-    // The change log tells by it who knew of what is changed.
-    const logged = transaction.logEpoch === 0 || known === undefined ? undefined : encodeClass(known)
+    const previous = earlier.get(cls.number)
+    // Readers of the change log use it to determine who could see the class.
+    const logged = transaction.logEpoch === 0 || previous === undefined ? undefined : encodeClass(previous)
     transaction.put(catalogKey('class', cls.number), encodeClass(cls), logged)
     await slice.yieldIfDue()
   }
@@ -51,7 +48,7 @@ export async function changeCatalog(
   for (const index of changed.indexes) transaction.put(catalogKey('index', index.number), encodeIndex(index))
   for (const number of changed.removedIndexes) transaction.delete(catalogKey('index', number))
   for (const number of [...changed.removedIndexes, ...referrerIndexesDropped(before.state, after)]) {
-    // Its entries are cleared afterwards, in batches; until then the catalog lists the index as dropped.
+    // Its entries are purged later in batches; until then the catalog lists the index as dropped.
     transaction.put(catalogKey('droppedIndexes', number), Buffer.alloc(0))
   }
   putSequences(transaction, changed)
@@ -64,7 +61,7 @@ export async function changeCatalog(
   return version
 }
 
-/** A sequence is made with the entry for its next number, and goes with it. */
+/** The entry for the next number of a sequence is created and deleted with the sequence. */
 function putSequences(transaction: Transaction, { sequences, removedSequences }: ChangedParts): void {
   for (const sequence of sequences) {
     transaction.put(catalogKey('sequence', sequence.number), encodeSequence(sequence))
@@ -76,15 +73,15 @@ function putSequences(transaction: Transaction, { sequences, removedSequences }:
   }
 }
 
-/** Attributes kept as links that are no longer there, and the classes whose objects may have entries of them. */
+/** Deleted attributes stored as links, with the classes whose objects may have entries for them. */
 function deletedLinkAttributes(
   before: Catalog,
   after: CatalogState,
 ): { readonly number: AttributeNumber; readonly classes: readonly ClassNumber[] }[] {
-  const kept = new Map(after.classes.map((definition) => [definition.number, definition]))
+  const remaining = new Map(after.classes.map((definition) => [definition.number, definition]))
   const { classes } = before.writers?.() ?? before
   return classes.flatMap((cls) => {
-    const next = kept.get(cls.number)
+    const next = remaining.get(cls.number)
     if (!cls.isReferenceable || next === cls.definition) return []
     const left = new Set([...(next?.attributes ?? []), ...(next?.arriving ?? [])].map(({ number }) => number))
     const deleted = cls.definition.attributes.filter(({ number, spec }) => {
@@ -95,7 +92,7 @@ function deletedLinkAttributes(
   })
 }
 
-/** Gives a new store its first, empty catalog. Whoever comes second finds it made. */
+/** Creates the initial, empty catalog of a new store, unless another process has done so. */
 export async function initializeCatalog(store: Store, session: StoreSession): Promise<void> {
   for (;;) {
     const isThere = await withSnapshot(store, (snapshot) => snapshot.view(catalogVersionKey, () => true))

@@ -1,4 +1,4 @@
-/** All classes of a catalog as replies show them: made once, whoever asks, with turns for others in between. */
+/** The representation of all classes of a catalog, cached and shared by all callers; yields while it is made. */
 import type { Catalog } from '../schema/catalog.ts'
 import { type ClassRepresentation, representClass } from '../schema/representation.ts'
 import { openTimeSlice } from '../store/time-slice.ts'

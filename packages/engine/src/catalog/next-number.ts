@@ -1,4 +1,4 @@
-/** The entry of a sequence that holds its next number: it changes without the catalog. Part of the storage format. */
+/** The entry that holds the next number of a sequence; it changes independently of the catalog. Part of the storage format. */
 import { keySpace } from '../bytes/key-space.ts'
 import { assert } from '../errors.ts'
 import type { Bytes } from '../store/store.ts'
@@ -11,7 +11,7 @@ export function nextNumberKey(number: SequenceNumber): Buffer {
   return key
 }
 
-/** Empty where there is none: the sequence has given its last. */
+/** Empty if the sequence is exhausted. */
 export function encodeNextNumber(next: bigint | undefined): Buffer {
   if (next === undefined) return Buffer.alloc(0)
   const value = Buffer.alloc(8)
@@ -19,7 +19,7 @@ export function encodeNextNumber(next: bigint | undefined): Buffer {
   return value
 }
 
-/** Undefined where the sequence has given its last number. */
+/** Undefined if the sequence is exhausted. */
 export function decodeNextNumber(value: Bytes): bigint | undefined {
   if (value.length === 0) return undefined
   assert(value.length === 8, 'the next number of a sequence has 8 bytes')

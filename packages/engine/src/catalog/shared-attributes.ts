@@ -1,12 +1,12 @@
-/** One object for each attribute of the stored shapes, however many classes inherit it: the shapes of all of them name it. */
+/** Interns the attributes of stored shapes: subclasses inherit most attributes, and their shapes repeat them. */
 import type { Shape, ShapeAttribute } from '../schema/class-definition.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 
 export class SharedAttributes {
-  /** By number: one for each type that the attribute has had, and each way in which it came to it. */
-  private readonly known = new Map<AttributeNumber, ShapeAttribute[]>()
+  /** By attribute number; one element per distinct definition over time. */
+  private readonly versions = new Map<AttributeNumber, ShapeAttribute[]>()
 
-  /** In place, since the identity of a shape tells whether it has changed. Returns the shape. */
+  /** Modifies the shape in place, since its identity indicates whether it has changed. Returns it. */
   share(shape: Shape): Shape {
     const attributes = shape.attributes as ShapeAttribute[]
     for (const [i, attribute] of attributes.entries()) attributes[i] = this.shared(attribute)
@@ -14,18 +14,18 @@ export class SharedAttributes {
   }
 
   private shared(attribute: ShapeAttribute): ShapeAttribute {
-    const known = this.known.get(attribute.number)
-    if (known === undefined) {
-      this.known.set(attribute.number, [attribute])
+    const versions = this.versions.get(attribute.number)
+    if (versions === undefined) {
+      this.versions.set(attribute.number, [attribute])
       return attribute
     }
-    const same = known.find((one) => isSameJson(one, attribute))
-    if (same === undefined) known.push(attribute)
+    const same = versions.find((one) => isSameJson(one, attribute))
+    if (same === undefined) versions.push(attribute)
     return same ?? attribute
   }
 }
 
-/** Of two values that were read from JSON; names in another order make another. */
+/** Compares parsed JSON values; member order is significant. */
 function isSameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false

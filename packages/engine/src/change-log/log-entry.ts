@@ -1,4 +1,4 @@
-/** The values of the change log: what a commit changed, as store entries before and after. Part of the storage format. */
+/** The values of the change log: the entries changed by a commit, before and after. Part of the storage format. */
 import { catalogPart } from '../bytes/key-layout.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import { PackedChanges } from '../store/packed-rows.ts'
@@ -27,7 +27,6 @@ const isLastFlag = 1
 const isContinuedFlag = 2
 
 const changesPerYield = 1_000
-/** Maximum number of changes logged synchronously. */
 const fewChanges = 32
 const nothing: readonly Bytes[] = []
 
@@ -41,14 +40,15 @@ const loggedParts: ReadonlySet<number> = new Set([
   catalogPart.sequence,
 ])
 
-/** Whether the change is logged: those of records, links, the catalog and sequences are; others follow from them, or are internal to processes. */
+/** Whether the change is logged: only records, links, the catalog and sequences are; the rest is derived or internal to processes. */
 function isLogged(change: ChangeFrom): boolean {
   const { key, kind, before } = change
   const space = key[0]
   // Not if the same transaction created and removed it.
   if (space === keySpace.object) return kind === 'put' || before !== undefined
   // Not if it was removed and restored unchanged.
-  if (space === keySpace.link) return kind === 'delete' || before === undefined || !areSame(before, change.value)
+  if (space === keySpace.link)
+    return kind === 'delete' || before === undefined || Buffer.compare(before, change.value) !== 0
   if (space === keySpace.sequence) return true
   return space === keySpace.catalog && loggedParts.has(key[1] as number)
 }
@@ -58,14 +58,7 @@ function loggedBefore({ key, kind, before }: ChangeFrom): Bytes | undefined {
   return kind === 'put' && key[0] === keySpace.link ? undefined : before
 }
 
-function areSame(one: Bytes, other: Bytes): boolean {
-  return one.length === other.length && one.every((byte, i) => byte === other[i])
-}
-
-/**
- * The values that log a commit; none if nothing of it is logged. Changes of the catalog come first, the rest in their order. `now`: milliseconds
- * since 1970. Yields if there are many changes, or long ones.
- */
+/** The values that log a commit; changes of the catalog first. `now`: milliseconds since 1970. Yields for many or long changes. */
 export function* logValues(changes: Sequence<ChangeFrom>, now: number): Generator<undefined, Bytes[], undefined> {
   const writer = new EntryWriter(now)
   let steps = 0
@@ -151,7 +144,6 @@ class EntryWriter {
     return undefined
   }
 
-  /** Writes a long change to several entries. */
   private *pushLong(change: LoggedChange, bytes: number): Steps {
     let left = bytes
     let value = Buffer.allocUnsafe(entryBytesMax)
@@ -176,7 +168,6 @@ class EntryWriter {
 }
 
 export interface LogEntryHeader {
-  /** The last entry of its commit. */
   readonly isLast: boolean
   /** It continues a change of the previous entry. */
   readonly isContinued: boolean

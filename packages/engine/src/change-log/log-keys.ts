@@ -33,7 +33,6 @@ export function truncatedKey(epoch: number): Buffer {
 export interface LogKey {
   /** Number of the commit; for a block, of its last one. */
   readonly number: number
-  /** Size of the value. */
   readonly bytes: number
 }
 

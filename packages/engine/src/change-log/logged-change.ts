@@ -21,7 +21,6 @@ const tagShort = 4
 const shortKeyMax = 0xff
 const shortValueMax = 0xffff
 
-/** Upper bound of the encoded size. */
 export function changeBytesMax(key: Bytes, before: Bytes | undefined, after: Bytes | undefined): number {
   return 3 + key.length + (before === undefined ? 0 : 4 + before.length) + (after === undefined ? 0 : 4 + after.length)
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { keySpace } from '../bytes/key-space.ts'
 import type { Bytes, KeyRange } from '../store/store.ts'
 
-/** The second byte of keys in the space `log`, distinct from those of the log itself. Numbers are never reused. */
+/** The second byte of keys in the space `log`, distinct from the log's own. Numbers are never reused. */
 const part = { subscription: 0x02, deadLetter: 0x03 } as const
 
 const digestBytes = 16
@@ -18,7 +18,6 @@ function keyOf(second: number, name: string, rest: number): Buffer {
   return key
 }
 
-/** Its value is the state of the subscription. */
 export function subscriptionKey(name: string): Buffer {
   return keyOf(part.subscription, name, 0)
 }

@@ -30,10 +30,9 @@ export interface ChangesRequest {
   readonly className?: string | undefined
   /** A predicate of DO: restricts the feed to objects for which it holds before or after the change, without links and schema changes. */
   readonly where?: string | undefined
-  /** With `className`: reports only these attributes, and omits changes of others. */
+  /** With `className`: reports only changes of these attributes. */
   readonly attributes?: readonly string[] | undefined
   readonly include: Include
-  /** Maximum number of changes in the page. */
   readonly limit: number
   /** The value of `$$USER` in the predicate. */
   readonly user?: User | null | undefined
@@ -41,7 +40,6 @@ export interface ChangesRequest {
 }
 
 export interface ReportedChange {
-  /** The position after the change. */
   readonly position: string
   /** JSON in UTF-8. */
   readonly json: Buffer
@@ -55,7 +53,6 @@ export interface ChangesPage {
   readonly isAtEnd: boolean
 }
 
-/** The position of the changes that a snapshot shows. */
 export interface FeedPosition {
   readonly position: string
   /** Whether it also shows later ones, but not all that were made before those. */
@@ -66,7 +63,6 @@ export class ChangeFeed {
   private readonly database: OpenDatabase
   private readonly follower: RestrictedFollower | undefined
 
-  /** `follower`: restricts the feed to what it may see. */
   constructor(database: OpenDatabase, follower?: RestrictedFollower) {
     this.database = database
     this.follower = follower
@@ -304,7 +300,6 @@ async function visiblePart(
   return changes.length === 0 ? undefined : { of: 'catalog', changes }
 }
 
-/** The position after `index` changes of the part. */
 function positionIn({ epoch, number, part, isLast }: LogPart, index: number, count: number): LogPosition {
   return { epoch, number, within: isLast && index === count ? undefined : { part, index } }
 }

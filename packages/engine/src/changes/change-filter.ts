@@ -1,4 +1,4 @@
-/** Selects the changes to report: those of objects of a class for which a predicate holds before or after. */
+/** Selects the changes to report: objects of a class for which a predicate holds before or after. */
 import { AshlarError } from '../errors.ts'
 import { type CompiledPredicate, compilePredicate } from '../query/compile-predicate.ts'
 import type { EvaluationContext } from '../query/evaluate/evaluation-context.ts'
@@ -59,7 +59,6 @@ export class ChangeFilter {
     return this.where !== undefined
   }
 
-  /** Whether changes of the attribute are reported. */
   includes({ attribute }: Pick<AttributeFormat, 'attribute'>): boolean {
     return this.attributes === undefined || this.attributes.has(attribute.number)
   }

@@ -11,12 +11,9 @@ export class ChangeWaiters {
   private readonly onFault: (error: unknown) => void
   private timer: NodeJS.Timeout | undefined
   private lastSeen: number | undefined
-  /** The failure of the last poll. */
   private reportedFault: string | undefined
 
-  /**
-   * `lastCommit`: reads the number of the last commit in the store, called every `pollMs` while requests wait. `onFault` is called once per failure.
-   */
+  /** `lastCommit`: reads the last commit number of the store, called every `pollMs` while requests wait. `onFault` is called once per failure. */
   constructor(lastCommit: () => Promise<number>, pollMs: number, onFault: (error: unknown) => void) {
     this.lastCommit = lastCommit
     this.pollMs = pollMs

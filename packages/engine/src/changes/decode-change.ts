@@ -19,10 +19,7 @@ import type { Bytes } from '../store/store.ts'
 import { type Oid, oidFromBytes } from '../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 
-/**
- * A change of a collection that is stored as links. Links removed with their object are not reported. `added` may repeat an existing element, and
- * `removed` may name an absent one.
- */
+/** A change of a collection stored as links, unless removed with their object. `added` may repeat an element, `removed` may name an absent one. */
 export interface LinkChange {
   readonly kind: 'added' | 'removed'
   readonly owner: Oid
@@ -41,7 +38,6 @@ export interface CatalogChange {
   /** Of a class that existed; undefined also in logs of earlier builds. */
   readonly earlierClass?: ClassDefinition | undefined
   readonly index?: IndexDefinition
-  /** The number of an index that was removed. */
   readonly removedIndex?: number
 }
 
@@ -91,7 +87,7 @@ export class ChangeDecoder {
         return this.decodeRecordChange(key, before, after)
       case keySpace.link:
         return this.decodeLink(key, before, after)
-      // What number is next is no change that anybody is told of.
+      // The next number of a sequence is not reported.
       case keySpace.sequence:
         return undefined
       default:
@@ -198,7 +194,7 @@ function changedAttributes(
   })
 }
 
-/** Undefined for parts that change along with others. */
+/** Undefined for parts that only change together with reported ones. */
 function decodeCatalogPart(key: Bytes, before: Bytes | undefined, after: Bytes | undefined): DecodedChange | undefined {
   const [, part] = key
   if (part === catalogPart.class && after !== undefined) {

@@ -1,4 +1,4 @@
-/** The rows of a followed query, and the events that transform them into those of a later run. */
+/** The rows of a followed query, and the events that transform them into the rows of a later run. */
 import { createHash } from 'node:crypto'
 import type { LiveRow } from '../query/run-live-query.ts'
 import type { TimeSlice } from '../store/time-slice.ts'
@@ -27,7 +27,7 @@ export class FollowedRows {
   }
 
   /**
-   * Replaces the rows by those of another run. Events are in order of application: removals, then in row order the rows that enter, change or move;
+   * Replaces the rows by the rows of another run. Events are in order of application: removals, then in row order the rows that enter, change or move;
    * `after` is the OID of the preceding row, null for the first.
    */
   async replace(rows: readonly LiveRow[], isOrdered: boolean, slice: TimeSlice): Promise<RowEvent[]> {

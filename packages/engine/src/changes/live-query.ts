@@ -15,7 +15,7 @@ import type { RestrictedRuns } from './restricted-runs.ts'
 export interface LiveStep {
   readonly events: readonly RowEvent[]
   readonly position: string
-  /** Whether the rows may also show commits after the position, made concurrently with others that are still in progress. */
+  /** Whether the rows may also show commits after the position, made concurrently with commits still in progress. */
   readonly isAhead: boolean
   /** Whether there were no more changes when the step was made. */
   readonly isAtEnd: boolean
@@ -30,7 +30,6 @@ export class LiveQuery {
   private readonly feed: ChangeFeed
   private readonly restricted: RestrictedRuns | undefined
   private readonly rows = new FollowedRows()
-  /** Memory of the followed rows, and of a run. */
   private readonly rowMemory: RequestMemory
   private readonly runMemory: RequestMemory
   private concern!: LiveRun['concern']
@@ -53,10 +52,7 @@ export class LiveQuery {
     return this.concern.isOrdered
   }
 
-  /**
-   * Returns the rows as the first step. Throws QuerySyntaxError, QueryError for queries that cannot be followed, ChangeLogOff, LimitExceeded, and
-   * other errors of queries.
-   */
+  /** Returns the rows as the first step. Throws QueryError for queries that cannot be followed, ChangeLogOff, and other errors of queries. */
   begin(): Promise<LiveStep> {
     return this.run()
   }
@@ -103,16 +99,15 @@ export class LiveQuery {
     this.rowMemory.release()
   }
 
-  /** Searches for a change after the position that may affect the result. */
   private async nextRelevant(since: string): Promise<{
     readonly isIrrelevant: boolean
     readonly position: string
     readonly isAtEnd: boolean
   }> {
-    const { classNumber, isOfRecords } = this.concern
+    const { classNumber, dependsOnRecordsOnly } = this.concern
     const { changes, position, isAtEnd } = await this.feed.page({
       since,
-      className: isOfRecords ? String(classNumber) : undefined,
+      className: dependsOnRecordsOnly ? String(classNumber) : undefined,
       include: 'keys',
       limit: 1,
       signal: this.request.signal,

@@ -4,7 +4,6 @@ import { AshlarError } from '../errors.ts'
 /** Precedes all later changes. Positions of one store grow in the order in which its changes are reported. */
 export interface LogPosition {
   readonly epoch: number
-  /** The number of the commit. */
   readonly number: number
   /** The entry of the commit, and the number of its change, from 1. Undefined at the end of the commit. */
   readonly within: { readonly part: number; readonly index: number } | undefined

@@ -27,14 +27,13 @@ type RemovalLimits = Pick<EngineLimits, 'changeLogMs' | 'changeLogBytesMax'>
 const markBytes = 2 ** 20
 
 interface Mark {
-  /** Last commit covered; the bytes are those of entries after the previous mark. */
+  /** Last commit covered; `bytes` covers the entries after the previous mark. */
   number: number
   bytes: number
 }
 
 export interface LogSize {
   readonly bytes: number
-  /** The size limit of the log. */
   readonly bytesMax: number
 }
 
@@ -122,10 +121,7 @@ export class LogRemoval {
     return least
   }
 
-  /**
-   * The number up to which commits exceed the size limit. `needed`: unread commits after it are only removed by an explicit limit, or beyond
-   * `changeLogBytesMost`.
-   */
+  /** The number up to which commits exceed the size limit. Only an explicit limit, or `changeLogBytesMost`, removes unread commits after `needed`. */
   private byBytes(bytesMax: number, needed: number): number {
     const excess = this.beyond(bytesMax)
     if (this.limits.changeLogBytesMax > 0) return excess

@@ -14,15 +14,12 @@ export interface LogPart extends Omit<AppendedValue, 'value'> {
   /** Time of the commit by the clock of its writer: milliseconds since 1970. */
   readonly at: number
   readonly isLast: boolean
-  /** Total size of its values. */
   readonly bytes: number
   /** Can be iterated once. */
   changes(): Generator<LoggedChange, undefined, undefined>
 }
 
-/**
- * The parts after a position, up to the commit of the last number. Throws MalformedRequest for a position within a change, which is never reported.
- */
+/** The parts after a position, up to the commit of the last number. Throws MalformedRequest for a position within a change. */
 export async function* logParts(
   snapshot: Snapshot,
   after: LogPosition,
@@ -36,7 +33,8 @@ export async function* logParts(
       // A part that was not reported to its end is read again.
       if (one.number === number && one.part < (within?.part ?? 0)) continue
       const { isContinued } = readLogHeader(one.value)
-      if (isContinued && pending.length === 0) throw invalidPosition(after)
+      if (isContinued && pending.length === 0)
+        throw new AshlarError('MalformedRequest', `'${positionText(after)}' is not a position that was told.`)
       if (!isContinued && pending.length > 0) {
         yield partOf(epoch, pending)
         pending = []
@@ -46,10 +44,6 @@ export async function* logParts(
   }
   if (pending.length > 0) yield partOf(epoch, pending)
   return undefined
-}
-
-function invalidPosition(position: LogPosition): AshlarError {
-  return new AshlarError('MalformedRequest', `'${positionText(position)}' is not a position that was told.`)
 }
 
 function partOf(epoch: number, appended: readonly AppendedValue[]): LogPart {

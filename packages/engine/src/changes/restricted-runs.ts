@@ -18,10 +18,7 @@ export class RestrictedRuns {
     this.follower = follower
   }
 
-  /**
-   * `resources`, `snapshot` and `catalog`: unrestricted. Throws the errors of `runLiveQuery`, and Forbidden if visible rows may change without a
-   * commit.
-   */
+  /** `resources`, `snapshot`, `catalog`: unrestricted. Throws errors of `runLiveQuery`, and Forbidden if visible rows may change without a commit. */
   async run(
     request: QueryRequest,
     resources: QueryResources,
@@ -42,9 +39,12 @@ export class RestrictedRuns {
     }
     const run = await runLiveQuery(request, restricted, visible, access.restricted, memory)
     const { concern } = run
-    const { isSteady, isOfRecords } = isConcernOfRecords(access, concern.classNumber)
+    const { isSteady, dependsOnRecordsOnly } = isConcernOfRecords(access, concern.classNumber)
     if (!isSteady || visibility.isUnsteady) throw unsteady()
-    return { ...run, concern: { ...concern, isOfRecords: concern.isOfRecords && isOfRecords } }
+    return {
+      ...run,
+      concern: { ...concern, dependsOnRecordsOnly: concern.dependsOnRecordsOnly && dependsOnRecordsOnly },
+    }
   }
 }
 

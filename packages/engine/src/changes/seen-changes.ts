@@ -1,4 +1,4 @@
-/** Restricts changes to what a caller with grants may see: as a database without the hidden data would have logged them (contract 9.4.14). */
+/** Restricts changes to the part visible to a caller with grants: as a database without the hidden data would have logged them (contract 9.4.14). */
 import type { CatalogAccess, CatalogAccesses, ShapeAccess } from '../access/catalog-access.ts'
 import { mayHide } from '../access/hidden-within.ts'
 import { type CallerContext, Visibility } from '../access/visibility.ts'
@@ -67,7 +67,7 @@ export class SeenChanges {
   }
 
   /**
-   * Throws Forbidden if changes of the class, or of any class without one, cannot be reported exactly, because what was hidden when they were made is
+   * Throws Forbidden if changes of the class, or of any class without one, cannot be reported exactly, because the data hidden when they were made is
    * unknown. `filter`: by the restricted catalog. `withLinks`: whether links are reported.
    */
   check(filter: ChangeFilter, withLinks: boolean): void {
@@ -135,20 +135,19 @@ export class SeenChanges {
     return target === undefined || (await this.isClassSeen(target))
   }
 
-  /** Empty if the caller does not know the class or index. */
   schemaSeen(change: CatalogChange): readonly CatalogChange[] {
     return seenSchemaChange(change, this.access)
   }
 }
 
 /**
- * For objects of a class and its subclasses: `isSteady` if only commits change what the caller sees of them; `isOfRecords` if only changes of these
+ * For objects of a class and its subclasses: `isSteady` if only commits change their part visible to the caller; `dependsOnRecordsOnly` if only changes of these
  * objects do. `classNumber`: of a class of the catalog.
  */
 export function isConcernOfRecords(
   access: CatalogAccess,
   classNumber: ClassNumber,
-): { readonly isSteady: boolean; readonly isOfRecords: boolean } {
+): { readonly isSteady: boolean; readonly dependsOnRecordsOnly: boolean } {
   const { catalog, classes, rules } = access
   const cls = catalog.classByNumber(classNumber)
   const all = cls === undefined ? [] : [cls, ...cls.subclasses]
@@ -158,7 +157,7 @@ export function isConcernOfRecords(
   })
   return {
     isSteady: !isUnsteady,
-    isOfRecords: all.every(({ number }) => {
+    dependsOnRecordsOnly: all.every(({ number }) => {
       const { objectReason, attributeReasons } = inexactness(access, number)
       return objectReason === undefined && attributeReasons.every(({ isLink }) => isLink)
     }),

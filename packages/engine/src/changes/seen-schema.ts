@@ -1,4 +1,4 @@
-/** Restricts changes of the schema to what a caller with grants may see; empty if everything changed is hidden (contract 9.4.14). */
+/** Restricts changes of the schema to the part visible to a caller with grants; empty if everything changed is hidden (contract 9.4.14). */
 import type { CatalogAccess } from '../access/catalog-access.ts'
 import { restrictedSpec } from '../access/restricted-catalog.ts'
 import type { SchemaClass } from '../schema/catalog.ts'
@@ -23,7 +23,7 @@ export function seenSchemaChange(change: CatalogChange, access: CatalogAccess): 
   return visible === undefined ? [] : [{ index: visible }]
 }
 
-/** Attributes inherited from a hidden class appear as those of its topmost visible subclasses, from which others inherit them. */
+/** Attributes inherited from a hidden class appear as attributes of its topmost visible subclasses, from which the rest inherit them. */
 function seenInSubclasses(
   written: ClassDefinition,
   earlier: ClassDefinition,
@@ -40,7 +40,7 @@ function seenInSubclasses(
   })
 }
 
-/** A text of what the caller may see of an earlier state of the class, by current grants: equal for states that it cannot distinguish. */
+/** A text of the visible part of an earlier state of the class, by current grants: equal for states that it cannot distinguish. */
 function visibleText(definition: ClassDefinition, cls: SchemaClass, access: CatalogAccess): string {
   const visible = access.classes.attributesOf(cls)
   const inherited = access.catalog.shape(definition.shapeNumber)?.attributes ?? []

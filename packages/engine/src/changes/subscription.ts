@@ -33,9 +33,8 @@ export interface SubscriptionState {
   readonly deliveries: number
   readonly failures: number
   readonly deadLetters: number
-  /** The number of the next dead letter. */
   readonly nextLetter: number
-  /** The session of the owning process; 0 for none. Its `pid` and `place` are those of a heartbeat. */
+  /** The session of the owning process; 0 for none. `pid` and `place` as in a heartbeat. */
   readonly owner: number
   readonly pid?: number | undefined
   readonly place?: string | undefined
@@ -49,7 +48,6 @@ export interface DueDelivery {
   readonly position: string
 }
 
-/** A delivery that was given up. */
 export interface DeadLetter {
   /** Unique in the subscription; 0 if it is not stored yet. */
   readonly number: number
@@ -57,10 +55,8 @@ export interface DeadLetter {
   readonly at: string
   readonly attempts: number
   readonly error: string
-  /** Of the message. */
   readonly id: string
   readonly changes: number
-  /** As sent. */
   readonly body: string
 }
 
@@ -91,7 +87,6 @@ function encode(state: SubscriptionState, before: Buffer | undefined): Buffer {
   return Buffer.concat([counter, Buffer.from(JSON.stringify(state))])
 }
 
-/** The positions of all subscriptions. */
 export async function subscribedPositions(snapshot: Snapshot): Promise<readonly string[]> {
   const positions: string[] = []
   const read = (_key: Bytes, value: Bytes): string => decode(Buffer.from(value)).state.position
@@ -142,15 +137,13 @@ export class Subscription {
     return isAcquired ? acquired : undefined
   }
 
-  /**
-   * Only for the owner; `letter` is stored in the same commit. Without changes, it is a heartbeat. Throws SubscriptionLost, StoreUnavailable,
-   * OutcomeUnknown.
-   */
+  /** Only for the owner; commits `letter` too. Without changes a heartbeat. Throws SubscriptionLost, StoreUnavailable, OutcomeUnknown. */
   async update(change: Partial<SubscriptionState> = {}, letter?: DeadLetter): Promise<SubscriptionState> {
     const { owned } = this
     if (owned === undefined) throw new SubscriptionLost()
     const state = { ...owned.state, ...change }
-    const next = letter === undefined ? state : withLetter(state)
+    const { nextLetter, deadLetters } = state
+    const next = letter === undefined ? state : { ...state, nextLetter: nextLetter + 1, deadLetters: deadLetters + 1 }
     const extra: Change[] = []
     if (letter !== undefined) {
       const value = Buffer.from(JSON.stringify({ ...letter, number: state.nextLetter }))
@@ -170,10 +163,7 @@ export class Subscription {
     if (owned !== undefined) await this.write({ ...owned.state, owner: 0 }, owned.bytes)
   }
 
-  /**
-   * A change by an operator: the owner notices it at its next write, and continues from it. Undefined if the subscription does not exist. Throws
-   * StoreUnavailable, TransactionContention.
-   */
+  /** A change by an operator, which the owner notices at its next write. Undefined if absent. Throws StoreUnavailable, TransactionContention. */
   async intervene(change: (state: SubscriptionState) => SubscriptionState): Promise<SubscriptionState | undefined> {
     for (;;) {
       const stored = await this.read()
@@ -268,8 +258,4 @@ export class Subscription {
     })
     return outcome.isCommitted ? value : undefined
   }
-}
-
-function withLetter(state: SubscriptionState): SubscriptionState {
-  return { ...state, nextLetter: state.nextLetter + 1, deadLetters: state.deadLetters + 1 }
 }

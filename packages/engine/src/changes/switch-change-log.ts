@@ -34,7 +34,6 @@ export function isLogRequired(
   return false
 }
 
-/** A log that is turned on gets a new epoch. */
 export function switchChangeLog(writer: CatalogWriter, isOn: boolean, now: number): Promise<void> {
   return writer.change(async (catalog) => {
     const { state } = catalog

@@ -7,7 +7,6 @@ import type { Bytes } from '../store/store.ts'
 import type { Matched } from './change-filter.ts'
 import type { CatalogChange, LinkEntryChange, RecordChange } from './decode-change.ts'
 
-/** The beginning of every change. */
 export interface ChangeHead {
   readonly position: string
   /** Milliseconds since 1970. */
@@ -75,7 +74,6 @@ export function linkChangeJson(head: ChangeHead, { change, attribute, format }: 
   return json.to.copy()
 }
 
-/** The changes of the catalog by one commit. */
 export function schemaChangeJson(head: ChangeHead, parts: readonly CatalogChange[]): Buffer {
   const classes = new Set(parts.flatMap(({ class: cls }) => (cls === undefined || cls.isDeleted ? [] : [cls.name])))
   const deletedClasses = parts.flatMap(({ class: cls }) => (cls?.isDeleted === true ? [cls.name] : []))

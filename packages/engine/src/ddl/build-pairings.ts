@@ -18,7 +18,7 @@ import type { Pairing } from '../schema/pairing.ts'
 import { type RangePart, readPart } from '../store/read-range.ts'
 import type { KeyRange, Snapshot } from '../store/store.ts'
 import { inSlices } from '../store/time-slice.ts'
-import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
+import { awaitPendingCommits, withSnapshot } from '../store/with-snapshot.ts'
 import { anySize } from '../transaction/commit-size.ts'
 import { linkStorageOf } from '../types/link-storage.ts'
 import { noOid, type Oid } from '../types/oid.ts'
@@ -32,7 +32,7 @@ import { UnitOfWork } from '../write/unit-of-work.ts'
 /** Throws AttributeInUse if the pairing is no longer in the catalog. */
 export async function buildPairings(database: OpenDatabase, pairings: readonly Pairing[]): Promise<void> {
   const { store, limits } = database
-  await awaitCommitsUnderWay(store)
+  await awaitPendingCommits(store)
   const bounds = { entriesMax: limits.indexBuildBatchObjects, bytesMax: upgradeBatchBytes }
   for (const pairing of pairings) {
     for (const { from, to } of await withSnapshot(store, (snapshot) => rangesOf(database, snapshot, pairing))) {
@@ -44,7 +44,7 @@ export async function buildPairings(database: OpenDatabase, pairings: readonly P
         })
         await pairAll(database, pairing, part.results)
         const last = part.results.at(-1)
-        next = last === undefined || part.isWhole ? undefined : keyAfter(last)
+        next = last === undefined || part.isComplete ? undefined : keyAfter(last)
         await nextTurn()
       }
     }

@@ -6,7 +6,7 @@ import { isLongRecord, recordHeaderBytes, shapeNumberOf } from '../records/recor
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Bytes, Entry, Snapshot } from '../store/store.ts'
-import { openTimeSlice, stepsBetweenLooks } from '../store/time-slice.ts'
+import { openTimeSlice, stepsPerClockCheck } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { countLinkViolations } from './count-link-violations.ts'
@@ -51,8 +51,8 @@ export async function countViolations(
     for await (const batch of snapshot.scan(containerExtent(database, container), copy)) {
       for (const [position, entry] of batch.entries()) {
         count(entry)
-        const isLook = position % stepsBetweenLooks === 0 || isLongRecord(entry.value)
-        const pause = isLook ? slice.yieldIfDue() : undefined
+        const isCheckDue = position % stepsPerClockCheck === 0 || isLongRecord(entry.value)
+        const pause = isCheckDue ? slice.yieldIfDue() : undefined
         if (pause !== undefined) await pause
       }
       objects += batch.length

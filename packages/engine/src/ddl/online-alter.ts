@@ -14,7 +14,7 @@ import type { IndexNumber } from '../schema/class-definition.ts'
 import { withoutPendingTypes } from '../schema/pending-types.ts'
 import type { Snapshot } from '../store/store.ts'
 import { inTurnsIfLong } from '../store/time-slice.ts'
-import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
+import { awaitPendingCommits, withSnapshot } from '../store/with-snapshot.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
@@ -56,7 +56,7 @@ const longReading = { isLong: true }
 
 /** Checks values written before the types were published, so it must first wait for all commits of that time. */
 async function refuseLosses({ store, catalogs }: OpenDatabase, { typeChanges, pairings }: OnlineAlter): Promise<void> {
-  await awaitCommitsUnderWay(store)
+  await awaitPendingCommits(store)
   const losses = new Losses()
   const count = async (snapshot: Snapshot): Promise<void> => {
     const catalog = await catalogs.at(snapshot)
@@ -72,7 +72,7 @@ async function refuseLosses({ store, catalogs }: OpenDatabase, { typeChanges, pa
 async function refuseViolations({ store, catalogs }: OpenDatabase, plan: OnlineAlter): Promise<void> {
   const attributes = checkedAttributes(plan)
   if (attributes.size === 0) return
-  await awaitCommitsUnderWay(store)
+  await awaitPendingCommits(store)
   const count = async (snapshot: Snapshot): Promise<Violations> => {
     const catalog = await catalogs.at(snapshot)
     const next = buildCatalog(await inTurnsIfLong(completedState(plan, catalog)), catalog.version)

@@ -125,7 +125,7 @@ async function readBatch(
       entries += part.entries
       bytes += part.bytes
       lastKey = part.last ?? lastKey
-      if (!part.isWhole || entries >= batchObjects || bytes >= upgradeBatchBytes) break
+      if (!part.isComplete || entries >= batchObjects || bytes >= upgradeBatchBytes) break
     }
     if (lastKey === undefined) return undefined
     const next: Position = {

@@ -4,7 +4,7 @@ import type { CancelSignal } from '../cancel-signal.ts'
 import type { Attribute, CatalogState } from '../schema/class-definition.ts'
 import { mapAttributes } from '../schema/pending-types.ts'
 import type { Snapshot } from '../store/store.ts'
-import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
+import { awaitPendingCommits, withSnapshot } from '../store/with-snapshot.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
@@ -40,7 +40,7 @@ export async function validateConstraints(
     objects = seen
     onProgress?.(seen)
   }
-  await awaitCommitsUnderWay(store)
+  await awaitPendingCommits(store)
   const count = async (snapshot: Snapshot): Promise<{ unvalidated: Unvalidated; violations: Violations }> => {
     const catalog = await catalogs.at(snapshot)
     const unvalidated = unvalidatedIn(catalog.state)

@@ -1,4 +1,4 @@
-/** All objects of a federated database, or those of a class and its subclasses, in the order of their OIDs, as one snapshot has them (contract 2.2.25). */
+/** Exports all objects of a federated database, or of a class and its subclasses, in OID order from one snapshot (contract 2.2.25). */
 import { JsonWriter } from '../bytes/json-writer.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
@@ -24,27 +24,26 @@ import { checkedOid, type Oid } from '../types/oid.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 
 export interface ExportRequest {
-  /** Full name or class number, of a referenceable class; without it, all classes. */
+  /** Full name or class number of a referenceable class; undefined for all classes. */
   readonly class?: string | undefined
-  /** Only objects behind this OID. */
+  /** Only objects after this OID. */
   readonly after?: string | undefined
   readonly signal?: CancelSignal | undefined
   readonly watch?: QueryWatch | undefined
 }
 
-/** What an export begins with, and its objects: to be iterated, or what it reads from stays open. */
+/** The header of an export and its objects. The caller must iterate `objects`, which holds the snapshot open. */
 export interface Export {
-  /** Without deleted ones, by class number. */
+  /** By class number, without deleted ones. */
   readonly classes: readonly ClassRepresentation[]
-  /** Those that are ready. */
+  /** Only ready indexes. */
   readonly indexes: readonly ReturnType<typeof representIndex>[]
-  /** With their next numbers. None for a caller that has only parts of the federated database: they are of the whole. */
+  /** With their next numbers. Empty for callers with access to only part of the database, since sequences belong to the whole. */
   readonly sequences: readonly ListedSequence[]
-  /** Of the class: its attributes as representations name them, in schema order; those within embedded objects with dots. */
+  /** The attributes of the class in schema order, named as in representations; attributes of embedded objects with dots. */
   readonly columns: readonly string[]
-  /** The same of the class and its subclasses, in any order. */
+  /** The same for the class and its subclasses, unordered. */
   readonly allColumns: ReadonlySet<string>
-  /** Representations of objects. */
   readonly objects: RowChunks
 }
 
@@ -59,16 +58,16 @@ export async function exportObjects(
   const { store, catalogs } = database
   const after = request.after === undefined ? undefined : checkedOid(request.after)
   const options: SnapshotOptions = { isolation: 'readOnly', watch: request.watch }
-  const begin = async (snapshot: Snapshot, asked: SnapshotOptions): Promise<Export> => {
+  const begin = async (snapshot: Snapshot, snapshotOptions: SnapshotOptions): Promise<Export> => {
     const catalog = await catalogs.at(snapshot)
     const cls = request.class === undefined ? undefined : classNamed(catalog, request.class)
     const classes = cls === undefined ? catalog.classes : [cls, ...cls.subclasses]
     const formats = recordFormats(catalog)
     const reading = new ObjectReading(snapshot, catalog, source, request)
-    const late = (error: unknown): unknown => lateReadError(store, asked, error)
+    const late = (error: unknown): unknown => lateReadError(store, snapshotOptions, error)
     return {
       classes: catalog.classes.map((one) => representClass(one, catalog)),
-      // Those of unique attributes come with these.
+      // Indexes of unique attributes are created with their attributes.
       indexes: catalog.indexes
         .filter(({ state, attribute }) => state === 'ready' && attribute === undefined)
         .map((index) => representIndex(index, catalog)),
@@ -81,7 +80,6 @@ export async function exportObjects(
   return withLastingSnapshot(store, { begin }, options)
 }
 
-/** Throws ClassNotFound, ClassNotReferenceable. */
 function classNamed(catalog: Catalog, name: string): SchemaClass {
   const cls = catalog.findClass(name)
   if (cls === undefined) {
@@ -173,21 +171,21 @@ class ObjectReading {
     return objectJson(format, oid, record, own)
   }
 
-  /** By the positions of the objects; undefined of those whose class has none. Read in few trips. */
+  /** By position of the object; undefined if its class has no links. Reads in few round trips. */
   private async linksOf(batch: readonly StoredObject[]): Promise<(Links | undefined)[]> {
     const formats = recordFormats(this.catalog)
     const all: (Links | undefined)[] = []
-    const asked: { readonly position: number; readonly index: number; readonly range: KeyRange }[] = []
+    const reads: { readonly position: number; readonly index: number; readonly range: KeyRange }[] = []
     for (const [position, { key, record }] of batch.entries()) {
       const { linkAttributes } = formats.ofShape(shapeNumberOf(record))
       if (linkAttributes.length === 0) continue
       all[position] = new Map()
       for (const attribute of linkAttributes) {
-        asked.push({ position, index: attribute.index, range: shownRange(oidOfObjectKey(key), attribute) })
+        reads.push({ position, index: attribute.index, range: shownRange(oidOfObjectKey(key), attribute) })
       }
     }
-    for (let at = 0; at < asked.length; at += exportRangesMax) {
-      const part = asked.slice(at, at + exportRangesMax)
+    for (let at = 0; at < reads.length; at += exportRangesMax) {
+      const part = reads.slice(at, at + exportRangesMax)
       const { ranges } = await this.snapshot.read(
         [],
         part.map(({ range }) => ({ ...range, limit: exportedLinksMax })),
@@ -203,5 +201,5 @@ class ObjectReading {
   }
 }
 
-/** By attributes; `many`: they are read one object at a time. */
+/** Links by attribute index; `many` means they are read one object at a time. */
 type Links = Map<number, readonly Entry[]> | 'many'

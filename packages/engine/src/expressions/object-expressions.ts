@@ -1,6 +1,6 @@
 /** Compiles the expressions of classes once per catalog and evaluates them on the values of objects that are written. */
 import { MemoryPool } from '../budget/memory-pool.ts'
-import { ownBytes, RequestMemory } from '../budget/request-memory.ts'
+import { RequestMemory, unpooledBytes } from '../budget/request-memory.ts'
 import { AshlarError, unreachable } from '../errors.ts'
 import { defaultEngineLimits, type EngineLimits } from '../limits.ts'
 import { acceptedValue } from '../query/change/change-values.ts'
@@ -72,7 +72,7 @@ export class CompiledExpressions implements ObjectExpressions {
 
   constructor(pool: MemoryPool, limits: EngineLimits) {
     this.pool = pool
-    this.limits = { ...limits, statementBytesMax: Math.min(limits.statementBytesMax, ownBytes) }
+    this.limits = { ...limits, statementBytesMax: Math.min(limits.statementBytesMax, unpooledBytes) }
   }
 
   bind(text: string, site: ExpressionSite, cls: SchemaClass, catalog: Catalog, isStored: boolean): BoundExpression {
@@ -94,7 +94,7 @@ export class CompiledExpressions implements ObjectExpressions {
   checksOf(format: ClassFormat, { catalog }: FormatSource): readonly ObjectCheck[] {
     let checks = this.checks.get(format)
     if (checks === undefined) {
-      checks = lineageOf(format.cls).flatMap((cls) => this.ownChecks(cls, format, catalog))
+      checks = lineageOf(format.cls).flatMap((cls) => this.checksOfClass(cls, format, catalog))
       this.checks.set(format, checks)
     }
     return checks
@@ -108,7 +108,7 @@ export class CompiledExpressions implements ObjectExpressions {
     return this.valuesOf('onUpdate', format, catalog)
   }
 
-  private ownChecks(cls: SchemaClass, format: ClassFormat, catalog: Catalog): ObjectCheck[] {
+  private checksOfClass(cls: SchemaClass, format: ClassFormat, catalog: Catalog): ObjectCheck[] {
     return (cls.definition.properties?.checks ?? []).map(({ name, expression, message }) => {
       const site: ExpressionSite = { kind: 'checks', name, attribute: undefined }
       const compiled = this.compile(expression as BoundExpression, site, cls, catalog)
@@ -229,7 +229,7 @@ class ReadView extends ValuesView {
   }
 }
 
-/** Indexes of the attributes that the expression names, including those that its computed attributes depend on. */
+/** Indexes of the attributes that the expression names, and dependencies of its computed attributes. */
 function namedIndexes(expression: SchemaExpression, format: ClassFormat): ReadonlySet<number> {
   const indexes = new Set<number>()
   const open = [...attributesNamed(expression)]
@@ -265,6 +265,6 @@ function inWords<T>(what: string, evaluate: () => T): T {
 }
 
 /** Records are decoded without access to a database, so computed attributes use a pool of their own, a few rows in size. */
-const ofRecords = new CompiledExpressions(new MemoryPool(), defaultEngineLimits)
+const recordExpressions = new CompiledExpressions(new MemoryPool(), defaultEngineLimits)
 
-provideComputedValues((attribute, catalog) => ofRecords.computedValue(attribute, catalog))
+provideComputedValues((attribute, catalog) => recordExpressions.computedValue(attribute, catalog))

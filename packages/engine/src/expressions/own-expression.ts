@@ -1,4 +1,4 @@
-/** Binds expressions over the values of a single object to its class and restricts what they may contain (contract 10.6). */
+/** Binds expressions over the values of a single object to its class and rejects impermissible constructs (contract 10.6). */
 
 import { expressionTokensMax } from '../query/bind/bind-computed.ts'
 import { bindWhere } from '../query/bind/bind-select.ts'
@@ -43,7 +43,7 @@ export function bindOwnExpression(
   const type: ValueType = cls.isReferenceable ? { kind: 'reference', cls } : { kind: 'embedded', cls }
   const scope: Scope = { ...contextScope(slot, type, undefined), mayDraw: site.kind === 'default' || undefined }
   const bound = bindAs(site, expression, scope, binder)
-  if (binder.nested.length + binder.inner.length > 0) throw binder.error(expression, onlyOwn('a statement'))
+  if (binder.nested.length + binder.inner.length > 0) throw binder.error(expression, restriction('a statement'))
   const isFollowing = site.kind === 'computed' && !isStored && isFollowed(bound)
   refuseOthers(bound, site, isFollowing, binder)
   if (!isObjectOnly(site.kind)) refuseEachOther(bound, site, cls, binder)
@@ -66,18 +66,18 @@ function bindAs({ attribute }: ExpressionSite, expression: Expression, scope: Sc
   return assignable(binder.bind(expression, scope), type, `attribute ${attribute.name}`, binder)
 }
 
-function onlyOwn(what: string): string {
+function restriction(what: string): string {
   return `the expression is about what the object itself holds, and may not have ${what}`
 }
 
 /** Throws QueryError. */
 function refuseOthers(bound: Bound, site: ExpressionSite, mayFollow: boolean, binder: Binder): void {
-  const what = otherThanOwn(bound, site)
-  if (what !== undefined && !(mayFollow && followedKinds.includes(what))) throw binder.error(bound, onlyOwn(what))
+  const what = foreignPart(bound, site)
+  if (what !== undefined && !(mayFollow && followedKinds.includes(what))) throw binder.error(bound, restriction(what))
   for (const part of partsOf(bound)) refuseOthers(part, site, mayFollow, binder)
   if (mayFollow) return
   // Rejects expressions that iterate over the elements of a collection of references.
-  if (partsOf(bound).every(isOfRecord) && !isOfRecord(bound)) throw binder.error(bound, onlyOwn(aPath))
+  if (partsOf(bound).every(isOfRecord) && !isOfRecord(bound)) throw binder.error(bound, restriction(referencePath))
 }
 
 /** Whether the value of the expression may depend on nothing except the object. */
@@ -93,23 +93,23 @@ const newValues: Readonly<Record<ExpressionSite['kind'], readonly string[]>> = {
   computed: [],
 }
 
-const aPath = 'a path over a reference'
-const aCollection = 'a collection of references'
+const referencePath = 'a path over a reference'
+const referenceCollection = 'a collection of references'
 const itself = 'the object as a reference'
-const followedKinds: readonly string[] = [aPath, aCollection, itself]
+const followedKinds: readonly string[] = [referencePath, referenceCollection, itself]
 
 function isFollowed(bound: Bound): boolean {
   return !isOfRecord(bound) || bound.kind === 'self' || partsOf(bound).some(isFollowed)
 }
 
-function otherThanOwn(bound: Bound, { kind }: ExpressionSite): string | undefined {
+function foreignPart(bound: Bound, { kind }: ExpressionSite): string | undefined {
   switch (bound.kind) {
     case 'follow':
     case 'isValid':
     case 'instanceOf':
-      return aPath
+      return referencePath
     case 'attribute':
-      return bound.attribute.linkStorage === undefined ? undefined : aCollection
+      return bound.attribute.linkStorage === undefined ? undefined : referenceCollection
     case 'self':
       return itself
     case 'variable':
@@ -129,10 +129,7 @@ function otherThanOwn(bound: Bound, { kind }: ExpressionSite): string | undefine
   }
 }
 
-/**
- * The schema defines no order of evaluation between two expressions. An update may refer to the previous value of its
- * attribute. Throws QueryError.
- */
+/** The order of evaluation of expressions is undefined. An update may refer to the previous value of its attribute. Throws QueryError. */
 function refuseEachOther(bound: Bound, site: ExpressionSite, cls: SchemaClass, binder: Binder): void {
   const { kind } = site
   if (bound.kind === 'attribute' && kind !== 'checks') {

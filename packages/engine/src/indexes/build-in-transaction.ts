@@ -1,7 +1,4 @@
-/**
- * Builds an index as part of a transaction: over the objects as the transaction sees them, and committed with the rest
- * of it. Nothing may come in between, so everything that is indexed is required to be as it was read.
- */
+/** Builds an index as part of a transaction, over the objects visible to it. The commit requires all indexed objects to be unchanged. */
 
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { assert } from '../errors.ts'
@@ -18,10 +15,7 @@ import type { ClassNumber } from '../types/type-spec.ts'
 import { makeIndexKey } from './index-key.ts'
 import { indexFormatsOf, uniqueViolationError } from './maintain.ts'
 
-/**
- * `catalog` has the index as ready. `newContainers`: containers that may be younger than the transaction's snapshot.
- * Throws UniqueViolation, and LimitExceeded for more than `objectsMax` objects.
- */
+/** `catalog` has the index as ready. `newContainers` may be younger than the snapshot. Throws UniqueViolation and LimitExceeded. */
 export async function buildIndexInTransaction(
   transaction: Transaction,
   catalog: Catalog,

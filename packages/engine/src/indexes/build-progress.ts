@@ -1,4 +1,4 @@
-/** How far a background build has come: kept in the store, so that any process can tell it and go on with it. */
+/** The progress of a background index build, stored so that any process can report it and resume the build. */
 import { catalogKey } from '../catalog/catalog-keys.ts'
 import type { IndexNumber } from '../schema/class-definition.ts'
 import type { Snapshot } from '../store/store.ts'
@@ -11,7 +11,7 @@ export interface StoredProgress {
   readonly last?: Oid
 }
 
-/** Undefined before the first step, and once the build is done. */
+/** Undefined before the first step and after the build. */
 export async function readProgress(snapshot: Snapshot, index: IndexNumber): Promise<StoredProgress | undefined> {
   const { values } = await snapshot.read([catalogKey('progress', index)])
   const [stored] = values
@@ -22,7 +22,7 @@ export function encodeProgress(progress: StoredProgress): Buffer {
   return Buffer.from(JSON.stringify(progress))
 }
 
-/** Goes on from what is stored. */
+/** Resumes from the stored progress. */
 export function progressOf(index: IndexNumber, stored: StoredProgress): BuildProgress {
   let { objectsDone } = stored
   const { objectsTotal, last } = stored

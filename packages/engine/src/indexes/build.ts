@@ -1,9 +1,6 @@
-/**
- * Builds an index over the objects that exist, in batches, while writes go on. From the moment the index is in the
- * catalog every writer keeps the entries of what it writes, so the build has only to come by each older object once.
- */
+/** Builds an index over existing objects in batches, during concurrent writes: the entries of newer writes are maintained by their writers. */
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError, assert } from '../errors.ts'
@@ -17,7 +14,7 @@ import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
 import { readPart } from '../store/read-range.ts'
 import type { Bytes, Change, KeyRange, Precondition, Snapshot, Store } from '../store/store.ts'
-import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
+import { awaitPendingCommits, withSnapshot } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
@@ -30,20 +27,18 @@ export interface BuildContext {
   readonly batchObjects: number
   readonly attemptsMax: number
   catalogAt(snapshot: Snapshot): Promise<Catalog>
-  /** Where the build notes how far it has come, and whence it goes on. */
   readonly progress?: BuildProgress
 }
 
-/** Kept in the store, in the commits of the build itself. */
 export interface BuildProgress {
   readonly key: Buffer
-  /** What is to be put there once these objects are indexed too. */
+  /** The value to store once these objects are indexed too. */
   after(last: Oid, objects: number): Buffer
-  /** Objects up to here are indexed already. */
+  /** Objects up to this one are indexed. */
   readonly last: Oid | undefined
 }
 
-/** What the index needs of an object as one snapshot had it. The record is not held: many objects, however large, go into one commit. */
+/** An object as of one snapshot. The record is not retained, since a commit covers many objects of any size. */
 interface SeenObject {
   readonly oid: Oid
   readonly revision: Buffer
@@ -51,18 +46,16 @@ interface SeenObject {
   readonly isUniqueKey: boolean
 }
 
-/** Objects that one commit is to index, as one snapshot had them. */
 interface SeenObjects {
   readonly objects: readonly SeenObject[]
-  /** Of the catalog by which their keys were made. */
   readonly version: Bytes
-  /** There are no further objects in the range. */
-  readonly isWhole: boolean
+  /** The range has no further objects. */
+  readonly isComplete: boolean
 }
 
 /**
- * Puts the entries of every object of the indexed class and its subclasses. Throws UniqueViolation where two objects
- * have the same full key values, IndexNotFound where the index was deleted meanwhile, and the signal's reason.
+ * Adds the entries of all objects of the indexed class and its subclasses. Throws UniqueViolation for two objects with equal full key values,
+ * IndexNotFound if the index was deleted during the build, and the signal's reason.
  */
 export async function buildIndexEntries(
   context: BuildContext,
@@ -76,8 +69,8 @@ export async function buildIndexEntries(
       const seen: SeenObjects = await readBatch(context, index, { from: next, to })
       const last = seen.objects.at(-1)
       if (last !== undefined && !(await putEntries(context, seen))) await putOneByOne(context, index, seen.objects)
-      next = last === undefined || seen.isWhole ? undefined : keyAfter(last.oid)
-      await nextTurn()
+      next = last === undefined || seen.isComplete ? undefined : keyAfter(last.oid)
+      await nextIteration()
     }
   }
 }
@@ -88,12 +81,11 @@ function laterOf(from: Buffer, last: Oid | undefined): Buffer {
 }
 
 /**
- * The objects that there are now, container by container. Those that are created from now on bring their entries
- * along, so that the build does not run after a class that keeps growing. Those whose writers did not know of the index yet
- * have to be seen, and so nothing of their commits may be under way still.
+ * The objects that exist now, by container. Objects created later come with their entries, so the build does not chase a growing class. Objects of
+ * writers that did not know the index must be included, so none of their commits may still be in progress.
  */
 async function coveredRanges(context: BuildContext, index: IndexNumber): Promise<{ from: Buffer; to: Buffer }[]> {
-  await awaitCommitsUnderWay(context.store)
+  await awaitPendingCommits(context.store)
   return withSnapshot(context.store, async (snapshot) => {
     const catalog = await context.catalogAt(snapshot)
     const definition = existing(catalog, index)
@@ -104,7 +96,7 @@ async function coveredRanges(context: BuildContext, index: IndexNumber): Promise
   })
 }
 
-/** A catalog that is older than one of the records, as read skew can show, does not know the shape of that: then it is all read again. */
+/** Under read skew, the catalog can be older than a record and lack its shape: then everything is read again. */
 async function readBatch(context: BuildContext, index: IndexNumber, range: KeyRange): Promise<SeenObjects> {
   const read = async (snapshot: Snapshot): Promise<SeenObjects> => {
     const catalog = await context.catalogAt(snapshot)
@@ -115,16 +107,16 @@ async function readBatch(context: BuildContext, index: IndexNumber, range: KeyRa
       return { oid, revision: Buffer.from(revisionPrefixOf(record)), key: entry.key, isUniqueKey: entry.isUniqueKey }
     }
     const bounds = { entriesMax: context.batchObjects, bytesMax: indexBuildBatchBytes }
-    const { results, isWhole } = await readPart(snapshot, range, seen, bounds)
-    return { objects: results, version: catalog.version, isWhole }
+    const { results, isComplete } = await readPart(snapshot, range, seen, bounds)
+    return { objects: results, version: catalog.version, isComplete }
   }
   return withSnapshot(context.store, read, { isolation: 'readOnly' })
 }
 
 /**
- * One commit for the whole batch, which requires every record, and the catalog, as they were read: else the entry of an old value could
- * be written beside a writer's new one. False when one of them has changed, or a key of a unique index is taken; nothing was
- * written then. Whoever holds the key may have got it after the record was read: each object by itself tells.
+ * Commits the whole batch on condition that all records and the catalog are unchanged: otherwise the entry of an old value could be added after a
+ * writer's new one. Returns false, with nothing written, if one has changed or a unique key is taken; its holder may have got the key after the
+ * read, so objects are then retried one by one.
  */
 async function putEntries(context: BuildContext, { objects, version }: SeenObjects): Promise<boolean> {
   const holders = await withSnapshot(context.store, (snapshot) => holdersOf(snapshot, objects))
@@ -133,7 +125,7 @@ async function putEntries(context: BuildContext, { objects, version }: SeenObjec
   const preconditions: Precondition[] = [{ kind: 'revision', key: catalogVersionKey, prefix: version }]
   for (const [position, { oid, revision, key, isUniqueKey }] of objects.entries()) {
     const holder = holders[position]
-    // Put by a writer, and kept by all writers since.
+    // Added by a writer, and maintained by all writers since.
     if (holder === oid) continue
     if (holder !== undefined || own.has(key.toString('latin1'))) return false
     if (isUniqueKey) {
@@ -152,7 +144,7 @@ async function putEntries(context: BuildContext, { objects, version }: SeenObjec
   return (await context.store.commit({ changes, preconditions })).isCommitted
 }
 
-/** Who holds the keys of a unique index; an entry that names its object in its key can be put whether it is there or not. */
+/** Returns the holders of unique keys. An entry with its OID in the key can be put in any case. */
 async function holdersOf(snapshot: Snapshot, entries: readonly SeenObject[]): Promise<(Oid | undefined)[]> {
   const { values } = await snapshot.read(entries.filter(({ isUniqueKey }) => isUniqueKey).map(({ key }) => key))
   let read = 0
@@ -162,7 +154,7 @@ async function holdersOf(snapshot: Snapshot, entries: readonly SeenObject[]): Pr
   })
 }
 
-/** A writer was there between: each object by itself, as it is now, so that one conflict redoes one object. */
+/** After a conflict, indexes each object separately in its current state, so that another conflict repeats one object only. */
 async function putOneByOne(context: BuildContext, index: IndexNumber, seen: readonly SeenObject[]): Promise<void> {
   for (const { oid } of seen) {
     await transact(context.store, context.attemptsMax, (transaction) => putOne(context, transaction, index, oid))

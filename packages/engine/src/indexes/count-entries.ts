@@ -1,4 +1,4 @@
-/** How many entries an index has: exact, counted over its keys. */
+/** Counts the entries of an index exactly, by its keys. */
 import type { IndexNumber } from '../schema/class-definition.ts'
 import { countRange } from '../store/count-range.ts'
 import type { Snapshot } from '../store/store.ts'

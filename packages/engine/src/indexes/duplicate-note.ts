@@ -1,18 +1,15 @@
-/**
- * The note that an index which is built for a type that is still to come cannot be unique: two objects, of which one was written
- * meanwhile and is right under the type in force. The writer is not held up; the change of the type fails.
- */
+/** Notes that an index built for a future type cannot be unique. The writer of the second object proceeds; the change of the type fails. */
 import { catalogKey } from '../catalog/catalog-keys.ts'
 import type { IndexNumber } from '../schema/class-definition.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 
-/** Where a build in the background notes how far it has come, which such an index never is; it goes with the index's entries. */
+/** Uses the progress key of background builds, which such an index never has; it is deleted with the entries of the index. */
 export function noteDuplicate(transaction: Transaction, index: IndexNumber, oid: Oid, holder: Oid): void {
   transaction.put(catalogKey('progress', index), Buffer.from(JSON.stringify({ duplicate: [oid, holder] })))
 }
 
-/** Undefined where there is none; required to be as it was read. */
+/** Undefined if there is none. The commit requires it to be unchanged. */
 export async function readDuplicate(
   transaction: Transaction,
   index: IndexNumber,

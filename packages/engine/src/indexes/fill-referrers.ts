@@ -1,7 +1,4 @@
-/**
- * Puts the entries that tell who refers by an attribute whose objects are there already, as part of the transaction that gives the attribute its
- * index: everything that is looked at is required to be as it was read.
- */
+/** Builds the referrer index of an existing attribute in the transaction that defines it. The commit requires everything read to be unchanged. */
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { assert } from '../errors.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
@@ -22,7 +19,7 @@ import { makeIndexKey } from './index-key.ts'
 import { indexFormatsOf } from './maintain.ts'
 import { referrerOfLink, referrersOfList } from './referrer-entries.ts'
 
-/** `catalog` has the index. `newContainers`: see `readAndRequireObjects`. Throws LimitExceeded for more than `objectsMax` objects. */
+/** `catalog` contains the index. `newContainers`: see `readAndRequireObjects`. Throws LimitExceeded for more than `objectsMax` objects. */
 export async function fillReferrers(
   transaction: Transaction,
   catalog: Catalog,
@@ -67,7 +64,7 @@ async function fillLinks(
   const entries = await transaction.readAndRequireRange(range, objectKey(oid))
   await inSlices(entries, (entry) => {
     const target = linkStorage === 'set' ? targetOfKey(entry.key) : oidFromBytes(entry.value, 0)
-    // That of a map's key changes in place.
+    // Entries of maps are updated in place.
     if (linkStorage === 'map') transaction.requireRevision(entry.key, entry.value)
     const referrer = referrerOfLink(attribute, oid, target, entry)
     if (referrer !== undefined) transaction.put(referrer.key, referrer.value)

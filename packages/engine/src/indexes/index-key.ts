@@ -1,4 +1,4 @@
-/** The key of an index entry: what it is made of, and when it stands for uniqueness. Part of the storage format. */
+/** Keys of index entries: their parts, and when they are unique. Part of the storage format. */
 import { createHash } from 'node:crypto'
 import type { ByteWriter } from '../bytes/byte-writer.ts'
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
@@ -13,33 +13,31 @@ import type { Bytes } from '../store/store.ts'
 import type { KeyCodec } from '../types/logical-type.ts'
 import { noOid, type Oid, writeOid } from '../types/oid.ts'
 
-/** Room that every further key part can count on: the longest part of fixed width, or a text cut to nothing. */
+/** Space reserved for each further part: the longest fixed-width part, or a text truncated to nothing. */
 const partBytesReserved = 20
-/** Space and number of the index. */
 export const indexKeyHeaderBytes = 5
 const oidLength = 8
 
 export interface IndexKey {
   readonly key: Buffer
-  /** True where the key is the same for every object with these values: `absent` is then uniqueness. */
+  /** True if all objects with these values have the same key, so that the precondition `absent` enforces uniqueness. */
   readonly isUniqueKey: boolean
 }
 
-/** How one index sees objects of one class. */
+/** The projection of objects of one class to the key of an index. */
 export interface IndexKeyFormat {
   readonly index: IndexDefinition
   readonly parts: readonly KeyPart[]
-  /** The parts are values of the object itself, as they are. */
-  readonly isOfValues: boolean
+  readonly hasStoredValues: boolean
 }
 
 interface KeyPart {
-  /** Positions of values: in the object, then in the embedded object found there, and so on. */
+  /** Indexes of values: in the object, then in the embedded object found there, and so on. */
   readonly path: readonly number[]
   readonly format: AttributeFormat
-  /** Of an index that is built for a type that the attribute is to have: what a value of the present one becomes. */
+  /** For an index built for a future type: converts the current value. */
   readonly convert: ((value: unknown) => unknown) | undefined
-  /** As a request would write it: `address.city`, `Super::name`. */
+  /** The path as in requests: `address.city`, `Super::name`. */
   readonly name: string
   readonly textCharactersMax: number
 }
@@ -47,7 +45,11 @@ interface KeyPart {
 export function indexKeyFormat(index: IndexDefinition, format: ClassFormat): IndexKeyFormat {
   const isReplacement = index.replaces !== undefined
   const parts = index.keyAttributes.map((keyAttribute) => resolvePart(keyAttribute, format, isReplacement))
-  return { index, parts, isOfValues: parts.every(({ path, convert }) => path.length === 1 && convert === undefined) }
+  return {
+    index,
+    parts,
+    hasStoredValues: parts.every(({ path, convert }) => path.length === 1 && convert === undefined),
+  }
 }
 
 function resolvePart(keyAttribute: KeyAttribute, format: ClassFormat, isReplacement: boolean): KeyPart {
@@ -69,7 +71,6 @@ function resolvePart(keyAttribute: KeyAttribute, format: ClassFormat, isReplacem
   return { path, format: pending?.format ?? found, name, textCharactersMax, convert: pending?.convert }
 }
 
-/** The values that the index sees, in key order. */
 export function extractKeyValues({ parts }: IndexKeyFormat, values: readonly unknown[]): unknown[] {
   const keyed = new Array<unknown>(parts.length)
   for (let i = 0; i < parts.length; i++) {
@@ -84,8 +85,8 @@ export function extractKeyValues({ parts }: IndexKeyFormat, values: readonly unk
 const writer = new KeyWriter()
 
 /**
- * Parts, a digest of the full parts if any was cut, and the OID unless the index is unique and no part is null or
- * 0-0-0-0 (contract 6.1.6). So two objects share an exclusive key exactly when their full values are equal.
+ * The parts, a digest of the full parts if one was truncated, and the OID unless the index is unique and no part is null or 0-0-0-0 (contract
+ * 6.1.6). Thus two objects share an exclusive key exactly if their full values are equal.
  */
 export function makeIndexKey(format: IndexKeyFormat, values: readonly unknown[], oid: Oid): IndexKey {
   return writtenKey(writeIndexKey(format, values), oid)
@@ -98,10 +99,10 @@ function writtenKey(isUniqueKey: boolean, oid: Oid): IndexKey {
   return { key, isUniqueKey }
 }
 
-/** What `writeIndexKey` has written last. */
+/** The last key written by `writeIndexKey`. */
 export const writtenIndexKey: Pick<ByteWriter, 'bytes' | 'length'> = writer.to
 
-/** Writes the key without the OID that belongs to its end. Returns whether none does: see `IndexKey.isUniqueKey`. */
+/** Writes the key without its OID suffix. Returns whether it has none: see `IndexKey.isUniqueKey`. */
 export function writeIndexKey(format: IndexKeyFormat, values: readonly unknown[]): boolean {
   const keyed = extractKeyValues(format, values)
   const isUniqueKey = hasUniqueKey(format, keyed)
@@ -117,9 +118,9 @@ export function writeIndexKey(format: IndexKeyFormat, values: readonly unknown[]
   return isUniqueKey
 }
 
-/** `makeIndexKey` from the object's record, of which only the values of the key are read. */
+/** Like `makeIndexKey`, but decodes only the key values of a record. */
 export function makeIndexKeyOfRecord(format: IndexKeyFormat, cls: ClassFormat, record: Bytes, oid: Oid): IndexKey {
-  const isUniqueKey = format.isOfValues ? writeKeyOfRecord(format, cls, record) : undefined
+  const isUniqueKey = format.hasStoredValues ? writeKeyOfRecord(format, cls, record) : undefined
   if (isUniqueKey !== undefined) return writtenKey(isUniqueKey, oid)
   const values: unknown[] = []
   const shape = shapeNumberOf(record)
@@ -130,7 +131,7 @@ export function makeIndexKeyOfRecord(format: IndexKeyFormat, cls: ClassFormat, r
   return makeIndexKey(format, values, oid)
 }
 
-/** `writeIndexKey` without a list of values, of which most texts are not even decoded. Undefined where a text was cut. */
+/** Like `writeIndexKey`, but copies most texts without decoding them. Returns undefined if a text was truncated. */
 function writeKeyOfRecord(format: IndexKeyFormat, cls: ClassFormat, record: Bytes): boolean | undefined {
   const shape = shapeNumberOf(record)
   let { isUnique } = format.index
@@ -140,7 +141,7 @@ function writeKeyOfRecord(format: IndexKeyFormat, cls: ClassFormat, record: Byte
     const index = part.path[0] as number
     const { writeStored } = keyCodecOf(part)
     const at = writeStored && cls.stored(record, recordHeaderBytes, shape, index)
-    if (at !== undefined && !endsAsNoOid(record, at)) {
+    if (at !== undefined && !endsLikeNoOid(record, at)) {
       startPart(format, i)
       if (writeStored?.(record, at.start, at.end, writer) === true) continue
     }
@@ -152,25 +153,23 @@ function writeKeyOfRecord(format: IndexKeyFormat, cls: ClassFormat, record: Byte
   return isUnique
 }
 
-/** A text may look like a reference to nothing, too: whatever ends like one is read. */
-function endsAsNoOid(record: Bytes, { end }: Readonly<Slice>): boolean {
+/** May be true for a text that ends like a null reference; the caller then decodes the values. */
+function endsLikeNoOid(record: Bytes, { end }: Readonly<Slice>): boolean {
   for (let i = 1; i <= 2; i++) if (record[end - i] !== noOid.charCodeAt(noOid.length - i)) return false
   return true
 }
 
-/** Whether the key of these values stands for uniqueness. */
 function hasUniqueKey({ index }: IndexKeyFormat, keyed: readonly unknown[]): boolean {
   if (!index.isUnique) return false
   return !keyed.includes(null) && !keyed.includes(noOid)
 }
 
-/** One end of a range of values of a key attribute. */
 export interface KeyBound {
   readonly value: unknown
   readonly isInclusive: boolean
 }
 
-/** What is asked of the entries: values of the first key attributes, then perhaps a range of the next one. */
+/** A condition on index entries: values of the first key attributes, and optionally a range of the next one. */
 export interface KeyCondition {
   readonly equal: readonly unknown[]
   readonly lower?: KeyBound | undefined
@@ -180,19 +179,18 @@ export interface KeyCondition {
 export interface KeyConditionRange {
   readonly from: Buffer
   readonly to: Buffer
-  /** The only key that an entry of the condition can have is `from`. */
+  /** `from` is the only possible key. */
   readonly isOneKey: boolean
 }
 
-/** What the keys of a range begin with: that many parts of an entry's key, as they stand there. */
 export interface KeyBeginning {
   readonly key: Uint8Array
   readonly parts: number
 }
 
 /**
- * The range that has every entry of the condition, which is on the parts behind `beginning` where that is given. It may have others where a text
- * is cut: what is found is to be checked on the object then. Null is a value that can be asked for, and no range has it.
+ * The range of all entries that satisfy the condition, which covers the parts after `beginning` if that is set. It may include further entries if a text is
+ * truncated, so the caller must check the objects. A condition can require null, and no range contains it.
  */
 export function keyConditionRange(
   format: IndexKeyFormat,
@@ -204,8 +202,8 @@ export function keyConditionRange(
   for (let i = 0; i < equal.length; i++) writeStoredPart(format, first + i, equal[i])
   const prefix = writer.to.copy()
   if (lower === undefined && upper === undefined) {
-    const isWhole = beginning === undefined && equal.length === format.parts.length && !writer.isTruncated
-    return { from: prefix, to: prefixEnd(prefix), isOneKey: isWhole && hasUniqueKey(format, equal) }
+    const isExact = beginning === undefined && equal.length === format.parts.length && !writer.isTruncated
+    return { from: prefix, to: prefixEnd(prefix), isOneKey: isExact && hasUniqueKey(format, equal) }
   }
   const next = first + equal.length
   return {
@@ -221,7 +219,7 @@ export function keyConditionRange(
   }
 }
 
-/** The only key that an entry with these values of all parts can have; undefined where there may be several: the index is not unique, or a text is cut. */
+/** The only possible key for these values of all parts; undefined if the index is not unique or a text is truncated. */
 export function exactKey(format: IndexKeyFormat, values: readonly unknown[]): Buffer | undefined {
   if (!hasUniqueKey(format, values)) return undefined
   startKey(format)
@@ -229,7 +227,7 @@ export function exactKey(format: IndexKeyFormat, values: readonly unknown[]): Bu
   return writer.isTruncated ? undefined : writer.to.copy()
 }
 
-/** `isAfter`: after every entry with the value. Entries of a text that is cut may be equal to it, and stay within. */
+/** `isAfter`: the position after all entries with the value. Entries of a truncated text may be equal to it, and stay in the range. */
 function boundKey(format: IndexKeyFormat, prefix: Buffer, part: number, bound: KeyBound, isAfter: boolean): Buffer {
   startKey(format, { key: prefix, parts: part })
   writeStoredPart(format, part, bound.value)
@@ -238,7 +236,6 @@ function boundKey(format: IndexKeyFormat, prefix: Buffer, part: number, bound: K
   return (writer.isTruncated ? !isLower : isAfter) ? prefixEnd(key) : key
 }
 
-/** The range of all entries of an index. */
 export function indexRange(index: IndexNumber): { from: Buffer; to: Buffer } {
   const from = Buffer.alloc(indexKeyHeaderBytes)
   from[0] = keySpace.index
@@ -257,7 +254,7 @@ function startKey({ index }: IndexKeyFormat, beginning?: KeyBeginning): void {
   writer.to.writeUint32(index.number)
 }
 
-/** A part as entries have it: a text cut to what the index stores, and to what there is room for. */
+/** Writes a part as stored: a text truncated to the stored length and to the space left. */
 function writeStoredPart(format: IndexKeyFormat, i: number, value: unknown): void {
   startPart(format, i)
   writePart(format.parts[i] as KeyPart, value)

@@ -1,4 +1,4 @@
-/** Indexes as replies show them: their definition, and how many entries they have (contract 6). */
+/** The representation of indexes in replies: definition and number of entries (contract 6). */
 import { AshlarError } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
@@ -10,13 +10,13 @@ import { countEntries } from './count-entries.ts'
 import { indexRange } from './index-key.ts'
 
 export type IndexRecord = ReturnType<typeof representIndex> & {
-  /** Left out where the caller does not see all: they would have to be found out one by one. */
+  /** Omitted if the caller does not see everything, since entries would have to be checked one by one. */
   readonly entryCount?: number
-  /** Of a background build. */
+  /** Set during a background build. */
   readonly progress?: { readonly objectsDone: number; readonly objectsTotal: number }
 }
 
-/** By name. */
+/** Sorted by name. */
 export async function listIndexRecords(snapshot: Snapshot, catalog: Catalog): Promise<IndexRecord[]> {
   const byName = [...catalog.indexes].sort((one, other) => (one.name < other.name ? -1 : 1))
   const records: IndexRecord[] = []

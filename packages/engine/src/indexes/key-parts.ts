@@ -1,8 +1,8 @@
-/** The parts within the key of an index entry: where a text was cut, which is as far as the index orders. */
+/** Locates the parts within an index key, and truncated texts, up to which the index is ordered. */
 import { readKeyPart } from '../bytes/key-writer.ts'
 import { type IndexKeyFormat, indexKeyHeaderBytes, type KeyBeginning, keyCodecOf } from './index-key.ts'
 
-/** The length of the key up to and with its first cut text, or undefined where none is cut. */
+/** The length of the key including its first truncated text; undefined if none is truncated. */
 export function truncatedPrefixLength({ parts }: IndexKeyFormat, key: Uint8Array): number | undefined {
   let at = indexKeyHeaderBytes
   for (const part of parts) {
@@ -13,7 +13,7 @@ export function truncatedPrefixLength({ parts }: IndexKeyFormat, key: Uint8Array
   return undefined
 }
 
-/** The length of the key up to and with so many of its parts, or with its first cut text where that is before. */
+/** The length of the key including `count` parts, or its first truncated text if that comes earlier. */
 export function partsPrefixLength({ parts }: IndexKeyFormat, key: Uint8Array, count: number): number {
   let at = indexKeyHeaderBytes
   for (let i = 0; i < count; i++) {
@@ -26,7 +26,7 @@ export function partsPrefixLength({ parts }: IndexKeyFormat, key: Uint8Array, co
   return at
 }
 
-/** What the entry's key has in common with all that have the same first parts, cut texts included. */
+/** The prefix shared by all entries with the same first parts, including truncated texts. */
 export function beginningOf({ parts }: IndexKeyFormat, key: Uint8Array, count: number): KeyBeginning {
   let at = indexKeyHeaderBytes
   for (const part of parts.slice(0, count)) at = readKeyPart(key, at, keyCodecOf(part).form).end

@@ -1,4 +1,4 @@
-/** Index entries read for queries: the OIDs of a range, and how many there are. */
+/** Reads index entries for queries: OIDs of a range, and counts. */
 import { mapAwaitable } from '../store/awaitable.ts'
 import { countRange } from '../store/count-range.ts'
 import type { Awaitable, Bytes, KeyRange, ScanOptions, Snapshot } from '../store/store.ts'
@@ -7,15 +7,12 @@ import { type Oid, oidFromBytes } from '../types/oid.ts'
 const oidOfEntry = (_key: Uint8Array, value: Uint8Array): Oid => oidFromBytes(value, 0)
 
 interface OidsOptions {
-  /** So many entries at most. */
   readonly limit?: number
-  /** So many entries at once. */
   readonly batch?: number | undefined
-  /** False for entries that are left out, told by their keys: batches are shorter then, or empty. */
+  /** Filters entries by key; batches may then be shorter or empty. */
   readonly isWanted?: ((key: Bytes) => boolean) | undefined
 }
 
-/** In the order of the index, in batches. */
 export function readIndexOids(
   snapshot: Snapshot,
   range: KeyRange,
@@ -29,10 +26,10 @@ export function readIndexOids(
   }
   return isWanted === undefined
     ? snapshot.scan(range, oidOfEntry, options)
-    : wantedOids(snapshot, range, isWanted, options)
+    : filteredOids(snapshot, range, isWanted, options)
 }
 
-async function* wantedOids(
+async function* filteredOids(
   snapshot: Snapshot,
   range: KeyRange,
   isWanted: (key: Bytes) => boolean,
@@ -42,7 +39,7 @@ async function* wantedOids(
   for await (const batch of snapshot.scan(range, use, options)) yield batch.filter((oid) => oid !== undefined)
 }
 
-/** Of the entries with these very keys, as far as there are any; all in one trip. */
+/** Reads the entries with exactly these keys, in one round trip. */
 export function readIndexOidsOf(snapshot: Snapshot, keys: readonly Uint8Array[]): Awaitable<Oid[]> {
   const [key] = keys
   if (keys.length === 1 && key !== undefined) {
@@ -61,7 +58,7 @@ export interface IndexEntry {
   readonly oid: Oid
 }
 
-/** With their keys, for those who look at where texts are cut. */
+/** Includes the keys, for callers that have to detect truncated texts. */
 export function readIndexEntries(
   snapshot: Snapshot,
   range: KeyRange,
@@ -75,7 +72,7 @@ export function readIndexEntries(
   return snapshot.scan(range, use, { reverse: isReverse, batch })
 }
 
-/** Exact below `max`, and `max` where there are as many or more; for the choice between ways to read. */
+/** Exact below `max`, otherwise `max`; used to choose an access path. */
 export function countLimited(snapshot: Snapshot, range: KeyRange, max: number): Promise<number> {
   return countRange(snapshot, range, { max: Math.max(1, max), isEstimate: true })
 }

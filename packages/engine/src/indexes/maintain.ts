@@ -1,6 +1,6 @@
-/** Keeps the index entries of changed objects in step with their values, in the same commit. */
+/** Maintains the index entries of changed objects, in the same commit. */
 import { AshlarError, type ErrorDetail } from '../errors.ts'
-import { violationsToldMax } from '../limits.ts'
+import { reportedViolationsMax } from '../limits.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
 import type { Bytes } from '../store/store.ts'
@@ -19,29 +19,26 @@ import {
 } from './index-key.ts'
 import { type ListReferrers, listReferrersOf, referrerDefinition, referrersOfList } from './referrer-entries.ts'
 
-/** An object that is created, changed or deleted. */
 export interface IndexedChange {
   readonly oid: Oid
   readonly format: ClassFormat
-  /** The record; undefined before it is created. */
+  /** The record; undefined before creation. */
   readonly stored: Bytes | undefined
-  /** The same, for as long as nobody has asked for the values in it. */
+  /** The record, while its values have not been decoded. */
   readonly undecoded: Bytes | undefined
-  /** Undefined before it is created. */
+  /** Undefined before creation. */
   readonly before: readonly unknown[] | undefined
   readonly values: readonly unknown[]
   readonly isDeleted: boolean
-  /** The attributes that may have changed, by their index in the class; asked where there is a before and an after. */
+  /** The attributes that may have changed, by index in the class; used only if there are values before and after. */
   readonly changed: ReadonlySet<number> | undefined
-  /** Of the command that creates it among several, for errors. */
+  /** The position of the command that creates the object, for errors of several commands. */
   readonly position: number | undefined
-  /** What all of its entries hold, once it is asked for. */
   entryValue: Bytes | undefined
 }
 
-/** Of a caller that may not know everything. */
+/** Limits the information that errors disclose to a caller. */
 interface Discretion {
-  /** Whether it may be told which object holds a key. */
   mayTellHolder(index: IndexDefinition, changed: Oid, holder: Oid): Promise<boolean>
 }
 
@@ -51,7 +48,7 @@ interface EntryChange {
   readonly entry: IndexKey
 }
 
-/** Whether `maintainIndexes` is to be asked: the other entries of a new object are `putNewEntries`. */
+/** True if the object needs `maintainIndexes`; the remaining entries of a new object are written by `putNewEntries`. */
 export function hasEntriesToCheck(change: IndexedChange): boolean {
   const { all, unique, lists } = indexFormatsOf(change.format)
   if (change.stored === undefined) return unique.length > 0
@@ -60,8 +57,8 @@ export function hasEntriesToCheck(change: IndexedChange): boolean {
 }
 
 /**
- * Puts and deletes the entries of all indexes that cover the changed objects; of new ones, those of unique indexes.
- * Throws UniqueViolation (contract 6.1.6: unique means the full values; null and 0-0-0-0 do not count).
+ * Puts and deletes the entries of all indexes that cover the changed objects; for new objects, only of unique indexes. Throws UniqueViolation
+ * (contract 6.1.6: full values are compared; null and 0-0-0-0 are exempt).
  */
 export async function maintainIndexes(
   transaction: Transaction,
@@ -76,37 +73,37 @@ export async function maintainIndexes(
     const { all, unique, lists } = indexFormatsOf(change.format)
     for (const format of change.stored === undefined ? unique : all) collect(change, format, removals, additions)
     if (lists.length > 0 && change.stored !== undefined) maintainLists(transaction, change, lists)
-    // A key of large values is digested from all of them.
+    // A key of large values includes a digest of all of them.
     const pause = ++seen === 1 ? undefined : slice.yieldIfDue()
     if (pause !== undefined) await pause
   }
-  // All removals first: a unique key may move from one changed object to another.
+  // Removals come first: a unique key may move from one changed object to another.
   let position = 0
   for (const removal of removals) {
     if (removal.entry.isUniqueKey && removal.format.index.state === 'building') {
       await removeWhileBuilding(transaction, removal)
     } else transaction.delete(removal.entry.key)
-    if (isLook(position++)) await slice.yieldIfDue()
+    if (isCheckDue(position++)) await slice.yieldIfDue()
   }
   const added = additions
   position = 0
   for (const { change, entry } of transaction.isRetry
-    ? await withoutTakenKeys(transaction, added, slice, discretion)
+    ? await withoutDuplicates(transaction, added, slice, discretion)
     : added) {
     if (entry.isUniqueKey) transaction.putNew(entry.key, entryValueOf(change))
     else transaction.put(entry.key, entryValueOf(change))
-    if (isLook(position++)) await slice.yieldIfDue()
+    if (isCheckDue(position++)) await slice.yieldIfDue()
   }
 }
 
-/** `maintainIndexes` of one object: at once, unless something has to be read for it. */
+/** `maintainIndexes` for one object: synchronous unless a read is needed. */
 export function maintainIndexesOf(transaction: Transaction, change: IndexedChange): Promise<void> | undefined {
   const { all, unique, lists, isAnyBuilding } = indexFormatsOf(change.format)
   if (isAnyBuilding || transaction.isRetry) return maintainIndexes(transaction, [change])
   if (lists.length > 0 && change.stored !== undefined) maintainLists(transaction, change, lists)
   for (const format of change.stored === undefined ? unique : all) {
     const { old, entry } = entriesOf(change, format)
-    // Of one object, no key moves from one entry to another.
+    // With a single object, no key moves between entries.
     if (old !== undefined) transaction.delete(old.key)
     if (entry === undefined) continue
     if (entry.isUniqueKey) transaction.putNew(entry.key, entryValueOf(change))
@@ -115,14 +112,14 @@ export function maintainIndexesOf(transaction: Transaction, change: IndexedChang
   return undefined
 }
 
-/** Puts the entries of a new object in the indexes that are not unique: their keys have its OID, and need no look at what else there is. */
+/** Puts the entries of a new object in non-unique indexes: their keys contain its OID, so no conflict is possible. */
 export function putNewEntries(transaction: Transaction, change: IndexedChange): void {
   const { oid, format, values } = change
   const { others, referrers, lists } = indexFormatsOf(format)
   for (let i = 0; i < others.length; i++) {
     transaction.putOwn(makeIndexKey(others[i] as IndexKeyFormat, values, oid).key, entryValueOf(change))
   }
-  // Who refers may have been noted before (`noteReferences`).
+  // `noteReferences` may already have written referrer entries.
   for (const one of referrers) transaction.put(makeIndexKey(one, values, oid).key, entryValueOf(change))
   for (const { attribute, index } of lists) {
     const keys = referrersOfList(index, values[attribute.index] as readonly Oid[], oid)
@@ -130,16 +127,15 @@ export function putNewEntries(transaction: Transaction, change: IndexedChange): 
   }
 }
 
-/** Who refers to what lists name that are kept in the record. */
 function maintainLists(transaction: Transaction, change: IndexedChange, lists: readonly ListReferrers[]): void {
   const { oid, before, values, isDeleted } = change
   for (const list of lists) {
     const { attribute, index } = list
     if (!isDeleted && !concernsList(list, change)) continue
-    const held = referrersOfList(index, before?.[attribute.index] as readonly Oid[], oid)
-    const wanted = referrersOfList(index, isDeleted ? [] : (values[attribute.index] as readonly Oid[]), oid)
-    for (const [target, key] of held) if (!wanted.has(target)) transaction.delete(key)
-    for (const [target, key] of wanted) if (!held.has(target)) transaction.put(key, entryValueOf(change))
+    const present = referrersOfList(index, before?.[attribute.index] as readonly Oid[], oid)
+    const required = referrersOfList(index, isDeleted ? [] : (values[attribute.index] as readonly Oid[]), oid)
+    for (const [target, key] of present) if (!required.has(target)) transaction.delete(key)
+    for (const [target, key] of required) if (!present.has(target)) transaction.put(key, entryValueOf(change))
   }
 }
 
@@ -152,8 +148,8 @@ function entryValueOf(change: IndexedChange): Bytes {
   return change.entryValue
 }
 
-/** Whether it is time for a look at the clock; not for the first ones, of which a request mostly has no more. */
-function isLook(position: number): boolean {
+/** True every few positions, except at the first ones, beyond which most requests never get. */
+function isCheckDue(position: number): boolean {
   return position % 100 === 99
 }
 
@@ -170,7 +166,6 @@ function collect(
 
 const unchanged = { old: undefined, entry: undefined }
 
-/** The entry that is to go, and the one that is to come. */
 function entriesOf(
   change: IndexedChange,
   format: IndexKeyFormat,
@@ -190,15 +185,14 @@ function oldKeyOf(change: IndexedChange, format: IndexKeyFormat): IndexKey {
     : makeIndexKeyOfRecord(format, change.format, undecoded, oid)
 }
 
-/** Whether an attribute has changed of which the key is made, or in which the embedded object stands that has it. */
+/** True if an attribute of the key has changed, or the embedded object that contains it. */
 function concerns({ parts }: IndexKeyFormat, { changed }: IndexedChange): boolean {
   return changed !== undefined && parts.some(({ path }) => changed.has(path[0] as number))
 }
 
 /**
- * The build may not have come to this object yet, and another one may hold the key meanwhile: an entry is deleted
- * only if it holds the object's own OID. Whatever is found is required to stay so: until the commit the other may let go of
- * the key, and the build come to this object.
+ * The build may not have reached this object, and another object may hold the key meanwhile, so an entry is deleted only if it holds the object's
+ * own OID. The entry read is required to be unchanged: until the commit, the other object may release the key and the build may reach this one.
  */
 async function removeWhileBuilding(transaction: Transaction, { change, entry }: EntryChange): Promise<void> {
   const [holder] = await transaction.readAndRequire([entry.key])
@@ -206,10 +200,10 @@ async function removeWhileBuilding(transaction: Transaction, { change, entry }: 
 }
 
 /**
- * The entries that can be put. Throws UniqueViolation; but where the key is taken only in an index that is built for a type which is
- * still to come, the object is right as it is: the entry is left out, and a note makes the change of the type fail.
+ * Returns the entries that can be put. Throws UniqueViolation. In an index built for a future type, a taken key does not invalidate the object: the
+ * entry is omitted, and a note makes the change of the type fail.
  */
-async function withoutTakenKeys(
+async function withoutDuplicates(
   transaction: Transaction,
   additions: Iterable<EntryChange>,
   slice: TimeSlice,
@@ -231,10 +225,10 @@ async function withoutTakenKeys(
       const { index } = addition.format
       if (index.replaces === undefined) {
         const oid = oidFromBytes(holder, 0)
-        const isTold = discretion === undefined || (await discretion.mayTellHolder(index, addition.change.oid, oid))
-        const error = isTold
-          ? uniqueViolation(addition, oid, values[i] === undefined ? ownHolder : '')
-          : untold(addition)
+        const mayName = discretion === undefined || (await discretion.mayTellHolder(index, addition.change.oid, oid))
+        const error = mayName
+          ? uniqueViolation(addition, oid, values[i] === undefined ? sameRequestHolder : '')
+          : undisclosedViolation(addition)
         violations.add(addition.change, oid, error)
         continue
       }
@@ -247,20 +241,20 @@ async function withoutTakenKeys(
   return leftOut.size === 0 ? additions : [...additions].filter((addition) => !leftOut.has(addition))
 }
 
-/** Of commands among several all are told at once, each in its place; else the first is. */
+/** Collects violations: of several commands all are reported, each at its place; otherwise the first one. */
 class Violations {
   private first: AshlarError | undefined
   private readonly details: ErrorDetail[] = []
-  /** Objects that have one, which are not there for others then. */
-  private readonly blamed = new Set<Oid>()
+  /** Objects with a violation, whose keys remain taken. */
+  private readonly violating = new Set<Oid>()
 
-  /** Throws where more than the first need not be known. */
+  /** Throws if no further violation needs to be reported. */
   add({ oid, position }: IndexedChange, holder: Oid, error: AshlarError): void {
     if (position === undefined) throw this.first ?? error
-    if (this.blamed.has(holder) || this.blamed.has(oid)) return
-    this.blamed.add(oid)
+    if (this.violating.has(holder) || this.violating.has(oid)) return
+    this.violating.add(oid)
     this.first ??= error
-    if (this.details.length < violationsToldMax) this.details.push(...error.errors)
+    if (this.details.length < reportedViolationsMax) this.details.push(...error.errors)
   }
 
   throwAny(): void {
@@ -270,32 +264,29 @@ class Violations {
   }
 }
 
-/** Those that are asked for, some at a time. */
-function* partsOf<T>(all: Iterable<T>, isAskedFor: (one: T) => boolean): Generator<readonly T[]> {
+function* partsOf<T>(all: Iterable<T>, isSelected: (one: T) => boolean): Generator<readonly T[]> {
   let part: T[] = []
   for (const one of all) {
-    if (!isAskedFor(one)) continue
+    if (!isSelected(one)) continue
     part.push(one)
-    if (part.length < keysAtOnce) continue
+    if (part.length < keysPerRead) continue
     yield part
     part = []
   }
   if (part.length > 0) yield part
 }
 
-/** Keys that are looked up in one go. */
-const keysAtOnce = 1_000
+const keysPerRead = 1_000
 
-/** It may be one that is not there: nothing of what the request asks for is done. */
-const ownHolder = ', which the same request creates or changes'
+/** The holder may not exist yet, since nothing of the request is executed. */
+const sameRequestHolder = ', which the same request creates or changes'
 
 function uniqueViolation({ change, format }: EntryChange, holder: Oid, which: string): AshlarError {
   const error = uniqueViolationError(format, change.format.cls.name, change.values, `${holder}${which}`)
   return change.position === undefined ? error : error.within(change.position)
 }
 
-/** To a caller that may not know by what. */
-function untold({ change: { position } }: EntryChange): AshlarError {
+function undisclosedViolation({ change: { position } }: EntryChange): AshlarError {
   const error = new AshlarError(
     'UniqueViolation',
     'The change would give two objects the same values, which a unique index forbids.',
@@ -303,7 +294,6 @@ function untold({ change: { position } }: EntryChange): AshlarError {
   return position === undefined ? error : error.within(position)
 }
 
-/** Names class, attributes, values and the object that holds them. */
 export function uniqueViolationError(
   format: IndexKeyFormat,
   className: string,
@@ -321,14 +311,13 @@ export function uniqueViolationError(
   )
 }
 
-/** Of the indexes that cover a class. */
 interface IndexFormats {
   readonly all: readonly IndexKeyFormat[]
   readonly unique: readonly IndexKeyFormat[]
   readonly others: readonly IndexKeyFormat[]
-  /** Who refers by single references. */
+  /** Referrer indexes of single references. */
   readonly referrers: readonly IndexKeyFormat[]
-  /** Who refers by lists that are kept in the record: several entries an object. */
+  /** Referrer indexes of lists stored in the record, with several entries per object. */
   readonly lists: readonly ListReferrers[]
   readonly isAnyBuilding: boolean
 }
@@ -338,16 +327,16 @@ const formatsOfClasses = new WeakMap<ClassFormat, IndexFormats>()
 export function indexFormatsOf(format: ClassFormat): IndexFormats {
   let formats = formatsOfClasses.get(format)
   if (formats === undefined) {
-    const ofReferences = format.attributes.flatMap((attribute) => referrerDefinition(attribute) ?? [])
-    const shown = format.cls.indexes.map((index) => indexKeyFormat(index, format))
-    const referrers = ofReferences.map((index) => indexKeyFormat(index, format))
-    const all = [...shown, ...referrers]
+    const referenceIndexes = format.attributes.flatMap((attribute) => referrerDefinition(attribute) ?? [])
+    const declared = format.cls.indexes.map((index) => indexKeyFormat(index, format))
+    const referrers = referenceIndexes.map((index) => indexKeyFormat(index, format))
+    const all = [...declared, ...referrers]
     formats = {
       all,
       referrers,
       lists: listReferrersOf(format.attributes),
       unique: all.filter(({ index }) => index.isUnique),
-      others: shown.filter(({ index }) => !index.isUnique),
+      others: declared.filter(({ index }) => !index.isUnique),
       isAnyBuilding: all.some(({ index }) => index.state === 'building'),
     }
     formatsOfClasses.set(format, formats)

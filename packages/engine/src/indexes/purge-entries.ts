@@ -1,13 +1,13 @@
-/** Deletes the entries of dropped indexes, in batches; until then the catalog keeps them on a list. */
+/** Deletes the entries of dropped indexes in batches; the catalog lists these indexes until then. */
 import { catalogKey, catalogPartRange, numberOfCatalogKey } from '../catalog/catalog-keys.ts'
 import type { IndexNumber } from '../schema/class-definition.ts'
 import type { Store } from '../store/store.ts'
-import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
+import { awaitPendingCommits, withSnapshot } from '../store/with-snapshot.ts'
 import { indexRange } from './index-key.ts'
 
 const batchEntries = 2_000
 
-/** Clears whatever is on the list; begun again after a stop, it goes on where it was. */
+/** Clears all listed indexes; resumable. */
 export async function purgeDroppedIndexes(store: Store): Promise<void> {
   const numbers = await withSnapshot(store, async (snapshot) => {
     const listed: IndexNumber[] = []
@@ -18,8 +18,8 @@ export async function purgeDroppedIndexes(store: Store): Promise<void> {
     }
     return listed
   })
-  // Of writers that still knew of the index, no entry may come after it is cleared.
-  if (numbers.length > 0) await awaitCommitsUnderWay(store)
+  // Writers that still know the index must not add entries after it is cleared.
+  if (numbers.length > 0) await awaitPendingCommits(store)
   for (const number of numbers) await purgeIndex(store, number)
 }
 

@@ -1,6 +1,6 @@
 /**
- * The entries of an index that tells who refers to an object by an attribute (decision 0048). One for each object that refers to it; of
- * collections kept as links, one for each element. Part of the storage format.
+ * Entries of referrer indexes, which find the objects that refer to an object by an attribute (decision 0048): one per referring object, or per
+ * element of collections stored as links. Part of the storage format.
  */
 import { createHash } from 'node:crypto'
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
@@ -14,13 +14,13 @@ import { noOid, type Oid, oidBytes, oidFromBytes, writeOidBytes } from '../types
 import { indexKeyHeaderBytes } from './index-key.ts'
 
 const oidLength = 8
-/** Before the value of a key part, as in every index. */
+/** The marker before the value of a key part, as in every index. */
 const valueMarker = 0x01
 const targetAt = indexKeyHeaderBytes + 1
 const sourceAt = targetAt + oidLength
 const elementAt = sourceAt + oidLength
 
-/** `element`: what tells elements of one collection apart; empty where an object refers to another at most once. */
+/** `element` distinguishes elements of one collection; empty if an object refers to another at most once. */
 function referrerKey(index: IndexNumber, target: Oid, source: Oid, element: Bytes = nothing): Buffer {
   const key = Buffer.allocUnsafe(elementAt + element.length)
   key[0] = keySpace.index
@@ -34,7 +34,6 @@ function referrerKey(index: IndexNumber, target: Oid, source: Oid, element: Byte
 
 const nothing = Buffer.alloc(0)
 
-/** Of all who refer to the object. */
 export function referrersRange(index: IndexNumber, target: Oid): Required<KeyRange> {
   const from = referrerKey(index, target, noOid).subarray(0, sourceAt)
   return { from, to: prefixEnd(from) }
@@ -48,14 +47,14 @@ export function sourceOfReferrerKey(key: Bytes): Oid {
   return oidFromBytes(key, sourceAt)
 }
 
-/** The key of the link entry that an entry belongs to, without its header. */
+/** The key of the corresponding link entry, without its header. */
 export function elementOfReferrer(value: Bytes): Bytes {
   return value.subarray(oidLength)
 }
 
 /**
- * The entry beside a link entry of a collection; undefined where the attribute has none, or the link leads nowhere. A set has each target once; elements of lists are told
- * apart by their position, pairs of maps by a digest of their key.
+ * The referrer entry of a link entry; undefined if the attribute has no referrer index or the target is null. Sets contain each target once;
+ * elements of lists are distinguished by position, pairs of maps by a digest of their key.
  */
 export function referrerOfLink(
   { attribute, linkStorage }: AttributeFormat,
@@ -76,7 +75,7 @@ function digestOf(name: Bytes): Buffer {
   return createHash('sha256').update(name).digest().subarray(0, keyDigestBytes)
 }
 
-/** The keys of a list that is kept in the record, of which several elements may be one object. */
+/** The keys for a list stored in the record, in which objects may occur several times. */
 export function referrersOfList(index: IndexNumber, targets: readonly Oid[], source: Oid): Map<Oid, Buffer> {
   const keys = new Map<Oid, Buffer>()
   for (const target of targets) {
@@ -85,7 +84,7 @@ export function referrersOfList(index: IndexNumber, targets: readonly Oid[], sou
   return keys
 }
 
-/** The index of a single reference as an index on it, by which its entries are maintained, built and verified like those of others. */
+/** The definition by which the referrer entries of a single reference are maintained, built and verified like other index entries. */
 export function referrerDefinition({ attribute }: AttributeFormat): IndexDefinition | undefined {
   const { referrers, spec, name, number, declaringClass } = attribute
   if (referrers === undefined || spec.logicalType !== 'reference') return undefined
@@ -107,7 +106,7 @@ export function referrerDefinition({ attribute }: AttributeFormat): IndexDefinit
 
 const definitions = new WeakMap<ClassAttribute, IndexDefinition>()
 
-/** Of a list of references that is kept in the record. */
+/** The referrer index of a list of references stored in the record. */
 export interface ListReferrers {
   readonly attribute: AttributeFormat
   readonly index: IndexNumber

@@ -3,9 +3,9 @@ import { AshlarError, assert } from '../errors.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { linkKind, linkRange, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
+import { keyText } from '../store/key-text.ts'
 import type { Bytes, Entry } from '../store/store.ts'
 import { inSlices } from '../store/time-slice.ts'
-import { keyText } from '../transaction/key-text.ts'
 import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
@@ -22,7 +22,6 @@ import {
 import { mapEntryKey, mapEntryValue } from './map-entries.ts'
 import { addToMany, inverseOf, moveToEnd, placeOf, referenceSpecOf, removeFromMany } from './relationships.ts'
 
-/** The attribute of one object whose elements change. */
 interface Collection {
   readonly unit: UnitOfWork
   readonly state: ObjectState
@@ -62,7 +61,7 @@ export async function changeElements(
   }
 }
 
-/** Performs an `override` or `add` on a map. Throws InvalidReference. */
+/** Throws InvalidReference. */
 export async function putMapEntries(
   unit: UnitOfWork,
   state: ObjectState,
@@ -85,8 +84,8 @@ export async function putMapEntries(
       : await entriesAt(unit, entryKeys)
   // The present value of a key decides which references are checked.
   await inSlices(present, ({ key, value }) => unit.transaction.requireRevision(key, value))
-  const known = new Map<string, Bytes>()
-  await inSlices(present, ({ key, value }) => known.set(keyText(key), value))
+  const storedTargets = new Map<string, Bytes>()
+  await inSlices(present, ({ key, value }) => storedTargets.set(keyText(key), value))
   if (isOverride) {
     const newElements = new Set<string>()
     await inSlices(entryKeys, (key) => newElements.add(keyText(key)))
@@ -95,12 +94,12 @@ export async function putMapEntries(
     })
   }
   unit.requireObject(state.oid)
-  // Only changed references are checked and written, so a client can send back what it read, including dangling references.
+  // Only changed references are checked and written, so a client can send back a value it read, including dangling references.
   await inSlices(pairs.entries(), async ([i, { key, value }]) => {
     const target = value as Oid
     const entryKey = entryKeys[i] as Buffer
     const text = keyText(entryKey)
-    const before = known.get(text)
+    const before = storedTargets.get(text)
     if (before !== undefined && oidFromBytes(before, 0) === target) return
     if (target !== noOid) await unit.checkReference(target, spec.element.referencedClass, place)
     if (spec.key.logicalType === 'reference' && before === undefined) {
@@ -108,7 +107,7 @@ export async function putMapEntries(
     }
     const entry = { key: entryKey, value: mapEntryValue(attribute, key, target) }
     putMapEntry(unit, owner, entry, before)
-    known.set(text, entry.value)
+    storedTargets.set(text, entry.value)
   })
 }
 
@@ -156,18 +155,18 @@ async function presentEntries({ unit, state, attribute }: Collection, kind: numb
   return unit.transaction.readAndRequireRange(range, state.key)
 }
 
-/** `known`: previous targets, possibly dangling; only references that change are checked. */
+/** `previous`: previous targets, possibly dangling; only references that change are checked. */
 async function append(
   { unit, state, attribute, owner, place }: Collection,
   elements: readonly Oid[],
-  known: Pick<Set<Oid>, 'has'>,
+  previous: Pick<Set<Oid>, 'has'>,
 ): Promise<void> {
   if (elements.length === 0) return
   const { referencedClass } = referenceSpecOf(attribute)
   unit.requireObject(state.oid)
   if (attribute.linkStorage === 'list') await readListEnds(unit, [owner])
   await inSlices(elements, async (target) => {
-    if (target !== noOid && !known.has(target)) await unit.checkReference(target, referencedClass, place)
+    if (target !== noOid && !previous.has(target)) await unit.checkReference(target, referencedClass, place)
     if (attribute.linkStorage === 'set') addEntry(unit, owner, target)
     else addEntry(unit, owner, target, nextPosition(unit, owner))
   })
@@ -203,16 +202,16 @@ async function overrideUnpaired(collection: Collection, elements: readonly Oid[]
   const { unit, state, attribute, owner } = collection
   if (attribute.linkStorage === 'set') {
     const newElements = new Set(elements)
-    const held = new Set<Oid>()
+    const retained = new Set<Oid>()
     await inSlices(await presentEntries(collection, linkKind.target), (entry) => {
       const target = targetOfKey(entry.key)
-      if (newElements.has(target)) held.add(target)
+      if (newElements.has(target)) retained.add(target)
       else removeStoredEntry(unit, owner, entry)
     })
     const added: Oid[] = []
     await inSlices(elements, (target) => {
-      if (held.has(target)) return
-      held.add(target)
+      if (retained.has(target)) return
+      retained.add(target)
       added.push(target)
     })
     return append(collection, added, noTargets)
@@ -220,11 +219,11 @@ async function overrideUnpaired(collection: Collection, elements: readonly Oid[]
   const present = await presentEntries(collection, linkKind.position)
   // Must run before the removal: finding the end of a list behind removed entries would scan all of them.
   if (state.stored !== undefined) await readListEnds(unit, [owner])
-  const kept = commonPrefix(present, elements)
-  await inSlices(present.slice(kept), (entry) => removeStoredEntry(unit, owner, entry))
-  const known = new Set<Oid>()
-  await inSlices(present, ({ value }) => known.add(oidFromBytes(value, 0)))
-  return append(collection, elements.slice(kept), known)
+  const prefixLength = commonPrefix(present, elements)
+  await inSlices(present.slice(prefixLength), (entry) => removeStoredEntry(unit, owner, entry))
+  const previous = new Set<Oid>()
+  await inSlices(present, ({ value }) => previous.add(oidFromBytes(value, 0)))
+  return append(collection, elements.slice(prefixLength), previous)
 }
 
 async function overridePaired(collection: Collection, elements: readonly Oid[]): Promise<void> {
@@ -243,14 +242,16 @@ async function overridePaired(collection: Collection, elements: readonly Oid[]):
   const present = await presentEntries(collection, linkKind.position)
   // Must run before the removal, see `overrideUnpaired`.
   if (state.stored !== undefined) await readListEnds(unit, [owner])
-  const kept = commonPrefix(present, newElements)
-  const following = new Map(present.slice(kept).map(({ key, value }) => [oidFromBytes(value, 0), positionOfKey(key)]))
-  const rest = newElements.slice(kept)
-  const restSet = new Set(rest)
+  const prefixLength = commonPrefix(present, newElements)
+  const following = new Map(
+    present.slice(prefixLength).map(({ key, value }) => [oidFromBytes(value, 0), positionOfKey(key)]),
+  )
+  const rest = newElements.slice(prefixLength)
+  const retainedTargets = new Set(rest)
   await removeFromMany(
     unit,
     owner,
-    [...following.keys()].filter((target) => !restSet.has(target)),
+    [...following.keys()].filter((target) => !retainedTargets.has(target)),
   )
   await readListEnds(unit, [owner])
   const inverse = inverseOf(attribute)

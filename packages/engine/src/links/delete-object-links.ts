@@ -25,25 +25,24 @@ import {
  */
 export async function deleteObjectLinks(unit: UnitOfWork, state: ObjectState): Promise<void> {
   unit.isDeleting = true
-  await leaveLinks(unit, state)
+  await removeLinks(unit, state)
   unit.isDeleting = false
 }
 
-async function leaveLinks(unit: UnitOfWork, state: ObjectState): Promise<void> {
+async function removeLinks(unit: UnitOfWork, state: ObjectState): Promise<void> {
   for (const attribute of state.format.linkedReferences) await clearReference(unit, state, attribute)
   if (state.format.linkAttributes.length === 0) return
   const entries = await unit.transaction.readAndRequireRange(objectLinksRange(state.oid), state.key)
   for (const attribute of state.format.linkAttributes) {
-    if (attribute.attribute.referrers !== undefined) await leaveTargets(unit, state, entries, attribute)
+    if (attribute.attribute.referrers !== undefined) await removeReferrers(unit, state, entries, attribute)
     if (attribute.linkStorage === 'map') continue
     const inverse = inverseOf(attribute)
-    if (inverse !== null) await leavePartners(unit, state, await targetsOf(entries, attribute), inverse)
+    if (inverse !== null) await removeFromPartners(unit, state, await targetsOf(entries, attribute), inverse)
   }
   await inSlices(entries, ({ key }) => unit.transaction.delete(key))
 }
 
-/** Removes the object from the referrers of its targets. */
-async function leaveTargets(
+async function removeReferrers(
   unit: UnitOfWork,
   { oid }: ObjectState,
   entries: readonly Entry[],
@@ -68,7 +67,7 @@ async function targetsOf(entries: readonly Entry[], attribute: AttributeFormat):
   return targets
 }
 
-async function leavePartners(
+async function removeFromPartners(
   unit: UnitOfWork,
   state: ObjectState,
   partners: readonly Oid[],

@@ -12,7 +12,6 @@ import type { ObjectState } from '../write/working-set.ts'
 /** Marks in the change log that an element was removed while its object still exists. */
 const nothing = Buffer.alloc(0)
 
-/** One side of a link: an object and its attribute. */
 export interface RelationshipEnd {
   readonly oid: Oid
   readonly attribute: AttributeFormat
@@ -87,11 +86,11 @@ function noteChange(unit: UnitOfWork, { oid, attribute }: RelationshipEnd): void
   unit.changedLinks ??= new Map()
   const { changedLinks, isDeleting, position } = unit
   const name = `${oid} ${number}`
-  const known = changedLinks.get(name)
-  if (known === undefined) changedLinks.set(name, { oid, attribute, isAltered: !isDeleting, position })
+  const recorded = changedLinks.get(name)
+  if (recorded === undefined) changedLinks.set(name, { oid, attribute, isAltered: !isDeleting, position })
   else {
-    known.isAltered ||= !isDeleting
-    known.position = position
+    recorded.isAltered ||= !isDeleting
+    recorded.position = position
   }
 }
 
@@ -111,10 +110,9 @@ export function deleteReferrer(unit: UnitOfWork, { oid, attribute }: Relationshi
   if (referrer !== undefined) unit.transaction.delete(referrer.key)
 }
 
-/** Lists whose ends are read in one round trip. */
 const listsPerRead = 1_000
 
-/** Reads the ends of lists in one round trip, as `nextPosition` requires. Skips those that are already known. */
+/** Reads the ends of lists in one round trip, as `nextPosition` requires. Skips ends already read. */
 export async function readListEnds(unit: UnitOfWork, lists: readonly RelationshipEnd[]): Promise<void> {
   const ends = unit.listEnds ?? new Map<string, Bytes | undefined>()
   unit.listEnds = ends
@@ -131,7 +129,7 @@ export async function readListEnds(unit: UnitOfWork, lists: readonly Relationshi
   })
 }
 
-/** Returns a position after all others of the list, whose end must have been read. */
+/** Returns a position after all elements of the list, whose end must have been read. */
 export function nextPosition(unit: UnitOfWork, list: RelationshipEnd): Buffer {
   return unit.session.nextPosition(unit.listEnds?.get(nameOf(list)), Date.now())
 }

@@ -50,7 +50,6 @@ export function mapEntryValue(attribute: AttributeFormat, key: unknown, target: 
   return Buffer.concat([oidBytes(target), encodeKey(mapKeyCodec(attribute), key)])
 }
 
-/** Returns the full key. */
 export function keyOfMapEntry(codec: Codec, { value }: Entry): unknown {
   return codec.read(value, oidLength, value.length)
 }
@@ -60,7 +59,6 @@ export interface MapEntry {
   readonly key: unknown
 }
 
-/** Returns the pairs in key order. */
 export function readMapEntries(attribute: AttributeFormat, entries: readonly Entry[]): MapEntry[] {
   const codec = mapKeyCodec(attribute)
   return inKeyOrder(codec, entries).map((entry) => readMapEntry(codec, entry))

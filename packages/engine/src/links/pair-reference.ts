@@ -22,16 +22,16 @@ export async function pairReference(
   unit.requireUnchanged(state)
   const format = isThere(target) ? (await unit.formatsOf([target])).get(target) : undefined
   if (format === undefined) return clear(state, attribute)
-  const far = { oid: target, attribute: inverseIn(format, inverse, target) }
-  if (far.attribute.linkStorage !== undefined) {
-    const position = await putEntry(unit, far, state.oid)
+  const inverseEnd = { oid: target, attribute: inverseIn(format, inverse, target) }
+  if (inverseEnd.attribute.linkStorage !== undefined) {
+    const position = await putEntry(unit, inverseEnd, state.oid)
     if (position !== undefined) setPosition(state, attribute, position)
     return
   }
   const partner = await unit.objects.load(target)
-  const holder = partner?.values[far.attribute.index] as Oid | undefined
+  const holder = partner?.values[inverseEnd.attribute.index] as Oid | undefined
   if (partner === undefined || holder === state.oid) return
-  if (holder === noOid) return setValue(partner, far.attribute, state.oid)
+  if (holder === noOid) return setValue(partner, inverseEnd.attribute, state.oid)
   unit.requireUnchanged(partner)
   clear(state, attribute)
 }

@@ -4,7 +4,7 @@ import { catalogKey, catalogPartRange, numberOfCatalogKey } from '../catalog/cat
 import { type Container, listContainers } from '../records/container-registry.ts'
 import { attributeOfKey, containerLinksRange } from '../records/link-keys.ts'
 import type { Bytes, Change, Store } from '../store/store.ts'
-import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
+import { awaitPendingCommits, withSnapshot } from '../store/with-snapshot.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 
 const batchEntries = 2_000
@@ -20,7 +20,7 @@ export async function purgeDroppedAttributeLinks(store: Store): Promise<void> {
   const dropped = await listDroppedAttributes(store)
   if (dropped.length === 0) return
   // Writers that still use the old catalog must finish first, or they could add entries after the purge.
-  await awaitCommitsUnderWay(store)
+  await awaitPendingCommits(store)
   const containers = await withSnapshot(store, (snapshot) => listContainers(snapshot, allClasses(dropped)))
   for (const { attribute, classes } of dropped) {
     for (const container of containers) if (classes.has(container.classNumber)) await clear(store, attribute, container)

@@ -65,7 +65,6 @@ export async function setReference(
   else setPosition(state, attribute, await putEntry(unit, inverseEnd, state.oid))
 }
 
-/** Clears a to-one side and the reference of its partner. */
 export async function clearReference(unit: UnitOfWork, state: ObjectState, attribute: AttributeFormat): Promise<void> {
   const old = state.values[attribute.index] as Oid
   const inverse = inverseOf(attribute)
@@ -120,10 +119,10 @@ async function stealPartner(
   if (partner === undefined) throw unit.noSuchObject(inverseEnd.oid, placeOf(state.format, attribute))
   // The object is its own partner through a self-inverse attribute, which is already set.
   if (partner.oid === state.oid && inverseEnd.attribute.index === attribute.index) return
-  const taken = partner.values[inverseEnd.attribute.index] as Oid
-  if (taken !== noOid && taken !== state.oid) {
-    if (unit.guard !== undefined) await unit.guard.admitTaking(taken, placeOf(state.format, attribute))
-    await clearReferenceTo(unit, taken, attribute.attribute.number, partner.oid)
+  const previous = partner.values[inverseEnd.attribute.index] as Oid
+  if (previous !== noOid && previous !== state.oid) {
+    if (unit.guard !== undefined) await unit.guard.admitTaking(previous, placeOf(state.format, attribute))
+    await clearReferenceTo(unit, previous, attribute.attribute.number, partner.oid)
   }
   setValue(partner, inverseEnd.attribute, state.oid)
   unit.blame(partner)
@@ -161,9 +160,9 @@ async function addToOneToMany(
   await inSlices(targets, async (target) => {
     const state = unit.objects.known(target.oid)
     if (state === undefined) throw unit.noSuchObject(target.oid, place)
-    const taken = state.values[target.attribute.index] as Oid
-    if (taken === owner.oid) return unit.requireUnchanged(state)
-    if (unit.guard !== undefined && taken !== noOid) await unit.guard.admitTaking(taken, place)
+    const previous = state.values[target.attribute.index] as Oid
+    if (previous === owner.oid) return unit.requireUnchanged(state)
+    if (unit.guard !== undefined && previous !== noOid) await unit.guard.admitTaking(previous, place)
     await clearReference(unit, state, target.attribute)
     setValue(state, target.attribute, owner.oid)
     setPosition(state, target.attribute, await putEntry(unit, owner, target.oid))
@@ -233,7 +232,6 @@ async function deletePairs(
   await deletePairedEntries(unit, entries)
 }
 
-/** One side's entry of an n–n pair, found by value. */
 export interface PairedEntry {
   readonly side: RelationshipEnd
   readonly target: Oid
@@ -244,7 +242,7 @@ export function pairedEntry(side: RelationshipEnd, target: Oid): PairedEntry {
   return { side, target, key: targetKey(side.oid, side.attribute.attribute.number, target) }
 }
 
-/** Deletes the entries that exist, as read; the commit requires the others to be absent. */
+/** Deletes the entries that exist, as read; the commit requires the rest to be absent. */
 export async function deletePairedEntries(unit: UnitOfWork, entries: readonly PairedEntry[]): Promise<void> {
   const { transaction } = unit
   const values = await transaction.readAndRequire(entries.map(({ key }) => key))
@@ -283,7 +281,6 @@ async function putPairedEntry(unit: UnitOfWork, side: RelationshipEnd, target: O
   addEntry(unit, side, target, position)
 }
 
-/** Moves a target of a list to a new position at the end. */
 export async function moveToEnd(
   unit: UnitOfWork,
   owner: RelationshipEnd,

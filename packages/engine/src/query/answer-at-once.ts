@@ -1,7 +1,4 @@
-/**
- * A text that looks up one object by a unique key, as most of all texts of many applications do: answered without what longer statements need, such as
- * time slices, budgets and operators. That takes half of the time, of which a server spends a third for such a query.
- */
+/** Fast path of lookups by a unique key, without time slices, budgets and operators: it halves the time of such a query. */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { SnapshotOptions } from '../store/store.ts'
@@ -11,22 +8,19 @@ import { needsFetch } from './evaluate/evaluation-context.ts'
 import type { ObjectReader } from './evaluate/object-view.ts'
 import { type EvaluationSource, plainEvaluationContext } from './execute/new-evaluation-context.ts'
 import { Work } from './functions/work.ts'
-import { isFor, type ParsedText } from './plan-cache.ts'
+import { isValidFor, type ParsedText } from './plan-cache.ts'
 import { ticksNow } from './prepare-text.ts'
 import type { QueryProgress, QueryRequest, RowChunks } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import type { SelectPlan } from './statements/select.ts'
-import { givenScalar, type TypedValue } from './values/parameter-value.ts'
+import { scalarValue, type TypedValue } from './values/parameter-value.ts'
 import { noTextFormats } from './values/text-format.ts'
 import { userValue } from './values/user.ts'
 
-const reading: SnapshotOptions = { isolation: 'readOnly', mayShare: true }
+const snapshotOptions: SnapshotOptions = { isolation: 'readOnly', mayShare: true }
 
-/**
- * Undefined for other texts, and for one that was not planned before for what is given, that fails, or whose row is a long one: it is then carried out as any text is, and what
- * it fails with is told there. Throws the reason for which the client went away.
- */
-export function answerAtOnce(
+/** Undefined for other texts, a missing plan, an error or a long row, which the general path handles. Throws the reason of the signal. */
+export function answerLookup(
   { statements, lifted }: ParsedText,
   request: QueryRequest,
   resources: QueryResources,
@@ -36,22 +30,22 @@ export function answerAtOnce(
   const { latest } = catalogs
   const statement = statements[0]
   if (statement?.kind !== 'select' || statements.length > 1 || latest === undefined) return undefined
-  const kept = plans.lastPlan(statement, latest)
-  const plan = kept?.planned.plan as Partial<SelectPlan> | undefined
-  if (kept === undefined || plan?.lookup === undefined || effectOf(statement) !== 'read') return undefined
+  const cached = plans.lastPlan(statement, latest)
+  const plan = cached?.planned.plan as Partial<SelectPlan> | undefined
+  if (cached === undefined || plan?.lookup === undefined || effectOf(statement) !== 'read') return undefined
   if (restriction !== undefined || !store.capabilities.hasSynchronousReads) return undefined
   const variables = variablesOf(request, lifted)
   const dialect = request.dialect ?? resources.dialect
-  if (variables === undefined || !isFor(kept, dialect, noTextFormats, variables)) return undefined
+  if (variables === undefined || !isValidFor(cached, dialect, noTextFormats, variables)) return undefined
   request.signal?.throwIfAborted()
-  const snapshot = store.snapshot(reading)
+  const snapshot = store.snapshot(snapshotOptions)
   if (snapshot instanceof Promise) return undefined
   const beganMs = performance.now()
   const source = new LookupSource(request, resources)
   const { slots, constants } = plan as SelectPlan
   try {
     const catalog = catalogs.at(snapshot)
-    // Another process has changed the schema: the snapshot ends before the catalog is loaded.
+    // Another process has changed the schema: the snapshot is released before the catalog has loaded.
     if (catalog instanceof Promise) catalog.catch(() => undefined)
     if (catalog !== latest) return undefined
     const evaluation = plainEvaluationContext(slots, constants, variables, source)
@@ -73,10 +67,10 @@ export function answerAtOnce(
 }
 
 const parametersMax = 16
-/** Longer ones are charged to the request. */
+/** Longer texts are charged to the request's memory. */
 const parameterCharactersMax = 8_192
 
-/** Undefined where some are no scalar values or long ones, or they are many. */
+/** Undefined if a parameter is not a scalar or is long, or if there are too many. */
 function variablesOf(
   { parameters }: QueryRequest,
   lifted: ReadonlyMap<string, TypedValue>,
@@ -87,19 +81,19 @@ function variablesOf(
   for (const name in parameters) {
     const json = parameters[name]
     if (typeof json === 'string' && json.length > parameterCharactersMax) return undefined
-    const value = givenScalar(json)
+    const value = scalarValue(json)
     if (value === undefined || ++count > parametersMax) return undefined
     if (!variables.has(name)) variables.set(name, value)
   }
   return variables
 }
 
-/** What few expressions ask for, made when they do. */
+/** Parts of the evaluation context that few expressions use, created on first use. */
 class LookupSource implements EvaluationSource {
   private readonly request: QueryRequest
   private readonly resources: QueryResources
-  private ownScript: EvaluationSource['script'] | undefined
-  private ownWork: Work | undefined
+  private lazyScript: EvaluationSource['script'] | undefined
+  private lazyWork: Work | undefined
 
   constructor(request: QueryRequest, resources: QueryResources) {
     this.request = request
@@ -107,32 +101,32 @@ class LookupSource implements EvaluationSource {
   }
 
   get script(): EvaluationSource['script'] {
-    if (this.ownScript !== undefined) return this.ownScript
-    const { text, user: asking = null, memoryHolder } = this.request
-    const { database, user = userValue(asking) } = this.resources
+    if (this.lazyScript !== undefined) return this.lazyScript
+    const { text, user: requestUser = null, memoryHolder } = this.request
+    const { database, user = userValue(requestUser) } = this.resources
     const { limits } = database
     const memory = new RequestMemory(database.memory, limits, memoryHolder)
-    this.ownScript = { now: ticksNow(), user, text, memory, limits }
-    return this.ownScript
+    this.lazyScript = { now: ticksNow(), user, text, memory, limits }
+    return this.lazyScript
   }
 
   get work(): Work {
-    this.ownWork ??= new Work(takesLong)
-    return this.ownWork
+    this.lazyWork ??= new Work(refuseWork)
+    return this.lazyWork
   }
 
-  /** Nothing but the row's own record is to be read. */
+  /** Only the row's own record may be read. */
   get reader(): ObjectReader {
     throw needsFetch
   }
 
   release(): void {
-    this.ownScript?.memory.release()
+    this.lazyScript?.memory.release()
   }
 }
 
-/** A lookup that takes long is left to those who can yield. */
-function takesLong(): never {
+/** A lookup that exhausts its work allowance is left to the general path, which can yield. */
+function refuseWork(): never {
   throw needsFetch
 }
 

@@ -1,23 +1,23 @@
-/** Whether a text of DO reads, changes objects, or changes the schema: told by the kinds of its statements, before anything runs. */
+/** Classifies statements before execution: whether they read, change objects or change the schema. */
 import type { CallExpression, ExplainStatement, Expression, Statement } from './language/ast.ts'
 import type { Effect } from './statements/statement-kind.ts'
 import { isStatementKind, kindOf } from './statements/statement-kinds.ts'
 
 const ranks: Readonly<Record<Effect, number>> = { read: 0, write: 1, define: 2 }
 
-const known = new WeakMap<Statement | Expression, Effect>()
+const effectCache = new WeakMap<Statement | Expression, Effect>()
 
 /** The highest effect of the statements. */
 export function classify(statements: readonly Statement[]): Effect {
   return highest(statements.map(effectOf))
 }
 
-/** Of a statement with all that it contains, as `LET x = CREATE …` or `FOR EACH … => (DELETE …)`; of an expression likewise. */
+/** The effect of a statement and everything it contains, such as `LET x = CREATE …` or `FOR EACH … => (DELETE …)`; likewise for an expression. */
 export function effectOf(node: Statement | Expression): Effect {
-  let effect = known.get(node)
+  let effect = effectCache.get(node)
   if (effect === undefined) {
     effect = effectWithin(node)
-    known.set(node, effect)
+    effectCache.set(node, effect)
   }
   return effect
 }
@@ -26,9 +26,9 @@ function effectWithin(node: unknown): Effect {
   if (typeof node !== 'object' || node === null) return 'read'
   const { kind } = node as { readonly kind?: unknown }
   let effect: Effect = isStatementKind(kind) ? kindOf(node as Statement).effect : isNext(node) ? 'write' : 'read'
-  // What is explained is not carried out, unless it is analyzed.
+  // EXPLAIN does not execute its statement unless it analyzes it.
   if (kind === 'explain' && !(node as ExplainStatement).isAnalyze) return effect
-  // A statement may have 10,000 parts: no list is made of those of each.
+  // No Object.values() here: a statement may have 10,000 parts, and each call would allocate an array.
   for (const name in node) {
     const part = (node as Readonly<Record<string, unknown>>)[name]
     if (typeof part === 'object') effect = higher(effect, isStatement(part) ? effectOf(part) : effectWithin(part))
@@ -36,31 +36,31 @@ function effectWithin(node: unknown): Effect {
   return effect
 }
 
-/** What it draws from a sequence nobody else is ever given. */
+/** NEXT writes: it consumes a number of a sequence. */
 function isNext(node: object): boolean {
   const { kind, name } = node as Partial<CallExpression>
   return kind === 'call' && name === 'NEXT'
 }
 
-/** Each is looked at once: WITH may name it in a hundred places. */
+/** Statements are cached, since WITH may refer to one of them in a hundred places. */
 function isStatement(node: object | null): node is Statement {
   return node !== null && isStatementKind((node as { readonly kind?: unknown }).kind)
 }
 
-const readAlone: ReadonlySet<Effect> = new Set(['read'])
-const allKnown = new WeakMap<Statement, ReadonlySet<Effect>>()
+const readOnly: ReadonlySet<Effect> = new Set(['read'])
+const effectsCache = new WeakMap<Statement, ReadonlySet<Effect>>()
 
-/** All that the statements do: whoever may do the highest may not do the others for that. What changes something reads as well, and may show it. */
+/** All effects of the statements, since the right to the highest one does not include the rest. Every statement also reads. */
 export function effectsOf(statements: readonly Statement[]): ReadonlySet<Effect> {
-  if (classify(statements) === 'read') return readAlone
-  const all = new Set<Effect>(readAlone)
+  if (classify(statements) === 'read') return readOnly
+  const all = new Set<Effect>(readOnly)
   for (const statement of statements) {
-    let own = allKnown.get(statement)
+    let own = effectsCache.get(statement)
     if (own === undefined) {
       const found = new Set<Effect>()
       addEffects(statement, found, new Set())
       own = found
-      allKnown.set(statement, own)
+      effectsCache.set(statement, own)
     }
     for (const effect of own) all.add(effect)
   }

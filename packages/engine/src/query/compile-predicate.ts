@@ -1,4 +1,4 @@
-/** Predicates over the objects of a class that are not part of a statement: rules, and filters of changes. */
+/** Compiles predicates over the objects of a class that are not part of a statement: access rules and filters of change feeds. */
 import type { RecordFormats } from '../records/record-formats.ts'
 import type { SchemaClass } from '../schema/catalog.ts'
 import { bindWhere } from './bind/bind-select.ts'
@@ -13,25 +13,25 @@ import { createPredicateBinder } from './plan-cache.ts'
 import { typeOfStatement } from './statements/statement-kinds.ts'
 
 export interface CompiledPredicate {
-  /** True where the predicate holds for the object in `slot`. */
+  /** True if the predicate holds for the object in `slot`. */
   readonly evaluate: Evaluate
   readonly slot: number
   readonly slots: number
   readonly constants: number
-  /** The record of the object alone decides it: no other object, no link. */
+  /** The predicate depends on the object's own record only: on no other object and no link. */
   readonly isOfRecord: boolean
-  /** It may hold or not although nothing was written: by the time, or by chance. */
+  /** The result may change without a write: the predicate depends on the time or on a random number. */
   readonly isUnsteady: boolean
 }
 
-/** What a predicate may be made of; `message`: for one that is made of more. */
+/** Limits of a predicate; `message` is the error for a predicate that has statements or, under `mustBeOfRecord`, reads more than the record. */
 export interface PredicateLimits {
   readonly tokensMax: number
   readonly mustBeOfRecord: boolean
   readonly message: string
 }
 
-/** Throws QuerySyntaxError, LimitExceeded for one too long, and QueryError, also for one with statements. */
+/** Throws QuerySyntaxError, LimitExceeded for a text that is too long, and QueryError, also for a predicate with statements. */
 export function compilePredicate(
   text: string,
   cls: SchemaClass,
@@ -43,9 +43,9 @@ export function compilePredicate(
   const slot = binder.newSlot()
   const where = bindWhere(expression, contextScope(slot, { kind: 'reference', cls }, undefined), binder)
   const hasStatements = binder.nested.length + binder.inner.length > 0 || effectOf(expression) !== 'read'
-  const decided = { isOfRecord: isOfRecord(where), isUnsteady: isUnsteady(where) }
-  if (hasStatements || (mustBeOfRecord && !decided.isOfRecord)) throw binder.error(expression, message)
+  const traits = { isOfRecord: isOfRecord(where), isUnsteady: isUnsteady(where) }
+  if (hasStatements || (mustBeOfRecord && !traits.isOfRecord)) throw binder.error(expression, message)
   const compiler = new Compiler(formats)
   const evaluate = compiler.compile(where)
-  return { evaluate, slot, slots: binder.slots, constants: compiler.constants, ...decided }
+  return { evaluate, slot, slots: binder.slots, constants: compiler.constants, ...traits }
 }

@@ -1,4 +1,4 @@
-/** CREATE INDEX alone in its text: the index is built while others go on writing. */
+/** Executes CREATE INDEX as the only statement of a text: the index is built online, concurrently with writes. */
 import { recordFormats } from '../records/record-formats.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { bindCreateIndex } from './bind/bind-schema.ts'
@@ -24,15 +24,15 @@ export async function createIndex(
   const { text, limits, dialect } = texts
   const { restriction, store, catalogs } = resources.database
   const stored = await withSnapshot(store, async (snapshot) => {
-    // Before names are resolved: of a request that was carried out, the class may be gone by now.
+    // Checked before names are resolved: if the request was executed before, the class may have been dropped since.
     await receipt?.check(snapshot)
     return catalogs.at(snapshot)
   })
   const catalog = restriction?.catalogOf(stored) ?? stored
   const formats = recordFormats(catalog)
   const { walkEdgesMax } = limits
-  const known = { text, dialect, catalog, formats, variables: new Map(), walkEdgesMax, textFormats: noTextFormats }
-  const binder = createBinder({ ...known, typeOfStatement })
+  const context = { text, dialect, catalog, formats, variables: new Map(), walkEdgesMax, textFormats: noTextFormats }
+  const binder = createBinder({ ...context, typeOfStatement })
   const rowOf = ({ name }: { readonly name: string }): RowChunk[] => [jsonRow(indexRow(name, texts))]
   const command = bindCreateIndex(statement, binder)
   const index = await atPlace(text, placesOfIndex(statement), () => {

@@ -1,45 +1,48 @@
-/** What a text of statements would do, decided before it runs. */
+/** Determines the effects of a text of statements before it runs. */
 import type { Awaitable } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import { classify, effectsOf, higher } from './classify.ts'
 import type { Statement } from './language/ast.ts'
 import { statementsOf } from './parse/parse.ts'
-import { textCharactersKept } from './plan-cache.ts'
+import { cachedTextCharactersMax } from './plan-cache.ts'
 import { checkCharacters } from './prepare-text.ts'
 import type { ExplainRequest, QueryRequest } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import type { Effect } from './statements/statement-kind.ts'
 
-/** What the request would do; what is analyzed does it, although that is undone. Throws QuerySyntaxError, LimitExceeded, the signal's reason. */
+/** The highest effect of the request; ANALYZE has that of its statement. Throws QuerySyntaxError, LimitExceeded, the signal's reason. */
 export function effectOfQuery(request: QueryRequest, resources: QueryResources): Awaitable<Effect> {
   if (isLong(request)) return effectsOfLongText(request, resources).then((all) => [...all].reduce(higher))
   return classify(shortStatements(request, resources))
 }
 
-/** All that the request would do. Throws what `effectOfQuery` does. */
+/** All effects of the request. Throws what `effectOfQuery` throws. */
 export function effectsOfQuery(request: QueryRequest, resources: QueryResources): Awaitable<ReadonlySet<Effect>> {
   if (isLong(request)) return effectsOfLongText(request, resources)
   return effectsOf(shortStatements(request, resources))
 }
 
-/** The parameter says what is done with the statements, also with those that the text explains. */
-export function wantedOf(statements: readonly Statement[], explain: ExplainRequest | undefined): readonly Statement[] {
-  return explain === undefined ? statements : statements.slice(0, explain.statementsMax).map(withoutExplain)
-}
-
-function withoutExplain(statement: Statement): Statement {
-  return statement.kind === 'explain' ? statement.statement : statement
+/** The statements that are explained: the request's parameter overrides EXPLAIN in the text. */
+export function explainedStatements(
+  statements: readonly Statement[],
+  explain: ExplainRequest | undefined,
+): readonly Statement[] {
+  return explain === undefined
+    ? statements
+    : statements
+        .slice(0, explain.statementsMax)
+        .map((statement) => (statement.kind === 'explain' ? statement.statement : statement))
 }
 
 function isLong({ text, explain }: QueryRequest): boolean {
-  return text.length > textCharactersKept && explain?.isAnalyzed !== false
+  return text.length > cachedTextCharactersMax && explain?.isAnalyzed !== false
 }
 
 function shortStatements(request: QueryRequest, { plans, database: { limits } }: QueryResources): readonly Statement[] {
   const { text, explain } = request
   if (explain?.isAnalyzed === false) return []
   checkCharacters(request, limits)
-  return wantedOf(plans.parsed(text, limits.statementTokensMax).statements, explain)
+  return explainedStatements(plans.parsed(text, limits.statementTokensMax).statements, explain)
 }
 
 function effectsOfLongText(
@@ -50,7 +53,7 @@ function effectsOfLongText(
   return effectsOfEach(request, limits.statementTokensMax)
 }
 
-/** The event loop is free between two statements, and none of them is kept: the request is not admitted yet, and its memory not counted. */
+/** Yields between statements and retains none of them: the request is not admitted yet, so its memory is not accounted for. */
 async function effectsOfEach(
   { text, explain, signal }: QueryRequest,
   statementTokensMax: number,
@@ -60,8 +63,8 @@ async function effectsOfEach(
   const effects = new Set(effectsOf([]))
   let position = 0
   for (const statement of statementsOf(text, statementTokensMax)) {
-    const isWanted = position++ < (explain?.statementsMax ?? Number.POSITIVE_INFINITY)
-    if (isWanted) for (const effect of effectsOf(wantedOf([statement], explain))) effects.add(effect)
+    const isExplained = position++ < (explain?.statementsMax ?? Number.POSITIVE_INFINITY)
+    if (isExplained) for (const effect of effectsOf(explainedStatements([statement], explain))) effects.add(effect)
     const pause = slice.yieldIfDue()
     if (pause !== undefined) await pause
   }

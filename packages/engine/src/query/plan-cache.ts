@@ -1,4 +1,4 @@
-/** Texts that were parsed and statements that were planned before: kept while catalog, dialect and the variables' types stay. */
+/** Cache of parsed texts and planned statements; a plan is valid for one catalog, dialect, set of text formats and types of variables. */
 import { AshlarError } from '../errors.ts'
 import { plansBytesMax } from '../limits.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
@@ -24,7 +24,7 @@ import type { Expression, Statement } from './language/ast.ts'
 import { type Dialect, dialectDefault } from './language/dialect.ts'
 import { liftLiterals, parseLifted } from './parse/lift-literals.ts'
 import { parse, statementsOf } from './parse/parse.ts'
-import { givenScalar, type TypedValue, typeSignature } from './values/parameter-value.ts'
+import { scalarValue, type TypedValue, typeSignature } from './values/parameter-value.ts'
 import type { Convert } from './values/scalars/scalar-kind.ts'
 import { noTextFormats, type TextFormats } from './values/text-format.ts'
 import type { ValueType } from './values/value-type.ts'
@@ -36,15 +36,15 @@ export interface PlanningContext {
   readonly formats: RecordFormats
   readonly variables: ReadonlyMap<string, TypedValue>
   readonly walkEdgesMax: number
-  /** As USE … FORMAT has set them. */
+  /** Set by USE … FORMAT. */
   readonly textFormats: TextFormats
-  /** Of a statement that is run for the rows around it. */
+  /** Set for a correlated statement, which is executed for rows of an outer statement. */
   readonly outer?: Outer
-  /** What the value of a statement in parentheses is. Throws QueryError for one that has none. */
+  /** The type of a nested statement's value. Throws QueryError for a statement that has no value. */
   readonly typeOfStatement: (statement: Statement, binder: Binder, walkEdgesMax: number) => ValueType
 }
 
-/** A value that needs no row. */
+/** Plan of an expression outside of a row. */
 export interface ValuePlan {
   readonly evaluate: Evaluate
   readonly type: ValueType
@@ -56,15 +56,15 @@ export interface Planned<P> extends Uses {
   readonly plan: P
 }
 
-/** What a plan takes from outside. */
+/** The inputs of a plan. */
 export interface Uses {
-  /** Statements whose values the plan takes, in order. */
+  /** Uncorrelated statements, in the order of their values. */
   readonly nested: readonly NestedValue[]
-  /** Statements that are run for its rows, in order. */
+  /** Correlated statements, which are executed per row, in order. */
   readonly inner: readonly InnerStatement[]
-  /** The variables that it depends on, by name, each with the signature of its type: a text may have thousands of others. */
+  /** The variables the plan depends on, by name, with the signatures of their types. Other variables of the text, maybe thousands, are left out. */
   readonly variables: ReadonlyMap<string, string>
-  /** What it does with values that were taken out of the text: it is for those that can be converted. */
+  /** Conversions of lifted literals: the plan is valid only for values that convert. */
   readonly conversions: readonly Conversion[]
 }
 
@@ -73,17 +73,17 @@ interface Conversion {
   readonly convert: Convert
 }
 
-type Plans = WeakMap<Statement | Expression, KeptPlan>
+type Plans = WeakMap<Statement | Expression, CachedPlan>
 
-export interface KeptPlan {
+export interface CachedPlan {
   readonly dialect: Dialect
-  /** Of the formats of texts. */
+  /** Signature of the text formats. */
   readonly formats: string
   readonly planned: Planned<unknown>
 }
 
-/** The types of variables, and which of them were asked for. */
-class AskedVariables implements VariableTypes {
+/** Types of variables; records which of them were read. */
+class TrackedVariables implements VariableTypes {
   readonly signatures = new Map<string, string>()
   readonly conversions: Conversion[] = []
   private readonly variables: ReadonlyMap<string, TypedValue>
@@ -112,13 +112,10 @@ class AskedVariables implements VariableTypes {
   }
 }
 
-/**
- * What was used last, by name, in two generations: what of the elder is not used before the younger is full is let go of. All that is in one
- * `Generations` is full at the same time.
- */
-class Kept<T> {
-  private younger = new Map<string, KeptEntry<T>>()
-  private elder: ReadonlyMap<string, KeptEntry<T>> = new Map()
+/** LRU approximation: entries of the elder generation that are not read before the younger is full are evicted, in all caches together. */
+class GenerationCache<T> {
+  private younger = new Map<string, CacheEntry<T>>()
+  private elder: ReadonlyMap<string, CacheEntry<T>> = new Map()
   private readonly generations: Generations
 
   constructor(generations: Generations) {
@@ -127,15 +124,15 @@ class Kept<T> {
   }
 
   get(name: string): T | undefined {
-    const known = this.younger.get(name)
-    if (known !== undefined) return known.value
+    const cached = this.younger.get(name)
+    if (cached !== undefined) return cached.value
     const elder = this.elder.get(name)
     if (elder === undefined) return undefined
     this.enter(name, elder)
     return elder.value
   }
 
-  /** `bytes`: what it takes, and what will be made of it. */
+  /** `bytes`: an estimate of the entry and of the plans that will be made from it. */
   set(name: string, value: T, bytes: number): void {
     this.enter(name, { value, bytes })
   }
@@ -145,18 +142,18 @@ class Kept<T> {
     this.younger = new Map()
   }
 
-  private enter(name: string, entry: KeptEntry<T>): void {
+  private enter(name: string, entry: CacheEntry<T>): void {
     this.generations.take(entry.bytes - (this.younger.get(name)?.bytes ?? 0))
     this.younger.set(name, entry)
   }
 }
 
-interface KeptEntry<T> {
+interface CacheEntry<T> {
   readonly value: T
   readonly bytes: number
 }
 
-/** Counts the bytes of what is in the younger generation, and begins another before there are more than `bytesMax`. */
+/** Counts the bytes of the younger generation and starts a new one before they exceed `bytesMax`. */
 class Generations {
   readonly all: { begin(): void }[] = []
   private readonly bytesMax: number
@@ -169,59 +166,59 @@ class Generations {
   take(bytes: number): void {
     this.bytes += bytes
     if (this.bytes <= this.bytesMax) return
-    for (const kept of this.all) kept.begin()
+    for (const cache of this.all) cache.begin()
     this.bytes = bytes
   }
 }
 
-/** What of a text that is kept does not depend on how long it is. */
+/** Overhead of a cached text, whatever its length. */
 const entryBytes = 300
-/** Of a part of a statement, with what is planned of it: 330 to 650, mostly 400, as measured with texts of many forms. */
+/** Bytes of a part of a statement including its share of the plan: measured at 330 to 650, mostly 400, with texts of many forms. */
 const partBytes = 400
 
-/** An estimate of what is kept of a text: of its parts, and not of its characters, since a plan has a closure or two for each. */
+/** Estimates the memory of a cached text by the parts of its syntax tree: a plan has one or two closures for each. */
 function bytesOf(text: string, statements: readonly Statement[] | false): number {
-  // A statement that WITH names is part of each that uses it, and counts once.
+  // A statement that WITH names is shared by its uses and counted once.
   const parts = new Set<object>(statements === false ? [] : [statements])
   for (const part of parts)
     for (const value of Object.values(part)) if (typeof value === 'object' && value !== null) parts.add(value)
   return entryBytes + 2 * text.length + parts.size * partBytes
 }
 
-/** Longer texts hold data rather than questions, and do not come again. */
-export const textCharactersKept = 20_000
+/** Longer texts carry data and rarely recur, so they are not cached. */
+export const cachedTextCharactersMax = 20_000
 
-/** A text as it is carried out. */
+/** A parsed text, ready for execution. */
 export interface ParsedText {
   readonly statements: readonly Statement[]
-  /** Values that were taken out of the text, by the names of the variables that the statements have for them. */
+  /** Literals lifted out of the text, by the names of the variables that replace them in the statements. */
   readonly lifted: ReadonlyMap<string, TypedValue>
-  /** The text without these values. */
+  /** The text without the lifted literals. */
   readonly shape?: string
 }
 
-/** How the value of an expression outside of a row is used. */
+/** Constraints on the value of an expression outside of a row. */
 export interface ValueUse {
-  /** The type that it is to have. */
-  readonly wanted?: ValueType
+  /** The required type. */
+  readonly requiredType?: ValueType
   /** See `Scope`. */
   readonly mayDraw?: true
 }
 
 const drawingScope: Scope = { ...emptyScope, mayDraw: true }
 
-const noneLifted: ReadonlyMap<string, TypedValue> = new Map()
+const noLiterals: ReadonlyMap<string, TypedValue> = new Map()
 
 export class PlanCache {
-  /** Plans that were there already, and that were made. */
+  /** Numbers of plans found in the cache and of plans made. */
   reused = 0
   made = 0
   private readonly generations = new Generations(plansBytesMax / 2)
-  /** Those of which no value was taken out. */
-  private readonly texts = new Kept<ParsedText>(this.generations)
-  /** By the shape of the text; false where texts of the shape are parsed as they are written. */
-  private readonly shapes = new Kept<readonly Statement[] | false>(this.generations)
-  /** A catalog that nobody asks for any more is not kept by the plans that were made for it. */
+  /** Texts without lifted literals. */
+  private readonly texts = new GenerationCache<ParsedText>(this.generations)
+  /** Statements by the shape of their text; false if texts of this shape are parsed with their literals in place. */
+  private readonly shapes = new GenerationCache<readonly Statement[] | false>(this.generations)
+  /** A WeakMap, so that plans don't keep a catalog alive. */
   private readonly plansOfCatalogs = new WeakMap<Catalog, Plans>()
   private latest: { readonly catalog: Catalog; readonly plans: Plans } | undefined
   private readonly spans: WorkSpans | undefined
@@ -230,7 +227,7 @@ export class PlanCache {
     this.spans = spans
   }
 
-  /** At once. Throws QuerySyntaxError, and LimitExceeded for a statement that is too long. */
+  /** Synchronous. Throws QuerySyntaxError, and LimitExceeded for a statement that is too long. */
   parsed(text: string, statementTokensMax: number): ParsedText {
     return (
       this.texts.get(text) ??
@@ -239,7 +236,7 @@ export class PlanCache {
     )
   }
 
-  /** The same for a long text, which is not kept: the event loop is free between two statements. */
+  /** Parses a long text, which is not cached, and yields between statements. */
   async parsedLong(text: string, statementTokensMax: number, slice: TimeSlice): Promise<ParsedText> {
     const statements: Statement[] = []
     for (const statement of statementsOf(text, statementTokensMax)) {
@@ -250,17 +247,17 @@ export class PlanCache {
     return asWritten(statements)
   }
 
-  /** As `parsed`, with every value where the text has it. */
+  /** Like `parsed`, but without lifting literals. */
   parsedAsWritten(text: string, statementTokensMax: number): ParsedText {
-    const known = this.texts.get(text)
-    if (known !== undefined) return known
+    const cached = this.texts.get(text)
+    if (cached !== undefined) return cached
     const parsed = asWritten(parse(text, statementTokensMax))
-    if (text.length <= textCharactersKept) this.texts.set(text, parsed, bytesOf(text, parsed.statements))
+    if (text.length <= cachedTextCharactersMax) this.texts.set(text, parsed, bytesOf(text, parsed.statements))
     return parsed
   }
 
-  /** From now on, all texts of the shape are parsed as they are written. */
-  keepValues(shape: string): void {
+  /** Parses all texts of this shape with their literals in place from now on. */
+  disableLifting(shape: string): void {
     this.shapes.set(shape, false, bytesOf(shape, false))
   }
 
@@ -276,11 +273,15 @@ export class PlanCache {
     return statements === false ? undefined : { statements, lifted: typed(values), shape }
   }
 
-  /** Throws QueryError, also where the type is not the one wanted. */
-  value(expression: Expression, context: PlanningContext, { wanted, mayDraw }: ValueUse = {}): Planned<ValuePlan> {
+  /** Throws QueryError, also if the type is not the required one. */
+  value(
+    expression: Expression,
+    context: PlanningContext,
+    { requiredType, mayDraw }: ValueUse = {},
+  ): Planned<ValuePlan> {
     return this.planned(expression, context, (binder) => {
-      const given = binder.bind(expression, mayDraw === true ? drawingScope : emptyScope)
-      const bound = wanted === undefined ? given : assignable(given, wanted, 'what stands here', binder)
+      let bound = binder.bind(expression, mayDraw === true ? drawingScope : emptyScope)
+      if (requiredType !== undefined) bound = assignable(bound, requiredType, 'what stands here', binder)
       const compiler = new Compiler(context.formats)
       return {
         evaluate: compiler.compile(bound),
@@ -291,30 +292,31 @@ export class PlanCache {
     })
   }
 
-  /** As `make` has planned it, perhaps earlier. */
+  /** The cached plan, or the one that `make` returns. */
   planned<P>(statement: Statement | Expression, context: PlanningContext, make: (binder: Binder) => P): Planned<P> {
-    const kept = this.keptPlan<P>(statement, context)
-    if (kept !== undefined) return kept
+    const cached = this.cachedPlan<P>(statement, context)
+    if (cached !== undefined) return cached
     this.made++
     const { dialect, catalog } = context
-    const asked = new AskedVariables(context.variables)
-    const binder = createBinder(context, asked, context.outer)
+    const tracked = new TrackedVariables(context.variables)
+    const binder = createBinder(context, tracked, context.outer)
     const plan = withinSpan(this.spans, 'plan', () => make(binder))
-    const { signatures: variables, conversions } = asked
+    const { signatures: variables, conversions } = tracked
     const planned = { plan, nested: binder.nested, inner: binder.inner, variables, conversions }
     this.plansOf(catalog).set(statement, { dialect, formats: formatsSignature(context.textFormats), planned })
     return planned
   }
 
-  private keptPlan<P>(statement: Statement | Expression, context: PlanningContext): Planned<P> | undefined {
-    const kept = this.lastPlan(statement, context.catalog)
-    if (kept === undefined || !isFor(kept, context.dialect, context.textFormats, context.variables)) return undefined
+  private cachedPlan<P>(statement: Statement | Expression, context: PlanningContext): Planned<P> | undefined {
+    const cached = this.lastPlan(statement, context.catalog)
+    if (cached === undefined || !isValidFor(cached, context.dialect, context.textFormats, context.variables))
+      return undefined
     this.reused++
-    return kept.planned as Planned<P>
+    return cached.planned as Planned<P>
   }
 
-  /** As it was planned last for the catalog, whatever else it was planned for; see `isFor`. */
-  lastPlan(statement: Statement | Expression, catalog: Catalog): KeptPlan | undefined {
+  /** The last plan made for the catalog; the caller checks with `isValidFor` whether it is valid. */
+  lastPlan(statement: Statement | Expression, catalog: Catalog): CachedPlan | undefined {
     return this.plansOf(catalog).get(statement)
   }
 
@@ -331,15 +333,15 @@ export class PlanCache {
   }
 }
 
-/** Whether a plan is the one for what is given. */
-export function isFor(
-  { dialect, formats, planned }: KeptPlan,
-  ofDialect: Dialect,
+/** Whether a cached plan is valid for the dialect, formats and variables. */
+export function isValidFor(
+  { dialect, formats, planned }: CachedPlan,
+  requestDialect: Dialect,
   textFormats: TextFormats,
   variables: ReadonlyMap<string, TypedValue>,
 ): boolean {
-  if (dialect !== ofDialect || formats !== formatsSignature(textFormats)) return false
-  return areSame(planned.variables, variables) && areConvertible(planned.conversions, variables)
+  if (dialect !== requestDialect || formats !== formatsSignature(textFormats)) return false
+  return haveSameTypes(planned.variables, variables) && areConvertible(planned.conversions, variables)
 }
 
 function areConvertible(conversions: readonly Conversion[], variables: ReadonlyMap<string, TypedValue>): boolean {
@@ -353,7 +355,7 @@ function areConvertible(conversions: readonly Conversion[], variables: ReadonlyM
 }
 
 /** Whether the variables have the types with these signatures. */
-function areSame(signatures: ReadonlyMap<string, string>, variables: ReadonlyMap<string, TypedValue>): boolean {
+function haveSameTypes(signatures: ReadonlyMap<string, string>, variables: ReadonlyMap<string, TypedValue>): boolean {
   for (const [name, signature] of signatures) {
     const variable = variables.get(name)
     if (variable === undefined || typeSignature(variable.type) !== signature) return false
@@ -362,33 +364,33 @@ function areSame(signatures: ReadonlyMap<string, string>, variables: ReadonlyMap
 }
 
 function typed(values: ReadonlyMap<string, string | number>): ReadonlyMap<string, TypedValue> {
-  const given = new Map<string, TypedValue>()
-  for (const [name, value] of values) given.set(name, givenScalar(value) as TypedValue)
-  return given
+  const typedValues = new Map<string, TypedValue>()
+  for (const [name, value] of values) typedValues.set(name, scalarValue(value) as TypedValue)
+  return typedValues
 }
 
 function asWritten(statements: readonly Statement[]): ParsedText {
-  return { statements, lifted: noneLifted }
+  return { statements, lifted: noLiterals }
 }
 
 function formatsSignature({ date, time, datetime }: TextFormats): string {
-  // As it is for nearly every statement.
+  // The common case.
   if (date === undefined && time === undefined && datetime === undefined) return ''
   return JSON.stringify([date?.written, time?.written, datetime?.written])
 }
 
-/** The binding of a statement that takes nothing from the rows around it. WITH may name it in a hundred places. */
+/** Binding of a statement that captures nothing from outer rows; shared because WITH may name it in a hundred places. */
 interface UncorrelatedBinding {
   readonly binding: NestedBinding
   readonly outer: Outer
 }
 
-/** Whether the statement takes nothing from the rows around it in another place either. */
-function isAlsoFor({ outer: { isExists, lookedUp } }: UncorrelatedBinding, around: Outer): boolean {
+/** Whether the statement is uncorrelated in another place, too: none of the names it looked up is in scope there. */
+function isReusableFor({ outer: { isExists, lookedUp } }: UncorrelatedBinding, around: Outer): boolean {
   return isExists === around.isExists && ![...lookedUp].some((name) => isNameAround(name, around))
 }
 
-/** For a predicate over objects, which knows no variables. */
+/** Binder of a predicate over objects, which has no variables. */
 export function createPredicateBinder(
   text: string,
   formats: RecordFormats,
@@ -408,18 +410,18 @@ export function createPredicateBinder(
 
 export function createBinder(
   context: PlanningContext,
-  variables = new AskedVariables(context.variables),
+  variables = new TrackedVariables(context.variables),
   outer?: Outer,
-  uncorrelated = new Map<Statement, UncorrelatedBinding>(),
+  uncorrelatedBindings = new Map<Statement, UncorrelatedBinding>(),
 ): Binder {
   const { text, dialect, catalog, walkEdgesMax, textFormats } = context
   const bindWithin = (statement: Statement, around: Outer): NestedBinding => {
-    const known = uncorrelated.get(statement)
-    if (known !== undefined && isAlsoFor(known, around)) return known.binding
-    const binder = createBinder(context, variables, around, uncorrelated)
+    const cached = uncorrelatedBindings.get(statement)
+    if (cached !== undefined && isReusableFor(cached, around)) return cached.binding
+    const binder = createBinder(context, variables, around, uncorrelatedBindings)
     const type = context.typeOfStatement(statement, binder, walkEdgesMax)
     const binding = { type, captured: binder.captured, isSingle: binder.isSingle }
-    if (binding.captured.size === 0) uncorrelated.set(statement, { binding, outer: around })
+    if (binding.captured.size === 0) uncorrelatedBindings.set(statement, { binding, outer: around })
     return binding
   }
   return new Binder(text, dialect, catalog, variables, textFormats, bindExpression, bindWithin, outer)

@@ -1,9 +1,9 @@
-/** Plans without the values that the text has: which index, which condition, how many rows, and not of whom. */
+/** Redacts literals in plans for logs: the indexes, conditions and row counts remain, the values don't. */
 import { cutSign, withoutLiterals } from './parse/without-literals.ts'
 
-/** What is a name, and not a part of the text. */
+/** Fields with names of the schema or of operators. */
 const names: ReadonlySet<string> = new Set(['operator', 'class', 'classes', 'index', 'attribute', 'attributes'])
-/** What was counted or estimated. */
+/** Fields with counts or estimates. */
 const counts: ReadonlySet<string> = new Set([
   'estimatedRows',
   'examined',
@@ -13,7 +13,7 @@ const counts: ReadonlySet<string> = new Set([
   'inputsOmitted',
 ])
 const textCharactersMax = 2_000
-/** Of all texts of a plan together, each once: about 20 ms of reading. */
+/** Limit for all distinct texts of one plan: scanning that many characters takes about 20 ms. */
 const planTextsCharactersMax = 65_536
 
 /** `plan`: JSON, as EXPLAIN replies it. */
@@ -21,18 +21,18 @@ export function planWithoutValues(plan: unknown): unknown {
   return withoutValues(plan, '', new PlanTexts())
 }
 
-/** The texts of one plan. Its nodes repeat the predicates of the statement: each text is read once. */
+/** Redacts the texts of one plan. Its nodes repeat the statement's predicates, so results are cached. */
 class PlanTexts {
-  private readonly known = new Map<string, string>()
+  private readonly redactions = new Map<string, string>()
   private charactersLeft = planTextsCharactersMax
 
   withoutValues(text: string): string {
-    const known = this.known.get(text)
-    if (known !== undefined) return known
+    const cached = this.redactions.get(text)
+    if (cached !== undefined) return cached
     this.charactersLeft -= Math.min(text.length, textCharactersMax)
-    const shown = this.charactersLeft < 0 ? cutSign : withoutLiterals(text, textCharactersMax)
-    this.known.set(text, shown)
-    return shown
+    const redacted = this.charactersLeft < 0 ? cutSign : withoutLiterals(text, textCharactersMax)
+    this.redactions.set(text, redacted)
+    return redacted
   }
 }
 

@@ -1,4 +1,4 @@
-/** The text of a request before it runs: parsed, with the values of its parameters. */
+/** Prepares the text of a request for execution: parses it and converts its parameters. */
 import type { RequestMemory } from '../budget/request-memory.ts'
 import { WorkClock } from '../budget/work-clock.ts'
 import { AshlarError } from '../errors.ts'
@@ -17,12 +17,12 @@ import { classify, effectOf } from './classify.ts'
 import { valueBytes } from './evaluate/value-bytes.ts'
 import type { ScriptContext } from './execute/statement-context.ts'
 import type { Statement } from './language/ast.ts'
-import { type ParsedText, textCharactersKept } from './plan-cache.ts'
+import { cachedTextCharactersMax, type ParsedText } from './plan-cache.ts'
 import { newQueryCounts, type QueryCounts } from './query-counts.ts'
 import type { QueryProgress, QueryRequest } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import type { ScriptState } from './script-executor.ts'
-import { givenScalar, givenValue, type TypedValue, tooManyFields } from './values/parameter-value.ts'
+import { parameterValue, scalarValue, type TypedValue, tooManyFields } from './values/parameter-value.ts'
 import { noTextFormats } from './values/text-format.ts'
 import { userValue } from './values/user.ts'
 import { jsonType } from './values/value-type.ts'
@@ -40,13 +40,13 @@ export function checkCharacters({ text }: QueryRequest, { queryCharactersMax }: 
   throw new AshlarError('LimitExceeded', message, [{ place: ['query'], message }])
 }
 
-/** `mayLift`: values may have been taken out of the text. `known`: the text as it was parsed already. Throws QuerySyntaxError, QueryError, LimitExceeded, ServerBusy. */
+/** `mayLift`: literals may be lifted. `cachedText`: the parsed text, if cached. Throws QuerySyntaxError, QueryError, LimitExceeded, ServerBusy. */
 export function prepare(
   request: QueryRequest,
   resources: QueryResources,
   memory: RequestMemory,
   mayLift: boolean,
-  known?: ParsedText,
+  cachedText?: ParsedText,
 ): Awaitable<PreparedText> {
   const { text, watch } = request
   const { plans, database } = resources
@@ -54,12 +54,12 @@ export function prepare(
   checkCharacters(request, limits)
   const slice =
     request.slice ?? (store.capabilities.hasSynchronousReads ? openTimeSlice(watch) : openSliceOfWork(watch))
-  if (known !== undefined || text.length <= textCharactersKept) {
-    const parsed = known ?? plans.parsed(text, limits.statementTokensMax)
+  if (cachedText !== undefined || text.length <= cachedTextCharactersMax) {
+    const parsed = cachedText ?? plans.parsed(text, limits.statementTokensMax)
     return withValues(parsed, request, resources, memory, mayLift, slice)
   }
   return plans.parsedLong(text, limits.statementTokensMax, slice).then(async (parsed) => {
-    // The effect of each is known from here on: to determine those of all of them may take longer than a slice.
+    // Fills the cache of effects in slices: computing all of them in one call could exceed a time slice.
     for (const statement of parsed.statements) {
       effectOf(statement)
       const pause = slice.yieldIfDue()
@@ -77,24 +77,24 @@ function withValues(
   mayLift: boolean,
   slice: TimeSlice,
 ): Awaitable<PreparedText> {
-  // Changes of the schema keep values as names and settings.
-  const isToBeRun = parsed.shape === undefined || (mayLift && classify(parsed.statements) !== 'define')
+  // Changes of the schema store literals as names and settings.
+  const isLiftingAllowed = parsed.shape === undefined || (mayLift && classify(parsed.statements) !== 'define')
   const { statementTokensMax } = resources.database.limits
-  const toRun = isToBeRun ? parsed : resources.plans.parsedAsWritten(request.text, statementTokensMax)
+  const toRun = isLiftingAllowed ? parsed : resources.plans.parsedAsWritten(request.text, statementTokensMax)
   const { parameters, parametersText } = request
   if (parameters !== undefined && parametersText !== undefined) noteTextOf(parameters, GivenText.ofText(parametersText))
   const prepared = preparedText(toRun, request, resources, memory, slice)
   if (parameters === undefined) return prepared
-  const taken = takeScalars(parameters, prepared)
-  return taken ? prepared : takeParameters(parameters, prepared, resources.database).then(() => prepared)
+  const areAllAdded = addScalars(parameters, prepared)
+  return areAllAdded ? prepared : addParameters(parameters, prepared, resources.database).then(() => prepared)
 }
 
-/** A few scalar values at once; false where there are others, or many. */
-function takeScalars(parameters: Parameters, { state: { variables }, texts: { memory } }: PreparedText): boolean {
+/** Adds a few scalar parameters synchronously; false if any other or too many parameters remain. */
+function addScalars(parameters: Parameters, { state: { variables }, texts: { memory } }: PreparedText): boolean {
   let count = 0
   for (const name in parameters) {
-    const value = givenScalar(parameters[name])
-    if (value === undefined || ++count > scalarsAtOnce) return false
+    const value = scalarValue(parameters[name])
+    if (value === undefined || ++count > syncScalarsMax) return false
     if (variables.has(name)) continue
     memory.chargeRequest(valueBytes(value.value))
     variables.set(name, value)
@@ -102,21 +102,21 @@ function takeScalars(parameters: Parameters, { state: { variables }, texts: { me
   return true
 }
 
-const scalarsAtOnce = 64
+const syncScalarsMax = 64
 
-/** Those that are not taken yet, with turns for others in between. */
-async function takeParameters(
+/** Adds the remaining parameters and yields between them. */
+async function addParameters(
   parameters: Parameters,
   { state, texts: { memory, slice } }: PreparedText,
   database: OpenDatabase,
 ): Promise<void> {
   let count = 0
-  // Not as a list of entries, which takes half a second of very many.
+  // No Object.entries(): it takes half a second for very many parameters.
   for (const name in parameters) {
     if (++count > parameterFieldsMax) throw tooManyFields('The query')
     if (state.variables.has(name)) continue
     const json = parameters[name]
-    const value = givenScalar(json) ?? (await givenContainer(name, parameters, database, slice))
+    const value = scalarValue(json) ?? (await containerValue(name, parameters, database, slice))
     memory.chargeRequest(valueBytes(value.value))
     state.variables.set(name, value)
     const pause = slice.yieldIfDue()
@@ -124,8 +124,8 @@ async function takeParameters(
   }
 }
 
-/** An array or an object. Where there are attributes of type json it keeps its text, and may be of no other type: one with elements of several types. */
-async function givenContainer(
+/** An array or object. If the schema has json attributes, its text is retained, and elements of several types are allowed as a json value. */
+async function containerValue(
   name: string,
   parameters: Parameters,
   { catalogs: { latest } }: OpenDatabase,
@@ -135,7 +135,7 @@ async function givenContainer(
   const mayBeJson = latest === undefined || hasJsonAttribute(latest)
   const text = mayBeJson ? textOf(parameters)?.at(name) : undefined
   try {
-    return await inTurns(givenValue(name, json, text), slice)
+    return await inTurns(parameterValue(name, json, text), slice)
   } catch (error) {
     if (!mayBeJson || !(error instanceof AshlarError)) throw error
     return { type: jsonType, value: jsonParameter(name, json, text?.text) }

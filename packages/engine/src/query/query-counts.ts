@@ -1,8 +1,8 @@
-/** What queries have looked at and replied, of one text or of all. */
+/** Counters of objects examined and rows replied, per text or in total. */
 export interface QueryCounts {
-  /** Of replies, written so far. */
+  /** Rows replied so far. */
   rows: number
-  /** Objects that were looked at to find rows; those that expressions follow references to are not counted. */
+  /** Objects examined to find rows, without those reached by following references in expressions. */
   touched: number
 }
 

@@ -1,4 +1,4 @@
-/** What a query is asked with and answered by. */
+/** Types of a query's request, reply and progress. */
 import type { MemoryHolder } from '../budget/memory-pool.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import type { AshlarError } from '../errors.ts'
@@ -11,75 +11,72 @@ import type { User } from './values/user.ts'
 export interface QueryRequest {
   /** One or more statements of DO. */
   readonly text: string
-  /** `$name` in the text, by name: JSON values. */
+  /** JSON values of `$name` in the text, by name. */
   readonly parameters?: Readonly<Record<string, unknown>> | undefined
-  /** The JSON of `parameters`, where values of type json may be among them and it is not noted with them. */
+  /** The JSON text of `parameters`, if they may include json values and their texts are not noted with them. */
   readonly parametersText?: string | undefined
-  /** That of the federated database where it is left out. */
+  /** Defaults to that of the federated database. */
   readonly dialect?: Dialect | undefined
-  /** `$$USER`, where the database has none of its own (`FederatedDatabase.as`); null where nobody is known. */
+  /** `$$USER`, unless the database sets one (`FederatedDatabase.as`); null if unknown. */
   readonly user?: User | null | undefined
-  /** Of a text that changes something; that of the federated database if it is left out. */
+  /** Isolation of a text that changes something; defaults to that of the federated database. */
   readonly isolation?: Isolation | undefined
-  /** Instead of rows, the plans of all statements; nothing is changed. */
+  /** Replies the plans of all statements instead of rows; changes nothing. */
   readonly explain?: ExplainRequest | undefined
-  /** What the row of an index that is created has as its `uri`; without it, none. */
+  /** Returns the `uri` in the row of a created index; without it, the row has none. */
   readonly indexUri?: ((name: string) => string) | undefined
-  /** Where the text changes something, it is carried out once, and its rows are kept. */
+  /** Executes a text with changes at most once and stores its rows for retries. */
   readonly once?: Once<readonly RowChunk[]> | undefined
-  /** Aborted when the client goes away: the query then ends. */
+  /** Aborted when the client disconnects; ends the query. */
   readonly signal?: CancelSignal | undefined
   readonly watch?: QueryWatch | undefined
-  /** Where it runs; without one, on the event loop to its end, which it yields after each slice. */
+  /** The time slice to run in; by default the query runs to its end on the event loop and yields after each slice. */
   readonly slice?: StatementSlice | undefined
-  /** Who holds what the query takes in memory. */
+  /** The owner of the query's memory. */
   readonly memoryHolder?: MemoryHolder | undefined
 }
 
-/** The slice of a statement that may be abandoned and run elsewhere. */
+/** A time slice for a statement that may be abandoned and rerun in another thread. */
 export interface StatementSlice extends TimeSlice {
-  /** The statement must be run to its end by the main thread, and on its event loop. Throws in any other thread. */
+  /** The statement must be completed by the main thread on its event loop. Throws in any other thread. */
   settle(watch: SliceWatch | undefined): void
-  /** The statement must not be abandoned once it has begun, as after the first of several commits. Throws `sliceOver` if it could be. */
+  /** The statement must not be abandoned from now on, e.g. after the first of several commits. Throws `sliceOver` if that is not possible. */
   commit(): void
 }
 
-/** Thrown by a slice to abandon a statement that has sent and written nothing. It is no error of the statement. */
+/** Thrown by a slice to abandon a statement that has sent and written nothing. Not an error of the statement. */
 export const sliceOver = new Error('The statement takes longer than a slice of the event loop.')
 
-/** Whoever has the query run, and is told how it gets on. */
+/** Callbacks for the caller of a query. */
 export interface QueryWatch {
-  /** Whose it is: see `SliceWatch`. */
+  /** The owner of the slices: see `SliceWatch`. */
   readonly owner?: string
-  /** Told at the beginning where to ask how far the query is. */
+  /** Called at the start with the progress, which may be read at any time. */
   onBegun?(progress: QueryProgress): void
-  /** Told when what the query reads from was held for too long and is ended, maybe while nobody takes rows. */
+  /** Called when the query's snapshot is ended because it was held for too long, maybe while no one reads rows. */
   onEnded?(error: AshlarError): void
-  /**
-   * Waited for whenever the query has worked for a while and others are to have their turn: a short query ends without it. What it throws
-   * ends the query.
-   */
+  /** Awaited whenever the query has used up a time slice; a short query finishes without a call. An error it throws ends the query. */
   mayGoOn?(): Promise<void> | undefined
 }
 
-/** How far a query is; to be asked at any time. */
+/** Progress of a query; may be read at any time. */
 export interface QueryProgress {
-  /** Of its reply, written so far. */
+  /** Rows replied so far. */
   readonly rows: number
-  /** Objects that were looked at to find rows. */
+  /** Objects examined to find rows. */
   readonly touched: number
-  /** Milliseconds in which the server has worked for it, others' turns and waiting for its reader aside. */
+  /** Working time in milliseconds, without waits for other requests or for the reader. */
   readonly workedMs: number
-  /** What the request is charged with in memory at the moment, its transaction included. */
+  /** Bytes of memory charged to the request at present, its transaction included. */
   readonly bytesHeld: number
 }
 
 export interface ExplainRequest {
-  /** The statements are carried out, and what they change is undone; else they are only planned. */
+  /** Executes the statements and rolls back their changes; otherwise they are only planned. */
   readonly isAnalyzed: boolean
-  /** A JSON text for each statement, or one indented text. */
+  /** One JSON text per statement, or one indented text. */
   readonly format: 'json' | 'text'
-  /** So many statements of the text, the first ones; all of them where it is undefined. */
+  /** The number of statements to explain, from the first; undefined for all. */
   readonly statementsMax?: number
 }
 
@@ -87,16 +84,16 @@ export interface QueryReply {
   readonly chunks: RowChunks
 }
 
-/** Rows as they come. Ending the iteration ends the query; a failure after the first rows is thrown by it. */
+/** A stream of rows. Ending the iteration ends the query; a failure after the first rows is thrown by the iteration. */
 export interface RowChunks extends AsyncIterable<RowChunk> {
-  /** All of them, where they are there already: nothing is held for them, and whoever takes them so needs no iteration. */
+  /** All rows, if already available: they hold no resources, and a caller that uses them need not iterate. */
   readonly atHand?: readonly RowChunk[]
 }
 
-/** Some rows: many at once, so that a row costs no more than its text. Whoever takes them owns them. */
+/** A batch of rows, so that the overhead per row is small. The consumer owns it. */
 export interface RowChunk {
-  /** JSON texts in UTF-8, or those of plans for people. Before each is a newline, in whose place another separator may be written. */
+  /** JSON texts or plans as text, in UTF-8. Each is preceded by a newline, which may be overwritten by another separator. */
   readonly bytes: Buffer
-  /** Where in `bytes` each text starts. */
+  /** The offset of each text in `bytes`. */
   readonly starts: readonly number[]
 }

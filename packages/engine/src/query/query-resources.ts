@@ -1,4 +1,4 @@
-/** What the query language of one open federated database has beside the database itself. */
+/** Resources of the query language for one open federated database. */
 import type { MemoryHolder } from '../budget/memory-pool.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import type { CatalogWriter } from '../ddl/catalog-writer.ts'
@@ -13,67 +13,64 @@ import type { QueryCounts } from './query-counts.ts'
 import type { QueryWatch, RowChunks, StatementSlice } from './query-request.ts'
 import type { UserValue } from './values/user.ts'
 
-/** Work of one request as a thread does it: one of the operations of its program, from data. */
+/** Work of a request for a thread: the name of an operation and its data. */
 export interface ThreadWork {
   readonly operation: string
-  /** Plain data, which is copied. */
+  /** Plain data, which is cloned for the thread. */
   readonly data: object
   readonly signal?: CancelSignal | undefined
   readonly watch?: QueryWatch | undefined
   readonly memoryHolder?: MemoryHolder | undefined
-  /** Called after each of its commits. */
+  /** Called after each commit of the work. */
   readonly onChanges?: ChangeListener | undefined
-  /** Called before the work changes anything, if its operation announces that. What it throws ends the work. */
+  /** Called before the work changes anything, if the operation announces changes. An error it throws ends the work. */
   readonly beforeChange?: (() => void) | undefined
-  /** Waits until there is room in this process for so many values of a body, which the thread is about to parse. Throws ServerBusy. */
+  /** Waits until this process has room for the values of a body that the thread is about to parse. Throws ServerBusy. */
   readonly admitValues?: ((values: number) => Promise<void>) | undefined
-  /** `workedMs`: how long the thread took. */
+  /** `workedMs`: the thread's working time in milliseconds. */
   readonly onEnded?: ((workedMs: number) => void) | undefined
 }
 
-/** Work that can be done in a slice, to its end, or in a thread. */
+/** Work that can run in a slice, to its end, or in a thread. */
 export interface SlicedWork<T> {
-  /** Without a slice, to its end. */
+  /** Without a slice, the work runs to its end. */
   run(slice: StatementSlice | undefined): Awaitable<T>
   readonly inThread: Pick<ThreadWork, 'operation' | 'beforeChange' | 'admitValues'> & { data(): object }
-  /** Of what the operation of the thread has returned. May throw. */
+  /** Converts the result of the thread's operation. May throw. */
   received(result: unknown): T
-  /** It is known to take longer than a slice. */
+  /** The work is known to exceed a slice. */
   readonly isLong: boolean
 }
 
 export interface ThreadReply {
   readonly chunks: RowChunks
-  /** What the operation returned; undefined while there are more rows. */
+  /** The result of the operation; undefined while more rows follow. */
   readonly result: unknown
 }
 
-/** Runs work of requests in other threads, for one caller. */
+/** Runs work of requests in other threads. */
 export interface StatementRunner {
-  /** Those that begin in a thread. */
+  /** Texts that start in a thread, since they exceeded a slice before. */
   readonly longTexts: { has(text: string): boolean; add(text: string): void; delete(text: string): void }
-  /**
-   * Does the work from the beginning. Undefined if only the main thread can do it. Throws what the operation throws, and the reason of the request's signal.
-   */
+  /** Does the work from its start; undefined if only the main thread can. Throws the errors of the operation and the signal's reason. */
   run(work: ThreadWork): Promise<ThreadReply | undefined>
 }
 
 export interface QueryResources {
   readonly database: OpenDatabase
-  /** Statements of the schema: alone in their text, and as part of its transaction. */
+  /** Executes schema statements, both alone in their text and within its transaction. */
   readonly ddl: DdlExecutor
   readonly writer: CatalogWriter
   readonly plans: PlanCache
-  /** Where requests are traced. */
-  /** Runs statements that take longer than a slice; without one, they run on the event loop. */
+  /** Runs statements that exceed a slice; without it, they run on the event loop. */
   readonly threads?: StatementRunner | undefined
   readonly spans?: WorkSpans | undefined
-  /** Of all queries. */
+  /** Totals of all queries. */
   readonly counts: QueryCounts
-  /** Of statements that ask for none. */
+  /** The default for statements without one. */
   readonly dialect: Dialect
-  /** Who asks, where that is known: no request can say it. */
+  /** The user, if authenticated: requests cannot override it. */
   readonly user?: UserValue
-  /** Below which IMPORT CSV may read; undefined = not at all. */
+  /** The directory IMPORT CSV may read from; undefined disables IMPORT. */
   readonly importDirectory: string | undefined
 }

@@ -1,4 +1,4 @@
-/** A live query, carried out on one snapshot: its rows with the OIDs of their objects, and what they depend on. */
+/** Runs a live query on one snapshot: its rows with the OIDs of their objects, and the query's dependencies. */
 import type { RequestMemory } from '../budget/request-memory.ts'
 import { AshlarError } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
@@ -20,17 +20,17 @@ export interface LiveRow {
 export interface LiveRun {
   readonly concern: LiveConcern
   readonly rows: readonly LiveRow[]
-  /** Between pieces of what is done with the rows. */
+  /** Yields between batches when the rows are processed. */
   readonly slice: TimeSlice
 }
 
-/** What a row takes beside its text. */
+/** Memory overhead of a row in addition to its text. */
 const rowBytes = 150
 const oidStart = '{"oid":"'.length
 
 /**
- * `memory` is charged with the rows. Throws QuerySyntaxError, QueryError, also for statements that cannot be followed, LimitExceeded
- * for too many rows (`liveRowsMax`) and what else a query throws.
+ * Charges the rows to `memory`. Throws QuerySyntaxError, QueryError (also for statements that cannot be live), LimitExceeded for more than
+ * `liveRowsMax` rows, and whatever a query throws.
  */
 export async function runLiveQuery(
   request: QueryRequest,
@@ -48,7 +48,7 @@ export async function runLiveQuery(
   for await (const { bytes, starts } of await rowsWithOids(statement, executor, executor.context())) {
     memory.chargeRequest(bytes.length + rowBytes * starts.length)
     for (const [i, start] of starts.entries()) {
-      // Before each row is a newline.
+      // Each row is preceded by a newline.
       const end = i + 1 < starts.length ? (starts[i + 1] as number) - 1 : bytes.length
       const json = bytes.subarray(start, end)
       rows.push({ oid: json.toString('latin1', oidStart, json.indexOf('"', oidStart)) as Oid, json })

@@ -1,4 +1,4 @@
-/** Runs a text of statements, on one snapshot where it only reads, else as one transaction. */
+/** Runs a text of statements: on one snapshot if it only reads, otherwise as one transaction. */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { CatalogTransaction, type OpenCatalogTransaction, runInCatalogTransaction } from '../ddl/catalog-transaction.ts'
@@ -11,17 +11,17 @@ import { type LastingRead, lateReadError, withLastingSnapshot, withSnapshot } fr
 import type { Transaction } from '../transaction/transaction.ts'
 import { type EndSpan, withinSpan } from '../work-spans.ts'
 import { transactWithCatalog } from '../write/transact-with-catalog.ts'
-import { answerAtOnce } from './answer-at-once.ts'
+import { answerLookup } from './answer-at-once.ts'
 import { classify, effectOf } from './classify.ts'
 import { createIndex } from './create-index-online.ts'
-import { wantedOf } from './effects-of-text.ts'
+import { explainedStatements } from './effects-of-text.ts'
 import { chunksOf, RowsAtHand, textRow } from './execute/row-chunk.ts'
 import type { ScriptContext } from './execute/statement-context.ts'
 import { planText } from './explain/plan-text.ts'
 import type { ForEachStatement, Span, Statement } from './language/ast.ts'
 import { atPlace, queryError } from './language/query-error.ts'
 import { isLifted } from './parse/lift-literals.ts'
-import { type ParsedText, textCharactersKept } from './plan-cache.ts'
+import { cachedTextCharactersMax, type ParsedText } from './plan-cache.ts'
 import { checkCharacters, type PreparedText, prepare } from './prepare-text.ts'
 import {
   type ExplainRequest,
@@ -39,25 +39,24 @@ import type { Answer } from './statements/answer.ts'
 import { importedElements, runBody } from './statements/for-each.ts'
 
 /**
- * Throws QuerySyntaxError, QueryError, LimitExceeded, ServerBusy, and what changes of objects and of the schema throw. What the request
- * holds is given back when its rows have been taken, or the iteration is ended: whoever asks does one of them.
+ * The request's resources are released once its rows have been read or the iteration has ended, so the caller must do one of them. Throws
+ * QuerySyntaxError, QueryError, LimitExceeded, ServerBusy, and what changes of objects and of the schema throw.
  */
 export function runQuery(request: QueryRequest, resources: QueryResources): Awaitable<QueryReply> {
   const { spans } = resources
   const isPlain = request.explain === undefined
-  const known = isPlain && spans === undefined ? parsedAtOnce(request, resources) : undefined
-  // In a slice it was tried before the slice began.
-  const atOnce = request.slice === undefined ? known && answerAtOnce(known, request, resources) : undefined
-  if (atOnce !== undefined) return { chunks: atOnce }
+  const parsed = isPlain && spans === undefined ? parseShort(request, resources) : undefined
+  // In a slice, the lookup was already tried before the slice began.
+  const lookupReply = request.slice === undefined ? parsed && answerLookup(parsed, request, resources) : undefined
+  if (lookupReply !== undefined) return { chunks: lookupReply }
   const memory = new RequestMemory(resources.database.memory, resources.database.limits, request.memoryHolder)
   let end: EndSpan | undefined
   try {
-    const prepared = withinSpan(spans, 'parse', () => prepare(request, resources, memory, isPlain, known))
+    const prepared = withinSpan(spans, 'parse', () => prepare(request, resources, memory, isPlain, parsed))
     end = spans?.begin('execute')
-    const answered =
-      prepared instanceof Promise ? answerLater(prepared, request, resources) : answer(prepared, request, resources)
-    const told = end === undefined ? answered : endingWith(answered, end)
-    return told instanceof Promise ? replyLater(told, memory) : { chunks: told }
+    const answered = mapAwaitable(prepared, (text) => answer(text, request, resources))
+    const reply = end === undefined ? answered : endingWith(answered, end)
+    return reply instanceof Promise ? awaitReply(reply, memory) : { chunks: reply }
   } catch (error) {
     end?.(failureOf(error))
     memory.release()
@@ -65,21 +64,23 @@ export function runQuery(request: QueryRequest, resources: QueryResources): Awai
   }
 }
 
-/** The reply to a lookup by key whose plan is known, see `answerAtOnce`. Throws QuerySyntaxError, LimitExceeded. */
+/** The reply to a lookup by key with a cached plan, see `answerLookup`; undefined for any other text. Throws QuerySyntaxError, LimitExceeded. */
 export function lookUp(request: QueryRequest, resources: QueryResources): QueryReply | undefined {
   if (request.explain !== undefined || resources.spans !== undefined) return undefined
-  const known = parsedAtOnce(request, resources)
-  const chunks = known && answerAtOnce(known, request, resources)
+  const parsed = parseShort(request, resources)
+  const chunks = parsed && answerLookup(parsed, request, resources)
   return chunks && { chunks }
 }
 
 /** Undefined for a long text. Throws QuerySyntaxError, LimitExceeded. */
-function parsedAtOnce(request: QueryRequest, { plans, database: { limits } }: QueryResources): ParsedText | undefined {
+function parseShort(request: QueryRequest, { plans, database: { limits } }: QueryResources): ParsedText | undefined {
   checkCharacters(request, limits)
-  return request.text.length > textCharactersKept ? undefined : plans.parsed(request.text, limits.statementTokensMax)
+  return request.text.length > cachedTextCharactersMax
+    ? undefined
+    : plans.parsed(request.text, limits.statementTokensMax)
 }
 
-/** `end` is called when all rows were taken, or none is any more. */
+/** Calls `end` when all rows have been read or the iteration has ended. */
 export async function endingWith(answered: Awaitable<RowChunks>, end: EndSpan): Promise<RowChunks> {
   let chunks: RowChunks
   try {
@@ -88,17 +89,17 @@ export async function endingWith(answered: Awaitable<RowChunks>, end: EndSpan): 
     end(failureOf(error))
     throw error
   }
-  if (chunks.atHand === undefined) return { [Symbol.asyncIterator]: () => taken(chunks, end) }
+  if (chunks.atHand === undefined) return { [Symbol.asyncIterator]: () => readToEnd(chunks, end) }
   end()
   return chunks
 }
 
-/** An abandoned statement has not failed. */
+/** Abandoning a statement is not a failure. */
 function failureOf(error: unknown): unknown {
   return error === sliceOver ? undefined : error
 }
 
-async function* taken(chunks: RowChunks, end: EndSpan): AsyncGenerator<RowChunk> {
+async function* readToEnd(chunks: RowChunks, end: EndSpan): AsyncGenerator<RowChunk> {
   let failure: unknown
   try {
     yield* chunks
@@ -110,15 +111,7 @@ async function* taken(chunks: RowChunks, end: EndSpan): AsyncGenerator<RowChunk>
   }
 }
 
-async function answerLater(
-  prepared: Promise<PreparedText>,
-  request: QueryRequest,
-  resources: QueryResources,
-): Promise<RowChunks> {
-  return answer(await prepared, request, resources)
-}
-
-async function replyLater(answered: Promise<RowChunks>, memory: RequestMemory): Promise<QueryReply> {
+async function awaitReply(answered: Promise<RowChunks>, memory: RequestMemory): Promise<QueryReply> {
   try {
     return { chunks: await answered }
   } catch (error) {
@@ -144,7 +137,7 @@ function answer(prepared: PreparedText, request: QueryRequest, resources: QueryR
   return texts.shape === undefined ? run(prepared) : runLifted(prepared, texts.shape, resources, run)
 }
 
-/** Changes of the schema go on in the background of the main thread; a text of several commits must not be abandoned after the first of them. */
+/** Schema changes must run on the main thread; a text of several commits must not be abandoned after the first. */
 function choosePlace(statements: readonly Statement[], { explain, watch }: QueryRequest, slice: StatementSlice): void {
   const effect = explain?.isAnalyzed === false ? 'read' : classify(statements)
   if (effect === 'define') slice.settle(watch)
@@ -152,8 +145,8 @@ function choosePlace(statements: readonly Statement[], { explain, watch }: Query
 }
 
 /**
- * What fails because values were taken out of the text, and what is told of a piece of it, is as if none had been: nothing was committed by then. What succeeds with its
- * values alone is carried out with them from now on.
+ * If a text with lifted literals fails, it is run again with its literals in place, so that errors refer to the text as written; nothing has been
+ * committed at that point. If that succeeds, texts of this shape are no longer lifted.
  */
 function runLifted(
   prepared: PreparedText,
@@ -162,24 +155,24 @@ function runLifted(
   run: (prepared: PreparedText) => Awaitable<RowChunks>,
 ): Awaitable<RowChunks> {
   const { texts, state } = prepared
-  const held = texts.memory.requestBytes
+  const bytesBefore = texts.memory.requestBytes
   return caught(
     () => run(prepared),
     (error) => {
       if (!(error instanceof AshlarError) || error.type !== 'QueryError') throw error
-      texts.memory.releaseAllBut(held)
+      texts.memory.releaseAllBut(bytesBefore)
       const { statements } = plans.parsedAsWritten(texts.text, database.limits.statementTokensMax)
       const variables = new Map([...state.variables].filter(([name]) => !isLifted(name)))
       const written = { statements, texts: { ...texts, shape: undefined }, state: { ...state, variables } }
       return mapAwaitable(run(written), (chunks) => {
-        plans.keepValues(shape)
+        plans.disableLifting(shape)
         return chunks
       })
     },
   )
 }
 
-/** The same as a step of a transaction: the rows are there when it resolves. Throws QueryError for COMMIT EVERY. */
+/** Runs a query as a step of a transaction; all rows are available when it resolves. Throws QueryError for COMMIT EVERY. */
 export async function runQueryWithin(
   request: QueryRequest,
   resources: QueryResources,
@@ -192,7 +185,7 @@ export async function runQueryWithin(
       'A query within a transaction has the isolation of the transaction, in whose request another can be asked for.'
     throw new AshlarError('MalformedRequest', message)
   }
-  const [kept, held] = [memory.requestBytes, memory.statementBytes]
+  const { requestBytes, statementBytes } = memory
   const { statements, texts, state } = await prepare(request, resources, memory, false)
   const stepwise = request.explain === undefined ? statements.find(isStepwise) : undefined
   if (stepwise !== undefined) {
@@ -203,13 +196,13 @@ export async function runQueryWithin(
     request.explain === undefined
       ? await rowsOf(executor, statements, texts)
       : await plansWithin(executor, statements, texts, request.explain)
-  // Its variables are gone; the reply stays until the commit.
-  memory.resetStatement(held)
-  memory.chargeRequest(kept + bytesOfAll(rows) - memory.requestBytes)
+  // The statements' memory is released; the reply is charged until the commit.
+  memory.resetStatement(statementBytes)
+  memory.chargeRequest(requestBytes + bytesOfAll(rows) - memory.requestBytes)
   return { chunks: chunksOf(rows) }
 }
 
-/** Throws QueryError for what is analyzed and changes something: the transaction has other changes, which stay. */
+/** Throws QueryError for ANALYZE of a change: it cannot be rolled back without the transaction's other changes. */
 async function plansWithin(
   executor: ScriptExecutor,
   statements: readonly Statement[],
@@ -217,17 +210,17 @@ async function plansWithin(
   explain: ExplainRequest,
 ): Promise<RowChunk[]> {
   const { text } = texts
-  const wanted = wantedOf(statements, explain)
-  const changing = wanted.find((statement) => effectOf(statement) !== 'read')
+  const selected = explainedStatements(statements, explain)
+  const changing = selected.find((statement) => effectOf(statement) !== 'read')
   if (explain.isAnalyzed && changing !== undefined) {
     throw queryError(text, changing, 'what ANALYZE changes is undone, and so cannot be part of a transaction')
   }
-  return plansRows(executor, wanted, explain, texts)
+  return plansRows(executor, selected, explain, texts)
 }
 
 /**
- * The plans of the statements. What is analyzed and changes something runs in a transaction that is never committed, and that reads
- * what others would only require: so it fails as it would if it were committed. Throws QueryError for what cannot be undone.
+ * The plans of the statements. ANALYZE of a change runs in a transaction that never commits. It verifies by reads whatever a commit would verify as a
+ * condition, so it fails where the commit would. Throws QueryError for a change that cannot be rolled back.
  */
 async function explained(
   { statements, texts, state }: PreparedText,
@@ -235,12 +228,12 @@ async function explained(
   resources: QueryResources,
 ): Promise<RowChunk[]> {
   const { explain, watch } = request
-  const wanted = wantedOf(statements, explain)
+  const selected = explainedStatements(statements, explain)
   const rowsOfRun = async (executor: ScriptExecutor): Promise<RowChunk[]> => {
-    if (explain === undefined) return rowsOf(executor, wanted, texts)
-    return plansRows(executor, wanted, explain, texts)
+    if (explain === undefined) return rowsOf(executor, selected, texts)
+    return plansRows(executor, selected, explain, texts)
   }
-  if (explain?.isAnalyzed === false || classify(wanted) === 'read') {
+  if (explain?.isAnalyzed === false || classify(selected) === 'read') {
     const use = async (snapshot: Snapshot): Promise<RowChunk[]> => {
       const catalog = await resources.database.catalogs.at(snapshot)
       const own = copyOfState(state)
@@ -248,12 +241,12 @@ async function explained(
     }
     return withSnapshot(resources.database.store, use, { isolation: 'readOnly', watch })
   }
-  checkCanBeUndone(wanted.map(withoutAnalyze), texts)
+  checkCanBeUndone(selected.map(withoutAnalyze), texts)
   const database = { ...resources.database, containers: new TrialContainers(resources.database.containers) }
   const onTrial = { ...resources, database }
   const attempt = (transaction: Transaction, catalog: Catalog): Promise<RowChunk[]> => {
     const undone = transaction.rehearsal()
-    // Not one of `runInCatalogTransaction`: it is never committed, and so leaves nothing to be done afterwards.
+    // Without `runInCatalogTransaction`: the transaction never commits, so nothing has to be done afterwards.
     const scope = new CatalogTransaction(undone, catalog, database)
     scope.user = texts.user
     const own = copyOfState(state)
@@ -285,12 +278,12 @@ function isAnalyzedChange(statements: readonly Statement[]): boolean {
   return classify(statements.slice(0, -1)) === 'read'
 }
 
-/** What is carried out where the statement is `EXPLAIN ANALYZE`. */
+/** The statement that is executed by `EXPLAIN ANALYZE`. */
 function withoutAnalyze(statement: Statement): Statement {
   return statement.kind === 'explain' && statement.isAnalyze ? withoutAnalyze(statement.statement) : statement
 }
 
-/** Charged with what they take, until the request ends. */
+/** Charges the rows to the request. */
 async function plansRows(
   executor: ScriptExecutor,
   statements: readonly Statement[],
@@ -307,7 +300,7 @@ async function plansRows(
   return rows
 }
 
-/** The snapshot lives as long as somebody takes rows from it. */
+/** The snapshot lives until the rows have been read. */
 function read(
   { statements, texts, state }: PreparedText,
   resources: QueryResources,
@@ -318,7 +311,7 @@ function read(
   return withLastingSnapshot(store, text, options, expectedCatalog(resources))
 }
 
-/** Where each read is a trip, the catalog is taken to be the one last known; the first read tells. */
+/** If each read is a network trip, assumes the last known catalog version, which the first read verifies. */
 function expectedCatalog({ database: { store, catalogs } }: QueryResources): Entry | undefined {
   if (store.capabilities.hasSynchronousReads) return undefined
   const { latest } = catalogs
@@ -331,7 +324,7 @@ class TextRead implements LastingRead<RowChunks> {
   private readonly texts: ScriptContext
   private readonly state: ScriptState
   private readonly resources: QueryResources
-  private readonly heldBefore: number
+  private readonly bytesBefore: number
   private snapshot!: Snapshot
   private options!: SnapshotOptions
 
@@ -340,42 +333,33 @@ class TextRead implements LastingRead<RowChunks> {
     this.texts = texts
     this.state = state
     this.resources = resources
-    this.heldBefore = texts.memory.requestBytes
+    this.bytesBefore = texts.memory.requestBytes
   }
 
   begin(snapshot: Snapshot, options: SnapshotOptions): Awaitable<RowChunks> {
     this.snapshot = snapshot
     this.options = options
-    // What was read of a snapshot that is read again is gone.
-    this.texts.memory.releaseAllBut(this.heldBefore)
+    // The snapshot may have been renewed: releases memory charged for the previous one.
+    this.texts.memory.releaseAllBut(this.bytesBefore)
     const catalog = this.resources.database.catalogs.at(snapshot)
-    return catalog instanceof Promise ? this.runLater(catalog) : this.run(catalog)
-  }
-
-  private async runLater(catalog: Promise<Catalog>): Promise<RowChunks> {
-    return this.run(await catalog)
+    return mapAwaitable(catalog, (loaded) => this.run(loaded))
   }
 
   private run(catalog: Catalog): Awaitable<RowChunks> {
     const { resources, texts, snapshot, statements } = this
     const state = isOneSelect(statements) ? this.state : copyOfState(this.state)
     const executor = new ScriptExecutor(resources, texts, snapshot, catalog, state, undefined)
-    const answer = executor.runAll(statements)
-    return answer instanceof Promise ? this.answerLater(answer) : this.answered(answer)
-  }
-
-  private async answerLater(answer: Promise<Answer>): Promise<RowChunks> {
-    return this.answered(await answer)
+    return mapAwaitable(executor.runAll(statements), (answer) => this.answered(answer))
   }
 
   private answered(answer: Answer): Awaitable<RowChunks> {
-    if (!areFew(answer)) return this.begun(answer)
+    if (!areFew(answer)) return this.withFirstRow(answer)
     this.end()
     return answer
   }
 
-  /** With the first row: until it is there, the rows may be read once more. */
-  private async begun(answer: Answer): Promise<RowChunks> {
+  /** Waits for the first row: until then, reads can be restarted on another snapshot. */
+  private async withFirstRow(answer: Answer): Promise<RowChunks> {
     const chunks = answer[Symbol.asyncIterator]()
     const first = await chunks.next()
     if (first.done !== true) return this.streamed(first.value, chunks)
@@ -383,7 +367,7 @@ class TextRead implements LastingRead<RowChunks> {
     return new RowsAtHand([])
   }
 
-  /** Nobody has to go on with it: it ends when the rows are through, and when nobody wants any more. */
+  /** Ends, releasing the snapshot, when the rows are exhausted or the consumer returns. */
   private async *streamed(first: RowChunk, rest: AsyncIterator<RowChunk>): AsyncGenerator<RowChunk> {
     const { clock } = this.texts
     let chunk: IteratorResult<RowChunk> = { value: first }
@@ -391,7 +375,7 @@ class TextRead implements LastingRead<RowChunks> {
       while (chunk.done !== true) {
         clock.stop()
         yield chunk.value
-        clock.goOn()
+        clock.resume()
         chunk = await rest.next()
       }
     } catch (error) {
@@ -408,14 +392,14 @@ class TextRead implements LastingRead<RowChunks> {
   }
 }
 
-/** Rows that are there, and so few that they need not be counted while nobody has taken them. */
+/** Rows that are available and so small that they need not be charged until they are read. */
 function areFew({ atHand }: Answer): boolean {
   return atHand !== undefined && bytesOfAll(atHand) <= uncountedBytesMax
 }
 
 const uncountedBytesMax = 65_536
 
-/** What it takes in memory. */
+/** Memory of a chunk in bytes. */
 function bytesOf({ bytes, starts }: RowChunk): number {
   return bytes.length + 8 * starts.length
 }
@@ -424,14 +408,14 @@ function bytesOfAll(chunks: readonly RowChunk[]): number {
   return chunks.reduce((sum, chunk) => sum + bytesOf(chunk), 0)
 }
 
-/** One transaction, or one a step where FOR EACH … COMMIT EVERY asks for steps. The reply is sent after the commit. */
+/** One transaction, or one per step for FOR EACH … COMMIT EVERY. The reply is sent after the commit. */
 async function change(
   { statements, texts, state }: PreparedText,
   { watch }: QueryRequest,
   resources: QueryResources,
   receipt: RowsReceipt | undefined,
 ): Promise<RowChunks> {
-  // Once it has committed something it is not refused any more.
+  // Admission must be settled here: after its first commit the text can no longer be refused.
   if (statements.some(isStepwise)) await watch?.mayGoOn?.()
   let reply: RowChunk[] = []
   let current = state
@@ -460,7 +444,7 @@ async function change(
   return chunksOf(reply, texts.memory)
 }
 
-/** The reply of the last of the statements, held until the commit. */
+/** The reply of the last statement, buffered until the commit. */
 function rowsOf(
   executor: ScriptExecutor,
   statements: readonly Statement[],
@@ -479,7 +463,7 @@ function spanOfAll(statements: readonly Statement[]): Span | undefined {
   return first && last && { start: first.start, end: last.end }
 }
 
-/** Statements that are committed together, between those that commit in steps of their own. */
+/** Groups statements into transactions; a statement that commits in steps is a separate part. */
 function inTransactions(statements: readonly Statement[]): (readonly Statement[] | ForEachStatement)[] {
   const parts: (readonly Statement[] | ForEachStatement)[] = []
   let together: Statement[] = []
@@ -526,7 +510,7 @@ async function runSteps(
   }
 }
 
-/** The time limit is for each transaction: a file that is read in steps may take as long as it takes. */
+/** The time limit applies to each transaction: an import in steps may take any time in total. */
 function withFreshTime(texts: ScriptContext): ScriptContext {
   const clock = texts.clock.restarted()
   return { ...texts, clock, slice: clock.stoppedBetween(texts.slice) }
@@ -554,7 +538,7 @@ async function inTransaction<T>(
   return runInCatalogTransaction(resources.database, resources.writer, attempt, options)
 }
 
-/** Throws LimitExceeded, and so before anything is committed. */
+/** Throws LimitExceeded, so before anything is committed. */
 async function collect(chunks: AsyncIterable<RowChunk>, bytesMax: number, memory: RequestMemory): Promise<RowChunk[]> {
   const collected: RowChunk[] = []
   let bytes = 0

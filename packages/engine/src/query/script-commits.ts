@@ -1,4 +1,4 @@
-/** The commits of one text of statements: what is told of them when a later one fails, and the receipt that goes with the last. */
+/** Commits of one text of statements: reports them if a later statement fails, and writes the request's receipt with the last one. */
 
 import { AshlarError } from '../errors.ts'
 import type { Receipt } from '../receipts/receipt.ts'
@@ -9,22 +9,22 @@ import type { Transaction } from '../transaction/transaction.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import type { RowChunk } from './query-request.ts'
 
-/** The reply that is kept: the rows as they are sent. */
+/** Receipt whose reply is the rows as sent. */
 export type RowsReceipt = Receipt<readonly RowChunk[]>
 
-/** What a transaction does beside its statements. */
+/** Work of a transaction before and after its statements. */
 export interface CommitHooks {
   before?(transaction: Transaction): Promise<void>
   after?(transaction: Transaction, result: unknown): Promise<void>
 }
 
 /**
- * A text with COMMIT EVERY has several commits: each notes in the receipt how many there are, and a commit of its own ends
- * it. So the text is not carried out twice, though it may have been carried out in part.
+ * A text with COMMIT EVERY has several commits: each notes their number in the receipt, and a separate last commit completes it. So a retry never
+ * executes the text again, even if it was executed only in part.
  */
 export class TextCommits {
   private commits = 0
-  /** Of the file. */
+  /** Rows of the imported file. */
   private rows = 0
   private readonly database: OpenDatabase
   private readonly receipt: RowsReceipt | undefined
@@ -37,14 +37,14 @@ export class TextCommits {
     this.areSeveral = areSeveral
   }
 
-  /** Before the first of several commits. Throws what `Receipt.check` does. */
+  /** Before the first of several commits. Throws what `Receipt.check` throws. */
   async begin(): Promise<void> {
     const { receipt } = this
     if (receipt !== undefined && this.areSeveral)
       await withSnapshot(this.database.store, (snapshot) => receipt.check(snapshot))
   }
 
-  /** `rows`: how many of the file the transaction is for. */
+  /** `rows`: the number of the file's rows in the transaction. */
   hooks(rows: number): CommitHooks {
     const { receipt } = this
     if (receipt === undefined) return {}
@@ -75,7 +75,7 @@ export class TextCommits {
     await transact(store, limits.transactionAttemptsMax, (transaction) => receipt.checkAndPut(transaction, reply))
   }
 
-  /** What failed after the first commit says what stays; and no longer that nothing was done, where its type would. */
+  /** Adds the committed work to an error after the first commit, and replaces a type that would permit a retry. */
   explained(error: unknown): unknown {
     const { commits, rows } = this
     if (!(error instanceof AshlarError) || commits === 0) return error

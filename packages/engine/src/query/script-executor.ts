@@ -1,4 +1,4 @@
-/** The statements of one text, one after the other: their variables, and what each sees and changes. */
+/** Executes the statements of one text in order, with their variables and what each sees and changes. */
 
 import type { CatalogTransaction } from '../ddl/catalog-transaction.ts'
 import { assert } from '../errors.ts'
@@ -23,7 +23,7 @@ import type { Expression, FormatStatement, Statement } from './language/ast.ts'
 import type { Dialect } from './language/dialect.ts'
 import { placed, queryError } from './language/query-error.ts'
 import { collectedValues, HeldValues } from './operators/held-values.ts'
-import type { PlanCache, Planned, PlanningContext, Uses, ValuePlan, ValueUse } from './plan-cache.ts'
+import type { PlanCache, PlanningContext, Uses, ValueUse } from './plan-cache.ts'
 import type { RowChunk } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { innerRuns } from './statement-per-row.ts'
@@ -39,12 +39,12 @@ const noValues: readonly unknown[] = []
 
 const nothingToClose = async (): Promise<void> => undefined
 
-interface HeldSource {
+interface CachedSource {
   readonly type: ValueType
   readonly values: HeldValues
 }
 
-/** What the variables and formats are as the text goes on; copied for each attempt of a transaction. */
+/** Variables and formats while a text is executed; copied for each attempt of a transaction. */
 export interface ScriptState {
   readonly variables: Map<string, TypedValue>
   textFormats: TextFormats
@@ -59,18 +59,18 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   private readonly resources: QueryResources
   private readonly snapshot: Snapshot
   private readonly readCatalog: Catalog
-  private readonly ownTransaction: CatalogTransaction | undefined
+  private readonly writeTransaction: CatalogTransaction | undefined
   private readonly state: ScriptState
-  /** Where the text is analyzed: what its statements take is noted. */
+  /** Set if the text is analyzed: records the cost of its statements. */
   private readonly analysis: Analysis | undefined
   private isOneSelect = false
-  /** Of the statement under way: what WITH names is carried out once, wherever it is used. Made when there is some: most statements have none. */
+  /** Values of statements that the current one names by WITH, each evaluated once. Allocated on demand. */
   private nestedValues: Map<Statement, TypedValue> | undefined
-  /** The same where the rows are a source. */
-  private heldSources: Map<Statement, HeldSource> | undefined
-  /** What variables stand for, or stood for, of which something may be on disk. */
-  private heldVariables: HeldValues[] | undefined
-  /** Texts within each other, as those of FOR EACH are: so many are under way. */
+  /** The same for statements used as sources of rows. */
+  private cachedSources: Map<Statement, CachedSource> | undefined
+  /** Values of current and former variables that may be spilled to disk. */
+  private spilledVariables: HeldValues[] | undefined
+  /** Nesting depth of texts, for example by FOR EACH. */
   private depth = 0
 
   constructor(
@@ -79,7 +79,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     snapshot: Snapshot,
     catalog: Catalog,
     state: ScriptState,
-    ownTransaction: CatalogTransaction | undefined,
+    writeTransaction: CatalogTransaction | undefined,
     analysis?: Analysis,
   ) {
     this.analysis = analysis
@@ -92,20 +92,20 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     this.snapshot = snapshot
     this.readCatalog = catalog
     this.state = state
-    this.ownTransaction = ownTransaction
+    this.writeTransaction = writeTransaction
   }
 
   /** The reply of the last statement. */
   runAll(statements: readonly Statement[]): Awaitable<Answer> {
     const [only] = statements
-    if (only === undefined || statements.length > 1 || only.kind === 'let' || this.ownTransaction !== undefined)
+    if (only === undefined || statements.length > 1 || only.kind === 'let' || this.writeTransaction !== undefined)
       return this.runWithVariables(statements)
     this.isOneSelect = isOneSelect(statements)
-    const turn = this.turnBefore(this.script.memory.statementBytes)
-    return turn === undefined ? this.run(only, true) : turn.then(() => this.run(only, true))
+    const pause = this.prepareNext(this.script.memory.statementBytes)
+    return pause === undefined ? this.run(only, true) : pause.then(() => this.run(only, true))
   }
 
-  /** What variables hold on disk is let go of with the rows of the text's reply. */
+  /** Values of variables on disk are released with the rows of the text's reply. */
   private async runWithVariables(statements: readonly Statement[]): Promise<Answer> {
     this.depth++
     let answer: Answer
@@ -117,7 +117,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     } finally {
       this.depth--
     }
-    if (this.depth > 0 || this.heldVariables === undefined) return answer
+    if (this.depth > 0 || this.spilledVariables === undefined) return answer
     if (answer.atHand === undefined) return this.closingVariables(answer)
     await this.closeVariables()
     return answer
@@ -132,39 +132,39 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   private async closeVariables(): Promise<void> {
-    for (const values of this.heldVariables?.splice(0) ?? []) await values.close()
+    for (const values of this.spilledVariables?.splice(0) ?? []) await values.close()
   }
 
   private async runEach(statements: readonly Statement[]): Promise<Answer> {
     let answer = noRows
-    const held = this.script.memory.statementBytes
+    const bytesBefore = this.script.memory.statementBytes
     for (const [i, statement] of statements.entries()) {
-      const turn = this.turnBefore(held)
-      if (turn !== undefined) await turn
-      await this.ownTransaction?.transaction.sortWrites()
+      const pause = this.prepareNext(bytesBefore)
+      if (pause !== undefined) await pause
+      await this.writeTransaction?.transaction.sortWrites()
       await this.closeSources()
       answer = await this.run(statement, i === statements.length - 1)
     }
     return answer
   }
 
-  /** What earlier statements held is let go of, but for so many bytes. Undefined where the next one may go on at once. */
-  private turnBefore(held: number): Promise<void> | undefined {
-    this.script.memory.resetStatement(held)
+  /** Releases the memory of earlier statements except for `bytesBefore`, and yields if due. */
+  private prepareNext(bytesBefore: number): Promise<void> | undefined {
+    this.script.memory.resetStatement(bytesBefore)
     checkRunning(this.script)
     return this.script.slice.yieldIfDue()
   }
 
-  /** What fails, now or while its rows are taken, is told with the place of the statement, or of the part of it that is to blame. */
+  /** Errors, also while rows are read, refer to the statement or to the part of it at fault. */
   private run(statement: Statement, isAnswer: boolean): Awaitable<Answer> {
     const { analysis } = this
     return analysis === undefined
       ? this.placedRun(statement, isAnswer)
-      : analysis.within(statement, () => this.runWhole(statement))
+      : analysis.within(statement, () => this.runDiscardingRows(statement))
   }
 
-  /** The rows are made as for a reply, and let go of. */
-  private async runWhole(statement: Statement): Promise<Answer> {
+  /** Rows are produced as for a reply and discarded. */
+  private async runDiscardingRows(statement: Statement): Promise<Answer> {
     const answer = await this.placedRun(statement, true)
     for await (const _chunk of answer) checkRunning(this.script)
     return noRows
@@ -174,13 +174,13 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     this.nestedValues = undefined
     try {
       const answer = kindOf(statement).run(statement, this, isAnswer)
-      return answer instanceof Promise ? this.placedLater(answer, statement) : this.placedRows(answer, statement)
+      return answer instanceof Promise ? this.placedAsync(answer, statement) : this.placedRows(answer, statement)
     } catch (error) {
       throw placed(this.script.text, statement, error)
     }
   }
 
-  private async placedLater(answer: Promise<Answer>, statement: Statement): Promise<Answer> {
+  private async placedAsync(answer: Promise<Answer>, statement: Statement): Promise<Answer> {
     try {
       const rows = await answer
       if (rows.atHand !== undefined) await this.closeSources()
@@ -192,16 +192,16 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   private placedRows(rows: Answer, statement: Statement): Answer {
-    return rows.atHand === undefined ? this.rowsLater(rows, statement) : rows
+    return rows.atHand === undefined ? this.streamedRows(rows, statement) : rows
   }
 
-  private async *rowsLater(rows: Answer, statement: Statement): AsyncGenerator<RowChunk> {
+  private async *streamedRows(rows: Answer, statement: Statement): AsyncGenerator<RowChunk> {
     try {
       yield* rows
     } catch (error) {
       throw placed(this.script.text, statement, error)
     } finally {
-      if (this.heldSources !== undefined) await this.closeSources()
+      if (this.cachedSources !== undefined) await this.closeSources()
     }
   }
 
@@ -215,8 +215,8 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   get catalog(): Catalog {
-    if (this.ownTransaction === undefined) return this.readCatalog
-    const { catalog } = this.ownTransaction
+    if (this.writeTransaction === undefined) return this.readCatalog
+    const { catalog } = this.writeTransaction
     return this.resources.database.restriction?.catalogOf(catalog) ?? catalog
   }
 
@@ -244,20 +244,20 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     return typeOfStatement
   }
 
-  /** What the statements so far have left: what a statement changes itself, it does not see. */
+  /** Sees the effects of previous statements, but not of the current one. */
   context(probe = this.analysis?.current): StatementContext {
-    if (this.ownTransaction === undefined)
+    if (this.writeTransaction === undefined)
       return new StatementContext(this.script, this.snapshot, this.catalog, [], probe)
     const { restriction, containers } = this.resources.database
-    const { ownTransaction } = this
-    const { transaction, catalog } = ownTransaction
+    const { writeTransaction } = this
+    const { transaction, catalog } = writeTransaction
     const overlay = transaction.observed()
     const snapshot = restriction?.shown(overlay, catalog, this.script) ?? overlay
     const context = new StatementContext(this.script, snapshot, this.catalog, containers.cached(), probe)
-    return context.drawBy((sequence, count) => ownTransaction.nextNumbers(sequence, count))
+    return context.drawBy((sequence, count) => writeTransaction.nextNumbers(sequence, count))
   }
 
-  /** The values of nested statements come before the statement's own rows. */
+  /** Nested statements are evaluated before the statement's own rows. */
   inputs(uses: Uses): Awaitable<Inputs> {
     return uses.nested.length === 0 ? this.inputsWith(noValues, uses) : this.nestedInputs(uses)
   }
@@ -265,7 +265,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   private async nestedInputs(uses: Uses): Promise<Inputs> {
     const values: unknown[] = []
     for (const nested of uses.nested) {
-      // Each is planned, with all that is nested in it: of a chain of a hundred, that is as much as thousands.
+      // Each is planned with all its nested statements: a chain of a hundred costs as much as thousands.
       const pause = this.script.slice.yieldIfDue()
       if (pause !== undefined) await pause
       const isValue = nested.source === undefined || this.nestedValues?.has(nested.statement) === true
@@ -279,8 +279,8 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   private async sourceValues({ statement, type, source }: NestedValue): Promise<SourceValues> {
-    const held = this.heldSources?.get(statement)?.values
-    if (held !== undefined) return new SourceValues(() => held.batches(), nothingToClose)
+    const values = this.cachedSources?.get(statement)?.values
+    if (values !== undefined) return new SourceValues(() => values.batches(), nothingToClose)
     const { batches, context } = await this.rowsOf(statement)
     const close = async (): Promise<void> => {
       await batches.return(undefined)
@@ -289,8 +289,8 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     if (source === 'once') return new SourceValues(() => batches, close)
     try {
       const values = await HeldValues.of(batches, context)
-      this.heldSources ??= new Map()
-      this.heldSources.set(statement, { type, values })
+      this.cachedSources ??= new Map()
+      this.cachedSources.set(statement, { type, values })
       this.script.memory.keepForStatement(values.bytesInMemory)
       return new SourceValues(() => values.batches(), nothingToClose)
     } finally {
@@ -305,14 +305,14 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   private async closeSources(): Promise<void> {
-    const sources = this.heldSources
-    this.heldSources = undefined
+    const sources = this.cachedSources
+    this.cachedSources = undefined
     for (const { values } of sources?.values() ?? []) await values.close()
   }
 
   private inputsWith(nested: readonly unknown[], uses: Uses): Inputs {
     if (this.isOneSelect) return { variables: this.variables, nested, inner: innerRuns(uses, this.variables, this) }
-    // As they are now: while rows are taken, FOR EACH may set them.
+    // Copied, since FOR EACH may set variables while rows are read.
     const variables = new Map<string, TypedValue>()
     for (const name of uses.variables.keys()) {
       const variable = this.variables.get(name)
@@ -322,28 +322,31 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   partValue(statement: Statement): Promise<TypedValue> {
-    return this.measured(statement, () => this.valueOf(statement))
+    return this.measured(
+      statement,
+      () => kindOf(statement).value?.(statement, this) ?? noValueHere(statement, this.text),
+    )
   }
 
   async variableValue(statement: Statement): Promise<TypedValue> {
-    const mayBeOnDisk = this.ownTransaction === undefined && kindOf(statement).rows !== undefined
+    const mayBeOnDisk = this.writeTransaction === undefined && kindOf(statement).rows !== undefined
     if (!mayBeOnDisk) return this.partValue(statement)
-    const held = await this.heldValue(statement, true)
-    const { type, value } = held
-    if (!(value instanceof HeldValues)) return held
+    const spillable = await this.spillableValue(statement, true)
+    const { type, value } = spillable
+    if (!(value instanceof HeldValues)) return spillable
     if (value.inMemory !== undefined) return { type, value: value.inMemory }
-    this.heldVariables ??= []
-    this.heldVariables.push(value)
-    return held
+    this.spilledVariables ??= []
+    this.spilledVariables.push(value)
+    return spillable
   }
 
   async eachValue(expression: Expression): Promise<TypedValue> {
     const statement = expression.kind === 'nested' ? expression.statement : undefined
-    const isOfRows = statement !== undefined && kindOf(statement).rows !== undefined && effectOf(statement) === 'read'
-    return isOfRows ? this.heldValue(statement, false) : this.value(expression)
+    const canStream = statement !== undefined && kindOf(statement).rows !== undefined && effectOf(statement) === 'read'
+    return canStream ? this.spillableValue(statement, false) : this.value(expression)
   }
 
-  private async heldValue(statement: Statement, isValue: boolean): Promise<TypedValue> {
+  private async spillableValue(statement: Statement, isValue: boolean): Promise<TypedValue> {
     const { type, isSingle, batches, context } = await this.rowsOf(statement)
     try {
       if (isSingle) return { type, value: (await collectedValues(batches, context))[0] ?? null }
@@ -354,12 +357,12 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     }
   }
 
-  /** The same; within the statement under way, it is carried out once. */
+  /** Evaluated once within the current statement. */
   async valueOnce(statement: Statement): Promise<TypedValue> {
     this.nestedValues ??= new Map()
     const { nestedValues } = this
-    const known = nestedValues.get(statement)
-    if (known !== undefined) return known
+    const cached = nestedValues.get(statement)
+    if (cached !== undefined) return cached
     const value = (await this.valueOfSource(statement)) ?? (await this.partValue(statement))
     nestedValues.set(statement, value)
     this.script.memory.keepForStatement(valueBytes(value.value))
@@ -367,12 +370,12 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   private async valueOfSource(statement: Statement): Promise<TypedValue | undefined> {
-    const source = this.heldSources?.get(statement)
+    const source = this.cachedSources?.get(statement)
     if (source === undefined) return undefined
     return { type: source.type, value: await collectedValues(source.values.batches(), this.context()) }
   }
 
-  /** Part of the statement under way. */
+  /** Part of the current statement. */
   measured<T>(statement: Statement, run: () => Promise<T>): Promise<T> {
     return this.analysis === undefined ? run() : this.analysis.within(statement, run)
   }
@@ -391,44 +394,36 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   get catalogTransaction(): CatalogTransaction {
-    assert(this.ownTransaction !== undefined, 'a text that changes something has a transaction')
-    return this.ownTransaction
+    assert(this.writeTransaction !== undefined, 'a text that changes something has a transaction')
+    return this.writeTransaction
   }
 
-  /** The value that a statement has where a value stands. */
-  private valueOf(statement: Statement): Promise<TypedValue> {
-    return kindOf(statement).value?.(statement, this) ?? noValueHere(statement, this.text)
-  }
-
-  /** The value of an expression that needs no row; objects that it makes are made now. */
+  /** The value of an expression outside of a row; objects it creates are written now. */
   async value(expression: Expression, use?: ValueUse): Promise<TypedValue> {
     const planned = this.plans.value(expression, this.planning(), use)
-    const { evaluate, type } = planned.plan
+    const { evaluate, type, slots, constants } = planned.plan
     const context = this.context()
-    const value = await evaluateConstant(evaluate, await this.valueContext(planned, context), context)
+    const evaluation = newEvaluationContext(slots, constants, await this.inputs(planned), context)
+    const value = await evaluateConstant(evaluate, evaluation, context)
     this.script.memory.chargeStatement(valueBytes(value))
-    if (this.ownTransaction === undefined || effectOf(expression) === 'read') return { type, value }
+    if (this.writeTransaction === undefined || effectOf(expression) === 'read') return { type, value }
     const changeContext = this.changeContext()
-    const made =
+    const created =
       value instanceof NewObject
         ? await createFrom(changeContext, value)
         : await materializeNewObjects(changeContext, value)
     await flushObjects(changeContext.unit)
-    return { type, value: made }
+    return { type, value: created }
   }
 
-  private async valueContext(planned: Planned<ValuePlan>, context: StatementContext) {
-    return newEvaluationContext(planned.plan.slots, planned.plan.constants, await this.inputs(planned), context)
-  }
-
-  /** The plan of each statement; with `isAnalyzed`, after all of them were carried out, and their rows made and not sent. */
+  /** The plan of each statement; with `isAnalyzed`, after all of them were executed and their rows discarded. */
   async *explainAll(statements: readonly Statement[], isAnalyzed: boolean): AsyncGenerator<DescribedPlan> {
-    const { resources, script, snapshot, readCatalog, ownTransaction } = this
+    const { resources, script, snapshot, readCatalog, writeTransaction } = this
     const state = copyOfState(this.state)
     const { text, memory } = script
     if (!isAnalyzed) {
       const planner = new StatementPlanner(
-        new ScriptExecutor(resources, script, snapshot, readCatalog, state, ownTransaction).planned(),
+        new ScriptExecutor(resources, script, snapshot, readCatalog, state, writeTransaction).planned(),
       )
       for (const statement of statements) yield describePlanned(await planner.planned(statement), text, detailsOf)
       return
@@ -441,15 +436,15 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
       snapshot,
       readCatalog,
       state,
-      ownTransaction,
+      writeTransaction,
       analysis,
     ).runAll(statements)
-    // What is changed of a restricted caller takes as much as it has hidden parts.
-    const isMemoryTold = ownTransaction === undefined || resources.database.restriction === undefined
+    // The memory of a restricted user's change would reveal the number of hidden parts.
+    const showsMemory = writeTransaction === undefined || resources.database.restriction === undefined
     for (const analyzed of analysis.statements) {
       const pause = slice.yieldIfDue()
       if (pause !== undefined) await pause
-      yield describeAnalyzed(analyzed, text, detailsOf, isMemoryTold)
+      yield describeAnalyzed(analyzed, text, detailsOf, showsMemory)
     }
   }
 
@@ -463,7 +458,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
       planning: () => this.planning(),
       context: (probe) => this.context(probe),
       useFormat: (statement) => this.useFormat(statement),
-      turn: () => {
+      beforeStatement: () => {
         checkRunning(script)
         script.memory.chargeRequest(probeBytes)
         return script.slice.yieldIfDue()
@@ -488,12 +483,12 @@ function detailsOf(statement: Statement, text: string): DescribedPlan {
   return kindOf(statement).details?.(statement, text) ?? {}
 }
 
-/** Nothing sets variables or formats, also while rows are taken. */
+/** Nothing can set variables or formats while rows are read. */
 export function isOneSelect(statements: readonly Statement[]): boolean {
   return statements.length === 1 && statements[0]?.kind === 'select'
 }
 
-/** For another attempt, or for what is undone: what that sets does not show in the state itself. */
+/** For another attempt or for a rolled-back execution, which must not modify the original state. */
 export function copyOfState({ variables, textFormats }: ScriptState): ScriptState {
   return { variables: new Map(variables), textFormats }
 }

@@ -1,4 +1,4 @@
-/** A statement that is run for rows of the statement around it: each time with what it asks of the row, as variables. */
+/** Runs a correlated statement for rows of the outer one, with the captured values of each row as variables. */
 import type { InnerStatement, NestedValue } from './bind/scope.ts'
 import type { InnerRuns, Inputs } from './execute/new-evaluation-context.ts'
 import type { SourceValues } from './execute/source-values.ts'
@@ -10,20 +10,20 @@ import type { RowAccess } from './statements/statement-kind.ts'
 import { kindOf, noValueHere } from './statements/statement-kinds.ts'
 import type { TypedValue } from './values/parameter-value.ts'
 
-/** The text whose statement runs it. */
+/** The executor of the text that contains the statement. */
 export interface ScriptAround {
   readonly text: string
   readonly plans: PlanCache
-  /** Of the statement under way. */
+  /** Probe of the current statement. */
   readonly probe: StatementProbe | undefined
   planning(): PlanningContext
   measured<T>(statement: Statement, run: () => Promise<T>): Promise<T>
   valueOnce(statement: Statement): Promise<TypedValue>
-  /** Its rows are held until the statement under way ends. */
+  /** Its rows are retained until the current statement ends. */
   sourceOnce(nested: NestedValue): Promise<SourceValues>
 }
 
-/** Runs statements for rows of the one that uses them, whose variables they see as it does. */
+/** Inner statements see the variables of the outer one. */
 export function innerRuns(
   { inner }: Uses,
   variables: ReadonlyMap<string, TypedValue>,
@@ -42,11 +42,11 @@ class StatementPerRow {
   private readonly outer: StatementContext
   private readonly script: ScriptAround
   private readonly planning: PlanningContext
-  /** Statements within it that name no rows around them are run once. */
+  /** Uncorrelated statements within this one run once. */
   private readonly once = new Map<Statement, Promise<TypedValue>>()
   private readonly sources = new Map<Statement, Promise<SourceValues>>()
 
-  /** `variables`, `outer`: of the statement around it. */
+  /** `variables`, `outer`: of the outer statement. */
   constructor(
     inner: InnerStatement,
     variables: ReadonlyMap<string, TypedValue>,
@@ -109,7 +109,7 @@ class StatementPerRow {
   }
 }
 
-/** Where the statement stands. */
+/** The planning context of an inner statement. */
 export function planningWithin(
   { text, dialect, catalog, formats, walkEdgesMax, textFormats, typeOfStatement }: PlanningContext,
   { outer }: InnerStatement,
@@ -118,7 +118,7 @@ export function planningWithin(
   return { text, dialect, catalog, formats, walkEdgesMax, textFormats, typeOfStatement, variables, outer }
 }
 
-/** What is asked of the row, and whatever the statement around it sees. */
+/** Captured values of the row, in addition to the variables of the outer statement. */
 export class VariablesWithin extends Map<string, TypedValue> {
   private readonly around: ReadonlyMap<string, TypedValue>
 

@@ -1,4 +1,4 @@
-/** EXPLAIN of what is not carried out: each statement is planned, its values stay unknown, and nothing but estimates is read. */
+/** Plans the statements of a text for EXPLAIN without executing them: values are unknown, and only estimates are read. */
 import { AshlarError } from '../errors.ts'
 import type { InnerStatement } from './bind/scope.ts'
 import { effectOf } from './classify.ts'
@@ -16,41 +16,41 @@ import { kindOf } from './statements/statement-kinds.ts'
 import type { TypedValue } from './values/parameter-value.ts'
 import type { ValueType } from './values/value-type.ts'
 
-/** The text's run, as planning needs it. */
+/** The part of a text's execution that planning needs. */
 export interface PlannedScript {
   readonly text: string
   readonly plans: PlanCache
   readonly importDirectory: string | undefined
-  /** The planner sets those that LET and FOR EACH would set. */
+  /** The planner sets the variables of LET and FOR EACH. */
   readonly variables: Map<string, TypedValue>
   planning(): PlanningContext
   context(probe: StatementProbe): StatementContext
   useFormat(statement: FormatStatement): void
-  /** Before each statement: charges what is noted of it, and lets others have their turn. Throws LimitExceeded, ServerBusy. */
-  turn(): Promise<void> | undefined
+  /** Called before each statement: charges its record and yields if due. Throws LimitExceeded, ServerBusy. */
+  beforeStatement(): Promise<void> | undefined
 }
 
 export class StatementPlanner {
   private readonly of: PlannedScript
-  /** What an earlier statement of the text would do to the schema is not known. */
+  /** Effects of earlier statements on the schema are unknown. */
   private isSchemaChanged = false
 
   constructor(of: PlannedScript) {
     this.of = of
   }
 
-  /** In the order of the text. Throws what the statement throws before it reads or changes anything. */
+  /** Called in the order of the text. Throws the errors that the statement would throw before it reads or changes anything. */
   async planned(statement: Statement): Promise<StatementProbe> {
     const probe = new StatementProbe(statement)
     await this.plan(probe)
     return probe
   }
 
-  /** Returns the type of the value that the statement has. `row`: of a statement that is run for rows of another one. */
+  /** Returns the type of the statement's value. `row`: set for a correlated statement. */
   async plan(probe: StatementProbe, row?: RowAround): Promise<ValueType> {
     const { statement } = probe
-    const turn = this.of.turn()
-    if (turn !== undefined) await turn
+    const pause = this.of.beforeStatement()
+    if (pause !== undefined) await pause
     try {
       const type = await kindOf(statement).explain(statement, new PlannedStatement(this, this.of, probe, row))
       this.isSchemaChanged ||= effectOf(statement) === 'define'
@@ -65,13 +65,13 @@ export class StatementPlanner {
   }
 }
 
-/** Where a statement is planned that is run for rows. */
+/** Context of a correlated statement. */
 interface RowAround {
   readonly inner: InnerStatement
   readonly variables: ReadonlyMap<string, TypedValue>
 }
 
-/** The text, where one of its statements is planned. */
+/** Explains one statement of the text. */
 class PlannedStatement implements StatementExplainer {
   readonly text: string
   readonly plans: PlanCache
@@ -114,7 +114,7 @@ class PlannedStatement implements StatementExplainer {
     for (const statement of statements) await this.part(statement)
   }
 
-  /** Worked out where it takes no statement. */
+  /** Evaluated if the expression has no statements. */
   async value(expression: Expression, use?: ValueUse): Promise<TypedValue> {
     const planned = this.plans.value(expression, this.planning(), use)
     const inputs = await this.inputs(planned)
@@ -131,19 +131,19 @@ class PlannedStatement implements StatementExplainer {
     }
   }
 
-  /** Nested statements are planned; their values are unknown, as are those of variables that earlier statements would set. */
+  /** Nested statements are planned; their values are unknown, as are variables that earlier statements would set. */
   async inputs({ nested, inner, variables: used }: Uses): Promise<Inputs> {
     await this.parts(nested.map(({ statement }) => statement))
-    const given = this.row?.variables ?? this.variables
+    const available = this.row?.variables ?? this.variables
     for (const one of inner) {
       const unknown = [...one.captured].map(() => unknownValue)
       await this.planner.plan(this.probe.part(one.statement), {
         inner: one,
-        variables: new VariablesWithin(one, unknown, given),
+        variables: new VariablesWithin(one, unknown, available),
       })
     }
-    const variables = new KnownValues()
-    for (const name of used.keys()) variables.set(name, given.get(name) ?? noVariable)
+    const variables = new PlannedVariables()
+    for (const name of used.keys()) variables.set(name, available.get(name) ?? noVariable)
     const unknown: unknown[] = []
     for (const [i] of nested.entries()) {
       Object.defineProperty(unknown, i, {
@@ -158,8 +158,8 @@ class PlannedStatement implements StatementExplainer {
 
 const unknownRun = (): Promise<unknown> => Promise.reject(unknownValue)
 
-/** Throws `unknownValue` for those that are not known. */
-class KnownValues extends Map<string, { readonly value: unknown }> {
+/** Throws `unknownValue` for unknown values. */
+class PlannedVariables extends Map<string, { readonly value: unknown }> {
   override get(name: string): { readonly value: unknown } | undefined {
     const variable = super.get(name)
     if (variable?.value === unknownValue) throw unknownValue

@@ -1,4 +1,4 @@
-/** Makes the sequences of another federated database anew, each with the number that is next there. */
+/** Recreates the sequences of another federated database with their next numbers. */
 import { runInCatalogTransaction } from '../ddl/catalog-transaction.ts'
 import type { CatalogWriter } from '../ddl/catalog-writer.ts'
 import { AshlarError } from '../errors.ts'
@@ -12,7 +12,7 @@ export function requireNoClasses({ state }: Catalog): void {
   throw new AshlarError('ClassExists', 'The federated database has classes already: it has to be empty.')
 }
 
-/** `sequences`: as `listSequences` has them, as JSON. Throws InvalidDefinition, ClassExists, and what `createSequence` throws. */
+/** `sequences`: the JSON output of `listSequences`. Throws InvalidDefinition, ClassExists, and the errors of `createSequence`. */
 export async function makeSequences(
   database: OpenDatabase,
   writer: CatalogWriter,
@@ -35,16 +35,16 @@ export async function makeSequences(
   )
 }
 
-/** `next`: undefined where the sequence has given its last number. */
-function readSequence(given: unknown): CreateSequence & { readonly next: bigint | undefined } {
-  const { name, start, step, next } = given as Readonly<Record<string, unknown>>
+/** `next` is undefined if the sequence is exhausted. */
+function readSequence(input: unknown): CreateSequence & { readonly next: bigint | undefined } {
+  const { name, start, step, next } = input as Readonly<Record<string, unknown>>
   if (typeof name !== 'string') throw malformed('A sequence has no name.')
-  const whole = (field: string, digits: unknown): bigint => {
+  const int64Of = (field: string, digits: unknown): bigint => {
     if (typeof digits === 'string' && /^-?\d{1,19}$/.test(digits)) return BigInt(digits)
     throw malformed(`Sequence ${name.slice(0, 60)}: ${field} is no integer of 64 bits, as decimal digits in a text.`)
   }
-  const following = next === null ? undefined : whole('next', next)
-  return { name, start: whole('start', start), step: whole('step', step), next: following }
+  const following = next === null ? undefined : int64Of('next', next)
+  return { name, start: int64Of('start', start), step: int64Of('step', step), next: following }
 }
 
 function malformed(message: string): AshlarError {

@@ -1,6 +1,6 @@
 /**
- * Makes the content of another federated database anew: classes with their numbers, objects with their OIDs, links on both sides in their order.
- * First all objects are made, then each is given what it holds: they refer to each other in circles.
+ * Recreates the content of another federated database: classes with their numbers, objects with their OIDs, and links in order on both sides.
+ * Objects are created before their attributes are set, since references may be circular.
  */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
@@ -9,12 +9,12 @@ import type { CatalogWriter } from '../ddl/catalog-writer.ts'
 import { buildContext } from '../ddl/index-builds.ts'
 import { AshlarError } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
-import { firstContainer, firstDatabase, linksAtOnceMax } from '../limits.ts'
+import { firstContainer, firstDatabase, linksPerTransactionMax } from '../limits.ts'
 import { updateObject } from '../objects/update.ts'
 import { containersWith, type UsedPage } from '../records/container-registry.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { noteTextOf, textOf } from '../requests/given-text.ts'
-import { readDefineClassesInPieces } from '../requests/read-class-descriptions.ts'
+import { readDefineClassesSteps } from '../requests/read-class-descriptions.ts'
 import { type Attributes, readUpdateObject } from '../requests/read-object-command.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Attribute, CatalogState } from '../schema/class-definition.ts'
@@ -33,18 +33,17 @@ import { transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { makeSequences, requireNoClasses } from './make-sequences.ts'
 import { RebuildingUnit } from './rebuilding-unit.ts'
 
-/** As the export of a whole federated database has them, as JSON. */
 export interface RebuildSource {
   readonly classes: readonly unknown[]
   readonly indexes: readonly unknown[]
   readonly sequences?: readonly unknown[]
-  /** From the beginning each time; in ascending order of OIDs, in parts of which each is put into one transaction. */
+  /** Iterates all objects on each call, in ascending order of OIDs; each part becomes one transaction. */
   objects(): AsyncIterable<readonly Attributes[]>
 }
 
 export interface RebuildOptions {
   readonly signal?: CancelSignal | undefined
-  /** `done`: objects, of this step. */
+  /** `done`: number of objects in this step. */
   readonly onProgress?: ((step: 'reading' | 'creating' | 'filling', done: number) => void) | undefined
 }
 
@@ -54,7 +53,7 @@ interface Named {
   readonly attributes: Attributes
 }
 
-/** Throws an AshlarError where the source contradicts itself or the database holds classes already, and the reason of the signal. */
+/** Throws an AshlarError if the source is inconsistent or the database already has classes, and the signal's reason. */
 export async function rebuild(
   database: OpenDatabase,
   writer: CatalogWriter,
@@ -73,7 +72,7 @@ async function makeClasses(
   writer: CatalogWriter,
   classes: readonly unknown[],
 ): Promise<readonly UniqueKey[]> {
-  const read = await inTurnsIfLong(readDefineClassesInPieces(classes, 'create'))
+  const read = await inTurnsIfLong(readDefineClassesSteps(classes, 'create'))
   const command = { ...read, numbers: classes.map(numberOf) }
   return writer.change(async (catalog) => {
     requireNoClasses(catalog)
@@ -89,19 +88,19 @@ async function makeClasses(
     const { state, newKeys } = await inTurnsIfLong(
       defineClassesInPieces(catalog, command, { attributesMax: classAttributesMax, expressions: database.expressions }),
     )
-    return { state: withoutValidation(state, classes as readonly ShownClass[]), result: newKeys }
+    return { state: withoutValidation(state, classes as readonly RepresentedClass[]), result: newKeys }
   })
 }
 
-/** What a class shows of attributes whose constraints its objects may violate. */
-interface ShownClass {
+/** A class representation with the attributes whose constraints were not validated. */
+interface RepresentedClass {
   readonly className: string
   readonly attributes: readonly { readonly attributeName: string; readonly isValidated?: boolean }[]
 }
 
-function withoutValidation(state: CatalogState, shown: readonly ShownClass[]): CatalogState {
+function withoutValidation(state: CatalogState, representations: readonly RepresentedClass[]): CatalogState {
   const unvalidated = new Map(
-    shown.map(({ className, attributes }) => {
+    representations.map(({ className, attributes }) => {
       const left = attributes.filter(({ isValidated }) => isValidated === false)
       return [className, new Set(left.map(({ attributeName }) => attributeName))]
     }),
@@ -119,7 +118,7 @@ function withoutValidation(state: CatalogState, shown: readonly ShownClass[]): C
   return { ...state, classes }
 }
 
-/** Of unique attributes, once all objects have what they hold. Throws UniqueViolation. */
+/** Runs after all values are set. Throws UniqueViolation. */
 async function buildUniqueIndexes(
   database: OpenDatabase,
   writer: CatalogWriter,
@@ -145,7 +144,7 @@ class Rebuild {
   private readonly database: OpenDatabase
   private readonly source: RebuildSource
   private readonly options: RebuildOptions
-  /** By OID, the names of lists that are too long for one transaction: parts fill them. */
+  /** For each OID, the names of lists too long for one transaction; they are filled in parts. */
   private readonly longLists = new Map<Oid, Set<string>>()
 
   constructor(database: OpenDatabase, source: RebuildSource, options: RebuildOptions) {
@@ -155,15 +154,15 @@ class Rebuild {
   }
 
   async run(): Promise<void> {
-    await this.keepOids()
+    await this.reserveOids()
     await this.parts('creating', (part) => this.change((unit) => this.create(unit, part)))
-    // Before anything else puts links into them: their order is that of the parts.
+    // Must precede all other links into these lists, so that the order of the parts is kept.
     if (this.longLists.size > 0) await this.parts('filling', (part) => this.fillLongLists(part))
     await this.parts('filling', (part) => this.change((unit) => this.fill(unit, part)))
   }
 
-  /** Which class each container is of, and that the OIDs up to the last are taken. */
-  private async keepOids(): Promise<void> {
+  /** Registers the class of each container, and reserves the OIDs up to the last one. */
+  private async reserveOids(): Promise<void> {
     const { store, catalogs } = this.database
     const catalog = await withSnapshot(store, async (snapshot) => catalogs.at(snapshot))
     const used = new Map<number, UsedPage>()
@@ -199,7 +198,7 @@ class Rebuild {
       const format = unit.objects.formats.of(classOf(unit.catalog, oid, className))
       unit.objects.create(oid, format, undefined)
       for (const [name, value] of Object.entries(attributes)) {
-        if (!Array.isArray(value) || value.length <= linksAtOnceMax) continue
+        if (!Array.isArray(value) || value.length <= linksPerTransactionMax) continue
         if (format.attributeNamed(name)?.linkStorage === undefined) continue
         this.longLists.set(oid, (this.longLists.get(oid) ?? new Set()).add(name))
       }
@@ -214,8 +213,8 @@ class Rebuild {
     for (const { oid, attributes } of part) {
       for (const [name, value] of Object.entries(attributes)) {
         if (!Array.isArray(value) || !this.isLong(oid, name)) continue
-        for (let at = 0; at < value.length; at += linksAtOnceMax) {
-          const elements = value.slice(at, at + linksAtOnceMax)
+        for (let at = 0; at < value.length; at += linksPerTransactionMax) {
+          const elements = value.slice(at, at + linksPerTransactionMax)
           await this.change((unit) => update(unit, oid, { [name]: { action: 'add', elements } }))
         }
       }
@@ -227,15 +226,15 @@ class Rebuild {
     const formats = recordFormats(unit.catalog)
     for (const { oid, className, attributes } of part) {
       const format = formats.of(classOf(unit.catalog, oid, className))
-      const given: Record<string, unknown> = Object.create(null)
+      const shortAttributes: Record<string, unknown> = Object.create(null)
       for (const [name, value] of Object.entries(attributes)) {
         if (this.isLong(oid, name)) continue
         const isMap = format.attributeNamed(name)?.attribute.spec.logicalType === 'map'
-        given[name] = isMap ? asPairs(value) : value
+        shortAttributes[name] = isMap ? toMapOverride(value) : value
       }
       const text = textOf(attributes)
-      if (text !== undefined) noteTextOf(given, text)
-      await update(unit, oid, given)
+      if (text !== undefined) noteTextOf(shortAttributes, text)
+      await update(unit, oid, shortAttributes)
     }
   }
 
@@ -265,8 +264,8 @@ async function update(unit: RebuildingUnit, oid: Oid, attributes: Attributes): P
   await updateObject(unit, readUpdateObject(unit.commandCatalog, oid, attributes, undefined))
 }
 
-/** Keys may have any name, such as `action`, which means something else in a change. */
-function asPairs(value: unknown): unknown {
+/** Map keys may have any name, including `action`, which has a meaning in a change. */
+function toMapOverride(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return { action: 'override', pairs: Object.entries(value).map(([key, one]) => ({ key, value: one })) }
 }

@@ -1,4 +1,4 @@
-/** The texts of bodies that hold values of type json: these keep the order and the digits that they were given with, which parsed values do not. */
+/** Raw JSON texts of bodies with values of type json, which preserve the order of members and the digits of numbers; parsed values do not. */
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { within } from '../types/definition-fields.ts'
 import { JsonText } from '../types/json-text.ts'
@@ -6,7 +6,7 @@ import { compactJson, JsonValue } from '../types/json-value.ts'
 
 type Attributes = Readonly<Record<string, unknown>>
 
-/** A text, or a part of one; it is looked for only once it is needed, as for most objects it is not. */
+/** A text or a part of it, located lazily, since most objects do not need it. */
 export class GivenText {
   private readonly find: () => JsonText | undefined
   private isFound = false
@@ -16,7 +16,7 @@ export class GivenText {
     this.find = find
   }
 
-  /** `bytes`: UTF-8, parsed before. */
+  /** `bytes`: UTF-8 that was parsed successfully. */
   static of(bytes: Uint8Array): GivenText {
     return new GivenText(() => {
       const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
@@ -36,12 +36,11 @@ export class GivenText {
     return this.found
   }
 
-  /** A member or an element. */
   at(step: string | number): GivenText {
     return new GivenText(() => (typeof step === 'string' ? this.text?.field(step) : this.text?.element(step)))
   }
 
-  /** With others in the place of strings that are values. */
+  /** The same text with strings that are values replaced. */
   replacing(replace: (text: string) => string): GivenText {
     return new GivenText(() => this.text?.replacing(replace))
   }
@@ -49,10 +48,10 @@ export class GivenText {
 
 const byteOrderMark = '\ufeff'
 
-/** By what was parsed: the attributes of an object, the parameters of a query, or an array of bodies. */
+/** Texts by parsed value: attributes of an object, parameters of a query, or an array of bodies. */
 const texts = new WeakMap<object, GivenText>()
 
-/** Notes the text of a body, which it returns: of an object, of an array of them, or of a query. */
+/** Associates a body (an object, an array of objects, or a query) with its text. Returns the body. */
 export function noteText<T>(body: T, text: GivenText): T {
   if (typeof body !== 'object' || body === null) return body
   if (Array.isArray(body)) {
@@ -68,7 +67,6 @@ export function noteText<T>(body: T, text: GivenText): T {
 
 const notedFields = ['attributes', 'parameters'] as const
 
-/** Notes the text of a value by itself. */
 export function noteTextOf(value: object, text: GivenText): void {
   texts.set(value, text)
 }
@@ -77,20 +75,20 @@ export function textOf(value: object): GivenText | undefined {
   return texts.get(value)
 }
 
-/** A copy has the text of what it is made of, with others in the place of strings. */
+/** Associates a copy with the text of its original, with strings replaced. */
 export function carryText<T>(from: unknown, to: T, replace: (text: string) => string): T {
   const text = typeof from === 'object' && from !== null ? texts.get(from) : undefined
   if (text !== undefined) texts.set(to as object, text.replacing(replace))
   return to
 }
 
-/** The attributes of the creation at that position of an array have their part of its text. */
+/** Associates the attributes of one creation of an array with the corresponding part of the array's text. */
 export function noteElementText(creations: readonly object[], position: number, attributes: Attributes): void {
   const text = texts.get(creations)
   if (text !== undefined) texts.set(attributes, text.at(position).at('attributes'))
 }
 
-/** The value of an attribute, in which values of type json are as they stand in the text, where it is known. Throws ValueError. */
+/** The value of an attribute, in which values of type json are taken from the text if it is available. Throws ValueError. */
 export function withJsonValues(
   format: ClassFormat,
   attribute: AttributeFormat,

@@ -1,4 +1,4 @@
-/** Reads the body that asks for the change of a class (contract 5.3.4 to 5.3.6, 10.5) strictly: JSON types and fields only. */
+/** Reads the body of a class alteration (contract 5.3.4 to 5.3.6, 10.5) strictly: JSON types and fields only. */
 import type { CommandPlace } from '../errors.ts'
 import { commandError } from '../schema/command-error.ts'
 import type { AlterClass, AlterSettings, AttributeDescription, AttributeRename } from '../schema/commands.ts'
@@ -23,19 +23,19 @@ export function readAlterClass(
 ): AlterClass {
   const request = objectOf(body, 'The body', [])
   refuseUnknownFields(request, ['classRename', ...changeFields], 'A change of a class', [])
-  const given = changeFields.filter((field) => request[field] !== undefined)
+  const presentFields = changeFields.filter((field) => request[field] !== undefined)
   if (request.classRename !== undefined) {
-    if (given.length > 0) {
-      throw commandError('MalformedRequest', `classRename stands alone, not together with ${given[0]}.`, [
+    if (presentFields.length > 0) {
+      throw commandError('MalformedRequest', `classRename stands alone, not together with ${presentFields[0]}.`, [
         'classRename',
       ])
     }
     const classRename = textOf(request.classRename, 'classRename', ['classRename'])
     return { kind: 'renameClass', className, classRename }
   }
-  if (given.length === 0) {
-    const known = ['classRename', ...changeFields].join(', ')
-    throw commandError('MalformedRequest', `A change of a class has at least one of ${known}.`, [])
+  if (presentFields.length === 0) {
+    const allowed = ['classRename', ...changeFields].join(', ')
+    throw commandError('MalformedRequest', `A change of a class has at least one of ${allowed}.`, [])
   }
   const listOf = <T>(
     field: (typeof listFields)[number],
@@ -64,8 +64,8 @@ export function readAlterClass(
   }
 }
 
-function readRename(given: unknown, place: CommandPlace): AttributeRename {
-  const rename = objectOf(given, 'A rename', place)
+function readRename(input: unknown, place: CommandPlace): AttributeRename {
+  const rename = objectOf(input, 'A rename', place)
   refuseUnknownFields(rename, ['originalName', 'newName'], 'A rename', place)
   return {
     originalName: textOf(rename.originalName, 'originalName', [...place, 'originalName']),
@@ -73,7 +73,7 @@ function readRename(given: unknown, place: CommandPlace): AttributeRename {
   }
 }
 
-function textOf(given: unknown, what: string, place: CommandPlace): string {
-  if (typeof given === 'string' && given !== '') return given
-  throw commandError('MalformedValue', `${what} is a name, not ${formatForMessage(given)}.`, place)
+function textOf(input: unknown, what: string, place: CommandPlace): string {
+  if (typeof input === 'string' && input !== '') return input
+  throw commandError('MalformedValue', `${what} is a name, not ${formatForMessage(input)}.`, place)
 }

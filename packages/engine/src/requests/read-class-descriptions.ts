@@ -19,23 +19,23 @@ import { fieldForms, type TypeDefinition, type TypeField } from '../types/type-d
 import { booleanIn, isObject, type JsonObject, objectOf, refuseUnknownFields } from './json-fields.ts'
 
 const classFields = ['className', 'classNumber', 'isReferenceable', 'superClass', 'attributes']
-/** Fields that only a read representation has (contract 5.1.11); they make the rest of it informational too. */
+/** Fields of read representations only (contract 5.1.11); their presence makes derived fields informational too. */
 const readFields = ['shapeNumber', 'isInternal', 'isDeleted']
 const propertyFields = attributeProperties.map(({ field }) => field)
 const typeFields = Object.keys(fieldForms)
 const elementFields = [...typeFields, ...propertyFields]
-/** Informational in a request. */
-const shownFields = ['isValidated']
-const attributeFields = ['attributeName', ...elementFields, ...shownFields]
+/** Ignored in requests. */
+const ignoredFields = ['isValidated']
+const attributeFields = ['attributeName', ...elementFields, ...ignoredFields]
 const classProperties = classPropertyFields.map(({ field }) => field)
 
 /** Throws MalformedRequest, MalformedValue, UnknownField. */
 export function readDefineClasses(body: unknown, mode: DefineMode): DefineClasses {
-  return atOnce(readDefineClassesInPieces(body, mode))
+  return atOnce(readDefineClassesSteps(body, mode))
 }
 
-/** The same; others may have their turn between two classes. */
-export function* readDefineClassesInPieces(
+/** Like `readDefineClasses`; yields between classes. */
+export function* readDefineClassesSteps(
   body: unknown,
   mode: DefineMode,
   { isLossAllowed = false }: Partial<DefineSettings> = {},
@@ -50,8 +50,8 @@ export function* readDefineClassesInPieces(
   return { mode, classes, isLossAllowed }
 }
 
-function readDescription(given: unknown, place: CommandPlace): ClassDescription {
-  const description = objectOf(given, 'A class description', place)
+function readDescription(input: unknown, place: CommandPlace): ClassDescription {
+  const description = objectOf(input, 'A class description', place)
   refuseUnknownFields(description, [...classFields, ...classProperties, ...readFields], 'A class description', place)
   const isRead = readFields.some((field) => Object.hasOwn(description, field))
   const className = optionalText(description, 'className', place)
@@ -79,9 +79,9 @@ function readDescription(given: unknown, place: CommandPlace): ClassDescription 
   }
 }
 
-/** `className`: as the request names the class. */
-export function readAttribute(given: unknown, place: CommandPlace, className: string): AttributeDescription {
-  const definition = objectOf(given, 'An attribute definition', place)
+/** `className`: as spelled in the request. */
+export function readAttribute(input: unknown, place: CommandPlace, className: string): AttributeDescription {
+  const definition = objectOf(input, 'An attribute definition', place)
   refuseUnknownFields(definition, attributeFields, 'An attribute definition', place)
   const attributeName = optionalText(definition, 'attributeName', place)
   if (attributeName === undefined) {
@@ -103,12 +103,12 @@ export function readAttribute(given: unknown, place: CommandPlace, className: st
   }
 }
 
-/** What `attributesToConstrain` lists: the fields of properties without those of the type. */
-export function readConstraints(given: unknown, place: CommandPlace): AttributeConstraints {
+/** Reads an element of `attributesToConstrain`: the property fields, but not the type fields. */
+export function readConstraints(input: unknown, place: CommandPlace): AttributeConstraints {
   const what = 'A change of constraints'
-  const definition = objectOf(given, what, place)
-  const known = ['attributeName', ...propertyFields, 'elementSpecification', ...shownFields]
-  refuseUnknownFields(definition, known, what, place)
+  const definition = objectOf(input, what, place)
+  const allowed = ['attributeName', ...propertyFields, 'elementSpecification', ...ignoredFields]
+  refuseUnknownFields(definition, allowed, what, place)
   const attributeName = optionalText(definition, 'attributeName', place)
   if (attributeName === undefined) {
     throw commandError('MalformedRequest', `${what} has an attributeName.`, [...place, 'attributeName'])
@@ -121,76 +121,75 @@ export function readConstraints(given: unknown, place: CommandPlace): AttributeC
   return { attributeName, properties: fieldsAmong(definition, propertyFields), elementProperties: element }
 }
 
-/** Fields of a class in `classFields`. */
-export function readClassFields(given: unknown, place: CommandPlace): GivenProperties {
-  const fields = objectOf(given, 'classFields', place)
+export function readClassFields(input: unknown, place: CommandPlace): GivenProperties {
+  const fields = objectOf(input, 'classFields', place)
   refuseUnknownFields(fields, classProperties, 'classFields', place)
   return fields
 }
 
-/** The fields of these names that the object has; undefined where it has none. */
-function fieldsAmong(given: JsonObject, names: readonly string[]): GivenProperties | undefined {
-  const fields = Object.entries(given).filter(([name]) => names.includes(name))
+/** The fields with these names; undefined if there are none. */
+function fieldsAmong(input: JsonObject, names: readonly string[]): GivenProperties | undefined {
+  const fields = Object.entries(input).filter(([name]) => names.includes(name))
   return fields.length === 0 ? undefined : Object.fromEntries(fields)
 }
 
-/** `what`: class and attribute. Which fields belong to which type, and what they may say, is checked with the catalog. */
-function readTypeDefinition(given: JsonObject, what: string, place: CommandPlace): TypeDefinition {
-  const fields = (Object.entries(given) as [TypeField, unknown][]).filter(([field]) => field in fieldForms)
+/** `what`: class and attribute, for messages. Whether the fields fit the type is checked with the catalog. */
+function readTypeDefinition(input: JsonObject, what: string, place: CommandPlace): TypeDefinition {
+  const fields = (Object.entries(input) as [TypeField, unknown][]).filter(([field]) => field in fieldForms)
   return Object.fromEntries(
     fields.map(([field, value]) => [field, readTypeField(field, value, what, [...place, field])]),
   )
 }
 
-function readTypeField(field: TypeField, given: unknown, what: string, place: CommandPlace): unknown {
-  if (given === null && field !== 'logicalType') return null
+function readTypeField(field: TypeField, input: unknown, what: string, place: CommandPlace): unknown {
+  if (input === null && field !== 'logicalType') return null
   switch (fieldForms[field]) {
     case 'an object': {
-      const specification = objectOf(given, `The ${field}`, place)
-      const known = field === 'elementSpecification' ? elementFields : typeFields
-      refuseUnknownFields(specification, known, `The ${field}`, place)
+      const specification = objectOf(input, `The ${field}`, place)
+      const allowed = field === 'elementSpecification' ? elementFields : typeFields
+      refuseUnknownFields(specification, allowed, `The ${field}`, place)
       return readTypeDefinition(specification, what, place)
     }
     case 'a number':
-      if (typeof given === 'number' || typeof given === 'bigint') return given
-      if (typeof given === 'string' && /^\d{1,10}$/.test(given)) return Number(given)
+      if (typeof input === 'number' || typeof input === 'bigint') return input
+      if (typeof input === 'string' && /^\d{1,10}$/.test(input)) return Number(input)
       break
     default:
-      if (typeof given === 'string') return given
+      if (typeof input === 'string') return input
   }
-  throw definitionError('MalformedValue', what, wrongForm(field, given), place)
+  throw definitionError('MalformedValue', what, wrongForm(field, input), place)
 }
 
-function optionalText(given: JsonObject, field: string, place: CommandPlace): string | undefined {
-  const value = given[field]
+function optionalText(input: JsonObject, field: string, place: CommandPlace): string | undefined {
+  const value = input[field]
   if (value === undefined) return undefined
   if (typeof value === 'string' && value !== '') return value
   throw commandError('MalformedValue', `${field} is a name, not ${formatForMessage(value)}.`, [...place, field])
 }
 
-/** Also numbers too large to be any class's are numbers: there is no such class, which is another error. */
-function classNumberOf(given: unknown, place: CommandPlace): string | undefined {
-  if (given === undefined || given === null) return undefined
-  const isWhole = typeof given === 'bigint' || (typeof given === 'number' && Number.isInteger(given))
-  if (isWhole && given >= 0) return BigInt(given).toString()
-  if (typeof given === 'string' && /^\d+$/.test(given)) return given
-  throw commandError('MalformedValue', `A class number is digits, not ${formatForMessage(given)}.`, place)
+/** Accepts numbers too large for a class number: that is a different error, since no such class exists. */
+function classNumberOf(input: unknown, place: CommandPlace): string | undefined {
+  if (input === undefined || input === null) return undefined
+  const isInteger = typeof input === 'bigint' || (typeof input === 'number' && Number.isInteger(input))
+  if (isInteger && input >= 0) return BigInt(input).toString()
+  if (typeof input === 'string' && /^\d+$/.test(input)) return input
+  throw commandError('MalformedValue', `A class number is digits, not ${formatForMessage(input)}.`, place)
 }
 
-function booleanOf(given: unknown, place: CommandPlace): boolean | undefined {
-  const value = booleanIn(given)
-  if (value !== undefined || given === undefined) return value
-  throw commandError('MalformedValue', `isReferenceable is true or false, not ${formatForMessage(given)}.`, place)
+function booleanOf(input: unknown, place: CommandPlace): boolean | undefined {
+  const value = booleanIn(input)
+  if (value !== undefined || input === undefined) return value
+  throw commandError('MalformedValue', `isReferenceable is true or false, not ${formatForMessage(input)}.`, place)
 }
 
-/** A name, digits, or an object that holds the name. */
-function superClassOf(given: unknown, place: CommandPlace): string | null | undefined {
-  if (given === undefined || given === null) return given
-  if (typeof given === 'string' && given !== '') return given
-  if (typeof given === 'object' && !Array.isArray(given)) {
-    refuseUnknownFields(given as JsonObject, ['className'], 'superClass', place)
-    const name = (given as JsonObject).className
+/** A name, digits, or an object with a name. */
+function superClassOf(input: unknown, place: CommandPlace): string | null | undefined {
+  if (input === undefined || input === null) return input
+  if (typeof input === 'string' && input !== '') return input
+  if (typeof input === 'object' && !Array.isArray(input)) {
+    refuseUnknownFields(input as JsonObject, ['className'], 'superClass', place)
+    const name = (input as JsonObject).className
     if (typeof name === 'string' && name !== '') return name
   }
-  throw commandError('MalformedValue', `superClass is a class name or number, not ${formatForMessage(given)}.`, place)
+  throw commandError('MalformedValue', `superClass is a class name or number, not ${formatForMessage(input)}.`, place)
 }

@@ -1,4 +1,4 @@
-/** Reads the body that asks for an index (contract 6.1) strictly: JSON types and fields only. */
+/** Reads the body of an index creation (contract 6.1) strictly: JSON types and fields only. */
 import { isDeepStrictEqual } from 'node:util'
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import { maxStoredStringLengthMax } from '../limits.ts'
@@ -9,20 +9,17 @@ import { booleanIn, type JsonObject, objectOf, refuseUnknownFields } from './jso
 
 const requestFields = ['name', 'indexedClass', 'isUnique', 'keyAttributes', 'keyedAttributes']
 
-/**
- * Carries out the command that the body stands for. What that throws names the key attributes as the body does, where they may be called
- * `keyedAttributes`.
- */
+/** Executes the command in the body. Errors refer to key attributes by the body's field name, which may be `keyedAttributes`. */
 export async function asCreateIndex<T>(body: unknown, carryOut: (command: CreateIndex) => Promise<T>): Promise<T> {
   const command = readCreateIndex(body)
   try {
     return await carryOut(command)
   } catch (error) {
-    throw keysField(body as JsonObject) === 'keyAttributes' ? error : underEarlierName(error)
+    throw keysField(body as JsonObject) === 'keyAttributes' ? error : withLegacyFieldName(error)
   }
 }
 
-function underEarlierName(error: unknown): unknown {
+function withLegacyFieldName(error: unknown): unknown {
   if (!(error instanceof AshlarError)) return error
   const { type, message, errors, extensions, isFatal } = error
   const renamed = errors.map((detail) => {
@@ -64,11 +61,11 @@ export function readCreateIndex(body: unknown): CreateIndex {
   }
 }
 
-function readKey(given: unknown, place: CommandPlace): KeyDescription {
-  const key = objectOf(given, 'A key attribute', place)
+function readKey(input: unknown, place: CommandPlace): KeyDescription {
+  const key = objectOf(input, 'A key attribute', place)
   refuseUnknownFields(key, ['attributeName', 'properties'], 'A key attribute', place)
   if (typeof key.attributeName !== 'string' || key.attributeName === '') {
-    throw commandError('MalformedRequest', `attributeName is needed, a name${butNot(key.attributeName)}.`, [
+    throw commandError('MalformedRequest', `attributeName is needed, a name${actualSuffix(key.attributeName)}.`, [
       ...place,
       'attributeName',
     ])
@@ -83,33 +80,33 @@ function readKey(given: unknown, place: CommandPlace): KeyDescription {
   }
 }
 
-function lengthOf(given: unknown, place: CommandPlace): number | undefined {
-  if (given === undefined) return undefined
-  const isDigits = typeof given === 'string' && /^-?\d+$/.test(given)
-  if (typeof given !== 'number' && typeof given !== 'bigint' && !isDigits) {
-    throw commandError('MalformedValue', `maxStoredStringLength is a number, not ${formatForMessage(given)}.`, place)
+function lengthOf(input: unknown, place: CommandPlace): number | undefined {
+  if (input === undefined) return undefined
+  const isDigits = typeof input === 'string' && /^-?\d+$/.test(input)
+  if (typeof input !== 'number' && typeof input !== 'bigint' && !isDigits) {
+    throw commandError('MalformedValue', `maxStoredStringLength is a number, not ${formatForMessage(input)}.`, place)
   }
-  const length = Number(given)
+  const length = Number(input)
   if (Number.isInteger(length) && length >= 1 && length <= maxStoredStringLengthMax) return length
   throw commandError(
     'ValueNotAllowed',
-    `maxStoredStringLength is a whole number from 1 to ${maxStoredStringLengthMax}, not ${formatForMessage(given)}.`,
+    `maxStoredStringLength is a whole number from 1 to ${maxStoredStringLengthMax}, not ${formatForMessage(input)}.`,
     place,
   )
 }
 
-function butNot(given: unknown): string {
-  return given === undefined ? '' : `; not ${formatForMessage(given)}`
+function actualSuffix(input: unknown): string {
+  return input === undefined ? '' : `; not ${formatForMessage(input)}`
 }
 
 function textOf(request: JsonObject, field: 'name' | 'indexedClass'): string {
   const value = request[field]
   if (typeof value === 'string' && value !== '') return value
-  throw commandError('MalformedRequest', `${field} is needed, a name${butNot(value)}.`, [field])
+  throw commandError('MalformedRequest', `${field} is needed, a name${actualSuffix(value)}.`, [field])
 }
 
-function isUniqueIn(given: unknown): boolean {
-  const value = booleanIn(given)
+function isUniqueIn(input: unknown): boolean {
+  const value = booleanIn(input)
   if (value !== undefined) return value
-  throw commandError('MalformedRequest', `isUnique is needed, true or false${butNot(given)}.`, ['isUnique'])
+  throw commandError('MalformedRequest', `isUnique is needed, true or false${actualSuffix(input)}.`, ['isUnique'])
 }

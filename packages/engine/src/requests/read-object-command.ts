@@ -1,4 +1,4 @@
-/** The commands that the JSON bodies of requests on objects stand for (contract 4.1, 4.2). */
+/** Reads the JSON bodies of requests that create and update objects (contract 4.1, 4.2). */
 import { AshlarError } from '../errors.ts'
 import { attributeError, attributePlace } from '../objects/attribute-error.ts'
 import type { ChangesOf, CreateObject, UpdateObject } from '../objects/commands.ts'
@@ -13,10 +13,10 @@ import { rootClassName, rootClassRefusal } from '../schema/root-class.ts'
 import type { Oid } from '../types/oid.ts'
 import { withJsonValues } from './given-text.ts'
 
-/** JSON by the names of attributes. */
+/** JSON values by attribute name. */
 export type Attributes = { readonly [name: string]: unknown }
 
-/** `className`: full name or class number. Throws UnknownClass, ClassIsInternal, and what attributes can throw. */
+/** `className`: full name or class number. Throws UnknownClass, ClassIsInternal, and errors of attributes. */
 export function readCreateObject(catalog: Catalog, className: string, attributes: Attributes): CreateObject {
   const cls = catalog.findClass(className)
   if (cls === undefined && className === rootClassName) {
@@ -31,12 +31,12 @@ export function readCreateObject(catalog: Catalog, className: string, attributes
       { place: ['class'], message: 'is not a class' },
     ])
   }
-  // Values of an embeddable class would be read only to be refused.
+  // An embeddable class is refused later, so its values need not be read.
   if (!cls.isReferenceable) return { cls, changes: [] }
   return { cls, changes: readAttributes(recordFormats(catalog).of(cls), undefined, attributes) }
 }
 
-/** `className`, where given, must be the object's. */
+/** `className`, if present, must be that of the object. */
 export function readUpdateObject(
   catalog: Catalog,
   oid: Oid,
@@ -56,23 +56,19 @@ export function readUpdateObject(
   return { oid, changesOf }
 }
 
-/** What is known of the attributes of an object while they are read. */
 interface Reading {
   readonly format: ClassFormat
-  /** Of an object that there is already. */
+  /** Undefined for a new object. */
   readonly oid: Oid | undefined
   readonly attributes: Attributes
-  /** Those that were given, where two names may mean the same one. */
-  readonly given: Set<AttributeFormat> | undefined
+  /** The attributes read so far, if two names may denote the same one. */
+  readonly seen: Set<AttributeFormat> | undefined
 }
 
-/**
- * `oid`: of an object that there is already. Throws UnknownAttribute, MalformedValue, UnknownField, ValueNotAllowed; also where an attribute is given
- * twice, under its bare name and with its class: which value is meant cannot be known.
- */
+/** `oid`: of an existing object. Throws UnknownAttribute, MalformedValue, UnknownField, ValueNotAllowed; also for an attribute given by two names. */
 function readAttributes(format: ClassFormat, oid: Oid | undefined, attributes: Attributes): readonly AttributeChange[] {
   const names = Object.keys(attributes)
-  const reading: Reading = { format, oid, attributes, given: givenSet(names) }
+  const reading: Reading = { format, oid, attributes, seen: duplicateCheck(names) }
   const changes: AttributeChange[] = []
   for (const name of names) {
     const change = readAttribute(reading, name)
@@ -81,26 +77,26 @@ function readAttributes(format: ClassFormat, oid: Oid | undefined, attributes: A
   return changes
 }
 
-/** An object has no name twice: only one with its class can mean the same attribute as another. */
-function givenSet(names: readonly string[]): Set<AttributeFormat> | undefined {
+/** JSON member names are unique, so only a class-qualified name can denote an attribute twice. */
+function duplicateCheck(names: readonly string[]): Set<AttributeFormat> | undefined {
   for (const name of names) if (name.includes('::')) return new Set()
   return undefined
 }
 
-/** Undefined for what a read representation has beside attributes. */
+/** Undefined for members of read representations that are not attributes. */
 function readAttribute(reading: Reading, name: string): AttributeChange | undefined {
-  const { format, oid, attributes, given } = reading
+  const { format, oid, attributes, seen } = reading
   const json = attributes[name]
   const attribute = format.attributeNamed(name)
   if (attribute === undefined) {
     refuseOther(format, oid, name, json)
     return undefined
   }
-  if (given?.has(attribute) === true) {
+  if (seen?.has(attribute) === true) {
     const message = `Class ${format.cls.name}: attribute ${truncateForMessage(name)} is given twice.`
     throw new AshlarError('ValueNotAllowed', message, [{ place: attributePlace(name), message: 'is given twice' }])
   }
-  given?.add(attribute)
+  seen?.add(attribute)
   try {
     const value = format.holdsJson ? withJsonValues(format, attribute, name, attributes) : json
     return { attribute, name, change: readValueChange(attribute, value) }
@@ -109,7 +105,7 @@ function readAttribute(reading: Reading, name: string): AttributeChange | undefi
   }
 }
 
-/** Throws for every name but those that a read representation carries beside its attributes, if they match the object. */
+/** Throws unless the name is a member of read representations whose value matches the object. */
 function refuseOther({ cls }: ClassFormat, oid: Oid | undefined, name: string, json: unknown): void {
   const place = attributePlace(name)
   if (name === '__class__' || name === 'class') {

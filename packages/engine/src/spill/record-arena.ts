@@ -1,6 +1,6 @@
 /** Records of a future run in one buffer, laid out as in the file, so that the garbage collector follows no object per record. */
 import { ByteWriter } from '../bytes/byte-writer.ts'
-import { sortInPieces } from '../store/sort-in-pieces.ts'
+import { sortSteps } from '../store/sort-in-pieces.ts'
 import { headerBytes, type RunWriter, readOrder, writeOrder } from './run-writer.ts'
 
 /** Bytes per record for its start and the end of its value. */
@@ -135,7 +135,7 @@ export class RecordArena {
     if (this.isInOrder) return undefined
     const places: number[] = []
     for (let place = 0; place < this.added; place++) places.push(place)
-    const steps = sortInPieces(
+    const steps = sortSteps(
       places,
       (one, other) => this.compare(one, other),
       (place) => this.keyLength(place),

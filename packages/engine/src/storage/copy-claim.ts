@@ -86,9 +86,9 @@ export class CopyClaim {
     const preconditions: Precondition[] =
       stored === undefined
         ? [unfinishedKey, formatVersionKey].map((key) => ({ kind: 'absent', key }))
-        : [isStill(stored)]
+        : [unchangedMark(stored)]
     if ((await target.commit({ changes, preconditions })).isCommitted) return claim
-    throw stored === undefined ? notEmpty(target) : takenOver(target)
+    throw stored === undefined ? notEmpty(target) : claimLost(target)
   }
 
   /**
@@ -109,9 +109,9 @@ export class CopyClaim {
   }
 
   private async commitAs(changes: readonly Change[], isAppended = false): Promise<void> {
-    const preconditions = [isStill(this.stored)]
+    const preconditions = [unchangedMark(this.stored)]
     const { isCommitted } = await this.target.commit({ changes, preconditions, isAppended })
-    if (!isCommitted) throw takenOver(this.target)
+    if (!isCommitted) throw claimLost(this.target)
   }
 }
 
@@ -125,7 +125,7 @@ function encodeMark(mark: CopyMark): Buffer {
   return Buffer.from(JSON.stringify(mark))
 }
 
-function isStill(stored: Buffer): Precondition {
+function unchangedMark(stored: Buffer): Precondition {
   if (stored.length === 0) return { kind: 'present', key: unfinishedKey }
   return { kind: 'revision', key: unfinishedKey, prefix: stored }
 }
@@ -134,7 +134,7 @@ function notEmpty({ capabilities }: Store): Error {
   return new PlaceRefused('conflict', `The store ${capabilities.location} is not empty; name an empty store.`)
 }
 
-function takenOver({ capabilities }: Store): Error {
+function claimLost({ capabilities }: Store): Error {
   return new PlaceRefused(
     'conflict',
     `Another copy into the store ${capabilities.location} has begun; this one has stopped.`,

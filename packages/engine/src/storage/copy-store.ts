@@ -13,7 +13,6 @@ const commitBytesMax = 1_048_576
 const roundsMax = 5
 
 export interface CopyOptions {
-  /** Stops the copy, which can be resumed later. */
   readonly signal?: AbortSignal
   /** `total` is an estimate. */
   readonly onProgress?: (step: 'copying' | 'comparing', done: number, total: number) => void
@@ -23,7 +22,6 @@ export interface CopyOptions {
 
 export interface CopyReport {
   readonly entries: number
-  /** Total size of keys and values. */
   readonly bytes: number
   /** SHA-256 over all keys and values with their lengths, in hexadecimal digits; equal for both stores. */
   readonly checksum: string
@@ -44,15 +42,15 @@ export async function copyStore(source: Store, target: Store, options: CopyOptio
   const claim = (): Promise<CopyClaim> =>
     CopyClaim.take(target, options.sourceName ?? source.capabilities.location, encodeFormatVersion(version))
   if (!source.capabilities.hasConsistentSnapshots)
-    return copyUntilSame({ source, target, version }, await claim(), options)
+    return copyUntilEqual({ source, target, version }, await claim(), options)
   return onSnapshot(source, async (fixedSnapshot) => {
     // The first read fixes the point in time of a snapshot at the latest.
     await fixedSnapshot.view(formatVersionKey, () => undefined)
-    return copyUntilSame({ source, target, version, fixedSnapshot }, await claim(), options)
+    return copyUntilEqual({ source, target, version, fixedSnapshot }, await claim(), options)
   })
 }
 
-async function copyUntilSame(copied: Copied, claim: CopyClaim, options: CopyOptions): Promise<CopyReport> {
+async function copyUntilEqual(copied: Copied, claim: CopyClaim, options: CopyOptions): Promise<CopyReport> {
   const { source, fixedSnapshot } = copied
   const { isResumed } = claim
   const { entries: total } = await source.stats()
@@ -108,7 +106,6 @@ async function copyEntries(
   await writer.flush()
 }
 
-/** Commits changes in batches, each with the last key copied. */
 class BatchWriter {
   private readonly claim: CopyClaim
   private changes: Change[] = []

@@ -6,12 +6,11 @@ import { catalogVersionKey, keySpace } from '../bytes/key-space.ts'
 import type { KeyPlacement, Segment } from '../store/key-placement.ts'
 import type { Bytes, KeyRange } from '../store/store.ts'
 
-/** Placements of indexes follow those of containers. */
+/** Placements of indexes follow all placements of containers. */
 const firstIndexPlacement = 0x4000_0000
 /** Receipts are placed by their group; no container has so low a number. */
 const firstReceiptPlacement = 1
 const receiptPlacements = 16
-/** The placement of the change log. */
 const logPlacement = firstReceiptPlacement + receiptPlacements
 const containersOfDatabase = 32_768
 

@@ -19,7 +19,6 @@ export interface StorageFormat {
 }
 
 export interface Migration {
-  /** The version it produces from the one just below. */
   readonly to: number
   /**
    * Returns the changes of one commit, of bounded size; only processes that run the same migration write meanwhile. `last`: `reached` of the previous
@@ -33,20 +32,13 @@ export interface MigrationStep {
   readonly reached?: string
 }
 
-/** Format 2 adds references to edge objects, and to objects of any class; the content of format 1 keeps its meaning. */
-const toEdges: Migration = { to: 2, step: async () => ({ changes: [] }) }
+/**
+ * A format that only adds content, which earlier programs must not process. 2: references to edge objects, and to objects of any class; 3: a log of
+ * commits; 4: log entries for several commits; 5: sequences.
+ */
+const additive = (to: number): Migration => ({ to, step: async () => ({ changes: [] }) })
 
-/** Format 3 adds a log of commits, so programs that do not know it must not commit; the content of format 2 keeps its meaning. */
-const toChangeLog: Migration = { to: 3, step: async () => ({ changes: [] }) }
-
-/** Format 4 allows one log entry for several commits; the content of format 3 keeps its meaning. */
-const toLogBlocks: Migration = { to: 4, step: async () => ({ changes: [] }) }
-
-/** Format 5 adds sequences, which programs that do not know them would leave out of replayed logs; the content of format 4 keeps its meaning. */
-const toSequences: Migration = { to: 5, step: async () => ({ changes: [] }) }
-
-/** The format that this program reads and writes. */
-export const storageFormat: StorageFormat = { version: 5, migrations: [toEdges, toChangeLog, toLogBlocks, toSequences] }
+export const storageFormat: StorageFormat = { version: 5, migrations: [2, 3, 4, 5].map(additive) }
 
 /** Content has the same meaning since this format: such stores are checked without migration. */
 export const earliestAlike = 1

@@ -1,13 +1,12 @@
 /** Parses store addresses without opening stores. Imports nothing, since processes without stores parse addresses too. */
 
-const knownAddresses = 'lmdb:<directory>, postgres://<host>/<database> or memory:'
+const supportedAddresses = 'lmdb:<directory>, postgres://<host>/<database> or memory:'
 
 /** The directory of a store on this machine, if the address names one. */
 export function storeDirectory(address: string): string | undefined {
   return /^lmdb:(.+)$/s.exec(address)?.[1]
 }
 
-/** The address of the store in a directory. */
 export function addressOfDirectory(directory: string): string {
   return `lmdb:${directory}`
 }
@@ -15,7 +14,7 @@ export function addressOfDirectory(directory: string): string {
 /** Why the text is not a store address, as a sentence for the operator; undefined if it is one, whether or not the store exists. */
 export function addressProblem(address: string): string | undefined {
   const colon = address.indexOf(':')
-  if (colon < 0) return `The store address '${address}' names no kind of store; use ${knownAddresses}.`
+  if (colon < 0) return `The store address '${address}' names no kind of store; use ${supportedAddresses}.`
   const kind = address.slice(0, colon)
   const isEmpty = colon === address.length - 1
   switch (kind) {
@@ -29,6 +28,6 @@ export function addressProblem(address: string): string | undefined {
       return undefined
     default:
       // The rest could contain a password.
-      return `The store address '${kind}:…' names an unknown kind of store; use ${knownAddresses}.`
+      return `The store address '${kind}:…' names an unknown kind of store; use ${supportedAddresses}.`
   }
 }

@@ -6,7 +6,7 @@ import { copySnapshot } from './copy-store.ts'
 
 /** Adds backups to the store, if it lacks them. Closing waits for backups in progress. */
 export function withBackup(store: Store): StoreWithBackup {
-  if (hasBackup(store)) return store
+  if (store.backup !== undefined) return store as StoreWithBackup
   const pending = new Set<Promise<void>>()
   return {
     ...store,
@@ -24,14 +24,7 @@ export function withBackup(store: Store): StoreWithBackup {
   }
 }
 
-function hasBackup(store: Store): store is StoreWithBackup {
-  return store.backup !== undefined
-}
-
-/**
- * If killed, leaves a directory that no server opens. `location`: of the store of the snapshot. Throws an `Error` for the operator if the directory
- * is not empty.
- */
+/** If killed, leaves a directory that no server opens. `location`: of the source. Throws an `Error` for the operator if it is not empty. */
 export async function copyToLmdb(snapshot: Snapshot, location: string, directory: string): Promise<void> {
   const { makeBackup } = await import('../store/lmdb/make-backup.ts')
   return makeBackup(resolve(directory), async (into) => {

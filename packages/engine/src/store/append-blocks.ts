@@ -1,7 +1,4 @@
-/**
- * Block entries: one stored entry that holds the values appended by several consecutive commits, each after its length, under the number of the last
- * commit. Part of the storage format.
- */
+/** Block entries: one entry with the length-prefixed values of several consecutive commits, keyed by the last one. Part of the storage format. */
 import { assert } from '../errors.ts'
 import { appendedBytes, appendedKey, appendedNumber, appendedPart, appendedRange, firstAppendedKey } from './append.ts'
 import type { Bytes, Snapshot } from './store.ts'

@@ -10,10 +10,7 @@ export interface CurrentState {
   keys(range: KeyRange, limit: number): Iterable<Bytes>
   /** True if nothing was committed since the ranges required unchanged were read. */
   readonly isUnchanged?: boolean
-  /**
-   * Passes the borrowed entries of a range in order to `use` until it returns false, and returns the last key passed then; undefined at the end of
-   * the range.
-   */
+  /** Passes borrowed entries of a range to `use` until it returns false. Returns the last key passed then; undefined at the end of the range. */
   visit(range: KeyRange, use: (key: Bytes, value: Bytes) => boolean): Bytes | undefined
 }
 

@@ -1,4 +1,4 @@
-/** The error for stored bytes that differ from what was written. */
+/** The error for stored bytes that differ from the bytes written. */
 import { AshlarError } from '../errors.ts'
 import type { Bytes } from './store.ts'
 

@@ -1,4 +1,4 @@
-/** What a driver needs to know about keys to distribute them over nodes, without interpreting them. */
+/** Lets a driver distribute keys over nodes without interpreting them. */
 import type { Bytes, KeyRange } from './store.ts'
 
 /** A part of a range in which placements ascend with keys. */
@@ -27,8 +27,8 @@ export interface KeyPlacement {
     readonly bytes: number
     placementOf(value: string): string
   }
-  /** Placement of all keys under which commits append, and of few others. */
+  /** Placement of all keys under which commits append, and of few more. */
   readonly appendPlacement: number
-  /** In placement 0. Nearly every commit requires its value and hardly any changes it; a commit that does excludes all others. */
+  /** In placement 0. Nearly every commit requires its value and hardly any changes it; a commit that does is exclusive. */
   readonly versionKey: Bytes
 }

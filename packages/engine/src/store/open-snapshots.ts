@@ -1,4 +1,4 @@
-/** The open snapshots of one store: reports the age of the oldest, and ends those that exceed their time limits, and all when the store closes. */
+/** The open snapshots of one store: reports the age of the oldest, ends a snapshot at its time limit, and all when the store closes. */
 import { AshlarError } from '../errors.ts'
 import type { SnapshotLimits, SnapshotOptions, Store } from './store.ts'
 import { type Placed, UnorderedSet } from './unordered-set.ts'

@@ -1,7 +1,4 @@
-/**
- * Optional parts of a driver: each makes something faster or reports more, and the engine works without it. A local
- * store has `LocalReads`, one with a round trip per read has `RemoteReads`.
- */
+/** Optional parts of a driver, for speed or reporting. Local stores have `LocalReads`, stores with a round trip per read `RemoteReads`. */
 import type { EngineLimits } from '../limits.ts'
 import type { CommitCounts } from './commit-counts.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, RangeRead } from './entries.ts'
@@ -24,10 +21,7 @@ export interface CountedEntries {
 }
 
 export interface SettledNumbers {
-  /**
-   * Snapshots opened from now on see every commit that appended under a number up to this one, unless it was
-   * abandoned. Later ones may be visible while an earlier one is not.
-   */
+  /** New snapshots see every commit that appended under a number up to this one, unless abandoned. Later ones may be visible before earlier ones. */
   readonly settled: number
   /** The greatest number assigned. */
   readonly given: number
@@ -78,16 +72,13 @@ export interface RemoteReads {
   readonly readNaming?:
     | ((range: RangeRead & { readonly limit: number }, isOnly: boolean) => Promise<NamingEntries>)
     | undefined
-  /**
-   * Before any remote read: assumes that the key has the value, which `view` then returns immediately. The first
-   * remote read, or `confirm`, verifies it, and throws SnapshotInvalidated if it does not hold.
-   */
+  /** Before any remote read: `view` then returns this value. The first remote read, or `confirm`, verifies it and may throw SnapshotInvalidated. */
   readonly expect?: ((entry: Entry) => void) | undefined
   /** Verifies the precondition; undefined if a read has done so. Throws SnapshotInvalidated. */
   readonly confirm?: (() => Promise<void> | undefined) | undefined
 }
 
-/** Identities of points in time, by which caches recognize what they can share. */
+/** Identities of points in time, by which caches recognize sharable results. */
 export interface SharedStates {
   /** Equal for snapshots of the same point in time, regardless of what their callers may see. */
   readonly sharedRead?: object | undefined
@@ -124,17 +115,17 @@ export interface CommitLock {
   release(): void
 }
 
-/** For stores in which a repeatedly failing transaction can block all others. */
+/** For stores in which a repeatedly failing transaction can block all other commits. */
 export interface CommitLocking {
   /**
-   * Resolves when no commit is in progress and all others wait: a snapshot opened then stays up to date. The lock ends with the commit that names it
+   * Resolves when no commit is in progress and all new ones wait: a snapshot opened then stays up to date. The lock ends with the commit that names it
    * (`Commit.lock`), with `release`, with a reservation by the process (`Commit.isReservation`), for which its holder may be waiting, and after
    * `commitLockMsMax`; a commit that names an expired lock is made like any other. Throws StoreUnavailable.
    */
   lockCommits?(): Promise<CommitLock>
 }
 
-/** Figures for operators, and what they can request. */
+/** Figures and requests of operators. */
 export interface OperatorParts {
   /** Cumulative counts of this process. */
   readonly counts?: CommitCounts

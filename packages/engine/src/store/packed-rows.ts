@@ -56,7 +56,7 @@ export class PackedChanges implements Sequence<Change> {
   }
 }
 
-/** The preconditions of new packed rows, after all others. */
+/** All preconditions, with the ones of new packed rows last. */
 export class PackedPreconditions implements Sequence<Precondition> {
   readonly others: Sequence<Precondition>
   readonly length: number

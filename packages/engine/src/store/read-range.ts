@@ -4,7 +4,7 @@ import type { Bytes, Entry, KeyRange, Snapshot } from './store.ts'
 const entriesInFirstTrip = 1_000
 
 /** The bytes belong to the caller. */
-export async function readWholeRange(snapshot: Snapshot, range: KeyRange): Promise<readonly Entry[]> {
+export async function readFullRange(snapshot: Snapshot, range: KeyRange): Promise<readonly Entry[]> {
   const { ranges } = await snapshot.read([], [{ ...range, limit: entriesInFirstTrip }])
   return withRest(snapshot, range, ranges[0] ?? [], entriesInFirstTrip)
 }
@@ -41,13 +41,10 @@ export interface RangePart<T> {
   /** The size of the part, for bounds that several ranges share. */
   readonly entries: number
   readonly bytes: number
-  readonly isWhole: boolean
+  readonly isComplete: boolean
 }
 
-/**
- * Passes the first entries of a range to `use`, borrowed, up to the bounds. One batch of the scan is in memory at a
- * time, plus the results of `use`; undefined results are omitted.
- */
+/** Passes borrowed entries of a range to `use`, up to the bounds; omits undefined results. Buffers one batch of the scan, and the results. */
 export async function readPart<T>(
   snapshot: Snapshot,
   range: KeyRange,
@@ -65,7 +62,7 @@ export async function readPart<T>(
   }
   for await (const batch of snapshot.scan(range, counted, { limit: entriesMax, batch: entriesMax })) {
     for (const result of batch) if (result !== undefined) results.push(result)
-    if (bytes >= bytesMax) return { results, last, entries, bytes, isWhole: false }
+    if (bytes >= bytesMax) return { results, last, entries, bytes, isComplete: false }
   }
-  return { results, last, entries, bytes, isWhole: entries < entriesMax }
+  return { results, last, entries, bytes, isComplete: entries < entriesMax }
 }

@@ -7,7 +7,6 @@ import { AshlarError } from '../errors.ts'
  * see the error. Otherwise stored data is damaged, as the error says. Not for invariants of the code, which `assert` checks.
  */
 export class ReadSkew extends AshlarError {
-  /** The contradictory facts, as part of a sentence. */
   readonly contradiction: string
 
   constructor(contradiction: string) {

@@ -1,22 +1,22 @@
-/** Decides which reads share a snapshot: those of requests that arrived within one iteration of the event loop. */
+/** Decides which reads share a snapshot: the ones of requests that arrived within one iteration of the event loop. */
 
 /** Reads with the same object may share a snapshot. */
-export type SharedTurn = object
+export type SharedIteration = object
 
 /** Limit of one poll of the event loop: if more sockets are readable, Node polls again within the same iteration. */
 const connectionsMax = 1_000
 
-let shared: SharedTurn | undefined
+let shared: SharedIteration | undefined
 /** Number of the current event loop turn, counting only those with requests. */
-let turn = 0
+let iteration = 0
 /** Whether a request has arrived in it. */
 let hasRequests = false
 
-const lastTurn = Symbol('the last turn in which a request has come on a connection')
+const lastIteration = Symbol('the last iteration in which a request arrived on a connection')
 
 /** Stored on the connection, since a set per iteration would be allocated and grown each time. */
 interface Connection {
-  [lastTurn]?: number
+  [lastIteration]?: number
 }
 
 /**
@@ -27,14 +27,14 @@ interface Connection {
  * for it, and later ones, reads begin again. `connections`: number of open connections.
  */
 export function shareReads(connection: object, connections: number): void {
-  const isFurther = noteTurn(connection)
+  const isFurther = noteIteration(connection)
   if (isFurther || connections > connectionsMax) shared = undefined
   else shared ??= {}
 }
 
 /** Must be called when the rest of a request arrives, maybe in a later iteration: the next request on its connection is not a first one. */
 export function noteRest(connection: object): void {
-  noteTurn(connection)
+  noteIteration(connection)
 }
 
 /**
@@ -47,23 +47,23 @@ export function readAnew(): void {
 }
 
 /** Undefined if each read needs a fresh snapshot. */
-export function sharedTurn(): SharedTurn | undefined {
+export function sharedIteration(): SharedIteration | undefined {
   return shared
 }
 
 /** Whether the connection was already noted in this iteration. */
-function noteTurn(connection: Connection): boolean {
+function noteIteration(connection: Connection): boolean {
   if (!hasRequests) {
     hasRequests = true
-    setImmediate(endTurn)
+    setImmediate(endIteration)
   }
-  const isNoted = connection[lastTurn] === turn
-  connection[lastTurn] = turn
+  const isNoted = connection[lastIteration] === iteration
+  connection[lastIteration] = iteration
   return isNoted
 }
 
-function endTurn(): void {
+function endIteration(): void {
   shared = undefined
   hasRequests = false
-  turn++
+  iteration++
 }

@@ -4,15 +4,14 @@ import type { Bytes, KeyRange, ScanOptions, Snapshot, StoreCapabilities } from '
 /** Maximum number of concurrent scans; each buffers a batch. */
 const scansMax = 4
 
-/** Number of ranges to scan concurrently. */
-export function scansAtOnce({ isDistributed }: StoreCapabilities): number {
+export function concurrentScans({ isDistributed }: StoreCapabilities): number {
   return isDistributed ? scansMax : 1
 }
 
 type CopiedEntry = readonly [Bytes, Bytes]
 
 /**
- * The entries of all ranges in batches, those of each range in order. With one scan at a time the ranges are in order
+ * The entries of all ranges in batches, in order within each range. With one scan at a time the ranges are in order
  * too; with more, batches alternate, deterministically for the same content. `use` is called for one batch at a time,
  * just before it is yielded.
  */
@@ -20,21 +19,21 @@ export async function* scanSideBySide<T>(
   snapshot: Snapshot,
   ranges: readonly KeyRange[],
   use: (key: Bytes, value: Bytes) => T,
-  atOnce: number,
+  concurrency: number,
   options: Pick<ScanOptions, 'keysOnly' | 'batch' | 'slice'> = {},
 ): AsyncGenerator<T[]> {
-  if (atOnce === 1 || ranges.length === 1) {
+  if (concurrency === 1 || ranges.length === 1) {
     for (const range of ranges) yield* snapshot.scan(range, use, options)
     return
   }
   // Batches are read ahead, and their borrowed bytes therefore copied.
   const copied = (key: Bytes, value: Bytes): CopiedEntry => [Buffer.from(key), Buffer.from(value)]
   const scans: { readonly batches: AsyncIterator<CopiedEntry[]>; next: Promise<IteratorResult<CopiedEntry[]>> }[] = []
-  let begun = 0
+  let started = 0
   try {
     for (;;) {
-      while (scans.length < atOnce && begun < ranges.length) {
-        const batches = snapshot.scan(ranges[begun++] as KeyRange, copied, options)[Symbol.asyncIterator]()
+      while (scans.length < concurrency && started < ranges.length) {
+        const batches = snapshot.scan(ranges[started++] as KeyRange, copied, options)[Symbol.asyncIterator]()
         scans.push({ batches, next: ahead(batches) })
       }
       const scan = scans.shift()

@@ -20,7 +20,6 @@ export class SnapshotLost extends AshlarError {
 
 const pauseMsMax = 250
 
-/** The snapshots that one request has lost. */
 export class LostSnapshots {
   private count = 0
   private end = 0

@@ -8,7 +8,7 @@ const stepElements = 2_048
 const stepBytes = 1_048_576
 
 /** `bytesOf`: upper bound of the bytes that comparing an element reads. */
-export function* sortInPieces<T>(
+export function* sortSteps<T>(
   all: readonly T[],
   compare: (one: T, other: T) => number,
   bytesOf?: (one: T) => number,
@@ -67,10 +67,10 @@ function* merge<T>(
 }
 
 /**
- * The numbers from 0 to `count`, exclusive, sorted stably by their elements. Like `sortInPieces`, but in two arrays of four bytes per number: growing
+ * The numbers from 0 to `count`, exclusive, sorted stably by their elements. Like `sortSteps`, but in two arrays of four bytes per number: growing
  * arrays in each round of merging takes ten times as long.
  */
-export function* sortNumbersInPieces(
+export function* sortNumbersSteps(
   count: number,
   compare: (one: number, other: number) => number,
 ): Generator<undefined, Uint32Array, undefined> {

@@ -49,10 +49,7 @@ export interface ScanOptions {
   readonly onDamage?: (error: AshlarError) => void
 }
 
-/**
- * The content of the store at one point in time, between the call of `Store.snapshot` and the first read. All reads
- * see that point in time, whatever is committed meanwhile.
- */
+/** The store at one point in time, between the call of `Store.snapshot` and the first read. All reads see it, whatever is committed meanwhile. */
 export interface Snapshot extends LocalReads, RemoteReads, SharedStates, CallerView {
   /** Passes the value to `use`, synchronously. It is borrowed: the next read may overwrite the bytes. */
   view<T>(key: Bytes, use: (value: Bytes) => T): Awaitable<T | undefined>
@@ -137,7 +134,6 @@ export type CommitOutcome =
   | { readonly isCommitted: false; readonly failed: Precondition }
 
 export interface StoreCapabilities {
-  /** The name of the driver. */
   readonly kind: string
   /** The location of the data, for humans; never holds a credential. */
   readonly location: string
@@ -167,10 +163,7 @@ export interface StoreStats {
 export interface SnapshotOptions {
   /** For `Snapshot.entryCount`. */
   readonly isCounted?: boolean
-  /**
-   * The requester holds another snapshot meanwhile. A store with a limit reserves some snapshots for such requests:
-   * otherwise all holders could wait for a second one.
-   */
+  /** The requester holds another snapshot. A store with a limit reserves some snapshots for this, lest all holders wait for a second one. */
   readonly isNested?: boolean
   /**
    * Keys that will certainly be read, often alone: a remote store reads them in one statement, and begins a
@@ -192,7 +185,7 @@ export interface SnapshotOptions {
 export interface SnapshotWatch {
   /** Called when the snapshot is ended because it was held too long; reads from it throw the same error. */
   onEnded?(error: AshlarError): void
-  /** Like those of `SliceWatch`, for the snapshot's own work, such as evaluating access rules of a caller. */
+  /** Like in `SliceWatch`, for the snapshot's own work, such as evaluating access rules of a caller. */
   readonly owner?: string
   mayGoOn?(): Promise<void> | undefined
 }

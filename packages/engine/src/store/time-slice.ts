@@ -4,7 +4,6 @@ import { FairQueues } from './fair-queues.ts'
 import type { Sequence } from './sequence.ts'
 import type { Awaitable } from './store.ts'
 
-/** Length of a slice. */
 const sliceMs = 5
 /** Length from the second slice on while requests arrive: each of them waits for the rest of one. */
 const sliceDuringRequestsMs = 2
@@ -13,9 +12,9 @@ const requestsExpectedMs = 50
 /** Time for all work that starts in one iteration of the event loop, if each piece ends within its slice and no other work is queued. */
 const startBudgetMs = 20
 /** Steps of a few microseconds between clock checks. */
-export const stepsBetweenLooks = 32
+export const stepsPerClockCheck = 32
 /** Bytes copied or checksummed between clock checks: about a millisecond. */
-export const bytesBetweenLooks = 1_048_576
+export const bytesPerClockCheck = 1_048_576
 /** Longest delay of the next slice while something arrives occasionally, twice the time of a slice. */
 const arrivalsMsMax = 10
 /** Longest delay while something arrives in more than every other iteration: a flood of connections is accepted first. */
@@ -25,7 +24,7 @@ const requestsMs = 2 * sliceDuringRequestsMs
 /** The next slice starts after this long without a request. A client on another core sends its next one sooner. */
 const requestGapMs = 0.3
 /** Iterations per arrival: accept the connection, serve it, read its request. */
-const turnsPerArrival = 3
+const iterationsPerArrival = 3
 
 export interface TimeSlice {
   readonly isOver: boolean
@@ -33,7 +32,7 @@ export interface TimeSlice {
   abandonIfOver?(isLong?: boolean): void
   /** Undefined while the slice lasts, else a promise that resolves at the next slice. */
   yieldIfDue(): Promise<void> | undefined
-  /** After a wait, in which others had their turn: what is to be abandoned where it is over begins a new one. */
+  /** Called after a wait in which other work ran: work to be abandoned at the end of the slice starts a new slice. */
   beginAnew?(): void
 }
 
@@ -43,10 +42,7 @@ export interface SliceWatch {
   mayGoOn?(): Promise<void> | undefined
 }
 
-/**
- * `mayGoOn` is awaited at the end of each slice but the first two, and may throw to end the work. Two, because
- * something else, such as garbage collection, may use up one.
- */
+/** `mayGoOn` is awaited at the end of each slice but the first two (one may be lost to garbage collection), and may throw to end the work. */
 export function openTimeSlice(watch?: SliceWatch, ms = sliceMs): TimeSlice {
   return new Slice(watch, ms)
 }
@@ -78,7 +74,7 @@ class Slice implements TimeSlice {
     slicesUsedUp++
     const isFree = this.freeSlices-- > 0
     if (!isFree) await this.watch?.mayGoOn?.()
-    await nextTurn(isFree ? second : started, this.watch?.owner)
+    await queuedSlice(isFree ? second : started, this.watch?.owner)
     this.renew()
   }
 
@@ -89,7 +85,7 @@ class Slice implements TimeSlice {
 }
 
 class SliceOfWork extends Slice {
-  private turn = currentTurn()
+  private iteration = currentIteration()
   private seen = performance.now()
 
   override get isOver(): boolean {
@@ -105,39 +101,36 @@ class SliceOfWork extends Slice {
   /** A wait before the slice does not count as a wait within it. */
   protected override renew(): void {
     super.renew()
-    this.turn = currentTurn()
+    this.iteration = currentIteration()
     this.seen = performance.now()
   }
 
   /** If the event loop turn has changed since the last check, the work has waited. */
   private excludeWaits(): void {
-    const turn = currentTurn()
+    const iteration = currentIteration()
     const now = performance.now()
-    if (turn !== this.turn) this.end += now - this.seen
-    this.turn = turn
+    if (iteration !== this.iteration) this.end += now - this.seen
+    this.iteration = iteration
     this.seen = now
   }
 }
 
-let turnsSeen = 0
-let isTurnObserved = false
+let iterationsSeen = 0
+let isIterationObserved = false
 
 /** A number that identifies the current iteration of the event loop. */
-function currentTurn(): number {
-  if (!isTurnObserved) {
-    isTurnObserved = true
+function currentIteration(): number {
+  if (!isIterationObserved) {
+    isIterationObserved = true
     setImmediate(() => {
-      isTurnObserved = false
-      turnsSeen++
+      isIterationObserved = false
+      iterationsSeen++
     })
   }
-  return turnsSeen
+  return iterationsSeen
 }
 
-/**
- * Runs `step` for each item, yielding in between, until one returns false. A step takes some microseconds, or returns
- * the bytes it processed; promises are awaited.
- */
+/** Runs `step` for each item, with yields, until one returns false. A step takes microseconds, or returns the bytes it processed. */
 export async function inSlices<T>(
   all: Iterable<T>,
   step: (one: T) => Awaitable<unknown>,
@@ -155,7 +148,7 @@ export async function inSlices<T>(
     const outcome = stepped instanceof Promise ? await stepped : stepped
     if (outcome === false) return
     if (typeof outcome === 'number') bytes += outcome
-    if (++steps < stepsBetweenLooks && bytes < bytesBetweenLooks) continue
+    if (++steps < stepsPerClockCheck && bytes < bytesPerClockCheck) continue
     steps = 0
     bytes = 0
     const pause = slice.yieldIfDue()
@@ -179,7 +172,6 @@ export function inTurnsIfLong<T>(steps: Iterator<undefined, T>, slice?: TimeSlic
   return first.done === true ? first.value : inTurns(steps, slice)
 }
 
-/** Runs a generator to its result without yielding. */
 export function atOnce<T>(steps: Iterator<undefined, T>): T {
   for (;;) {
     const step = steps.next()
@@ -234,7 +226,7 @@ let isFreshNext = false
 let isPumping = false
 
 /** Resolves in an iteration of the event loop in which no other caller resumes. */
-function nextTurn(queue: FairQueues<() => void>, owner = ''): Promise<void> {
+function queuedSlice(queue: FairQueues<() => void>, owner = ''): Promise<void> {
   return new Promise((resolve) => {
     queue.add(owner, resolve)
     pump()
@@ -244,15 +236,14 @@ function nextTurn(queue: FairQueues<() => void>, owner = ''): Promise<void> {
 function pump(): void {
   if (isPumping) return
   isPumping = true
-  setImmediate(giveTurn)
+  setImmediate(runNext)
 }
 
-let arrivalTurnsLeft = 0
+let arrivalIterationsLeft = 0
 
-/** State while the next slice waits for arrivals. */
 interface Waiting {
   readonly sinceMs: number
-  turns: number
+  iterations: number
   arrivals: number
 }
 
@@ -264,17 +255,17 @@ let waiting: Waiting | undefined
  * hundred a second, would starve all work longer than a slice, and all that queues for its first.
  */
 export function noteArrival(): void {
-  arrivalTurnsLeft = turnsPerArrival
+  arrivalIterationsLeft = iterationsPerArrival
   if (waiting !== undefined) waiting.arrivals++
 }
 
 function waitsForArrivals(): boolean {
-  if (arrivalTurnsLeft === 0) return false
-  waiting ??= { sinceMs: performance.now(), turns: 0, arrivals: 1 }
-  waiting.turns++
-  const msMax = waiting.arrivals * 2 > waiting.turns ? floodMsMax : arrivalsMsMax
+  if (arrivalIterationsLeft === 0) return false
+  waiting ??= { sinceMs: performance.now(), iterations: 0, arrivals: 1 }
+  waiting.iterations++
+  const msMax = waiting.arrivals * 2 > waiting.iterations ? floodMsMax : arrivalsMsMax
   if (performance.now() - waiting.sinceMs >= msMax) return false
-  arrivalTurnsLeft--
+  arrivalIterationsLeft--
   return true
 }
 
@@ -292,10 +283,10 @@ export function noteRequest(): void {
   if (isPumping) lastRequestMs = performance.now()
 }
 
-function giveTurn(): void {
+function runNext(): void {
   wasStartedWork = false
   if (waitsForArrivals()) {
-    setImmediate(giveTurn)
+    setImmediate(runNext)
     return
   }
   const now = performance.now()
@@ -304,23 +295,23 @@ function giveTurn(): void {
   const areRequestsNext = now - sinceSlice.ms < requestsMs && slicesUsedUp === sinceSlice.slices
   const hasNothingNew = fresh.length + second.size === 0
   if (areRequestsNext && hasNothingNew && started.size > 0 && now - lastRequestMs < requestGapMs) {
-    setImmediate(giveTurn)
+    setImmediate(runNext)
     return
   }
   waiting = undefined
   slicesBeforeArrivals = undefined
   const newRequest = areRequestsNext ? fresh.shift() : undefined
   if (newRequest !== undefined) isNewNext = true
-  const next = newRequest ?? nextInTurn()
+  const next = newRequest ?? nextQueued()
   if (next === undefined) {
     isPumping = false
     return
   }
   next()
-  setImmediate(giveTurn)
+  setImmediate(runNext)
 }
 
-function nextInTurn(): (() => void) | undefined {
+function nextQueued(): (() => void) | undefined {
   isNewNext = !isNewNext
   return isNewNext ? (nextNew() ?? nextStarted()) : (nextStarted() ?? nextNew())
 }
@@ -369,7 +360,7 @@ let slicesBeforeArrivals: number | undefined
 export function mayBegin(): boolean {
   // One slice was enough for this iteration; the next one is for new work.
   if (isPumping && wasStartedWork) return false
-  if (isPumping && arrivalTurnsLeft > 0) {
+  if (isPumping && arrivalIterationsLeft > 0) {
     slicesBeforeArrivals ??= slicesUsedUp
     if (slicesUsedUp > slicesBeforeArrivals) return false
   }
@@ -393,5 +384,5 @@ export async function firstTurn(): Promise<{ readonly isOver: boolean }> {
 
 /** Queues a piece known to be long among started work, so that new and possibly short work proceeds. */
 export function laterTurn(): Promise<void> {
-  return nextTurn(started)
+  return queuedSlice(started)
 }

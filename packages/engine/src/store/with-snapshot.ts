@@ -1,5 +1,5 @@
 /**
- * Consistent reads: the only place that knows what a snapshot may show, and what to do if it has shown two points in
+ * Consistent reads: the only place that knows the guarantees of snapshots, and what to do if one has shown two points in
  * time. If the snapshots of a store are not consistent (`StoreCapabilities.hasConsistentSnapshots`), two keys of one
  * snapshot may be read as of different points in time; code that detects this throws ReadSkew. A read is then retried
  * once on a consistent snapshot; a change is retried after the commits in progress. A failed assertion is a bug in
@@ -28,7 +28,7 @@ export function withSnapshot<T>(
   return readOn(opened, store, use, options, lost)
 }
 
-/** Runs `use` on a fresh snapshot without retries: for commits that require what they read, and for tools that are simply restarted. */
+/** Runs `use` on a fresh snapshot without retries: for commits with preconditions on their reads, and for tools that are simply restarted. */
 export async function onSnapshot<T>(
   store: Pick<Store, 'snapshot'>,
   use: (snapshot: Snapshot) => Awaitable<T>,
@@ -75,7 +75,7 @@ export interface LastingRead<T> {
 }
 
 /**
- * Like `withSnapshot` for a snapshot that outlives the beginning of the read, such as that of a reply whose rows are still being read: it is released
+ * Like `withSnapshot` for a snapshot that outlives the beginning of the read, for example of a reply whose rows are still being read: it is released
  * here only if the beginning throws. Later errors must pass through `lateReadError`. `expected`: see `Snapshot.expect`.
  */
 export function withLastingSnapshot<T>(
@@ -112,7 +112,7 @@ function beginOn<T>(
 ): Awaitable<T> {
   if (expected !== undefined && snapshot.expect !== undefined) {
     snapshot.expect(expected)
-    return orAgain(confirmed(snapshot, read, options), snapshot, store, read, options, lost)
+    return orRetry(confirmed(snapshot, read, options), snapshot, store, read, options, lost)
   }
   let started: Awaitable<T>
   try {
@@ -120,10 +120,10 @@ function beginOn<T>(
   } catch (error) {
     return beginAgain(snapshot, store, read, options, error, lost)
   }
-  return started instanceof Promise ? orAgain(started, snapshot, store, read, options, lost) : started
+  return started instanceof Promise ? orRetry(started, snapshot, store, read, options, lost) : started
 }
 
-function orAgain<T>(
+function orRetry<T>(
   started: Promise<T>,
   snapshot: Snapshot,
   store: Store,
@@ -198,10 +198,7 @@ export class FailedReads {
   private skews = 0
   private lost: LostSnapshots | undefined
 
-  /**
-   * Whether to retry after `error`; resolves when the retry may start. The attempt's snapshot must be released.
-   * Throws SnapshotLost after the store's patience ends.
-   */
+  /** Whether to retry after `error`, resolved when the retry may start. The snapshot must be released. Throws SnapshotLost when patience ends. */
   async canRetryAfter(store: Store, error: unknown): Promise<boolean> {
     if (error instanceof SnapshotInvalidated) return true
     if (error instanceof SnapshotLost) {
@@ -210,7 +207,7 @@ export class FailedReads {
       return true
     }
     if (!mayBeReadSkew(store, {}, error) || ++this.skews > readSkewRetriesMax) return false
-    await awaitCommitsUnderWay(store)
+    await awaitPendingCommits(store)
     return true
   }
 }
@@ -225,7 +222,7 @@ export async function preconditionsHold(store: Store, expected: Sequence<Precond
 }
 
 /** Resolves once commits in progress are visible to later snapshots: for work that must see all writes from before a catalog change. */
-export async function awaitCommitsUnderWay(store: Store): Promise<void> {
+export async function awaitPendingCommits(store: Store): Promise<void> {
   if (store.capabilities.hasConsistentSnapshots) return
   // Only the first read waits, whichever key it reads.
   await onSnapshot(store, (snapshot) => snapshot.view(anyKey, () => undefined), { isolation: 'consistent' })

@@ -1,4 +1,4 @@
-/** Records what the attempts of one transaction allocate, such as OIDs, so that later attempts reuse it. */
+/** Records the allocations of one transaction, such as OIDs, for reuse by later attempts. */
 import type { Awaitable } from '../store/store.ts'
 
 interface AllocationScope {

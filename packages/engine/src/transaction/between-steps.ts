@@ -6,28 +6,23 @@ import { AshlarError } from '../errors.ts'
 import { openTimeSlice, type SliceWatch, type TimeSlice } from '../store/time-slice.ts'
 import type { Isolation } from './isolation.ts'
 
-/**
- * Must be called between operations; yields if due. Throws LimitExceeded at the time limit of the transaction, and the reason of an aborted signal.
- */
+/** Must be called between operations; yields if due. Throws LimitExceeded at the time limit, and the reason of an aborted signal. */
 export type BetweenSteps = () => Promise<void> | undefined
 
-/** The client of a transaction. */
 export interface TransactionClient {
-  /** Aborted if the client disconnects, which ends the transaction. */
   readonly signal?: CancelSignal | undefined
   readonly watch?: SliceWatch | undefined
   /** By default that of the federated database. */
   readonly isolation?: Isolation | undefined
-  /** The holder to which memory of the transaction is charged. */
   readonly memoryHolder?: MemoryHolder | undefined
   /** Where it runs; by default on the event loop, yielding after each slice. */
   readonly slice?: TimeSlice | undefined
 }
 
 /** `msMax`: for all attempts together, without yields (`transactionMsMax`). */
-export function betweenSteps(msMax: number, { signal, watch, slice: ownSlice }: TransactionClient): BetweenSteps {
+export function betweenSteps(msMax: number, { signal, watch, slice: clientSlice }: TransactionClient): BetweenSteps {
   const clock = new WorkClock(msMax)
-  const slice = clock.stoppedBetween(ownSlice ?? openTimeSlice(watch))
+  const slice = clock.stoppedBetween(clientSlice ?? openTimeSlice(watch))
   return () => {
     signal?.throwIfAborted()
     if (!clock.isOver) return slice.yieldIfDue()

@@ -2,9 +2,8 @@
 import { AshlarError } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
 
-/** Limits on what a transaction may write: other requests wait while it is committed. */
+/** Limits on the writes of a transaction: other requests wait while it is committed. */
 export interface CommitSize extends Pick<EngineLimits, 'commitEntriesMax' | 'commitBytesMax'> {
-  /** Whether these are the limits of a bulk load in one commit. */
   readonly isLoad?: boolean
 }
 

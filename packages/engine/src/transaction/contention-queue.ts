@@ -10,7 +10,6 @@ import type { Store } from '../store/store.ts'
 export class QueueTicket {
   /** Resolves when the turn begins. */
   readonly turn: Promise<void>
-  /** Resolves when the turn has ended, and the next one begins. */
   readonly over: Promise<void>
   private state: 'waiting' | 'held' | 'left' = 'waiting'
   private timer: NodeJS.Timeout | undefined
@@ -32,7 +31,7 @@ export class QueueTicket {
     this.over = Promise.all([this.turn, left]).then(() => undefined)
   }
 
-  get isHeld(): boolean {
+  get isActive(): boolean {
     return this.state === 'held'
   }
 
@@ -50,7 +49,6 @@ export class ContentionQueue {
     return this.lasts.has(key)
   }
 
-  /** Adds a ticket to the queue for the key. */
   enter(key: string): QueueTicket {
     const ticket = new QueueTicket(this.lasts.get(key)?.over ?? Promise.resolve(), queueTurnMsMax)
     this.lasts.set(key, ticket)
@@ -63,7 +61,6 @@ export class ContentionQueue {
 
 const queuesOfStores = new WeakMap<Store, ContentionQueue>()
 
-/** The queue of a store in this thread. */
 export function contentionQueueOf(store: Store): ContentionQueue {
   let queue = queuesOfStores.get(store)
   if (queue === undefined) {

@@ -1,6 +1,6 @@
 /**
  * What concurrent transactions may see of each other (contract 7.1, docs/consistency.md). `serializable`: the commit requires everything the
- * transaction has read to be unchanged. `snapshot`: only what it changes, and what its changes refer to.
+ * transaction has read to be unchanged. `snapshot`: only its changes and their reference targets.
  */
 export type Isolation = 'serializable' | 'snapshot'
 

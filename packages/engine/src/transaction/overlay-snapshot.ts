@@ -22,7 +22,7 @@ export class OverlaySnapshot implements Snapshot {
   }
 
   /**
-   * The bytes belong to the caller, those of uncommitted writes to the writer: neither may change them. The cost of a limited range depends on the
+   * The bytes belong to the caller, or, for uncommitted writes, to the writer: neither may change them. The cost of a limited range depends on the
    * size of its answer and on the deleted entries skipped, not on the number of other writes.
    */
   read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): Awaitable<ReadAnswer> {

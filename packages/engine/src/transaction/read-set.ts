@@ -1,6 +1,7 @@
-/** Records what the statements and steps of a transaction read, so that its commit can require it to be unchanged (contract 7.1). */
+/** Records the reads of statements and steps of a transaction, so that its commit can require them to be unchanged (contract 7.1). */
 import type { RequestMemory } from '../budget/request-memory.ts'
 import { keySpace } from '../bytes/key-space.ts'
+import { keyText } from '../store/key-text.ts'
 import { RangeContent } from '../store/range-content.ts'
 import type {
   Awaitable,
@@ -13,7 +14,6 @@ import type {
   Snapshot,
   UnchangedRange,
 } from '../store/store.ts'
-import { keyText } from './key-text.ts'
 
 /** A record begins with its shape and its revision (records/record-format.ts), which change with the object. */
 const recordHeadBytes = 12
@@ -50,7 +50,7 @@ export class ReadSet {
       // Values of maps have no revision and no fixed length, so a prefix does not identify a value.
       const seen = new SeenRange({ from: key, to: Buffer.concat([key, afterKey]) })
       seen.add(key, value)
-      this.noteRange(seen.whole())
+      this.noteRange(seen.entire())
       return
     }
     const head = value && copyOf(value, space === keySpace.object ? recordHeadBytes : value.length)
@@ -125,7 +125,7 @@ class RecordingSnapshot implements Snapshot {
       if (entries.length === 0 && !isComplete) continue
       const seen = new SeenRange(reverse && !isComplete ? { ...range, from: entries.at(-1)?.key ?? noKey } : range)
       for (const { key, value } of reverse ? [...entries].reverse() : entries) seen.add(key, value)
-      this.reads.noteRange(isComplete || reverse ? seen.whole() : seen.upToLast())
+      this.reads.noteRange(isComplete || reverse ? seen.entire() : seen.upToLast())
     }
     return answer
   }
@@ -154,7 +154,7 @@ class RecordingSnapshot implements Snapshot {
       yield* this.below.scan(range, noted, options)
       isComplete = count !== options.limit
     } finally {
-      if (options.reverse !== true) this.reads.noteRange(isComplete ? seen.whole() : seen.upToLast())
+      if (options.reverse !== true) this.reads.noteRange(isComplete ? seen.entire() : seen.upToLast())
       else if (isComplete) await this.noteReversed(range, options)
       else if (last !== undefined) await this.noteReversed({ ...range, from: last }, options)
     }
@@ -166,7 +166,7 @@ class RecordingSnapshot implements Snapshot {
     const options = { ...(keysOnly === true && { keysOnly }), ...(slice && { slice }) }
     const batches = this.below.scan(range, (key, value) => seen.add(key, value), options)
     for await (const batch of batches) void batch
-    this.reads.noteRange(seen.whole())
+    this.reads.noteRange(seen.entire())
   }
 
   release(): void {}
@@ -174,7 +174,6 @@ class RecordingSnapshot implements Snapshot {
 
 const noKey = Buffer.alloc(0)
 
-/** The part of a range that was read, in key order. */
 class SeenRange {
   private count = 0
   private readonly range: KeyRange
@@ -197,7 +196,7 @@ class SeenRange {
     else this.last = Buffer.from(key)
   }
 
-  whole(): UnchangedRange {
+  entire(): UnchangedRange {
     const { range, count, valueBytes } = this
     return { kind: 'unchanged', range, count, valueBytes, content: this.content.bytes() }
   }
@@ -206,6 +205,6 @@ class SeenRange {
   upToLast(): UnchangedRange {
     const { range, last } = this
     const to = last === undefined ? (range.from ?? noKey) : Buffer.concat([last, afterKey])
-    return { ...this.whole(), range: { ...range, to } }
+    return { ...this.entire(), range: { ...range, to } }
   }
 }

@@ -3,7 +3,7 @@ import { ByteWriter } from '../bytes/byte-writer.ts'
 import { writeUint32At } from '../bytes/write-number.ts'
 import { detachBytes } from '../store/detach-bytes.ts'
 import { type PackedRows, packedAt, packedLengthBytes } from '../store/packed-rows.ts'
-import { sortNumbersInPieces } from '../store/sort-in-pieces.ts'
+import { sortNumbersSteps } from '../store/sort-in-pieces.ts'
 
 /** Approximate memory for a packed row in addition to its key and value: their lengths, and its offsets while rows are sorted and written. */
 export const packedRowBytes = 2 * packedLengthBytes + 24
@@ -34,7 +34,6 @@ export class RowPacker {
     return this.count
   }
 
-  /** Total size of keys and values, including their lengths. */
   get bytes(): number {
     return this.keys.length + this.values.length
   }
@@ -70,7 +69,6 @@ export class RowPacker {
     return this.values
   }
 
-  /** Returns the length of the value. */
   endValue(): number {
     const { values, valueAt } = this
     const length = values.length - valueAt - packedLengthBytes
@@ -79,11 +77,8 @@ export class RowPacker {
     return length
   }
 
-  /**
-   * Returns the rows and empties the packer; if new keys are duplicates, returns these instead. Yields between steps; keys added in order take one
-   * step.
-   */
-  *packed(): Generator<undefined, PackedRows | KeysTwice, undefined> {
+  /** Empties the packer. Returns the rows, or the duplicates among new keys. Yields between steps; keys added in order take one step. */
+  *packed(): Generator<undefined, PackedRows | DuplicateKeys, undefined> {
     const { count, areNew, keyBytesMost, valueBytesMost } = this
     const rows = {
       count,
@@ -101,13 +96,13 @@ export class RowPacker {
 }
 
 /** A duplicate new key: the value that has it, undefined if that is stored, and the value that conflicts with it. */
-export interface KeyTaken {
+export interface DuplicateKey {
   readonly holder: Buffer | undefined
-  readonly taker: Buffer
+  readonly conflicting: Buffer
 }
 
-export interface KeysTwice {
-  readonly twice: readonly KeyTaken[]
+export interface DuplicateKeys {
+  readonly duplicates: readonly DuplicateKey[]
 }
 
 /** Fewer rows may be written in any order. */
@@ -116,7 +111,7 @@ const sortedRowsMin = 16_384
 const rowsPerStep = 2_048
 
 /** By index, without an object per row, which would take as much memory as the rows. */
-function* sorted(rows: PackedRows): Generator<undefined, PackedRows | KeysTwice, undefined> {
+function* sorted(rows: PackedRows): Generator<undefined, PackedRows | DuplicateKeys, undefined> {
   const { count, keys, values } = rows
   const keyPlaces = new Uint32Array(count)
   const valuePlaces = new Uint32Array(count)
@@ -133,10 +128,10 @@ function* sorted(rows: PackedRows): Generator<undefined, PackedRows | KeysTwice,
     const [length, otherLength] = [lengthAt(keys, at), lengthAt(keys, otherAt)]
     return compareKeys(keys, at + packedLengthBytes, length, otherAt + packedLengthBytes, otherLength)
   }
-  const ordered = yield* sortNumbersInPieces(count, compare)
+  const ordered = yield* sortNumbersSteps(count, compare)
   const sortedKeys = Buffer.allocUnsafe(keys.length)
   const sortedValues = Buffer.allocUnsafe(values.length)
-  const twice: KeyTaken[] = []
+  const duplicates: DuplicateKey[] = []
   let [keysEnd, valuesEnd] = [0, 0]
   for (let i = 0; i < count; i++) {
     const place = ordered[i] as number
@@ -144,7 +139,7 @@ function* sorted(rows: PackedRows): Generator<undefined, PackedRows | KeysTwice,
     const [from, valueFrom] = [keyPlaces[place] as number, valuePlaces[place] as number]
     if (before !== undefined && compare(place, before) === 0) {
       const holder = packedAt(values, valuePlaces[before] as number)
-      twice.push({ holder, taker: packedAt(values, valueFrom) })
+      duplicates.push({ holder, conflicting: packedAt(values, valueFrom) })
     }
     keysEnd += keys.copy(sortedKeys, keysEnd, from, from + packedLengthBytes + lengthAt(keys, from))
     valuesEnd += values.copy(
@@ -155,7 +150,7 @@ function* sorted(rows: PackedRows): Generator<undefined, PackedRows | KeysTwice,
     )
     if (i % rowsPerStep === rowsPerStep - 1) yield
   }
-  if (rows.areNew && twice.length > 0) return { twice }
+  if (rows.areNew && duplicates.length > 0) return { duplicates }
   detachBytes(keys, values, keyPlaces, valuePlaces, ordered)
   return { ...rows, keys: sortedKeys, values: sortedValues }
 }

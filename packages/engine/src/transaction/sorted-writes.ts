@@ -17,7 +17,6 @@ export class SortedWrites {
     this.changes = changes
   }
 
-  /** The number of unsorted writes. */
   get left(): number {
     return this.changes.length - this.count + (this.replaced?.length ?? 0) - this.replacedCount
   }
@@ -34,7 +33,6 @@ export class SortedWrites {
     return this.sorted
   }
 
-  /** Sorts up to `most` more; returns whether all are sorted. */
   sortSome(most: number): boolean {
     const { changes, replaced } = this
     const end = Math.min(changes.length, this.count + most)

@@ -59,10 +59,7 @@ export class StoreSession {
   }
 }
 
-/**
- * Assigns the next session number of the store, committed before its use, so that it is unique. `claim` returns a further precondition of the commit,
- * for each attempt.
- */
+/** Assigns the next session number of the store, and commits it before use. `claim` returns a further precondition, for each attempt. */
 export async function openStoreSession(store: Store, claim: () => Promise<Precondition>): Promise<StoreSession> {
   for (;;) {
     const claimed = await claim()
@@ -86,7 +83,6 @@ export async function openStoreSession(store: Store, claim: () => Promise<Precon
   }
 }
 
-/** The session number in the commit ID at offset `at`. */
 export function sessionOfCommitId(bytes: Bytes, at: number): number {
   return ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number)
 }

@@ -19,16 +19,16 @@ export interface TransactOptions {
   readonly mayShare?: boolean | undefined
   /** Aborted if the client disconnects, which ends waits for other transactions. */
   readonly signal?: CancelSignal | undefined
-  /** Limits on what the transaction may write; by default those of the engine. */
+  /** Limits on the writes of the transaction; by default the limits of the engine. */
   readonly size?: CommitSize | undefined
-  /** Memory of the request, charged with what the transaction holds until its commit. */
+  /** Memory of the request, charged for the transaction until its commit. */
   readonly memory?: RequestMemory | undefined
   /** Whether to release all of it once the transaction has ended in any way. */
   readonly releasesMemory?: boolean | undefined
-  /** Whether the commit requires what was read through `Transaction.observed` to be unchanged. */
+  /** Whether the commit requires data read through `Transaction.observed` to be unchanged. */
   readonly isSerializable?: boolean | undefined
   /**
-   * It reserves something for work that is under way and may hold a snapshot meanwhile, see `SnapshotOptions.isNested` and
+   * It reserves something for work in progress, which may hold a snapshot meanwhile, see `SnapshotOptions.isNested` and
    * `Commit.isReservation`.
    */
   readonly isReservation?: boolean | undefined
@@ -86,7 +86,7 @@ export async function transact<T>(
       }
       const append = transaction.logEpoch === 0 ? undefined : await transaction.append()
       const commit = transaction.commit(append, turns.lock)
-      // Under a lock of its own, it releases none that its asker holds.
+      // With a separate lock, it does not release one held by its requester.
       const isReserving = isReservation === true && turns.lock === undefined
       const outcome = await store.commit(isReserving ? { ...commit, isReservation } : commit)
       if (outcome.isCommitted) {

@@ -6,8 +6,9 @@ import { type ChangeFrom, logValues, logValuesOfFew } from '../change-log/log-en
 import { epochPrefix } from '../change-log/log-keys.ts'
 import { assert } from '../errors.ts'
 import { defaultEngineLimits } from '../limits.ts'
+import { keyText } from '../store/key-text.ts'
 import { PackedChanges, PackedPreconditions, type PackedRows, packedLengthBytes } from '../store/packed-rows.ts'
-import { readWholeRange } from '../store/read-range.ts'
+import { readFullRange } from '../store/read-range.ts'
 import type { Sequence } from '../store/sequence.ts'
 import type {
   Append,
@@ -26,7 +27,6 @@ import type {
 import { inParts, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
 import type { AllocationLog } from './allocation-log.ts'
 import { type CommitSize, checkSize } from './commit-size.ts'
-import { keyText } from './key-text.ts'
 import { OverlaySnapshot } from './overlay-snapshot.ts'
 import type { ReadSet } from './read-set.ts'
 import { SortedWrites } from './sorted-writes.ts'
@@ -41,13 +41,11 @@ export class OwnWriteConflict extends Error {
   }
 }
 
-/** Writes sorted between clock checks. */
 const writesPerClockCheck = 64
 
 /** Writes sorted without a yield, which takes a few milliseconds. */
 const syncSortedMax = 512
 
-/** Keys read in one round trip. */
 const keysPerRead = 1_000
 
 /** Approximate memory for a precondition, and for a change in addition to its key and value. */
@@ -62,21 +60,18 @@ function areObjects({ keys }: PackedRows): boolean {
 /** Maximum number of changes that are not in the map of keys; adding them takes a millisecond. */
 const unmappedMax = 4_096
 
-/**
- * Up to this number of changes or preconditions, keys are searched linearly: maps, and the texts of their keys, would cost more than everything else.
- */
+/** Up to this number of changes or preconditions, keys are searched linearly, since maps and key texts would cost more than all else. */
 const fewKeys = 8
 
 export class Transaction {
   readonly snapshot: Snapshot
   /**
-   * False at the first attempt, which states requirements instead of reading. True after a failed commit: the retry then reads what it would only
+   * False at the first attempt, which states requirements instead of reading. True after a failed commit: the retry then reads data that it would only
    * have required, so that it finds the reason and can report it.
    */
   readonly isRetry: boolean
-  /** Memory of the request, charged with what is written, required and loaded. */
+  /** Memory of the request, charged for writes, preconditions and loaded objects. */
   readonly memory: RequestMemory | undefined
-  /** Aborted if the client disconnects. */
   readonly signal: CancelSignal | undefined
   /** The epoch of the change log that the commit is written to; 0 for none. */
   logEpoch = 0
@@ -132,17 +127,14 @@ export class Transaction {
     return this.allocations.replayOrRecord(scope, make)
   }
 
-  /**
-   * A transaction on what this one sees that is never committed, and therefore reads what it would only have required. This one reuses its
-   * allocations, step by step.
-   */
+  /** A transaction on this one's view that is never committed, so it reads what it would have required. This one reuses its allocations by step. */
   rehearsal(): Transaction {
     const { allocations, size, memory, signal, reads } = this
     const snapshot = this.hasChanges ? this.overlay() : this.snapshot
     return new Transaction(snapshot, true, allocations, size, memory, signal, reads)
   }
 
-  /** Makes the next allocations reuse those of the current step, which were useless. */
+  /** Makes the next allocations reuse the useless ones of the current step. */
   restartStep(): void {
     this.allocations.restartStep()
   }
@@ -178,7 +170,7 @@ export class Transaction {
   }
 
   /**
-   * Like `overlay`, for statements and steps that read for the client: in a serializable transaction, the commit requires what is read through it to
+   * Like `overlay`, for statements and steps that read for the client: in a serializable transaction, the commit requires the data read through it to
    * be unchanged (contract 7.1).
    */
   observed(): OverlaySnapshot {
@@ -225,7 +217,7 @@ export class Transaction {
   putNew(key: Bytes, value: Bytes): void {
     const text = this.textOfMany(key)
     const change: Change = { kind: 'put', key, value }
-    const own = this.ownChange(key, text)
+    const own = this.findChange(key, text)
     if (own?.kind === 'put') throw new OwnWriteConflict(key)
     if (own !== undefined) {
       this.write(change)
@@ -276,7 +268,7 @@ export class Transaction {
   /** Requires that no other transaction has written the key. Throws OwnWriteConflict if this one has. */
   requireAbsent(key: Bytes): void {
     const text = this.textOfMany(key)
-    const own = this.ownChange(key, text)
+    const own = this.findChange(key, text)
     if (own?.kind === 'put') throw new OwnWriteConflict(key)
     // A key that this transaction deletes existed, under a separate precondition.
     if (own === undefined) this.requireKey({ kind: 'absent', key }, text)
@@ -285,7 +277,7 @@ export class Transaction {
   /** Requires the key to exist at any revision. Throws OwnWriteConflict if this transaction deletes it. */
   requirePresent(key: Bytes): void {
     const text = this.textOfMany(key)
-    const own = this.ownChange(key, text)
+    const own = this.findChange(key, text)
     if (own?.kind === 'delete') throw new OwnWriteConflict(key)
     if (own === undefined) this.requireKey({ kind: 'present', key }, text)
   }
@@ -293,12 +285,10 @@ export class Transaction {
   /** Requires the stored value to begin with `prefix`, as first read; writes of this transaction do not count. */
   requireRevision(key: Bytes, prefix: Bytes): void {
     const text = this.textOfMany(key)
-    if (this.ownChange(key, text) === undefined) this.requireKey({ kind: 'revision', key, prefix }, text)
+    if (this.findChange(key, text) === undefined) this.requireKey({ kind: 'revision', key, prefix }, text)
   }
 
-  /**
-   * Requires the stored value at the commit to be the one that was read; undefined if the key was absent. Writes of this transaction do not count.
-   */
+  /** Requires the stored value at the commit to be the one read; undefined if absent. Writes of this transaction do not count. */
   requireAsRead(key: Bytes, value: Bytes | undefined): void {
     if (value === undefined) this.requireAbsent(key)
     else if (value.length === 0) this.requirePresent(key)
@@ -323,13 +313,10 @@ export class Transaction {
     this.addPrecondition(textOf(precondition), precondition)
   }
 
-  /**
-   * Reads a range with the transaction's own writes, and requires the store to have the same keys at the commit; see `Precondition` for
-   * `rangeLockKey`. Yields if there are many.
-   */
+  /** Reads a range with own writes, and requires the same keys at the commit; see `Precondition` for `rangeLockKey`. Yields if there are many. */
   async readAndRequireRange(range: KeyRange, rangeLockKey: Bytes): Promise<readonly Entry[]> {
     this.unpack()
-    const stored = await readWholeRange(this.snapshot, range)
+    const stored = await readFullRange(this.snapshot, range)
     this.requireRange(
       range,
       stored.map(({ key }) => key),
@@ -340,10 +327,7 @@ export class Transaction {
     return this.overlay().mergeRange(stored, range)
   }
 
-  /**
-   * Like `readAndRequireRange` for values of any size: each entry is passed to `use`, borrowed, stored ones first, and only keys are buffered. Yields
-   * the results in batches.
-   */
+  /** Like `readAndRequireRange` for values of any size: passes borrowed entries to `use`, stored ones first. Yields the results in batches. */
   async *scanAndRequireRange<T>(
     range: KeyRange,
     rangeLockKey: Bytes,
@@ -362,7 +346,6 @@ export class Transaction {
     yield Array.from(writes.putsIn(range), ({ key, value }) => use(key, value))
   }
 
-  /** The preconditions of the transaction, without those of recorded reads. */
   get requirements(): Sequence<Precondition> {
     const { packed, preconditions } = this
     return packed === undefined ? preconditions : new PackedPreconditions(preconditions, packed)
@@ -406,7 +389,7 @@ export class Transaction {
     return this.required === undefined && this.preconditions.length < fewKeys
   }
 
-  /** From now on, added preconditions are in the map, except those of `putNew`. */
+  /** From now on, added preconditions are in the map, except by `putNew`. */
   private allRequired(): Record<OwnPrecondition['kind'], Set<string>> {
     if (this.required !== undefined) return this.required
     const all = {
@@ -426,7 +409,7 @@ export class Transaction {
   }
 
   /** `text`: result of `textOfMany`. */
-  private ownChange(key: Bytes, text: string | undefined): Change | undefined {
+  private findChange(key: Bytes, text: string | undefined): Change | undefined {
     const at = this.positionOfKey(key, text)
     return at === undefined ? undefined : this.changes.at(at)
   }
@@ -515,7 +498,7 @@ function keepsFirstBefore({ key, kind, before }: ChangeFrom): boolean {
 
 type KeyPrecondition = Exclude<Precondition, { readonly kind: 'range' | 'unchanged' }>
 
-/** Preconditions stated by the transaction, without those of recorded reads. */
+/** Preconditions stated by the transaction, without recorded reads. */
 type OwnPrecondition = Exclude<Precondition, { readonly kind: 'unchanged' }>
 
 /** Of its key, or its bounds. */

@@ -1,9 +1,9 @@
 /** Gives a transaction precedence over conflicting ones: by a queue, and finally by blocking their commits. */
 import { type CancelSignal, delay } from '../cancel-signal.ts'
 import { attemptPauseMsMax, commitLockMsMax, commitLocksMax, queueMsMax } from '../limits.ts'
+import { keyText } from '../store/key-text.ts'
 import type { Bytes, CommitLock, Precondition, Store } from '../store/store.ts'
 import { type ContentionQueue, contentionQueueOf, type QueueTicket } from './contention-queue.ts'
-import { keyText } from './key-text.ts'
 
 /** Failures after which a transaction retries immediately, before it queues. */
 const immediateRetries = 2
@@ -15,15 +15,12 @@ export class Turns {
   private failures = 0
   private conflict: string | undefined
   private ticket: QueueTicket | undefined
-  private heldLock: CommitLock | undefined
+  private acquiredLock: CommitLock | undefined
   private locks = 0
-  /** Remaining time to wait for other transactions. */
   private queueMsLeft = queueMsMax
-  /** When the last attempt began, and its duration. */
   private attemptAt = 0
   private attemptMs = 0
 
-  /** `signal`: aborted if the client disconnects. */
   constructor(store: Store, signal: CancelSignal | undefined) {
     this.store = store
     this.queue = contentionQueueOf(store)
@@ -32,7 +29,7 @@ export class Turns {
 
   /** The lock to commit with, if this attempt must block other commits. */
   get lock(): CommitLock | undefined {
-    return this.heldLock
+    return this.acquiredLock
   }
 
   /** Must be called after a failed commit. */
@@ -77,7 +74,7 @@ export class Turns {
     this.locks++
     let isWaiting = true
     const acquiring = locking.then((lock) => {
-      if (isWaiting) this.heldLock = lock
+      if (isWaiting) this.acquiredLock = lock
       else lock.release()
     })
     // It may reject after the wait has ended.
@@ -90,8 +87,8 @@ export class Turns {
   }
 
   private unlock(): void {
-    this.heldLock?.release()
-    this.heldLock = undefined
+    this.acquiredLock?.release()
+    this.acquiredLock = undefined
   }
 
   /** Waits until the time limit. Rejects with the signal's reason. */
@@ -104,7 +101,6 @@ export class Turns {
 
 const noKey = Buffer.alloc(0)
 
-/** The queue key for conflicts on the precondition. */
 function keyOf(precondition: Precondition): Bytes {
   if (precondition.kind === 'range') return precondition.rangeLockKey
   return precondition.kind === 'unchanged' ? (precondition.range.from ?? noKey) : precondition.key

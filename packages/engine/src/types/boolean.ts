@@ -1,4 +1,4 @@
-/** boolean: true or false, also as the strings "true" and "false". */
+/** The type boolean: true or false, also as the strings "true" and "false". */
 import { readKeyBoolean } from '../bytes/key-reader.ts'
 import { enumField } from './definition-fields.ts'
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
@@ -25,8 +25,8 @@ const codec: Codec<boolean> = {
     if (json === false || json === 'false') return false
     throw new ValueError('MalformedValue', `${formatForMessage(json)} is not true or false`)
   },
-  accept(given) {
-    return this.parse(given)
+  accept(input) {
+    return this.parse(input)
   },
   write: (value, to) => to.writeByte(value ? 1 : 0),
   read: (bytes, start) => bytes[start] === 1,

@@ -1,4 +1,4 @@
-/** bytes: any number of bytes, written in base64 (RFC 4648), stored as they are. */
+/** The type bytes: any number of bytes, base64 in JSON (RFC 4648), stored as they are. */
 import { readKeyText } from '../bytes/key-reader.ts'
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { BytesSpec } from './type-spec.ts'
@@ -12,8 +12,8 @@ export const bytes: LogicalType<BytesSpec> = {
 }
 
 /**
- * In memory, a string with a character from U+0000 to U+00FF for each byte: strings are immutable, take a byte for such a character, and are
- * compared natively, in the order of the bytes. In keys, these characters are a text, whose order in UTF-8 is the same.
+ * In memory, a string with one character from U+0000 to U+00FF per byte: strings are immutable, use one byte for such a character, and compare
+ * natively in byte order. In keys, these characters are written as text, whose UTF-8 order is the same.
  */
 const codec: Codec<string> = {
   fixedBytes: undefined,
@@ -27,7 +27,7 @@ const codec: Codec<string> = {
     if (decoded !== undefined) return decoded.toString('latin1')
     throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not base64`)
   },
-  accept: (given) => given as string,
+  accept: (input) => input as string,
   write(value, to) {
     const at = to.reserve(value.length)
     to.bytes.write(value, at, 'latin1')
@@ -47,10 +47,7 @@ function viewOf({ buffer, byteOffset }: Uint8Array, start: number, end: number):
   return Buffer.from(buffer, byteOffset + start, end - start)
 }
 
-/**
- * Takes the url-safe alphabet too, and a text without `=`. The runtime skips what is not base64; what it writes shows whether it has.
- * Undefined also where the last character has bits that belong to no byte.
- */
+/** Accepts the url-safe alphabet and missing padding. The runtime ignores invalid characters and excess bits, which re-encoding detects. */
 function bytesOfBase64(text: string): Buffer | undefined {
   const standard = /[-_]/.test(text) ? text.replaceAll('-', '+').replaceAll('_', '/') : text
   const decoded = Buffer.from(standard, 'base64')

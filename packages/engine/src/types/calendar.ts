@@ -7,7 +7,7 @@ export const daysMax = 3_652_059
 
 /** Days since 0001-01-01. */
 function dayNumber(year: number, month: number, day: number): number {
-  // Years counted from March, so that the leap day is a year's last.
+  // Years begin in March, so that the leap day is the last day of a year.
   const y = month <= 2 ? year - 1 : year
   const m = month <= 2 ? month + 9 : month - 3
   const days =
@@ -15,7 +15,7 @@ function dayNumber(year: number, month: number, day: number): number {
   return days - 307
 }
 
-/** Undefined for a day that does not exist. */
+/** Undefined if the day does not exist. */
 function checkedDay(year: number, month: number, day: number): number | undefined {
   if (year < 1 || year > 9999 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return undefined
   return dayNumber(year, month, day)
@@ -26,7 +26,7 @@ function daysIn(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
 }
 
-/** `2024-02-29`. */
+/** For example `2024-02-29`. */
 export function formatDay(days: number): string {
   const z = days + 306
   const era = Math.floor(z / 146_097)
@@ -42,18 +42,18 @@ export function formatDay(days: number): string {
   return `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`
 }
 
-/** `08:05:09.25`: always with seconds, and with as many further digits as there are. */
+/** For example `08:05:09.25`: always with seconds, and with as many fractional digits as needed. */
 export function formatTime(ticks: number): string {
   const seconds = Math.floor(ticks / ticksPerSecond)
   return `${two(Math.floor(seconds / 3_600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}${formatFraction(ticks % ticksPerSecond)}`
 }
 
-/** `.25`, or nothing: ticks within a second. */
+/** For example `.25`, or an empty string: the ticks within a second. */
 export function formatFraction(ticks: number): string {
   return ticks === 0 ? '' : `.${String(ticks).padStart(4, '0').replace(/0+$/, '')}`
 }
 
-/** Ticks of a fraction's digits; what is beyond 100 µs is cut. */
+/** Ticks of the digits of a fraction; digits beyond 100 µs are truncated. */
 export function fractionTicks(digits: string | undefined): number {
   return digits === undefined ? 0 : Number(digits.slice(0, 4).padEnd(4, '0'))
 }
@@ -61,7 +61,7 @@ export function fractionTicks(digits: string | undefined): number {
 const timeForm = /^(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?$/
 const dayForm = /^(\d{4})([-/])(\d{2})\2(\d{2})$/
 
-/** Ticks since midnight, or undefined for what is no time of day. */
+/** Ticks since midnight; undefined if the text is not a time of day. */
 export function parseTime(text: string): number | undefined {
   const match = timeForm.exec(text)
   if (match === null) return undefined
@@ -70,7 +70,7 @@ export function parseTime(text: string): number | undefined {
   return ((hours * 60 + minutes) * 60 + seconds) * ticksPerSecond + fractionTicks(match[4])
 }
 
-/** Days since 0001-01-01, or undefined for what is no date. */
+/** Days since 0001-01-01; undefined if the text is not a date. */
 export function parseDay(text: string): number | undefined {
   const match = dayForm.exec(text)
   return match === null ? undefined : checkedDay(Number(match[1]), Number(match[3]), Number(match[4]))

@@ -1,4 +1,4 @@
-/** character: one code point, within what its storage holds. */
+/** The type character: one code point within the range of its storage. */
 import { readKeyInteger } from '../bytes/key-reader.ts'
 import { readUint32 } from '../bytes/read-number.ts'
 import { enumField } from './definition-fields.ts'
@@ -15,10 +15,10 @@ export const character: LogicalType<CharacterSpec> = {
     return { logicalType: 'character', storage: enumField(definition, 'storage', ['b8', 'b16', 'b32'], 'b32') }
   },
   describe: ({ storage }) => ({ logicalType: 'character', encoding: 'binary', storage }),
-  codec: ({ storage }) => codecUpTo(codePointMax[storage]),
+  codec: ({ storage }) => codecOfRange(codePointMax[storage]),
 }
 
-function codecUpTo(max: number): Codec<string> {
+function codecOfRange(max: number): Codec<string> {
   return {
     fixedBytes: 4,
     isNullable: true,
@@ -32,8 +32,8 @@ function codecUpTo(max: number): Codec<string> {
       if (point <= max) return json
       throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is beyond U+${max.toString(16).toUpperCase()}`)
     },
-    accept(given) {
-      return this.parse(given)
+    accept(input) {
+      return this.parse(input)
     },
     write: (value, to) => to.writeUint32(value.codePointAt(0) as number),
     read,

@@ -1,11 +1,11 @@
-/** What the definitions of list, set and map have in common. */
+/** Shared parts of the definitions of list, set and map. */
 import { within, wrongField } from './definition-fields.ts'
 import type { DefineContext, DescribeContext, LogicalType } from './logical-type.ts'
 import { reference } from './reference.ts'
 import type { NestedField, TypeDefinition, TypeField } from './type-definition.ts'
 import type { ReferenceSpec } from './type-spec.ts'
 
-/** Refuses fields that do not belong to the type; `logicalType` always does. */
+/** Rejects fields that do not belong to the type; `logicalType` always does. */
 export function refuseOtherFields(definition: TypeDefinition, type: Pick<LogicalType, 'logicalType' | 'fields'>): void {
   for (const field of Object.keys(definition) as TypeField[]) {
     if (field === 'logicalType' || type.fields.includes(field)) continue
@@ -13,7 +13,7 @@ export function refuseOtherFields(definition: TypeDefinition, type: Pick<Logical
   }
 }
 
-/** The elements of a set and the values of a map: references. */
+/** Defines the elements of a set or the values of a map, which are references. */
 export function defineReferences(
   definition: TypeDefinition,
   field: NestedField,

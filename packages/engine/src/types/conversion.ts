@@ -1,4 +1,4 @@
-/** How stored values follow a change of their attribute's type (contract 5.3). Pure: what a value becomes. */
+/** Conversion of stored values when the type of their attribute changes (contract 5.3). */
 
 import { isDeepStrictEqual } from 'node:util'
 import { unreachable } from '../errors.ts'
@@ -12,17 +12,17 @@ import { real } from './real.ts'
 import type { DecimalSpec, IntegerSpec, ListSpec, RealSpec, ScalarSpec, TypeSpec } from './type-spec.ts'
 
 export interface Conversion {
-  /** Never null given; null where that is what becomes of it. */
+  /** The argument is never null; the result may be. */
   convert(value: unknown): unknown
-  /** False where something of the value is lost: it becomes the default, or only something near. */
+  /** False if information is lost: the result is the default or an approximation. */
   isExact(value: unknown): boolean
-  /** What would be lost of a value: the value itself, or those elements of a list that are not kept. */
+  /** The part of a value that would be lost: the value itself, or the elements of a list that are dropped. */
   lossyValues(value: unknown): readonly unknown[]
-  /** No value is lost, and different values stay different. */
+  /** No value loses information, and distinct values stay distinct. */
   readonly isLossless: boolean
 }
 
-/** What becomes of one value: `isKept` false where it is only near, and no result where there is none. */
+/** The result for one value: `isExact` is false for an approximation, and there may be no result. */
 interface Converted {
   readonly value: unknown
   readonly isExact: boolean
@@ -30,13 +30,13 @@ interface Converted {
 type Step = (value: unknown) => Converted | undefined
 
 /**
- * `strict`: numbers other than 0 and 1 are no booleans, and texts are read as requests read them. `lenient`: the rules of the first
- * builds, by which stores that they have written are read: any number but 0 is true, `+7`, `.5` and `TRUE` are values, and a
- * datetime has an offset only where its type keeps it, without a blank before it.
+ * `strict`: numbers except 0 and 1 are not booleans, and texts are parsed as in requests. `lenient`: the rules of the first builds, needed to read
+ * stores written by them: any number except 0 is true, `+7`, `.5` and `TRUE` are values, and a datetime has an offset only if its type stores it,
+ * without a blank before it.
  */
 export type ConversionRules = 'strict' | 'lenient'
 
-/** For single values and lists of them; undefined where the one cannot become the other. `lost`: what a value becomes that does not fit; by default the default of the type. */
+/** For scalars and lists of them; undefined without a conversion. `lost`: the result for values that do not fit, by default the type's default. */
 export function conversionFor(
   from: TypeSpec,
   to: TypeSpec,
@@ -47,17 +47,17 @@ export function conversionFor(
   if (!isScalar(from) || !isScalar(to)) return undefined
   const step = stepFor(from, to, rules)
   if (step === undefined) return undefined
-  const whereLost = lost === undefined ? codecFor(to, noContext).defaultValue : lost
+  const fallback = lost === undefined ? codecFor(to, noContext).defaultValue : lost
   const isExact = (value: unknown): boolean => step(value)?.isExact === true
   return {
-    convert: (value) => step(value)?.value ?? whereLost,
+    convert: (value) => step(value)?.value ?? fallback,
     isExact,
     lossyValues: (value) => (isExact(value) ? [] : [value]),
     isLossless: isLossless(from, to),
   }
 }
 
-/** True where strict and lenient rules may make different values of one. */
+/** True if strict and lenient rules may convert a value differently. */
 export function dependsOnRules(from: TypeSpec, to: TypeSpec): boolean {
   if (from.logicalType === 'list' && to.logicalType === 'list') return dependsOnRules(from.element, to.element)
   switch (to.logicalType) {
@@ -82,7 +82,7 @@ function isScalar(spec: TypeSpec): spec is ScalarSpec {
   return !['reference', 'object', 'list', 'set', 'map'].includes(spec.logicalType)
 }
 
-/** Element by element; those that do not fit are left out. */
+/** Converts element by element; elements that do not fit are dropped. */
 function listConversion(from: ListSpec, to: ListSpec, rules: ConversionRules): Conversion | undefined {
   if (!isScalar(from.element) || !isScalar(to.element)) return undefined
   const step = isDeepStrictEqual(from.element, to.element) ? unchanged : stepFor(from.element, to.element, rules)
@@ -146,7 +146,7 @@ function same(from: ScalarSpec, to: ScalarSpec): Step | undefined {
   return from.logicalType === to.logicalType ? unchanged : undefined
 }
 
-/** As a reply would show it; too long, or not within the encoding: no result. */
+/** Converts to text as in replies; no result if that is too long or not in the encoding. */
 function toText(from: ScalarSpec, to: Codec): Step {
   const { toJson } = codecFor(from, noContext)
   return (value) => {
@@ -155,7 +155,7 @@ function toText(from: ScalarSpec, to: Codec): Step {
   }
 }
 
-/** A text is read as JSON, not taken for a string of it. */
+/** The text is parsed as JSON, not converted to a JSON string. */
 function toJsonOfText(text: unknown): Converted | undefined {
   return attempted(() => {
     const json = parseJsonText(text as string)
@@ -163,7 +163,7 @@ function toJsonOfText(text: unknown): Converted | undefined {
   })
 }
 
-/** Blanks around a text do no harm. */
+/** Surrounding blanks are ignored. */
 function fromText(to: ScalarSpec, codec: Codec, rules: ConversionRules): Step {
   if (rules === 'strict') return (value) => parsed(codec, (value as string).trim())
   const read = lenientReader(to)
@@ -176,7 +176,7 @@ function fromText(to: ScalarSpec, codec: Codec, rules: ConversionRules): Step {
 const anyOffset = /(Z|[+-]\d\d:\d\d)$/
 const offsetAfterBlank = / (Z|[+-]\d\d:\d\d)$/
 
-/** The JSON that stood for the text in the first builds; undefined where none did. */
+/** The JSON by which the first builds read the text; undefined if there was none. */
 function lenientReader(to: ScalarSpec): (text: string) => unknown {
   switch (to.logicalType) {
     case 'boolean':
@@ -205,39 +205,38 @@ function attempted(convert: () => unknown): Converted | undefined {
   }
 }
 
-/** Fractions are cut off. */
+/** Fractions are truncated. */
 function toInteger(codec: Codec): Step {
   return (value) => {
     if (typeof value === 'number' && !Number.isFinite(value)) return undefined
-    const whole = typeof value === 'bigint' ? value : BigInt(Math.trunc(Number(value)))
-    const result = parsed(codec, whole)
+    const truncated = typeof value === 'bigint' ? value : BigInt(Math.trunc(Number(value)))
+    const result = parsed(codec, truncated)
     return result && { ...result, isExact: typeof value !== 'number' || Number.isInteger(value) }
   }
 }
 
 function toReal(isSingle: boolean): Step {
   return (value) => {
-    const given = Number(value)
-    const result = isSingle ? Math.fround(given) : given
-    if (Number.isFinite(given) && !Number.isFinite(result)) return undefined
-    const isExact = typeof value === 'bigint' ? BigInt(result) === value : Object.is(result, given)
+    const number = Number(value)
+    const result = isSingle ? Math.fround(number) : number
+    if (Number.isFinite(number) && !Number.isFinite(result)) return undefined
+    const isExact = typeof value === 'bigint' ? BigInt(result) === value : Object.is(result, number)
     return { value: result, isExact }
   }
 }
 
-/** As the number that a reply would show. Digits behind the point that are too many are cut. */
+/** Converts the number as shown in replies. Excess fractional digits are truncated. */
 function toDecimalOf(from: ScalarSpec, { precision, scale }: DecimalSpec): Step {
-  const shown = codecFor(from, noContext)
+  const sourceCodec = codecFor(from, noContext)
   const end = powerOfTen(precision)
   return (value) => {
-    const given = toDecimal((from.logicalType === 'real' ? shown.toJson(value) : value) as AnyNumber)
-    const cut = given && withScale(given, scale)
-    if (given === undefined || cut === undefined || cut.units >= end || cut.units <= -end) return undefined
-    return { value: cut, isExact: withScale(cut, given.scale)?.units === given.units }
+    const decimal = toDecimal((from.logicalType === 'real' ? sourceCodec.toJson(value) : value) as AnyNumber)
+    const cut = decimal && withScale(decimal, scale)
+    if (decimal === undefined || cut === undefined || cut.units >= end || cut.units <= -end) return undefined
+    return { value: cut, isExact: withScale(cut, decimal.scale)?.units === decimal.units }
   }
 }
 
-/** Fractions are cut off. */
 function decimalToInteger(codec: Codec): Step {
   return (value) => {
     const { units, scale } = value as Decimal
@@ -246,20 +245,20 @@ function decimalToInteger(codec: Codec): Step {
   }
 }
 
-/** The nearest real, which is exact where a reply would show it as the same number. */
+/** The nearest real, which is exact if replies show it as the same number. */
 function decimalToReal(to: RealSpec): Step {
   const codec = real.codec(to, noContext)
   return (value) => {
     const result = codec.parse(String(value))
-    const shown = toDecimal(codec.toJson(result) as number)
-    return { value: result, isExact: shown !== undefined && compareDecimals(shown, value as Decimal) === 0 }
+    const restored = toDecimal(codec.toJson(result) as number)
+    return { value: result, isExact: restored !== undefined && compareDecimals(restored, value as Decimal) === 0 }
   }
 }
 
 const ticksPerMinute = 60 * ticksPerSecond
 const dayOf = (ticks: number): number => Math.floor(ticks / ticksPerDay)
 
-/** Between dates, times and both; times of day have no date to become one. */
+/** Between dates, times and datetimes; a time of day has no date to convert to. */
 function toMoment(from: ScalarSpec, to: ScalarSpec): Step | undefined {
   if (from.logicalType === to.logicalType && from.logicalType !== 'datetime') return same(from, to)
   const isWithOffset = to.logicalType === 'datetime' && to.storage === 'datetimeoffset'
@@ -283,13 +282,13 @@ function toMoment(from: ScalarSpec, to: ScalarSpec): Step | undefined {
         return { value: ticks - day * ticksPerDay, isExact: false }
       default:
         if (from.storage === 'datetimeoffset' && isWithOffset) return { value, isExact: true }
-        // The moment stays, not the clock: without an offset, UTC is meant.
+        // Preserves the instant, not the local time: without an offset, UTC is assumed.
         return toUtc(ticks - offsetMinutes * ticksPerMinute, isWithOffset, offsetMinutes === 0)
     }
   }
 }
 
-/** No result beyond the years that a plain datetime has. */
+/** No result outside the years of a plain datetime. */
 function toUtc(ticks: number, isWithOffset: boolean, isExact: boolean): Converted | undefined {
   return isWithOffset || isWithinYears(ticks) ? { value: moment(ticks, isWithOffset), isExact } : undefined
 }
@@ -298,7 +297,7 @@ function moment(ticks: number, isWithOffset: boolean): number | OffsetDateTime {
   return isWithOffset ? { ticks, offsetMinutes: 0 } : ticks
 }
 
-/** By the types alone: no scan of the values is needed then. */
+/** Decides by the types alone, so that values need not be scanned. */
 function isLossless(from: ScalarSpec, to: ScalarSpec): boolean {
   switch (from.logicalType) {
     case 'boolean':
@@ -312,7 +311,7 @@ function isLossless(from: ScalarSpec, to: ScalarSpec): boolean {
     case 'character':
       return to.logicalType === 'character'
         ? bitsOf(from.storage) <= bitsOf(to.storage)
-        : fitsAnyText(to, 1) && isWide(to, from.storage)
+        : fitsAnyText(to, 1) && to.logicalType === 'string' && (to.encoding !== 'byte' || from.storage === 'b8')
     case 'string':
       return to.logicalType === 'string' && stringFits(from, to)
     case 'bytes':
@@ -329,14 +328,10 @@ function isLossless(from: ScalarSpec, to: ScalarSpec): boolean {
   }
 }
 
-/** Texts of so many characters, all of them of the narrowest encoding. */
+/** Texts of this length in the narrowest encoding fit. */
 function fitsAnyText(to: ScalarSpec, characters: number): boolean {
   if (to.logicalType !== 'string') return false
   return to.storage !== 'fixed' || (to.fixedLength ?? 0) >= characters
-}
-
-function isWide(to: ScalarSpec, storage: 'b8' | 'b16' | 'b32'): boolean {
-  return to.logicalType === 'string' && (to.encoding !== 'byte' || storage === 'b8')
 }
 
 type TextSpec = Extract<ScalarSpec, { logicalType: 'string' }>
@@ -351,9 +346,9 @@ function bitsOf(storage: 'b8' | 'b16' | 'b32' | 'b64'): number {
   return Number(storage.slice(1))
 }
 
-/** A sign, a zero before the point, and the point, beside the digits. */
-const charactersBesideDigits = 3
-/** Decimal digits of which no two numbers are the same real, nor the same integer of so many bits. */
+/** A sign, a zero before the point, and the point. */
+const nonDigitCharacters = 3
+/** Number of decimal digits up to which distinct numbers stay distinct as a real, or as an integer of that width. */
 const exactDigits = { real: { b32: 6, b64: 15 }, integer: { b8: 2, b16: 4, b32: 9, b64: 18 } } as const
 
 function decimalFits(from: DecimalSpec, to: ScalarSpec): boolean {
@@ -365,7 +360,7 @@ function decimalFits(from: DecimalSpec, to: ScalarSpec): boolean {
     case 'integer':
       return from.scale === 0 && to.encoding === 'signed' && from.precision <= exactDigits.integer[to.storage]
     default:
-      return fitsAnyText(to, from.precision + charactersBesideDigits)
+      return fitsAnyText(to, from.precision + nonDigitCharacters)
   }
 }
 

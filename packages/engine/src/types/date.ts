@@ -1,4 +1,4 @@
-/** date: a day of the years 0001 to 9999. */
+/** The type date: a day of the years 0001 to 9999. */
 
 import { readKeyTicks } from '../bytes/key-reader.ts'
 import { readUint32 } from '../bytes/read-number.ts'
@@ -28,8 +28,8 @@ const codec: Codec<number> = {
     if (days !== undefined) return days
     throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not a date such as 2024-02-29`)
   },
-  accept(given) {
-    const days = given as number
+  accept(input) {
+    const days = input as number
     if (days >= 0 && days < daysMax) return days
     throw new ValueError('ValueNotAllowed', 'the date is beyond the years 0001 to 9999')
   },

@@ -1,6 +1,6 @@
 /**
- * datetime: a day and time without an offset (one that is given is applied, which makes it UTC, and dropped), or (datetimeoffset) an
- * instant together with the offset it was given in.
+ * The types datetime and datetimeoffset: a day and time without an offset (a given offset is applied, which results in UTC, and dropped), or an
+ * instant with the offset it was given in.
  */
 
 import { readKeyTicks } from '../bytes/key-reader.ts'
@@ -12,7 +12,7 @@ import type { DateTimeSpec } from './type-spec.ts'
 
 /** An instant, compared by `ticks` alone. */
 export interface OffsetDateTime {
-  /** 100 µs since 0001-01-01T00:00Z; may be negative by less than a day, for local times just after the first. */
+  /** 100 µs since 0001-01-01T00:00Z; may be negative by less than a day, for local times at the start of year 1. */
   readonly ticks: number
   readonly offsetMinutes: number
 }
@@ -37,7 +37,7 @@ export const datetime: LogicalType<DateTimeSpec> = {
 
 interface Parsed {
   readonly local: number
-  /** Undefined where none is given. */
+  /** Undefined if the text has no offset. */
   readonly offsetMinutes: number | undefined
 }
 
@@ -63,19 +63,19 @@ function offsetMinutesOf(offset: string | undefined, json: unknown): number | un
   throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} has an offset beyond 14:00`)
 }
 
-/** True for ticks of the years 1 to 9999, which those of an instant with an offset may leave by less than a day. */
+/** True for ticks of the years 1 to 9999; an instant with an offset may exceed them by less than a day. */
 export function isWithinYears(ticks: number): boolean {
   return ticks >= 0 && ticks < ticksPerDay * daysMax
 }
 
-/** A plain datetime of what had an offset. Throws ValueError for one beyond the years 1 to 9999. */
+/** Converts to a plain datetime. Throws ValueError outside the years 1 to 9999. */
 export function withoutOffset(moment: OffsetDateTime): number {
   if (isWithinYears(moment.ticks)) return moment.ticks
   throw beyondYears(`'${formatOffset(moment)}'`)
 }
 
-function beyondYears(shown: string): ValueError {
-  return new ValueError('ValueNotAllowed', `${shown} is beyond the years 0001 to 9999 when its offset is applied`)
+function beyondYears(text: string): ValueError {
+  return new ValueError('ValueNotAllowed', `${text} is beyond the years 0001 to 9999 when its offset is applied`)
 }
 
 function formatLocal(ticks: number): string {
@@ -93,8 +93,8 @@ const plainCodec: Codec<number> = {
     if (isWithinYears(ticks)) return ticks
     throw beyondYears(formatForMessage(json))
   },
-  accept(given) {
-    if (isWithinYears(given as number)) return given as number
+  accept(input) {
+    if (isWithinYears(input as number)) return input as number
     throw new ValueError('ValueNotAllowed', 'the date is beyond the years 0001 to 9999')
   },
   write: (value, to) => to.writeDouble(value),
@@ -112,9 +112,9 @@ const offsetCodec: Codec<OffsetDateTime> = {
     const { local, offsetMinutes = 0 } = parse(json)
     return { ticks: local - offsetMinutes * ticksPerMinute, offsetMinutes }
   },
-  accept(given) {
-    const { ticks, offsetMinutes } = given as OffsetDateTime
-    if (isWithinYears(ticks + offsetMinutes * ticksPerMinute)) return given as OffsetDateTime
+  accept(input) {
+    const { ticks, offsetMinutes } = input as OffsetDateTime
+    if (isWithinYears(ticks + offsetMinutes * ticksPerMinute)) return input as OffsetDateTime
     throw new ValueError('ValueNotAllowed', 'the date is beyond the years 0001 to 9999')
   },
   write(value, to) {

@@ -1,11 +1,10 @@
-/** Exact decimal numbers: whole units of a power of ten. Calculations that would need more than 76 digits have no result. */
+/** Exact decimal numbers: an integer times a power of ten. Calculations that would need more than 76 digits have no result. */
 import { formatForMessage, ValueError } from './logical-type.ts'
 
-/** Of the units, zeros before the first digit not counted. */
+/** Maximum number of digits of the units, without leading zeros. */
 const digitsMax = 76
-/** Digits behind the point: those of a product of two values that each have 76, which a quotient may have too. */
+/** Maximum number of digits after the point, which a product of two values with 76 each has, and a quotient may have. */
 const scaleMax = 2 * digitsMax
-/** Significant digits of a quotient. */
 const quotientDigits = 38
 
 const powers = Array.from({ length: digitsMax + 1 }, (_, exponent) => 10n ** BigInt(exponent))
@@ -15,7 +14,7 @@ export function powerOfTen(exponent: number): bigint {
   return powers[exponent] ?? 10n ** BigInt(exponent)
 }
 
-/** `units` times 10 to the power of −`scale`. Where a double is meant, it is the nearest one. */
+/** `units` times 10 to the power of −`scale`. Used as a double, it is the nearest one. */
 export class Decimal {
   readonly units: bigint
   readonly scale: number
@@ -25,7 +24,7 @@ export class Decimal {
     this.scale = scale
   }
 
-  /** With `scale` digits behind the point. */
+  /** With `scale` digits after the point. */
   toString(): string {
     const { units, scale } = this
     if (scale === 0) return String(units)
@@ -47,18 +46,18 @@ export class Decimal {
   }
 }
 
-/** What a value of any type of numbers may be in memory. */
+/** The in-memory representations of numeric types. */
 export type AnyNumber = Decimal | number | bigint
 
 const form = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
-/** As written, with its zeros at the end. Throws ValueError for what is no number, as JSON has it, and for more digits than a value may have. */
+/** Keeps trailing zeros. Throws ValueError if the text is not a JSON number or has too many digits. */
 export function parseDecimal(text: string): Decimal {
   const match = form.exec(text)
-  if (match === null || /^-?0\d/.test(text)) throw new ValueError('MalformedValue', `${shown(text)} is not a number`)
-  const [, sign, whole = '', fraction = '', exponent = '0'] = match
-  const written = (whole + fraction).replace(/^0+/, '')
-  // The exponent of zero says nothing, however large.
+  if (match === null || /^-?0\d/.test(text)) throw new ValueError('MalformedValue', `${unquoted(text)} is not a number`)
+  const [, sign, integer = '', fraction = '', exponent = '0'] = match
+  const written = (integer + fraction).replace(/^0+/, '')
+  // The exponent of zero is irrelevant, however large.
   let scale = written === '' ? Math.min(fraction.length, scaleMax) : fraction.length - Number(exponent)
   const spare = Math.min(zerosAtEnd(written), scale, Math.max(written.length - digitsMax, scale - scaleMax))
   let digits = written
@@ -82,15 +81,15 @@ export function zerosAtEnd(digits: string): number {
 }
 
 function tooLong(text: string): ValueError {
-  return new ValueError('ValueNotAllowed', `${shown(text)} has more than ${digitsMax} digits`)
+  return new ValueError('ValueNotAllowed', `${unquoted(text)} has more than ${digitsMax} digits`)
 }
 
 /** A number without the quotation marks of a text. */
-function shown(text: string): string {
+function unquoted(text: string): string {
   return form.test(text) ? formatForMessage(Symbol(text)) : formatForMessage(text)
 }
 
-/** A double stands for its shortest decimal number. Undefined for what has more digits than a value may have, and for what is no number. */
+/** A double is converted by its shortest decimal representation. Undefined for too many digits, and for NaN and infinities. */
 export function toDecimal(value: AnyNumber): Decimal | undefined {
   if (value instanceof Decimal) return value
   if (typeof value === 'bigint' || Number.isSafeInteger(value)) return bounded(BigInt(value), 0)
@@ -103,13 +102,13 @@ export function toDecimal(value: AnyNumber): Decimal | undefined {
   }
 }
 
-/** Undefined for what is beyond 76 digits. */
+/** Undefined beyond 76 digits. */
 function bounded(units: bigint, scale: number): Decimal | undefined {
   const isWithin = units < unitsEnd && units > -unitsEnd && scale <= scaleMax
   return isWithin ? new Decimal(units, scale) : undefined
 }
 
-/** With so many digits behind the point; those that are too many are cut. Undefined where it would have too many digits. */
+/** Adjusts the scale; excess digits are truncated. Undefined if the result has too many digits. */
 export function withScale(value: Decimal, scale: number): Decimal | undefined {
   if (scale === value.scale) return value
   if (scale > value.scale) return bounded(value.units * powerOfTen(scale - value.scale), scale)
@@ -139,7 +138,7 @@ export function negated({ units, scale }: Decimal): Decimal {
   return new Decimal(-units, scale)
 }
 
-/** With the larger scale. Undefined beyond 76 digits, as below. */
+/** The scale is the larger one. Undefined beyond 76 digits, as in the functions below. */
 export function sum(one: Decimal, other: Decimal): Decimal | undefined {
   const [a, b] = alignedUnits(one, other)
   return bounded(a + b, Math.max(one.scale, other.scale))
@@ -149,66 +148,66 @@ export function difference(one: Decimal, other: Decimal): Decimal | undefined {
   return sum(one, negated(other))
 }
 
-/** With the sum of the scales. */
+/** The scale is the sum of both. */
 export function product(one: Decimal, other: Decimal): Decimal | undefined {
   return bounded(one.units * other.units, one.scale + other.scale)
 }
 
-/** With the sign of the dividend. Null for a division by zero. */
+/** The sign is that of the dividend. Null for a division by zero. */
 export function remainder(one: Decimal, other: Decimal): Decimal | null | undefined {
   if (other.units === 0n) return null
   const [a, b] = alignedUnits(one, other)
   return bounded(a % b, Math.max(one.scale, other.scale))
 }
 
-/** To 38 significant digits, or 152 behind the point, half to even, without zeros at the end. Null for a division by zero. */
+/** Rounds half to even, to 38 significant digits or 152 after the point, without trailing zeros. Null for a division by zero. */
 export function quotient(one: Decimal, other: Decimal): Decimal | null | undefined {
   if (other.units === 0n) return null
   const isNegative = one.units < 0n !== other.units < 0n
   const [dividend, divisor] = [magnitude(one.units), magnitude(other.units)]
-  // Of the quotient of two whole numbers, this many digits more give 38 or 39.
+  // With this many more digits, the quotient of the integers has 38 or 39 digits.
   let shift = quotientDigits - (String(dividend).length - String(divisor).length)
   let units = rounded(dividend, divisor, shift)
   if (units >= powerOfTen(quotientDigits)) units = rounded(dividend, divisor, --shift)
-  const lessShift = scaleMax - one.scale + other.scale
-  if (shift > lessShift) {
-    shift = lessShift
+  const shiftMax = scaleMax - one.scale + other.scale
+  if (shift > shiftMax) {
+    shift = shiftMax
     units = rounded(dividend, divisor, shift)
   }
   const zeros = units === 0n ? 0 : zerosAtEnd(String(units))
   const scale = units === 0n ? 0 : one.scale - other.scale + shift - zeros
   const significant = units / powerOfTen(zeros)
   if (scale < -digitsMax) return undefined
-  const whole = scale < 0 ? significant * powerOfTen(-scale) : significant
-  return bounded(isNegative ? -whole : whole, Math.max(scale, 0))
+  const integer = scale < 0 ? significant * powerOfTen(-scale) : significant
+  return bounded(isNegative ? -integer : integer, Math.max(scale, 0))
 }
 
 function magnitude(units: bigint): bigint {
   return units < 0n ? -units : units
 }
 
-/** The whole number that is nearest to `dividend` times 10 to the power of `shift`, divided; of two the even one. */
+/** The integer nearest to `dividend` times 10 to the power of `shift`, divided; ties to even. */
 function rounded(dividend: bigint, divisor: bigint, shift: number): bigint {
   const [a, b] = shift >= 0 ? [dividend * powerOfTen(shift), divisor] : [dividend, divisor * powerOfTen(-shift)]
-  const [whole, rest] = [a / b, a % b]
-  const isUp = 2n * rest > b || (2n * rest === b && whole % 2n === 1n)
-  return isUp ? whole + 1n : whole
+  const [integer, rest] = [a / b, a % b]
+  const roundsUp = 2n * rest > b || (2n * rest === b && integer % 2n === 1n)
+  return roundsUp ? integer + 1n : integer
 }
 
 export type Rounding = 'up' | 'down' | 'truncate' | 'nearest'
 
-/** To so many digits behind the point; fewer than none are digits before it. `nearest`: halves away from zero. */
+/** Rounds to so many digits after the point, negative for digits before it. `nearest`: ties away from zero. */
 export function roundedTo(value: Decimal, digits: number, rounding: Rounding): Decimal | undefined {
   if (digits >= value.scale) return digits > scaleMax ? undefined : withScale(value, digits)
   const dropped = value.scale - digits
-  // All digits are dropped, however many more that would be.
+  // All digits are dropped, so a larger power makes no difference.
   const power = powerOfTen(Math.min(dropped, digitsMax + scaleMax + 1))
-  const [whole, rest] = [value.units / power, value.units % power]
-  const units = whole + adjustment(rest, power, rounding)
+  const [integer, rest] = [value.units / power, value.units % power]
+  const units = integer + adjustment(rest, power, rounding)
   return digits >= 0 ? bounded(units, digits) : bounded(units === 0n ? 0n : units * powerOfTen(-digits), 0)
 }
 
-/** What is added to the quotient that was cut towards zero: −1, 0 or 1. */
+/** The correction of the quotient truncated towards zero: −1, 0 or 1. */
 function adjustment(rest: bigint, power: bigint, rounding: Rounding): bigint {
   if (rest === 0n) return 0n
   switch (rounding) {

@@ -1,4 +1,4 @@
-/** decimal: exact numbers of up to 38 digits, of which the definition says how many stand behind the point. */
+/** The type decimal: exact numbers of up to 38 digits with a fixed number of digits after the point. */
 import { readKeyDecimal } from '../bytes/key-reader.ts'
 import { Decimal, parseDecimal, powerOfTen, toDecimal, withScale } from './decimal-number.ts'
 import { countField } from './definition-fields.ts'
@@ -57,7 +57,7 @@ function codecOf({ precision, scale }: DecimalSpec): Codec<Decimal> {
     key: {
       form: 'decimal',
       write: ({ units, scale: own }, to) => to.decimal(units, own),
-      // A key has the value without zeros at the end.
+      // A key contains the value without trailing zeros.
       read: (key, at) => {
         const { units, scale: own } = readKeyDecimal(key, at)
         const value = new Decimal(units, own)
@@ -67,7 +67,6 @@ function codecOf({ precision, scale }: DecimalSpec): Codec<Decimal> {
   }
 }
 
-/** Of which the first bit is the sign. */
 function bytesFor(precision: number): number {
   let width = 1
   while (2n ** BigInt(8 * width - 1) < powerOfTen(precision)) width++
@@ -84,7 +83,7 @@ function readUnits(bytes: Uint8Array, start: number, width: number): bigint {
   return units
 }
 
-/** A number, or a text of one. Throws ValueError. */
+/** A number, also as text. Throws ValueError. */
 function decimalOf(json: unknown): Decimal {
   if (typeof json === 'string') return parseDecimal(json)
   if (typeof json === 'symbol') return parseDecimal(json.description ?? '')
@@ -96,8 +95,8 @@ function decimalOf(json: unknown): Decimal {
 }
 
 function notAllowed(json: unknown, what: string, precision: number, scale: number): ValueError {
-  const shown = json instanceof Decimal ? String(json) : formatForMessage(json)
-  return new ValueError('ValueNotAllowed', `${shown} has ${what} (precision ${precision}, scale ${scale})`)
+  const formatted = json instanceof Decimal ? String(json) : formatForMessage(json)
+  return new ValueError('ValueNotAllowed', `${formatted} has ${what} (precision ${precision}, scale ${scale})`)
 }
 
 function digitsText(count: number): string {

@@ -1,4 +1,4 @@
-/** What the fields of a type definition say: words in any case, with their defaults (contract 3.1). */
+/** Reads the fields of a type definition: words in any case, with their defaults (contract 3.1). */
 import { formatForMessage, ValueError } from './logical-type.ts'
 import {
   type CountField,
@@ -9,46 +9,46 @@ import {
   type WordField,
 } from './type-definition.ts'
 
-/** One of the allowed words, written as in `allowed`. An absent or null field takes the default. */
+/** One of the allowed words, spelled as in `allowed`. Absent or null means the default. */
 export function enumField<W extends string>(
   definition: TypeDefinition,
   field: WordField,
   allowed: readonly W[],
   fallback: W,
 ): W {
-  const given = definition[field]
-  if (given === undefined || given === null) return fallback
-  const word = allowed.find((candidate) => candidate.toLowerCase() === given.toLowerCase())
+  const input = definition[field]
+  if (input === undefined || input === null) return fallback
+  const word = allowed.find((candidate) => candidate.toLowerCase() === input.toLowerCase())
   if (word !== undefined) return word
   const words = allowed.filter((candidate) => candidate !== '')
-  throw wrongField(field, 'InvalidDefinition', `is ${words.join(' or ')}, not ${formatForMessage(given)}`)
+  throw wrongField(field, 'InvalidDefinition', `is ${words.join(' or ')}, not ${formatForMessage(input)}`)
 }
 
-/** A text that must not be empty. Undefined where the field is absent, null or empty. */
+/** A non-empty text; undefined if absent, null or empty. */
 export function stringField(definition: TypeDefinition, field: NameField): string | undefined {
-  const given = definition[field]
-  return given === null || given === '' ? undefined : given
+  const input = definition[field]
+  return input === null || input === '' ? undefined : input
 }
 
-/** A whole number. Undefined where the field is absent or null. */
+/** A non-negative integer; undefined if absent or null. */
 export function countField(
   definition: TypeDefinition,
   field: CountField,
   min: number,
   max: number,
 ): number | undefined {
-  const given = definition[field]
-  if (given === undefined || given === null) return undefined
-  const count = Number(given)
+  const input = definition[field]
+  if (input === undefined || input === null) return undefined
+  const count = Number(input)
   if (Number.isInteger(count) && count >= min && count <= max) return count
   throw wrongField(
     field,
     'InvalidDefinition',
-    `is a whole number from ${min} to ${max}, not ${formatForMessage(given)}`,
+    `is a whole number from ${min} to ${max}, not ${formatForMessage(input)}`,
   )
 }
 
-/** Runs `define` for a nested definition, so that faults within it are told with its field. */
+/** Runs `define` for a nested definition, and prefixes the path of its errors with the field. */
 export function within<T>(field: string | number, define: () => T): T {
   try {
     return define()
@@ -64,7 +64,7 @@ export function wrongField(field: TypeField, type: ValueError['type'], words: st
   return error
 }
 
-/** What is wrong with a field of another form. */
-export function wrongForm(field: TypeField, given: unknown): string {
-  return `${field} is ${fieldForms[field]}, not ${formatForMessage(given)}`
+/** The message for a field of the wrong form. */
+export function wrongForm(field: TypeField, input: unknown): string {
+  return `${field} is ${fieldForms[field]}, not ${formatForMessage(input)}`
 }

@@ -1,4 +1,4 @@
-/** Elements in a row of bytes: packed where all take the same width, else each after its length. */
+/** Layout of elements in bytes: packed if all have the same width, otherwise length-prefixed. */
 import type { ByteWriter } from '../bytes/byte-writer.ts'
 import { readUint32 } from '../bytes/read-number.ts'
 import type { Codec } from './logical-type.ts'
@@ -19,7 +19,7 @@ export function writeElement(codec: Codec, element: unknown, to: ByteWriter): vo
   to.bytes.writeUInt32BE(to.length - at - lengthBytes, at)
 }
 
-/** Calls `use` with where each element begins and ends. */
+/** Calls `use` with the start and end of each element. */
 export function eachElement(
   codec: Codec,
   bytes: Uint8Array,

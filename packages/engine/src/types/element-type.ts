@@ -1,4 +1,4 @@
-/** The type of the elements of a list, as the list sees it. */
+/** The element type of a list, as the list needs it. */
 import type { Codec, CodecContext, DefineContext, DescribeContext } from './logical-type.ts'
 import type { NestedField, TypeDefinition } from './type-definition.ts'
 import type { ElementSpec } from './type-spec.ts'

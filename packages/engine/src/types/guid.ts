@@ -1,4 +1,4 @@
-/** guid: sixteen bytes, written 8-4-4-4-12 in lower case. */
+/** The type guid: sixteen bytes, 8-4-4-4-12 in lower case in JSON. */
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { GuidSpec } from './type-spec.ts'
 
@@ -22,8 +22,8 @@ const codec: Codec<string> = {
     if (form.test(json)) return json.toLowerCase()
     throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not a GUID (8-4-4-4-12 hexadecimal digits)`)
   },
-  accept(given) {
-    return this.parse(given)
+  accept(input) {
+    return this.parse(input)
   },
   write: (value, to) => to.writeBytes(toBytes(value)),
   read,

@@ -1,4 +1,4 @@
-/** All logical types: the list from which the words of the interface follow, and the way to each. */
+/** The registry of logical types, from which the words of the interface are derived. */
 import { boolean } from './boolean.ts'
 import { bytes } from './bytes.ts'
 import { character } from './character.ts'
@@ -48,7 +48,7 @@ const elementType: ElementType = {
 
 type SpecNamed<Name extends LogicalTypeName> = Extract<TypeSpec, { readonly logicalType: Name }>
 
-/** In the order in which the documentation lists them. The compiler asks for each that `type-spec.ts` has. */
+/** In the order of the documentation. The compiler requires each type of `type-spec.ts`. */
 const byName: { readonly [Name in LogicalTypeName]: LogicalType<SpecNamed<Name>> } = {
   boolean,
   character,
@@ -75,21 +75,21 @@ export { typeAliases } from './type-aliases.ts'
 export const logicalTypes: readonly Pick<LogicalType, 'logicalType' | 'fields'>[] = Object.values(byName)
 
 /** The normal form of a definition. Throws ValueError. */
-export function defineType(given: TypeDefinition, context: DefineContext): TypeSpec {
-  const definition = withoutAliases(given)
+export function defineType(input: TypeDefinition, context: DefineContext): TypeSpec {
+  const definition = withoutAliases(input)
   const word = definition.logicalType
   if (word === undefined) throw wrongField('logicalType', 'MalformedValue', 'is needed')
   const name = word.toLowerCase()
   if (!Object.hasOwn(byName, name)) {
-    const known = Object.keys(byName).join(', ')
-    throw wrongField('logicalType', 'InvalidDefinition', `is one of ${known}; not ${formatForMessage(word)}`)
+    const names = Object.keys(byName).join(', ')
+    throw wrongField('logicalType', 'InvalidDefinition', `is one of ${names}; not ${formatForMessage(word)}`)
   }
   const type = typeNamed(name as LogicalTypeName)
   refuseOtherFields(definition, type)
   return type.define(definition, context)
 }
 
-/** The definition as a schema read shows it; `defineType` of it gives the same normal form. */
+/** The definition as in schema reads; `defineType` maps it to the same normal form. */
 export function describeType(spec: TypeSpec, context: DescribeContext): TypeDefinition {
   return typeNamed(spec.logicalType).describe(spec, context)
 }

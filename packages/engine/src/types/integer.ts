@@ -1,4 +1,4 @@
-/** integer: signed or unsigned, 8 to 64 bits, exact in both directions. */
+/** The type integer: signed or unsigned, 8 to 64 bits, exact in both directions. */
 import { readKeyInteger } from '../bytes/key-reader.ts'
 import { readInt32, readUint32 } from '../bytes/read-number.ts'
 import { writeIntegerAt } from '../bytes/write-number.ts'
@@ -35,12 +35,12 @@ function narrowCodec(bits: 8 | 16 | 32, isSigned: boolean): Codec<number> {
     defaultValue: 0,
     parse(json) {
       if (typeof json === 'number' && Number.isInteger(json) && json >= min && json <= max) return json === 0 ? 0 : json
-      const value = parseWhole(json)
+      const value = parseInteger(json)
       if (value < min || value > max) throw outOfRange(json, min, max, bits)
       return Number(value)
     },
-    accept(given) {
-      return this.parse(given)
+    accept(input) {
+      return this.parse(input)
     },
     write(value, to) {
       const at = to.reserve(width)
@@ -57,7 +57,7 @@ function narrowCodec(bits: 8 | 16 | 32, isSigned: boolean): Codec<number> {
   }
 }
 
-/** One for each width: scans read little else. */
+/** One reader per width, since integers are the most frequent values in scans. */
 function narrowReader(bits: 8 | 16 | 32, isSigned: boolean): (bytes: Uint8Array, start: number) => number {
   switch (bits) {
     case 8:
@@ -73,7 +73,7 @@ function narrowReader(bits: 8 | 16 | 32, isSigned: boolean): (bytes: Uint8Array,
   }
 }
 
-/** 64 bits: bigint, since a double cannot hold them. */
+/** 64 bits: bigint, since a double cannot represent them. */
 function wideCodec(isSigned: boolean): Codec<bigint> {
   const min = isSigned ? -(2n ** 63n) : 0n
   const max = isSigned ? 2n ** 63n - 1n : 2n ** 64n - 1n
@@ -86,12 +86,12 @@ function wideCodec(isSigned: boolean): Codec<bigint> {
     isNullable: true,
     defaultValue: 0n,
     parse(json) {
-      const value = parseWhole(json)
+      const value = parseInteger(json)
       if (value < min || value > max) throw outOfRange(json, min, max, 64)
       return value
     },
-    accept(given) {
-      return this.parse(given)
+    accept(input) {
+      return this.parse(input)
     },
     write(value, to) {
       const at = to.reserve(8)
@@ -111,8 +111,8 @@ function wideCodec(isSigned: boolean): Codec<bigint> {
 
 const digitsMax = 25
 
-/** A whole number given as such, or as quoted digits. Throws ValueError. */
-function parseWhole(json: unknown): bigint {
+/** An integer, also as quoted digits. Throws ValueError. */
+function parseInteger(json: unknown): bigint {
   if (typeof json === 'bigint') return json
   if (typeof json === 'number') {
     if (Number.isInteger(json)) return BigInt(json)

@@ -1,4 +1,4 @@
-/** interval: a signed span of time, days and smaller, to 100 µs. */
+/** The type interval: a signed duration in days and smaller units, to 100 µs. */
 
 import { readKeyTicks } from '../bytes/key-reader.ts'
 import { readDouble } from '../bytes/read-number.ts'
@@ -37,7 +37,7 @@ const codec: Codec<number> = {
   parse(json) {
     return bounded(typeof json === 'string' ? parseDuration(json) : parseParts(json), () => formatForMessage(json))
   },
-  accept: (given) => bounded(given as number, () => formatDuration(given as number)),
+  accept: (input) => bounded(input as number, () => formatDuration(input as number)),
   write: (value, to) => to.writeDouble(value),
   read: (bytes, start) => readDouble(bytes, start),
   writeJson: (bytes, start, end, json) => json.ascii(`"${formatDuration(codec.read(bytes, start, end))}"`),
@@ -46,9 +46,9 @@ const codec: Codec<number> = {
 }
 
 /** Throws ValueError. */
-function bounded(ticks: number, shown: () => string): number {
+function bounded(ticks: number, format: () => string): number {
   if (Math.abs(ticks) <= ticksMax) return ticks === 0 ? 0 : ticks
-  throw new ValueError('ValueNotAllowed', `${shown()} is longer than 5,000,000 days`)
+  throw new ValueError('ValueNotAllowed', `${format()} is longer than 5,000,000 days`)
 }
 
 /** An ISO 8601 duration without years and months, whose length is not fixed. */
@@ -69,7 +69,7 @@ function parseDuration(text: string): number {
   return sign === '-' ? -ticks : ticks
 }
 
-/** `{"days":2,"minutes":30}`: numbers of either sign, also fractions. */
+/** For example `{"days":2,"minutes":30}`: numbers of either sign, including fractions. */
 function parseParts(json: unknown): number {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     throw new ValueError(
@@ -78,23 +78,23 @@ function parseParts(json: unknown): number {
     )
   }
   let ticks = 0
-  for (const [unit, given] of Object.entries(json)) {
+  for (const [unit, input] of Object.entries(json)) {
     if (!Object.hasOwn(ticksPerUnit, unit)) {
       const error = new ValueError('UnknownField', `an interval has no part ${formatForMessage(unit)}`)
       error.path = [unit]
       throw error
     }
-    const amount = within(unit, () => parseNumber(given))
+    const amount = within(unit, () => parseNumber(input))
     ticks += ticksOf(amount, ticksPerUnit[unit as keyof typeof ticksPerUnit])
   }
   return Number.isFinite(ticks) ? Math.trunc(ticks) : Number.POSITIVE_INFINITY
 }
 
-/** 0.0003 s times 10,000 is a hair less than 3 ticks, and would be cut to 2. */
+/** 0.0003 s times 10,000 is slightly less than 3 ticks, and would be truncated to 2. */
 function ticksOf(amount: number, perUnit: number): number {
   const ticks = amount * perUnit
-  const whole = Math.round(ticks)
-  return Math.abs(ticks - whole) <= Math.abs(ticks) * Number.EPSILON ? whole : ticks
+  const nearest = Math.round(ticks)
+  return Math.abs(ticks - nearest) <= Math.abs(ticks) * Number.EPSILON ? nearest : ticks
 }
 
 function formatDuration(ticks: number): string {

@@ -1,4 +1,4 @@
-/** Finds the parts of a well-formed JSON text, without making values of it: numbers keep their digits, and objects their order. */
+/** Locates the parts of a well-formed JSON text without parsing values: numbers keep their digits, and objects their order. */
 
 const quote = 0x22
 const comma = 0x2c
@@ -9,7 +9,7 @@ const openBrace = 0x7b
 const closeBrace = 0x7d
 const space = 0x20
 
-/** Of a value or a name within a text: its first character, and the one behind it. */
+/** The range of a value or name in a text: start inclusive, end exclusive. */
 export interface Span {
   readonly start: number
   readonly end: number
@@ -32,14 +32,14 @@ export function isStringAt(text: string, at: number): boolean {
   return text.charCodeAt(at) === quote
 }
 
-/** The position of the next character that is no white space. */
-export function behindBlanks(text: string, from: number): number {
+/** The position of the next non-blank character. */
+export function skipBlanks(text: string, from: number): number {
   let at = from
   while (text.charCodeAt(at) <= space) at++
   return at
 }
 
-/** The position behind the string whose quotation mark is at `at`. */
+/** The position after the string whose opening quotation mark is at `at`. */
 export function endOfString(text: string, at: number): number {
   for (let end = text.indexOf('"', at + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let backslashes = 0
@@ -49,7 +49,7 @@ export function endOfString(text: string, at: number): number {
   return text.length
 }
 
-/** The position behind the value that begins at `from`. */
+/** The position after the value that begins at `from`. */
 function endOfValue(text: string, from: number): number {
   if (isStringAt(text, from)) return endOfString(text, from)
   let depth = 0
@@ -62,7 +62,7 @@ function endOfValue(text: string, from: number): number {
     }
     if (code === openBrace || code === openBracket) depth++
     else if (code === closeBrace || code === closeBracket) {
-      // Of what is around a number or a literal.
+      // The delimiter after a number or literal.
       if (depth === 0) return at
       if (--depth === 0) return at + 1
     } else if (depth === 0 && (code === comma || code <= space)) return at
@@ -71,51 +71,51 @@ function endOfValue(text: string, from: number): number {
   return at
 }
 
-/** Of the object that begins at `from`, one after the other. */
+/** The members of the object that begins at `from`. */
 function* membersOf(text: string, from: number): Generator<Member, void, undefined> {
-  for (let at = behindBlanks(text, from + 1); text.charCodeAt(at) === quote; ) {
+  for (let at = skipBlanks(text, from + 1); text.charCodeAt(at) === quote; ) {
     const name = { start: at, end: endOfString(text, at) }
-    // Behind the colon.
-    const start = behindBlanks(text, behindBlanks(text, name.end) + 1)
+    // After the colon.
+    const start = skipBlanks(text, skipBlanks(text, name.end) + 1)
     const value = { start, end: endOfValue(text, start) }
     yield { name, value }
-    at = behindBlanks(text, value.end)
-    if (text.charCodeAt(at) === comma) at = behindBlanks(text, at + 1)
+    at = skipBlanks(text, value.end)
+    if (text.charCodeAt(at) === comma) at = skipBlanks(text, at + 1)
   }
 }
 
-/** Of the array that begins at `from`, one after the other. */
+/** The elements of the array that begins at `from`. */
 export function* elementsOf(text: string, from: number): Generator<Span, void, undefined> {
-  for (let at = behindBlanks(text, from + 1); at < text.length && text.charCodeAt(at) !== closeBracket; ) {
+  for (let at = skipBlanks(text, from + 1); at < text.length && text.charCodeAt(at) !== closeBracket; ) {
     const element = { start: at, end: endOfValue(text, at) }
     yield element
-    at = behindBlanks(text, element.end)
-    if (text.charCodeAt(at) === comma) at = behindBlanks(text, at + 1)
+    at = skipBlanks(text, element.end)
+    if (text.charCodeAt(at) === comma) at = skipBlanks(text, at + 1)
   }
 }
 
-/** The string that stands there, without its escapes. */
+/** The unescaped string. */
 export function stringAt(text: string, { start, end }: Span): string {
   const raw = text.slice(start + 1, end - 1)
   return raw.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : raw
 }
 
-/** A value of a text that others need not know of as a whole: found by names and positions, so that it can be kept as it stands. */
+/** A value within a text, located by names and positions, so that it can be stored in its original form. */
 export class JsonText {
   readonly text: string
   private readonly span: Span
-  /** What is to stand for each string of it that is a value. */
+  /** Replaces strings that are values. */
   readonly replace: ((text: string) => string) | undefined
-  /** Of an array, once one is asked for. */
+  /** The elements of an array, located on first use. */
   private elements: readonly Span[] | undefined
 
   constructor(text: string, replace?: (text: string) => string, span: Span = { start: 0, end: text.length }) {
     this.text = text
     this.replace = replace
-    this.span = { start: behindBlanks(text, span.start), end: span.end }
+    this.span = { start: skipBlanks(text, span.start), end: span.end }
   }
 
-  /** Of several members of a name the last, as `JSON.parse` has it; undefined where there is none. */
+  /** The last of several members with the name, like `JSON.parse`; undefined if there is none. */
   field(name: string): JsonText | undefined {
     const { text } = this
     const { start } = this.span
@@ -134,7 +134,7 @@ export class JsonText {
     return found && new JsonText(text, this.replace, found)
   }
 
-  /** The same text, in which other strings stand for some. */
+  /** The same text with strings replaced. */
   replacing(replace: (text: string) => string): JsonText {
     return new JsonText(this.text, replace, this.span)
   }

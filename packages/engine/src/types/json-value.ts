@@ -1,6 +1,6 @@
-/** The text of a value of type json: checked and without white space, and what it says whatever way it is written. */
+/** Texts of type json: validation, removal of white space, and a canonical form for comparison. */
 import { jsonBytesMax, jsonDepthMax } from '../limits.ts'
-import { behindBlanks, elementsOf, endOfString, isArrayAt, JsonText, type Span, stringAt } from './json-text.ts'
+import { elementsOf, endOfString, isArrayAt, JsonText, type Span, skipBlanks, stringAt } from './json-text.ts'
 import { formatForMessage, ValueError } from './logical-type.ts'
 
 const quote = 0x22
@@ -15,7 +15,7 @@ const openBrace = 0x7b
 const closeBrace = 0x7d
 const space = 0x20
 
-/** A value of type json on its way between a body or a statement and an attribute: its text as it is kept. */
+/** A value of type json between a body or statement and an attribute: its compact text. */
 export class JsonValue {
   readonly text: string
 
@@ -32,7 +32,7 @@ export class JsonValue {
   }
 }
 
-/** Of a text that may be no JSON at all. Throws ValueError. */
+/** Validates any text. Throws ValueError. */
 export function parseJsonText(text: string): string {
   try {
     JSON.parse(text)
@@ -42,7 +42,7 @@ export function parseJsonText(text: string): string {
   return compactJson(text)
 }
 
-/** Plain data as a program or a body without its text has it. Throws ValueError. */
+/** Serializes plain data from a program, or from a body whose text is not available. Throws ValueError. */
 export function jsonTextOf(value: unknown): string {
   return compactJson(textOf(value))
 }
@@ -50,7 +50,7 @@ export function jsonTextOf(value: unknown): string {
 function textOf(value: unknown): string {
   if (value instanceof JsonValue) return value.text
   if (typeof value === 'bigint') return String(value)
-  // Of a number whose fraction a double does not show, the digits.
+  // A symbol carries the digits of a number that a double cannot represent.
   if (typeof value === 'symbol') return value.description ?? 'null'
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   if (Array.isArray(value)) return `[${value.map(textOf).join(',')}]`
@@ -59,9 +59,9 @@ function textOf(value: unknown): string {
     .join(',')}}`
 }
 
-/** A text that is well-formed, as it is kept: without white space between its parts. Throws ValueError. */
-export function compactJson(given: string | JsonText): string {
-  const [text, replace] = given instanceof JsonText ? [given.toString(), given.replace] : [given, undefined]
+/** Compacts a well-formed text. Throws ValueError. */
+export function compactJson(input: string | JsonText): string {
+  const [text, replace] = input instanceof JsonText ? [input.toString(), input.replace] : [input, undefined]
   if (!text.isWellFormed()) throw halfOfPair()
   const compact = new Compactor(text, replace).run()
   if (compact.length * 3 > jsonBytesMax && Buffer.byteLength(compact) > jsonBytesMax) {
@@ -78,10 +78,10 @@ class Compactor {
   private readonly text: string
   private readonly replace: ((text: string) => string) | undefined
   private readonly parts: string[] = []
-  /** Where the part begins that is yet to be taken over. */
+  /** Start of the part not yet copied. */
   private from = 0
-  /** The names of the objects around, none of arrays. */
-  private readonly around: (Set<string> | undefined)[] = []
+  /** The member names of enclosing objects; undefined for arrays. */
+  private readonly enclosing: (Set<string> | undefined)[] = []
   private isName = false
   /** The position of the next backslash. */
   private escape: number
@@ -97,42 +97,42 @@ class Compactor {
     let at = 0
     while (at < text.length) {
       const code = text.charCodeAt(at)
-      if (code === quote) at = this.takeString({ start: at, end: endOfString(text, at) })
-      else if (code <= space) at = this.leaveOut(at, behindBlanks(text, at), '')
+      if (code === quote) at = this.readString({ start: at, end: endOfString(text, at) })
+      else if (code <= space) at = this.replaceRange(at, skipBlanks(text, at), '')
       else {
-        // Digits and letters of words, which are most of the others, lie between.
-        if (code >= openBracket || code === comma || code === colon) this.takeSign(code)
+        // Skips digits and the letters of literals, which most remaining characters are.
+        if (code >= openBracket || code === comma || code === colon) this.readPunctuation(code)
         at++
       }
     }
     if (this.parts.length === 0) return text
-    this.leaveOut(at, at, '')
+    this.replaceRange(at, at, '')
     return this.parts.join('')
   }
 
-  /** Returns `end`. */
-  private leaveOut(start: number, end: number, instead: string): number {
+  /** Replaces a range of the text. Returns `end`. */
+  private replaceRange(start: number, end: number, instead: string): number {
     this.parts.push(this.text.slice(this.from, start))
     if (instead !== '') this.parts.push(instead)
     this.from = end
     return end
   }
 
-  private takeSign(code: number): void {
-    const { around } = this
+  private readPunctuation(code: number): void {
+    const { enclosing } = this
     if (code === openBrace || code === openBracket) {
-      if (around.length >= jsonDepthMax) {
+      if (enclosing.length >= jsonDepthMax) {
         throw new ValueError('ValueNotAllowed', `the value is nested deeper than ${jsonDepthMax} levels`)
       }
       this.isName = code === openBrace
-      around.push(this.isName ? new Set() : undefined)
-    } else if (code === closeBrace || code === closeBracket) around.pop()
-    else if (code === comma) this.isName = around[around.length - 1] !== undefined
+      enclosing.push(this.isName ? new Set() : undefined)
+    } else if (code === closeBrace || code === closeBracket) enclosing.pop()
+    else if (code === comma) this.isName = enclosing[enclosing.length - 1] !== undefined
     else if (code === colon) this.isName = false
   }
 
-  /** Returns the position behind it. */
-  private takeString(span: Span): number {
+  /** Returns the position after the string. */
+  private readString(span: Span): number {
     const { text, replace } = this
     if (this.escape < span.end) {
       if (!stringAt(text, span).isWellFormed()) throw halfOfPair()
@@ -142,7 +142,7 @@ class Compactor {
     else if (replace !== undefined) {
       const value = stringAt(text, span)
       const other = replace(value)
-      if (other !== value) return this.leaveOut(span.start, span.end, JSON.stringify(other))
+      if (other !== value) return this.replaceRange(span.start, span.end, JSON.stringify(other))
     }
     return span.end
   }
@@ -153,7 +153,7 @@ class Compactor {
   }
 
   private noteName(name: string): void {
-    const names = this.around.at(-1)
+    const names = this.enclosing.at(-1)
     if (names?.has(name) === true) {
       throw new ValueError('ValueNotAllowed', `an object of the value has the name ${formatForMessage(name)} twice`)
     }
@@ -161,7 +161,7 @@ class Compactor {
   }
 }
 
-/** The value of the member, where the value is an object that has it; else null. */
+/** The value of the member; null if the value is not an object or lacks it. */
 export function jsonMember(text: string, name: string): string | null {
   return found(new JsonText(text).field(name))
 }
@@ -178,12 +178,12 @@ function found(value: JsonText | undefined): string | null {
   return text === undefined || text === 'null' ? null : text
 }
 
-/** The same for equal values and for no others: numbers by what they are, objects whatever the order of their members. */
+/** Equal exactly for equal values: numbers by value, objects regardless of member order. */
 export function canonicalJson(text: string): string {
   return new Canonical(text).value()
 }
 
-/** Reads a value once, from its beginning to its end; recurses as deep as JSON may be nested. */
+/** Reads a value in one pass; recursion depth is bounded by the JSON nesting limit. */
 class Canonical {
   private readonly text: string
   private at = 0
@@ -246,31 +246,31 @@ class Canonical {
   }
 }
 
-/** Of so many digits a double tells all numbers apart. */
+/** Up to this number of digits, doubles distinguish all numbers. */
 const doubleDigits = 15
 const doubleExponentMax = 280
-/** Of a number whose exponent has more characters nothing but the number itself is taken for equal. */
+/** Numbers with longer exponents are only equal to themselves. */
 const exponentCharactersMax = 15
 
-/** As the double that it is, or with its digits and its exponent. */
+/** As a double if that is exact, otherwise by digits and exponent. */
 function canonicalNumber(word: string): string {
   const isShort = word.length <= doubleDigits
   if (isShort && !/[eE]/.test(word)) return String(Number(word))
   const [mantissa = '', exponent = '0'] = word.toLowerCase().split('e')
   const isNegative = mantissa.startsWith('-')
-  const [whole = '', fraction = ''] = mantissa.slice(isNegative ? 1 : 0).split('.')
-  const digits = withoutZeros(`${whole}${fraction}`)
+  const [integer = '', fraction = ''] = mantissa.slice(isNegative ? 1 : 0).split('.')
+  const digits = withoutZeros(`${integer}${fraction}`)
   if (digits.all === '') return '0'
   if (exponent.length > exponentCharactersMax) return word
-  const power = Number(exponent) - fraction.length + digits.zerosBehind
+  const power = Number(exponent) - fraction.length + digits.trailingZeros
   if (digits.all.length <= doubleDigits && Math.abs(power) <= doubleExponentMax) return String(Number(word))
   return `${isNegative ? '-' : ''}${digits.all}e${power}`
 }
 
-function withoutZeros(digits: string): { readonly all: string; readonly zerosBehind: number } {
+function withoutZeros(digits: string): { readonly all: string; readonly trailingZeros: number } {
   let end = digits.length
   while (digits.charCodeAt(end - 1) === zero) end--
   let start = 0
   while (start < end && digits.charCodeAt(start) === zero) start++
-  return { all: digits.slice(start, end), zerosBehind: digits.length - end }
+  return { all: digits.slice(start, end), trailingZeros: digits.length - end }
 }

@@ -1,4 +1,4 @@
-/** json: any value that JSON has, kept as its text with the order and the digits that it was given with. */
+/** The type json: any JSON value, stored as text that keeps member order and digits. */
 import { JsonValue, jsonTextOf } from './json-value.ts'
 import type { Codec, LogicalType } from './logical-type.ts'
 import type { JsonSpec } from './type-spec.ts'
@@ -11,13 +11,13 @@ export const json: LogicalType<JsonSpec> = {
   codec: () => codec,
 }
 
-/** In memory and in records: the text without white space. It is no key: equal values may be written in different ways. */
+/** In memory and in records: the text without white space. It cannot be a key, since equal values may have different texts. */
 const codec: Codec<string> = {
   fixedBytes: undefined,
   isNullable: true,
   defaultValue: null,
-  parse: (given) => (given instanceof JsonValue ? given.text : jsonTextOf(given)),
-  accept: (given) => given as string,
+  parse: (input) => (input instanceof JsonValue ? input.text : jsonTextOf(input)),
+  accept: (input) => input as string,
   write(value, to) {
     const at = to.reserve(Buffer.byteLength(value))
     to.bytes.write(value, at)

@@ -1,13 +1,13 @@
-/** Sorts what has OIDs or texts as keys into the order of their bytes; equal keys stay in theirs. As fast as 200,000 keys in one step demand. */
+/** Stable sorts by OID or text, in byte order; fast enough for 200,000 keys in one step. */
 import { compareOids, type Oid, oidHalves } from './oid.ts'
 
-/** The position of an element, in the lower bits of a number whose upper 32 are half of an OID. */
+/** The position of an element, stored in the lower bits of a number whose upper 32 bits are half of an OID. */
 const positions = 2 ** 21
 
 export function inOidOrder<T>(all: readonly T[], oidOf: (one: T) => Oid): readonly T[] {
   if (isInOrder(all, (one, other) => compareOids(oidOf(one), oidOf(other)) <= 0)) return all
   if (all.length > positions) return all.toSorted((one, other) => compareOids(oidOf(one), oidOf(other)))
-  // Sorted as numbers, which calls no function: by the lower halves, then by the upper ones, of which there are mostly few.
+  // Sorts as numbers, which calls no comparator: by the lower halves, then by the upper ones, of which there are usually few.
   const { upper, lower } = oidHalves(all, oidOf)
   const order = sorted(all.length, (i) => lower[i] as number)
   if (upper.some((half) => half !== upper[0])) {
@@ -20,7 +20,7 @@ export function inOidOrder<T>(all: readonly T[], oidOf: (one: T) => Oid): readon
   return inOrder
 }
 
-/** The positions from 0 to `count` in the order of whole numbers below 2^32. */
+/** The positions from 0 to `count`, ordered by integers below 2^32. */
 function sorted(count: number, numberAt: (position: number) => number): Uint32Array {
   const numbers = new Float64Array(count)
   for (let i = 0; i < count; i++) numbers[i] = numberAt(i) * positions + i
@@ -44,12 +44,12 @@ export function inTextOrder<T>(all: readonly T[], textOf: (one: T) => string): r
   return positionsInOrder.map((i) => all[i] as T)
 }
 
-/** Of different texts. It takes half the time of `inTextOrder`. */
+/** For distinct texts; takes half the time of `inTextOrder`. */
 export function sortedTexts(texts: string[]): readonly string[] {
   return texts.some(hasSurrogates) ? inTextOrder(texts, (text) => text) : texts.sort()
 }
 
-/** Units of UTF-16 are in the order of code points, unless surrogates are among them. */
+/** UTF-16 units have the order of code points unless there are surrogates. */
 function hasSurrogates(text: string): boolean {
   return /[\ud800-\udfff]/.test(text)
 }

@@ -1,11 +1,11 @@
-/** Where the values of an attribute are kept: in the object's record, or as link entries beside it. */
+/** Determines whether values of an attribute are stored in the record or as link entries. */
 import type { TypeSpec } from './type-spec.ts'
 
 export type LinkStorage = 'list' | 'set' | 'map'
 
 /**
- * Named collections and every to-many side of a bidirectional link are link entries, so that an element is added
- * at the cost of one entry however many there are. Everything else, and all within embedded objects, is in the record.
+ * Named collections and to-many sides of bidirectional links are link entries, so that adding an element costs one entry regardless of their size.
+ * Everything else, and everything within embedded objects, is in the record.
  */
 export function linkStorageOf(spec: TypeSpec): LinkStorage | undefined {
   switch (spec.logicalType) {

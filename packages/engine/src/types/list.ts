@@ -1,4 +1,4 @@
-/** list: values of one type in insertion order; duplicates allowed. */
+/** The type list: values of one type in insertion order; duplicates allowed. */
 import type { JsonWriter } from '../bytes/json-writer.ts'
 import { enumField, wrongField } from './definition-fields.ts'
 import { eachElement, writeElements } from './element-bytes.ts'
@@ -33,16 +33,16 @@ export function listOf(elements: ElementType): LogicalType<ListSpec> {
   }
 }
 
-/** `holdsReferences`: null is the reference to nothing. */
+/** `holdsReferences`: null elements are null references. */
 export function listCodec(element: Codec, holdsReferences: boolean): Codec<readonly unknown[]> {
   return {
     fixedBytes: undefined,
     isNullable: false,
     defaultValue: [],
     parse(json) {
-      return takeEach(givenArray(json), holdsReferences, (value) => element.parse(value))
+      return takeEach(parseArray(json), holdsReferences, (value) => element.parse(value))
     },
-    accept: (given) => takeEach(given as readonly unknown[], holdsReferences, (value) => element.accept(value)),
+    accept: (input) => takeEach(input as readonly unknown[], holdsReferences, (value) => element.accept(value)),
     write: (elements, to) => writeElements(element, elements, to),
     read(bytes, start, end) {
       const elements: unknown[] = []
@@ -54,19 +54,20 @@ export function listCodec(element: Codec, holdsReferences: boolean): Codec<reado
   }
 }
 
-/** None for null. Throws ValueError. */
-export function givenArray(json: unknown): readonly unknown[] {
+/** Empty for null. Throws ValueError. */
+export function parseArray(json: unknown): readonly unknown[] {
   if (json === null) return []
   if (!Array.isArray(json)) throw new ValueError('MalformedValue', `${formatForMessage(json)} is not an array`)
   return json
 }
 
-/** A null is the reference to nothing in a list of references, and refused in any other. */
-function takeEach(given: readonly unknown[], mayBeNull: boolean, take: (value: unknown) => unknown): unknown[] {
+/** Null is a null reference in a list of references, and rejected in other lists. */
+function takeEach(input: readonly unknown[], mayBeNull: boolean, take: (value: unknown) => unknown): unknown[] {
   const elements: unknown[] = []
   try {
-    for (const value of given) {
-      if (value === null && !mayBeNull) throw nullElement()
+    for (const value of input) {
+      if (value === null && !mayBeNull)
+        throw new ValueError('MalformedValue', 'null is an element of lists of references only')
       elements.push(take(value))
     }
     return elements
@@ -74,10 +75,6 @@ function takeEach(given: readonly unknown[], mayBeNull: boolean, take: (value: u
     if (error instanceof ValueError) error.path.unshift(elements.length)
     throw error
   }
-}
-
-function nullElement(): ValueError {
-  return new ValueError('MalformedValue', 'null is an element of lists of references only')
 }
 
 function writeArrayJson(codec: Codec, bytes: Uint8Array, start: number, end: number, json: JsonWriter): void {

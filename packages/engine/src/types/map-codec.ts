@@ -1,4 +1,4 @@
-/** The values of maps: pairs of a key and a reference, each key once and in order; the key after its length where keys differ in that. */
+/** The codec of maps: pairs of a key and a reference, with unique keys in order; keys of variable length are length-prefixed. */
 import { readUint32 } from '../bytes/read-number.ts'
 import { writeElement } from './element-bytes.ts'
 import { inOidOrder, inTextOrder, sortedTexts } from './key-order.ts'
@@ -15,10 +15,10 @@ interface UncheckedPair {
   readonly value: unknown
 }
 
-/** `isText`: keys are texts, else references. */
+/** `isText`: keys are texts, otherwise references. */
 export function mapCodec(key: Codec<string>, value: Codec<Oid>, isText: boolean): Codec<readonly StoredPair[]> {
   const inKeyOrder = (pairs: readonly StoredPair[]): readonly StoredPair[] => {
-    return lastOfEachKey(isText ? inTextOrder(pairs, keyIn) : inOidOrder(pairs, (pair) => pair.key as Oid))
+    return lastOfEachKey(isText ? inTextOrder(pairs, ({ key }) => key) : inOidOrder(pairs, (pair) => pair.key as Oid))
   }
   return {
     fixedBytes: undefined,
@@ -26,15 +26,15 @@ export function mapCodec(key: Codec<string>, value: Codec<Oid>, isText: boolean)
     defaultValue: [],
     parse(json) {
       if (json === null) return []
-      if (Array.isArray(json)) return inKeyOrder(pairsOf(json.map(givenPair), key, value, 'parse'))
+      if (Array.isArray(json)) return inKeyOrder(pairsOf(json.map(parsePair), key, value, 'parse'))
       if (typeof json !== 'object')
         throw new ValueError('MalformedValue', `${formatForMessage(json)} is not an object of keys and OIDs`)
-      const given = json as { readonly [key: string]: unknown }
+      const input = json as { readonly [key: string]: unknown }
       return isText
-        ? parseNamed(given, sortedTexts(Object.keys(given)), key, value)
-        : inKeyOrder(parseNamed(given, Object.keys(given), key, value))
+        ? parseNamed(input, sortedTexts(Object.keys(input)), key, value)
+        : inKeyOrder(parseNamed(input, Object.keys(input), key, value))
     },
-    accept: (given) => inKeyOrder(pairsOf(given as readonly UncheckedPair[], key, value, 'accept')),
+    accept: (input) => inKeyOrder(pairsOf(input as readonly UncheckedPair[], key, value, 'accept')),
     write(pairs, to) {
       for (const pair of pairs) {
         writeElement(key as Codec, pair.key, to)
@@ -64,11 +64,7 @@ export function mapCodec(key: Codec<string>, value: Codec<Oid>, isText: boolean)
   }
 }
 
-function keyIn({ key }: StoredPair): string {
-  return key
-}
-
-/** Calls `use` with where each pair's key begins, its value begins and its value ends. */
+/** Calls `use` with the offsets of each pair's key, its value, and the end of its value. */
 function eachPair(
   key: Codec<string>,
   value: Codec<Oid>,
@@ -85,21 +81,21 @@ function eachPair(
   }
 }
 
-/** Of several pairs with one key, which follow each other, the last. */
+/** The last of several adjacent pairs with the same key. */
 function lastOfEachKey(pairs: readonly StoredPair[]): readonly StoredPair[] {
   return pairs.filter((pair, i) => pair.key !== pairs[i + 1]?.key)
 }
 
-/** Of the form that a map is read in. Throws ValueError. */
+/** Parses the read representation of a map. Throws ValueError. */
 function parseNamed(
-  given: { readonly [key: string]: unknown },
+  input: { readonly [key: string]: unknown },
   names: readonly string[],
   key: Codec<string>,
   value: Codec<Oid>,
 ): StoredPair[] {
   const pairs: StoredPair[] = []
   try {
-    for (const name of names) pairs.push({ key: keyOf(key, name, key.parse), value: value.parse(given[name]) })
+    for (const name of names) pairs.push({ key: keyOf(key, name, key.parse), value: value.parse(input[name]) })
     return pairs
   } catch (error) {
     if (error instanceof ValueError) error.path.unshift(names[pairs.length] as string)
@@ -107,20 +103,20 @@ function parseNamed(
   }
 }
 
-/** `take`: how the codecs take keys and values. */
+/** `take`: parses or accepts keys and values. */
 function pairsOf(
-  given: readonly UncheckedPair[],
+  input: readonly UncheckedPair[],
   key: Codec<string>,
   value: Codec<Oid>,
   take: 'parse' | 'accept',
 ): StoredPair[] {
-  return given.map((pair, position) => ({
+  return input.map((pair, position) => ({
     key: at([position, 'key'], () => keyOf(key, pair.key, key[take])),
     value: at([position, 'value'], () => value[take](pair.value)),
   }))
 }
 
-function givenPair(pair: unknown, position: number): UncheckedPair {
+function parsePair(pair: unknown, position: number): UncheckedPair {
   const isPair = typeof pair === 'object' && pair !== null && Object.hasOwn(pair, 'key') && Object.hasOwn(pair, 'value')
   if (!isPair) throw pairError('MalformedValue', `${formatForMessage(pair)} is not {"key":…,"value":…}`, [position])
   for (const name of Object.keys(pair)) {
@@ -136,10 +132,10 @@ function pairError(type: ValueError['type'], words: string, path: (string | numb
   return error
 }
 
-/** `take`: how the codec takes it. */
-function keyOf(codec: Codec<string>, given: unknown, take: (given: unknown) => string): string {
-  if (given === null) throw new ValueError('MalformedValue', 'null is not a key')
-  const key = take.call(codec, given)
+/** `take`: parses or accepts the key. */
+function keyOf(codec: Codec<string>, input: unknown, take: (input: unknown) => string): string {
+  if (input === null) throw new ValueError('MalformedValue', 'null is not a key')
+  const key = take.call(codec, input)
   if (key === noOid && codec.fixedBytes !== undefined) {
     throw new ValueError('ValueNotAllowed', 'the reference to nothing is not a key')
   }

@@ -1,4 +1,4 @@
-/** map: references by the text or the reference that is their key, in key order. */
+/** The type map: references by a text or reference key, in key order. */
 import { defineReferences, describeReferences, refuseOtherFields } from './collection-definition.ts'
 import { enumField, within, wrongField } from './definition-fields.ts'
 import type { Codec, DefineContext, LogicalType } from './logical-type.ts'
@@ -9,7 +9,7 @@ import { string } from './string.ts'
 import type { TypeDefinition } from './type-definition.ts'
 import type { MapSpec, ReferenceSpec, StringSpec } from './type-spec.ts'
 
-/** A key and what it leads to; in memory, and in queries, which have values of other types there. */
+/** A key and its value; in memory, and in queries, where they have other types. */
 export interface MapPair<Key = unknown, Value = unknown> {
   readonly key: Key
   readonly value: Value
@@ -58,7 +58,7 @@ export const map: LogicalType<MapSpec> = {
   },
 }
 
-/** Texts for NameToReferenceMap, references for the others; without a keySpecification the name decides. */
+/** Texts for NameToReferenceMap, otherwise references; without a keySpecification the name decides. */
 function defineKey(definition: TypeDefinition, context: DefineContext): StringSpec | ReferenceSpec {
   const { keySpecification: nested, collectionTypeName: name } = definition
   const isByReference = byReference.some((word) => word.toLowerCase() === name?.toLowerCase())

@@ -1,4 +1,4 @@
-/** object: an embedded object of an embeddable class, stored within its owner. */
+/** The type object: an embedded object of an embeddable class, stored within its owner. */
 import { stringField, wrongField } from './definition-fields.ts'
 import type { LogicalType } from './logical-type.ts'
 import type { EmbeddedSpec } from './type-spec.ts'

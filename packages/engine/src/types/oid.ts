@@ -1,14 +1,14 @@
-/** Object identifiers: `<database>-<container>-<page>-<slot>` as text, eight bytes where they are stored. */
+/** Object identifiers: `<database>-<container>-<page>-<slot>` as text, eight bytes in storage. */
 import type { ByteWriter } from '../bytes/byte-writer.ts'
 import type { JsonWriter } from '../bytes/json-writer.ts'
 import { readUint32 } from '../bytes/read-number.ts'
 import { AshlarError } from '../errors.ts'
 import { containerMax } from '../limits.ts'
 
-/** The text in its one form: decimal numbers without leading zeros. */
+/** The canonical text: decimal numbers without leading zeros. */
 export type Oid = string & { readonly brand: 'Oid' }
 
-/** The reference to nothing; never an object. */
+/** The null reference; never an object. */
 export const noOid = '0-0-0-0' as Oid
 export const oidLength = 8
 
@@ -17,7 +17,7 @@ const dash = 0x2d
 const zero = 0x30
 const quote = 0x22
 
-/** Undefined for what is not an OID (contract 4.1.11). */
+/** Undefined if the text is not an OID (contract 4.1.11). */
 export function parseOid(text: string): Oid | undefined {
   let parts = 1
   let part = 0
@@ -53,7 +53,7 @@ export function malformedOid(text: string): AshlarError {
   )
 }
 
-/** Writes the eight bytes at `at`: four big-endian numbers. */
+/** Writes eight bytes at `at`: four big-endian numbers. */
 export function writeOidBytes(oid: Oid, bytes: Uint8Array, at: number): void {
   let part = 0
   let offset = at
@@ -72,7 +72,7 @@ export function writeOidBytes(oid: Oid, bytes: Uint8Array, at: number): void {
   bytes[offset + 1] = part & 0xff
 }
 
-/** The first two numbers, which name the container of the object: the database in the upper half. */
+/** The container of the object: the first two numbers, with the database in the upper half. */
 export function containerNumberOf(oid: Oid): number {
   let database = 0
   let part = 0
@@ -101,7 +101,7 @@ export function oidBytes(oid: Oid): Buffer {
   return bytes
 }
 
-/** The first two numbers of each OID as one of 32 bits, and the last two likewise. */
+/** The first two numbers of each OID as one 32-bit number, and the last two likewise. */
 export function oidHalves<T>(
   all: readonly T[],
   oidOf: (one: T) => Oid,
@@ -116,11 +116,11 @@ export function oidHalves<T>(
   return { upper, lower }
 }
 
-/** By number, part after part: the order of their bytes. */
+/** Compares numerically part by part, which is byte order. */
 export function compareOids(one: Oid, other: Oid): number {
   let at = 0
   while (at < one.length && one.charCodeAt(at) === other.charCodeAt(at)) at++
-  // What comes before is equal, and no number has leading zeros: the one with more digits left is greater.
+  // The parts before are equal, and there are no leading zeros: the longer number is greater.
   const digits = digitsFrom(one, at) - digitsFrom(other, at)
   return digits !== 0 || at >= one.length ? digits : one.charCodeAt(at) - other.charCodeAt(at)
 }
@@ -135,14 +135,14 @@ export function oidFromBytes(bytes: Uint8Array, at: number): Oid {
   return `${partAt(bytes, at)}-${partAt(bytes, at + 2)}-${partAt(bytes, at + 4)}-${partAt(bytes, at + 6)}` as Oid
 }
 
-/** Writes the quoted text straight from the bytes. */
+/** Writes the quoted text directly from the bytes. */
 export function writeOidJson(json: JsonWriter, bytes: Uint8Array, at: number): void {
   json.byte(quote)
   writeOidText(json, bytes, at)
   json.byte(quote)
 }
 
-/** The same without the quotes. */
+/** The same without quotes. */
 export function writeOidText({ to }: JsonWriter, bytes: Uint8Array, at: number): void {
   let end = to.reserve(oidCharactersMax)
   const { bytes: text } = to
@@ -157,7 +157,7 @@ export function writeOidText({ to }: JsonWriter, bytes: Uint8Array, at: number):
 
 const oidCharactersMax = 23
 
-/** The digits of a number; returns where they end. */
+/** Writes the digits of a number; returns the end offset. */
 function writePart(text: Uint8Array, at: number, part: number): number {
   if (part < 10) {
     text[at] = zero + part

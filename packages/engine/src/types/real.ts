@@ -1,4 +1,4 @@
-/** real: IEEE 754 numbers of 32 or 64 bits; never NaN or infinite. */
+/** The type real: IEEE 754 numbers of 32 or 64 bits; never NaN or infinite. */
 import { readKeyReal } from '../bytes/key-reader.ts'
 import { readDouble, readFloat } from '../bytes/read-number.ts'
 import { enumField } from './definition-fields.ts'
@@ -15,7 +15,7 @@ export const real: LogicalType<RealSpec> = {
   },
   describe: ({ storage }) => ({ logicalType: 'real', encoding: 'ieee', storage }),
   codec: ({ storage }) =>
-    storage === 'b32' ? codecOf(4, Math.fround, shortestSingle) : codecOf(8, asIs, shortestDouble),
+    storage === 'b32' ? codecOf(4, Math.fround, shortestSingle) : codecOf(8, identity, shortestDouble),
 }
 
 function codecOf(width: 4 | 8, round: (value: number) => number, toText: (value: number) => string): Codec<number> {
@@ -31,8 +31,8 @@ function codecOf(width: 4 | 8, round: (value: number) => number, toText: (value:
       if (Number.isFinite(value)) return value
       throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is beyond what a b${width * 8} real holds`)
     },
-    accept(given) {
-      return this.parse(given)
+    accept(input) {
+      return this.parse(input)
     },
     write(value, to) {
       const at = to.reserve(width)
@@ -46,7 +46,7 @@ function codecOf(width: 4 | 8, round: (value: number) => number, toText: (value:
   }
 }
 
-function asIs(value: number): number {
+function identity(value: number): number {
   return value
 }
 
@@ -55,12 +55,12 @@ function shortestDouble(value: number): string {
 }
 
 const singleNormalMin = 2 ** -126
-/** Every decimal of up to so many digits survives being rounded to a normal single, and so is found again at once. */
+/** Decimals of up to this many digits survive rounding to a normal single, and are found immediately. */
 const digitsThatSurvive = 6
 /** A little less than half the gap above a single. */
 const within = 1 + 2 ** -25
 
-/** The shortest decimal that is this single again; a double's digits would show a precision that is not there. */
+/** The shortest decimal that rounds to this single; the digits of a double would suggest a precision that does not exist. */
 function shortestSingle(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 2 ** 24) return shortestDouble(value)
   for (let digits = Math.abs(value) < singleNormalMin ? 1 : digitsThatSurvive; digits < 9; digits++) {

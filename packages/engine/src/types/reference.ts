@@ -1,4 +1,4 @@
-/** reference: the OID of an object of the referenced class or a subclass; 0-0-0-0 refers to nothing. */
+/** The type reference: the OID of an object of the referenced class or a subclass; 0-0-0-0 is the null reference. */
 import { stringField, wrongField } from './definition-fields.ts'
 import {
   type Codec,
@@ -35,7 +35,7 @@ export const reference: LogicalType<ReferenceSpec> = {
 
 function defineReference(definition: TypeDefinition, context: DefineContext): ReferenceSpec {
   const edge = edgeClassOf(definition)
-  // A reference to edge objects says by their class what it refers to.
+  // A reference to edge objects determines the referenced class by the edge class.
   const field =
     stringField(definition, 'referencedClass') === undefined && edge !== undefined ? 'edgeClass' : 'referencedClass'
   const name = stringField(definition, field)
@@ -65,7 +65,7 @@ function edgeClassOf(definition: TypeDefinition): EdgeNames | undefined {
   return undefined
 }
 
-/** What the two have to do with each other, and with the referenced class, is told when all of a batch is known. */
+/** Consistency of both fields with each other and the referenced class is checked once the whole batch is known. */
 function defineEdge(
   { edgeClass, edgeAttribute }: EdgeNames,
   context: DefineContext,
@@ -84,7 +84,7 @@ function referenceable(
   throw wrongField(field, 'InvalidDefinition', `names ${cls.name}, which is embeddable, not referenceable`)
 }
 
-/** Of every reference, whatever it may refer to. */
+/** The key codec of every reference. */
 export const referenceKey: KeyCodec<Oid> = {
   form: 'eightBytes',
   write(value, to) {
@@ -105,7 +105,7 @@ const codec: Codec<Oid> = {
     if (oid !== undefined) return oid
     throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not an OID such as 3-3-1-40`)
   },
-  accept: (given) => (given === null ? noOid : (given as Oid)),
+  accept: (input) => (input === null ? noOid : (input as Oid)),
   write: writeOid,
   read: (bytes, start) => oidFromBytes(bytes, start),
   writeJson: (bytes, start, _end, json) => writeOidJson(json, bytes, start),

@@ -1,8 +1,8 @@
-/** set: references, each once, in OID order. */
+/** The type set: unique references in OID order. */
 import { defineReferences, describeReferences } from './collection-definition.ts'
 import { enumField } from './definition-fields.ts'
 import { inOidOrder } from './key-order.ts'
-import { givenArray, listCodec } from './list.ts'
+import { listCodec, parseArray } from './list.ts'
 import { type Codec, type LogicalType, ValueError } from './logical-type.ts'
 import { noOid, type Oid } from './oid.ts'
 import { reference } from './reference.ts'
@@ -32,26 +32,26 @@ function setCodec(element: Codec<Oid>): Codec<readonly Oid[]> {
   const list = listCodec(element as Codec, true) as ReturnType<typeof listCodec> & Codec<readonly Oid[]>
   return {
     ...list,
-    parse: (json) => ordered(givenArray(json), (value) => element.parse(value)),
-    accept: (given) => ordered(given as readonly unknown[], (value) => element.accept(value)),
+    parse: (json) => ordered(parseArray(json), (value) => element.parse(value)),
+    accept: (input) => ordered(input as readonly unknown[], (value) => element.accept(value)),
     toJson: (elements) => elements,
   }
 }
 
-/** `take`: how the codec of elements takes one. */
-function ordered(given: readonly unknown[], take: (value: unknown) => Oid): Oid[] {
-  const taken: Oid[] = []
+/** `take`: parses or accepts an element. */
+function ordered(input: readonly unknown[], take: (value: unknown) => Oid): Oid[] {
+  const oids: Oid[] = []
   try {
-    for (const value of given) {
+    for (const value of input) {
       const oid = take(value)
       if (oid === noOid) throw new ValueError('ValueNotAllowed', 'a set does not hold the reference to nothing')
-      taken.push(oid)
+      oids.push(oid)
     }
   } catch (error) {
-    if (error instanceof ValueError) error.path.unshift(taken.length)
+    if (error instanceof ValueError) error.path.unshift(oids.length)
     throw error
   }
   const distinct: Oid[] = []
-  for (const oid of inOidOrder(taken, (one) => one)) if (oid !== distinct.at(-1)) distinct.push(oid)
+  for (const oid of inOidOrder(oids, (one) => one)) if (oid !== distinct.at(-1)) distinct.push(oid)
   return distinct
 }

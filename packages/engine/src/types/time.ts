@@ -1,4 +1,4 @@
-/** time: a time of day, to 100 µs; further digits are cut. */
+/** The type time: a time of day, to 100 µs; further digits are truncated. */
 
 import { readKeyTicks } from '../bytes/key-reader.ts'
 import { readUint32 } from '../bytes/read-number.ts'
@@ -28,8 +28,8 @@ const codec: Codec<number> = {
     if (ticks !== undefined) return ticks
     throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not a time of day such as 08:05:09.25`)
   },
-  accept(given) {
-    const ticks = given as number
+  accept(input) {
+    const ticks = input as number
     if (ticks >= 0 && ticks < ticksPerDay) return ticks
     throw new ValueError('ValueNotAllowed', 'the time is beyond a day')
   },

@@ -1,4 +1,4 @@
-/** Which types have keys of any length, of which an index stores the first `maxStoredStringLength` characters or bytes. */
+/** Types with keys of any length, of which an index stores the first `maxStoredStringLength` characters or bytes. */
 import type { TypeSpec } from './type-spec.ts'
 
 export function isTruncatedInKeys({ logicalType }: TypeSpec): boolean {

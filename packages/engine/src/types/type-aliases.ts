@@ -1,9 +1,9 @@
-/** Other names of types: `instant`, and those of the original, `Float`, and `ooMap` for NameToReferenceMap. */
+/** Aliases of types: `instant`, and, from the original, `Float`, and `ooMap` for NameToReferenceMap. */
 import { wrongField } from './definition-fields.ts'
 import { formatForMessage } from './logical-type.ts'
 import type { TypeDefinition } from './type-definition.ts'
 
-/** By the name of the type that it is. Each takes that type's fields. */
+/** Alias to type name. An alias takes the fields of its type. */
 export const typeAliases: ReadonlyMap<string, string> = new Map([
   ['float', 'real'],
   ['instant', 'datetime'],
@@ -11,7 +11,7 @@ export const typeAliases: ReadonlyMap<string, string> = new Map([
 
 const instantStorage = 'datetimeoffset'
 
-/** The definition without other names. A float is a real, of 32 bits unless it says otherwise. Throws ValueError. */
+/** The definition without aliases. A float is a real, of 32 bits by default. Throws ValueError. */
 export function withoutAliases(definition: TypeDefinition): TypeDefinition {
   if (isWord(definition.logicalType, 'float')) {
     return { ...definition, logicalType: 'real', storage: definition.storage ?? 'b32' }
@@ -30,6 +30,6 @@ export function withoutAliases(definition: TypeDefinition): TypeDefinition {
   return definition
 }
 
-function isWord(given: string | null | undefined, word: string): boolean {
-  return given?.toLowerCase() === word
+function isWord(input: string | null | undefined, word: string): boolean {
+  return input?.toLowerCase() === word
 }

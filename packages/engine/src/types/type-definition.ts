@@ -1,6 +1,6 @@
-/** The definition of a type as commands have it and as schema reads show it: by words and names, each of the form that it has to have. */
+/** Type definitions as in commands and schema reads: words and names, with the form of each field. */
 
-/** Which fields belong to which type, and what is missing, `defineType` finds. A null is the same as nothing. */
+/** `defineType` checks which fields belong to the type and which are missing. Null means absent. */
 export interface TypeDefinition {
   readonly logicalType?: string
   readonly encoding?: string | null
@@ -24,7 +24,7 @@ export type CountField = 'fixedLength' | 'precision' | 'scale'
 export type NameField = 'referencedClass' | 'inverseAttribute' | 'edgeClass' | 'edgeAttribute' | 'class'
 export type NestedField = 'elementSpecification' | 'keySpecification'
 
-/** The form of each field, as messages name it. */
+/** The form of each field, for messages. */
 export const fieldForms = {
   logicalType: 'a word',
   encoding: 'a word',

@@ -1,4 +1,4 @@
-/** The normal form of an attribute's type, as the catalog keeps it: plain data, classes and attributes by number. */
+/** The normal form of an attribute's type in the catalog: plain data, with classes and attributes by number. */
 
 export type ClassNumber = number & { readonly brand: 'ClassNumber' }
 export type AttributeNumber = number & { readonly brand: 'AttributeNumber' }
@@ -26,7 +26,7 @@ export interface RealSpec {
 }
 export interface DecimalSpec {
   readonly logicalType: 'decimal'
-  /** Digits in all, and those of them behind the point. */
+  /** Total number of digits, and number of digits after the point. */
   readonly precision: number
   readonly scale: number
 }
@@ -34,7 +34,7 @@ export interface StringSpec {
   readonly logicalType: 'string'
   readonly encoding: StringEncoding
   readonly storage: 'variable' | 'fixed' | 'optimized'
-  /** In code points; needed for `fixed`, allowed for `optimized`. */
+  /** In code points; required for `fixed`, allowed for `optimized`. */
   readonly fixedLength?: number
 }
 export interface GuidSpec {
@@ -64,7 +64,7 @@ export interface ReferenceSpec {
   readonly referencedClass: ClassNumber
   /** The partner attribute of a bidirectional link; null for a unidirectional reference. */
   readonly inverseAttribute: AttributeNumber | null
-  /** Set where the targets are edge objects: their class, and its attribute that leads on to the object behind. Both or none. */
+  /** The class of edge objects that are the targets, and their attribute that refers to the object at the far end. Both or neither is set. */
   readonly edgeClass?: ClassNumber
   readonly edgeAttribute?: AttributeNumber
 }

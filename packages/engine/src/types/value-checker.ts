@@ -1,16 +1,16 @@
-/** Whether a single value is one of a type, for those who want to know it before they send it. */
+/** Validates single values against a type, for clients that check values before sending them. */
 import { unreachable } from '../errors.ts'
 import { codecFor, defineType } from './index.ts'
 import { ValueError } from './logical-type.ts'
 import type { TypeDefinition } from './type-definition.ts'
 
-function ofSingleValues(): never {
+function unsupported(): never {
   unreachable('single values have nothing to do with classes')
 }
 
-const noClasses = { resolveClass: ofSingleValues, resolveAttribute: ofSingleValues, embedded: ofSingleValues }
+const noClasses = { resolveClass: unsupported, resolveAttribute: unsupported, embedded: unsupported }
 
-/** `definition`: of a scalar type. The check returns why the server would refuse a value, or undefined. Throws ValueError. */
+/** `definition`: of a scalar type. The check returns the reason why the server would reject a value, or undefined. Throws ValueError. */
 export function valueChecker(definition: TypeDefinition): (json: unknown) => string | undefined {
   const codec = codecFor(defineType(definition, noClasses), noClasses)
   return (json) => {

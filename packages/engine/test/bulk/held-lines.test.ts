@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { expect, it } from 'vitest'
 import { MemoryPool } from '../../src/budget/memory-pool.ts'
 import type { BulkCommand, BulkCreate } from '../../src/bulk/bulk-command.ts'
-import { HeldLines } from '../../src/bulk/held-lines.ts'
+import { BufferedLines } from '../../src/bulk/held-lines.ts'
 import { defaultEngineLimits } from '../../src/limits.ts'
 import { TemporarySpace } from '../../src/spill/temporary-space.ts'
 
@@ -24,15 +24,15 @@ function lines(): BulkCreate[] {
 
 const bytesOf = ({ attributes }: BulkCreate): number => (attributes.text as string).length + 50
 
-async function held(space: TemporarySpace, disk: number): Promise<HeldLines> {
+async function held(space: TemporarySpace, disk: number): Promise<BufferedLines> {
   const limits = { ...defaultEngineLimits, statementDiskBytesMax: disk }
-  const all = new HeldLines(limits, new MemoryPool(), space)
+  const all = new BufferedLines(limits, new MemoryPool(), space)
   for (const line of lines()) await all.add(line, bytesOf(line))
   await all.finish()
   return all
 }
 
-async function gathered(all: HeldLines): Promise<BulkCommand[]> {
+async function gathered(all: BufferedLines): Promise<BulkCommand[]> {
   const seen: BulkCommand[] = []
   for await (const part of all.creations()) seen.push(...part)
   return seen
@@ -62,7 +62,7 @@ it.each([
 
 it('more lines than the limit are refused, by its name', async () => {
   const limits = { ...defaultEngineLimits, atomicLoadObjectsMax: 2 }
-  const all = new HeldLines(limits, new MemoryPool(), new TemporarySpace(tmpdir()))
+  const all = new BufferedLines(limits, new MemoryPool(), new TemporarySpace(tmpdir()))
   for (const line of [1, 2]) await all.add(creation(line, {}), 10)
   expect(() => all.add(creation(3, {}), 10)).toThrow(/2 lines \(atomicLoadObjectsMax\)/)
 })

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { AshlarError } from '../../src/errors.ts'
 import type { FederatedDatabase } from '../../src/federated-database.ts'
+import { runs } from '../bytes/property-runs.ts'
 import { classOf, read, withFd } from '../engine/open-fd.ts'
 import { rowValues } from '../row-texts.ts'
 import { created, type ModelAttribute, type ModelClass, type ModelObject, violationsOf } from './constraint-model.ts'
@@ -179,5 +180,5 @@ it('random writes are refused for exactly the violations of the model, and leave
       for (const { oid, held } of objects) expect(await read(fd, oid)).toMatchObject(held)
     })
   })
-  await fc.assert(property, { numRuns: 150 })
+  await fc.assert(property, runs(150))
 })

@@ -198,6 +198,6 @@ it.each(schemas)(
   'whole objects are in their records unless they have links: %s',
   (_, classes, source, areOfRecords) => {
     const plan = planned(new PlanCache(), `FROM ${source} RETURN *`, catalogOf(classes))
-    expect(plan.rows?.areOfRecords).toBe(areOfRecords)
+    expect(plan.rows?.areRecordsOnly).toBe(areOfRecords)
   },
 )

@@ -114,7 +114,7 @@ it('a small commit has one piece, and a large one so many that none of them take
   expect(piecesOf(call.toParameters('together')).count).toBe(1)
   const locks = piecesOf(commitLocks(commitOf(puts(50_000).reverse(), [version]), keyPlacement, true))
   expect(locks.count).toBeGreaterThan(50)
-  const large = piecesOf(CommitCall.ofOne(locks.result, keyPlacement, true))
+  const large = piecesOf(CommitCall.forOne(locks.result, keyPlacement, true))
   expect(large.count).toBeGreaterThan(40)
   expect(piecesOf(large.result.toParameters('together')).count).toBeGreaterThan(100)
 })

@@ -25,7 +25,7 @@ function rowsOf(keys: readonly string[], areNew: boolean): PackedRows | undefine
     packer.addValue(bytes(`value of ${key}`))
   }
   const rows = atOnce(packer.packed())
-  return 'twice' in rows ? undefined : rows
+  return 'duplicates' in rows ? undefined : rows
 }
 
 function packed(all: readonly PackedRows[], others: readonly Precondition[] = []): Commit {

@@ -1,7 +1,7 @@
 /** Reads of requests that have arrived together share a snapshot, and none is shown less than it has to be. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { noteRest, readAnew, sharedTurn, shareReads } from '../../src/store/reads-of-turn.ts'
+import { noteRest, readAnew, sharedIteration, shareReads } from '../../src/store/reads-of-turn.ts'
 import type { Snapshot, Store } from '../../src/store/store.ts'
 import { bytes, commitOf, put } from './bytes.ts'
 import { temporaryLmdb } from './temporary-stores.ts'
@@ -10,47 +10,47 @@ afterEach(() => nextTurn())
 
 describe('requests of one turn', () => {
   it('share where each is the first of its connection', () => {
-    expect(sharedTurn()).toBeUndefined()
+    expect(sharedIteration()).toBeUndefined()
     shareReads({}, 2)
-    const first = sharedTurn()
+    const first = sharedIteration()
     expect(first).toBeDefined()
     shareReads({}, 2)
-    expect(sharedTurn()).toBe(first)
+    expect(sharedIteration()).toBe(first)
   })
 
   it('share nothing in the next turn', async () => {
     shareReads({}, 1)
-    const first = sharedTurn()
+    const first = sharedIteration()
     await nextTurn()
-    expect(sharedTurn()).toBeUndefined()
+    expect(sharedIteration()).toBeUndefined()
     shareReads({}, 1)
-    expect(sharedTurn()).toBeDefined()
-    expect(sharedTurn()).not.toBe(first)
+    expect(sharedIteration()).toBeDefined()
+    expect(sharedIteration()).not.toBe(first)
   })
 
   it('begin anew with one that follows another on its connection, since it may have been sent in the same turn', () => {
     const connection = {}
     shareReads(connection, 2)
-    const first = sharedTurn()
+    const first = sharedIteration()
     shareReads(connection, 2)
-    expect(sharedTurn()).toBeUndefined()
+    expect(sharedIteration()).toBeUndefined()
     shareReads({}, 2)
-    expect(sharedTurn()).toBeDefined()
-    expect(sharedTurn()).not.toBe(first)
+    expect(sharedIteration()).toBeDefined()
+    expect(sharedIteration()).not.toBe(first)
   })
 
   it('begin anew with one that follows the rest of another, which began in an earlier turn', () => {
     const connection = {}
     noteRest(connection)
     shareReads(connection, 1)
-    expect(sharedTurn()).toBeUndefined()
+    expect(sharedIteration()).toBeUndefined()
   })
 
   it('share nothing where there are more connections than are read in one go', () => {
     shareReads({}, 1_000)
-    expect(sharedTurn()).toBeDefined()
+    expect(sharedIteration()).toBeDefined()
     shareReads({}, 1_001)
-    expect(sharedTurn()).toBeUndefined()
+    expect(sharedIteration()).toBeUndefined()
   })
 })
 
@@ -90,7 +90,7 @@ describe('lmdb: snapshots that may share', () => {
     const seen: unknown[] = []
     for (let value = 0; value < 20; value++) {
       await store.commit(commitOf([put('a', String(value))])).then(() => {
-        seen.push(sharedTurn())
+        seen.push(sharedIteration())
         expect(textOf(hold(store))).toBe(String(value))
       })
     }
@@ -112,7 +112,7 @@ describe('lmdb: snapshots that may share', () => {
   it('are told apart from those before something was committed', () => {
     shareReads({}, 1)
     readAnew()
-    expect(sharedTurn()).toBeUndefined()
+    expect(sharedIteration()).toBeUndefined()
   })
 })
 

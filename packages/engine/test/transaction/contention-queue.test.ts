@@ -72,7 +72,7 @@ class Scene {
   /** At most one has a turn; where anybody waits, somebody has one. */
   check(line: string): void {
     const guests = this.inLine(line)
-    const held = guests.filter(({ ticket }) => ticket.isHeld).length
+    const held = guests.filter(({ ticket }) => ticket.isActive).length
     const waiting = guests.filter(({ hasHadTurn, hasLeft }) => !hasHadTurn && !hasLeft).length
     expect(held).toBeLessThanOrEqual(1)
     if (waiting > 0) expect(held).toBe(1)

@@ -6,9 +6,9 @@ import { auditBufferBytesMax, auditLineMsMax, auditRetryMs } from '../limits.ts'
 
 export interface AuditFileOptions {
   readonly file: string
-  /** A larger file is renamed, and a new one begun. */
+  /** Size at which the file is rotated. */
   readonly fileBytesMax: number
-  /** Including the current file; when there are more, the oldest are removed. */
+  /** Includes the current file; the oldest files beyond this number are removed. */
   readonly filesMax: number
 }
 
@@ -18,14 +18,14 @@ const rotatedName = /\.\d{8}T\d{9}Z-\d+$/
 
 /**
  * The file of an audit log, to which several processes append whole lines. A process that finds the file too large renames it; a process that finds
- * another file in its place continues with that one, also if a log rotation tool has moved it.
+ * another file in its place, also after external log rotation, continues with that file.
  */
 export class AuditFile {
-  /** Lines that were to be written, those that were lost aside. */
+  /** Number of appended lines, except lost ones. */
   appended = 0
-  /** Lines that found no room while the file could not be written. */
+  /** Number of lines lost because the buffer was full while the file could not be written. */
   lost = 0
-  /** The last attempt to write has failed. */
+  /** Whether the last attempt to write has failed. */
   hasFailed = false
   private readonly options: AuditFileOptions
   private readonly logger: Logger
@@ -48,7 +48,7 @@ export class AuditFile {
     return this.options.file
   }
 
-  /** Throws an Error with a sentence where the file cannot be written. */
+  /** Throws an Error with a one-sentence message if the file cannot be written. */
   async start(): Promise<void> {
     try {
       this.handle = await this.opened()
@@ -57,7 +57,7 @@ export class AuditFile {
     }
   }
 
-  /** `line`: JSON, without its end. On disk within `auditLineMsMax`, as long as the file can be written. */
+  /** `line`: JSON, without a line end. It is on disk within `auditLineMsMax`, as long as the file can be written. */
   append(line: string): void {
     const bytes = Buffer.from(`${line}\n`)
     if (this.bytes + bytes.length > auditBufferBytesMax) {
@@ -71,23 +71,23 @@ export class AuditFile {
     this.timer ??= setTimeout(() => void this.flush(), auditLineMsMax)
   }
 
-  /** All that was appended before is written when it resolves, or cannot be. */
+  /** Resolves when all lines appended before are written, or have failed. */
   flush(): Promise<void> {
     clearTimeout(this.timer)
     this.timer = undefined
-    // After a failed attempt, this one finds out whether writing fails again.
+    // After a failed attempt, try again even without new lines.
     this.writing = this.writing.then(() => (this.bytes === 0 && !this.hasFailed ? undefined : this.write()))
     return this.writing
   }
 
-  /** Continues with the file that has the name now, after log rotation by another program. */
+  /** Reopens the file by its name, after log rotation by another program. */
   reopen(): Promise<void> {
     const closed = this.flush().then(() => {
       const { handle } = this
       this.handle = undefined
       return handle?.close()
     })
-    // Those who wait get the error; the lines that follow go to another handle.
+    // The caller gets the error; later lines go to a new handle.
     this.writing = closed.catch(() => undefined)
     return closed
   }
@@ -150,7 +150,7 @@ export class AuditFile {
     this.bytes += rest.length
     const { handle } = this
     this.handle = undefined
-    // A failure to close adds nothing to the failure that was reported.
+    // A failure to close adds nothing to the reported failure.
     void handle?.close().catch(() => undefined)
     if (!this.isClosed) this.timer ??= setTimeout(() => void this.flush(), auditRetryMs).unref()
   }
@@ -158,7 +158,7 @@ export class AuditFile {
   private async opened(): Promise<FileHandle> {
     const { file } = this.options
     const handle = await open(file, 'a', ownerOnly)
-    // Only a regular file that existed before; a device or a pipe belongs to others too.
+    // Only a regular file that existed before: devices and pipes are shared.
     if ((await handle.stat()).isFile()) await handle.chmod(ownerOnly)
     return handle
   }
@@ -172,21 +172,21 @@ export class AuditFile {
     await handle.close()
   }
 
-  /** Whether it was full, and has been put aside by this process. */
+  /** Returns true if this process has rotated the file. */
   private async rotateFile(handle: FileHandle): Promise<boolean> {
     const { file, fileBytesMax, filesMax } = this.options
     const own = await handle.stat()
     if (own.size < fileBytesMax) return false
-    // Another process may have done it just now.
+    // Another process may just have rotated it.
     if ((await statOrNone(file))?.ino !== own.ino) return false
     const time = new Date().toISOString().replace(/[-:.]/g, '')
     await rename(file, `${file}.${time}-${process.pid}`)
-    for (const old of (await filesAside(file)).slice(filesMax - 1)) await rm(old, { force: true })
+    for (const old of (await rotatedFiles(file)).slice(filesMax - 1)) await rm(old, { force: true })
     return true
   }
 }
 
-/** A partly written line is completed and written again: readers skip lines that are not JSON. */
+/** Repeats a partly written line as a whole, on a new line: readers skip lines that are not JSON. */
 function unwritten(bytes: Buffer, written: number): Buffer {
   const rest = bytes.subarray(written)
   if (rest.length === 0 || bytes[written - 1] === 0x0a || written === 0) return rest
@@ -194,8 +194,8 @@ function unwritten(bytes: Buffer, written: number): Buffer {
   return Buffer.concat([Buffer.from('\n'), bytes.subarray(lineBegan)])
 }
 
-/** The files that were put aside, the youngest first. */
-export async function filesAside(file: string): Promise<string[]> {
+/** Returns the rotated files, newest first. */
+export async function rotatedFiles(file: string): Promise<string[]> {
   const directory = dirname(file)
   const prefix = basename(file)
   const names = (await readdir(directory)).filter((name) => name.startsWith(`${prefix}.`) && rotatedName.test(name))

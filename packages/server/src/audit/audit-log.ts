@@ -1,4 +1,4 @@
-/** What the audit log records of a request that changes something or is refused: caller, operation and outcome, never a value or a secret (contract 9.6). */
+/** Audit entries of requests that change something or are refused: caller, operation and outcome, never a value or a secret (contract 9.6). */
 
 import { randomUUID } from 'node:crypto'
 import type { ChangeSet } from '@ashlar/engine'
@@ -17,12 +17,12 @@ export interface AuditEntry {
   readonly credential: string
   readonly address: string
   readonly operation: string
-  /** The user, token or role that was changed, or the token of a refused caller, such as `user:alice`. */
+  /** The changed user, token or role, or the token of a refused caller, such as `user:alice`. */
   readonly subject?: string
   readonly fd?: string
   readonly classes?: readonly string[]
   readonly oids?: readonly string[]
-  /** Objects that were created, changed or deleted. */
+  /** Number of objects created, changed or deleted. */
   readonly objects?: number
   readonly schema?: true
   readonly outcome: 'done' | 'refused' | 'failed' | 'unknown'
@@ -60,7 +60,7 @@ export class RequestAudit {
     return this.objects > 0 || this.hasSchema
   }
 
-  /** A commit of the request. */
+  /** Records a commit of the request. */
   readonly changed = ({ objects, oids, classes, hasSchema }: ChangeSet): void => {
     this.objects += objects
     this.hasSchema ||= hasSchema
@@ -68,8 +68,8 @@ export class RequestAudit {
     for (const name of classes) if (this.classes.size < auditedClassesMax) this.classes.add(name)
   }
 
-  /** Notes the class or object in the path of a request that changed nothing. */
-  wanted({ cls, oid }: { readonly cls?: string; readonly oid?: string }): void {
+  /** Records the class or object in the path of a request that changed nothing. */
+  noteTarget({ cls, oid }: { readonly cls?: string; readonly oid?: string }): void {
     if (cls !== undefined) this.classes.add(cls)
     if (oid !== undefined) this.oids.add(oid)
   }
@@ -104,16 +104,16 @@ function outcomeOf(status: number, isSent: boolean, hasChanged: boolean): AuditE
   return status < 400 ? 'done' : 'failed'
 }
 
-/** Returns undefined if the client sent no ID that may be logged. */
-export function requestIdSent({ 'x-request-id': given, traceparent }: Headers): string | undefined {
-  if (typeof given === 'string' && requestIdForm.test(given)) return given
+/** Returns the client's ID of the request; undefined if there is none that may be logged. */
+export function requestIdSent({ 'x-request-id': header, traceparent }: Headers): string | undefined {
+  if (typeof header === 'string' && requestIdForm.test(header)) return header
   return typeof traceparent === 'string' ? traceParentForm.exec(traceparent)?.[1] : undefined
 }
 
 export class AuditLog {
   readonly file: AuditFile
   private readonly onFailure: AuditFailure
-  /** Refusals since the last line that have none. */
+  /** Number of refusals not logged since the last line. */
   private unlisted = 0
   private readonly bucket = new TokenBucket(auditedRefusalsMax, auditedRefusalsPerSecond)
 
@@ -122,7 +122,7 @@ export class AuditLog {
     this.onFailure = onFailure
   }
 
-  /** Before a change begins. Throws AuditLogUnavailable. */
+  /** Call before a change begins. Throws AuditLogUnavailable. */
   check(): void {
     if (!this.file.hasFailed || this.onFailure === 'continue') return
     throw new ServerError(
@@ -131,7 +131,7 @@ export class AuditLog {
     )
   }
 
-  /** To be called after the reply, or when the client has disconnected. `operation`: method and path of the route, without values. */
+  /** Call after the reply, or when the client has disconnected. `operation`: method and path of the route, without values. */
   ended(audit: RequestAudit, caller: Caller, operation: string, status: number, isSent: boolean): void {
     const isRefusal = refusals.includes(status)
     if (!audit.isChange && !audit.hasChanged && !isRefusal) return
@@ -144,7 +144,7 @@ export class AuditLog {
     this.file.append(JSON.stringify({ ...audit.entry(caller, operation, status, isSent), ...unlisted }))
   }
 
-  /** Without a limit, callers who are unknown or send too much could fill the files, so that the oldest are removed. */
+  /** Limits lines for refused callers, who could otherwise fill the files, so that the oldest are removed. */
   private hasRoomFor({ kind }: Caller, status: number): boolean {
     if (kind !== 'everyone' && kind !== 'nobody' && status !== tooManyStatus) return true
     return this.bucket.take()

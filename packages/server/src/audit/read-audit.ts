@@ -1,9 +1,9 @@
 /** Pages of the audit log, the newest entries first. */
 import { type FileHandle, open } from 'node:fs/promises'
-import { filesAside } from './audit-file.ts'
+import { rotatedFiles } from './audit-file.ts'
 
 const pieceBytes = 65_536
-/** Longest line; a longer one was not written by Ashlar. */
+/** Longer lines were not written by Ashlar. */
 const lineBytesMax = 65_536
 const newline = 0x0a
 
@@ -21,12 +21,12 @@ export async function readAudit(
   limit: number,
   before: string | undefined,
 ): Promise<AuditPage | undefined> {
-  const given = before === undefined ? undefined : cursorForm.exec(before)
-  if (given === null) return undefined
-  let from = given && { ino: given[1], end: Number(given[2]) }
+  const parsed = before === undefined ? undefined : cursorForm.exec(before)
+  if (parsed === null) return undefined
+  let from = parsed && { ino: parsed[1], end: Number(parsed[2]) }
   const entries: unknown[] = []
-  for (const name of [file, ...(await filesAside(file))]) {
-    const handle = await openIfThere(name)
+  for (const name of [file, ...(await rotatedFiles(file))]) {
+    const handle = await openIfExists(name)
     if (handle === undefined) continue
     try {
       const { ino, size } = await handle.stat()
@@ -42,7 +42,7 @@ export async function readAudit(
   return from === undefined ? { entries, next: null } : undefined
 }
 
-/** Reads whole lines that end before `end`, the last first. Returns the position at which the last one begins. */
+/** Reads complete lines before `end`, the last one first. Returns the position of the last line that was read. */
 async function readBackwards(handle: FileHandle, end: number, limit: number, entries: unknown[]): Promise<number> {
   let tail: Buffer = Buffer.alloc(0)
   let at = end
@@ -70,11 +70,11 @@ function take(line: Buffer, entries: unknown[]): void {
   try {
     entries.push(JSON.parse(line.toString()))
   } catch {
-    // A line of which the file took only a part; it follows once more.
+    // A partly written line; it follows once more.
   }
 }
 
-async function openIfThere(file: string): Promise<FileHandle | undefined> {
+async function openIfExists(file: string): Promise<FileHandle | undefined> {
   try {
     return await open(file, 'r')
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Which user, token or role an operation on the security database is about, for the audit log. */
+/** The user, token or role affected by an operation on the security database, for the audit log. */
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { bearerText } from '../security/schemes.ts'
@@ -7,13 +7,13 @@ import { tokenIdOf, withoutTokens } from '../security/secrets.ts'
 const pathForm = /^\/v1\/security\/(user|token|role|session)(?:\/|$)/
 const idForm = /^[\w.+@-]{1,128}$/
 
-/** `path`: of the route. `reply`: the body of a reply of success. Undefined for other operations, and for what no user, token or role can be called. */
+/** `path`: of the route. `reply`: the body of a successful reply. Undefined for other operations, and for names that are not valid. */
 export function subjectOf(path: string, params: unknown, reply: unknown): string | undefined {
   const kind = pathForm.exec(path)?.[1]
   if (kind === undefined || Array.isArray(reply)) return undefined
   const { id, name } = { ...(reply as Named), ...(params as Named) }
   const one = kind === 'token' && typeof id === 'string' ? tokenIdOf(id) : name
-  // The caller who begins a session is not known before.
+  // The user who signs in is known only from the reply.
   return typeof one === 'string' && idForm.test(one) ? `${kind === 'session' ? 'user' : kind}:${one}` : undefined
 }
 
@@ -23,11 +23,11 @@ interface Named {
 }
 
 const oidForm = /^\d{1,20}(?:-\d{1,20}){3}$/
-const shownCharactersMax = 128
+const subjectCharactersMax = 128
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is meant to match them.
 const unprintable = /[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]/g
 
-/** The class and the object that the path names. `path`: of the route. */
+/** Returns the class and the object in the path. `path`: of the route. */
 export function subjectInPath(path: string, params: unknown): { readonly cls?: string; readonly oid?: string } {
   const { class: cls, oid } = { ...(params as { readonly class?: unknown; readonly oid?: unknown }) }
   return {
@@ -42,9 +42,9 @@ export function rejectedCredential({ authorization }: IncomingHttpHeaders): stri
   return id === undefined ? undefined : `token:${id}`
 }
 
-/** Cut before it is looked through: no work is to grow with it. */
+/** Truncates the text first, to bound the work. */
 function printable(text: string): string {
-  return withoutTokens(text.slice(0, shownCharactersMax)).replace(
+  return withoutTokens(text.slice(0, subjectCharactersMax)).replace(
     unprintable,
     (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )

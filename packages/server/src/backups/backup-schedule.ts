@@ -1,4 +1,4 @@
-/** Makes the backups that are due, of all federated databases, and knows the latest of each. Every process looks; of several one makes a backup. */
+/** Makes scheduled backups of all federated databases, and caches the state of each. Every process checks; only one of them makes a backup. */
 import { backUpIfDue, type FederatedDatabase, keepLogFor, listBackups, type Manifest } from '@ashlar/engine'
 import { backupCheckIntervalMs, backupCheckIntervalMsMin } from '../limits.ts'
 import { type BackupSettings, backupsOf } from './backup-settings.ts'
@@ -6,7 +6,7 @@ import { type BackupSettings, backupsOf } from './backup-settings.ts'
 export interface BackupState {
   readonly fd: string
   readonly lastBackup?: Pick<Manifest, 'name' | 'kind' | 'at'>
-  /** Why this process could not make the last backup that was due; undefined after a success. */
+  /** Why this process failed to make the last due backup; undefined after a success. */
   readonly failure?: string
 }
 
@@ -20,7 +20,7 @@ export class BackupSchedule {
   private readonly fds: readonly FederatedDatabase[]
   private readonly listener: ScheduleListener
   private readonly stopping = new AbortController()
-  private readonly known = new Map<string, BackupState>()
+  private readonly stateByAlias = new Map<string, BackupState>()
   private timer: NodeJS.Timeout | undefined
   private looking: Promise<void> = Promise.resolve()
 
@@ -41,20 +41,20 @@ export class BackupSchedule {
     await this.looking
   }
 
-  /** Between backups of any kind; undefined where none are made by themselves. */
+  /** Interval between backups of any kind; undefined without scheduled backups. */
   get intervalSeconds(): number | undefined {
     const { everyMs, incrementalEveryMs = everyMs } = this.settings
     return everyMs && Math.min(everyMs, incrementalEveryMs ?? everyMs) / 1_000
   }
 
   states(): readonly BackupState[] {
-    return this.fds.map(({ alias }) => this.known.get(alias) ?? { fd: alias })
+    return this.fds.map(({ alias }) => this.stateByAlias.get(alias) ?? { fd: alias })
   }
 
-  /** Processes that were started together look at different times. */
+  /** Adds jitter, so that processes started together check at different times. */
   private checkAfter(ms: number): void {
     this.timer = setTimeout(() => {
-      this.looking = this.look().finally(() => {
+      this.looking = this.checkDue().finally(() => {
         if (!this.stopping.signal.aborted) this.checkAfter(this.pauseMs() * (0.5 + Math.random()))
       })
     }, ms).unref()
@@ -66,8 +66,8 @@ export class BackupSchedule {
     return Math.max(backupCheckIntervalMsMin, Math.min(backupCheckIntervalMs, often))
   }
 
-  /** Makes backups one by one: several together would take too much of the disk's throughput from requests. */
-  private async look(): Promise<void> {
+  /** Makes backups one after another, to leave most of the disk's throughput to requests. */
+  private async checkDue(): Promise<void> {
     for (const fd of this.fds) {
       if (this.stopping.signal.aborted) return
       await this.checkFd(fd)
@@ -77,21 +77,21 @@ export class BackupSchedule {
   private async checkFd(fd: FederatedDatabase): Promise<void> {
     const directory = backupsOf(this.settings, fd.alias)
     try {
-      // Before a backup that may take long: the earlier ones would be unknown until then.
-      if (!this.known.has(fd.alias)) this.note(fd.alias, await stateOf(fd.alias, directory))
+      // Do this before a backup that may take long: earlier backups would be unknown until its end.
+      if (!this.stateByAlias.has(fd.alias)) this.note(fd.alias, await stateOf(fd.alias, directory))
       await this.makeDue(fd, directory)
       this.note(fd.alias, await stateOf(fd.alias, directory))
     } catch (error) {
       if (this.stopping.signal.aborted) return
       const { message } = error as Error
-      this.note(fd.alias, { fd: fd.alias, ...this.known.get(fd.alias), failure: message })
+      this.note(fd.alias, { fd: fd.alias, ...this.stateByAlias.get(fd.alias), failure: message })
     }
   }
 
   /** Logs a failure once, though each check retries. */
   private note(alias: string, state: BackupState): void {
-    const before = this.known.get(alias)
-    this.known.set(alias, state)
+    const before = this.stateByAlias.get(alias)
+    this.stateByAlias.set(alias, state)
     const { failure } = state
     if (failure !== undefined && failure !== before?.failure) this.listener.onFailure(alias, failure)
   }

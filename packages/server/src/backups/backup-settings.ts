@@ -4,13 +4,13 @@ import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { AshlarError } from '@ashlar/engine'
 
 export interface BackupSettings {
-  /** Absolute; each federated database has a directory in it, by its alias. */
+  /** An absolute path; each federated database has a directory in it, named after its alias. */
   readonly directory: string
-  /** Between full backups; without it none are made by themselves. */
+  /** Interval between full backups; without it, none are scheduled. */
   readonly everyMs?: number | undefined
-  /** Between backups of any kind. */
+  /** Interval between backups of any kind. */
   readonly incrementalEveryMs?: number | undefined
-  /** How old a backup is that is removed. */
+  /** Age at which backups are removed. */
   readonly keepMs?: number | undefined
 }
 
@@ -26,20 +26,20 @@ export async function pathBelow({ directory }: BackupSettings, path: string, fla
     return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
   }
   if (isAbsolute(path) || path.includes('\0') || !isBelow(joined, directory)) throw outside(flag)
-  const [found, root] = await Promise.all([realpathThere(joined), realpathThere(directory)])
+  const [found, root] = await Promise.all([realpathOfExisting(joined), realpathOfExisting(directory)])
   if (found !== root && !isBelow(found, root)) throw outside(flag)
   return joined
 }
 
 /** Resolves the path, or the first existing directory above it. */
-async function realpathThere(path: string): Promise<string> {
+async function realpathOfExisting(path: string): Promise<string> {
   for (let there = path; ; there = dirname(there)) {
-    const isThere = await lstat(there).then(
+    const exists = await lstat(there).then(
       () => true,
       () => false,
     )
-    // A link that leads nowhere is there, and its place is not known.
-    if (isThere) return realpath(there).catch(() => sep)
+    // A dangling link exists, but its target is unknown.
+    if (exists) return realpath(there).catch(() => sep)
     if (there === dirname(there)) return there
   }
 }

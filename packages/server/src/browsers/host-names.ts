@@ -1,23 +1,23 @@
-/** Names and addresses under which a server may be requested: a page can point its own name at the server (DNS rebinding). */
+/** Host names that a server accepts: any web page can point its own name at the server (DNS rebinding). */
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
 export interface Reachability {
   /** The address that the server listens on. */
   readonly host: string
-  /** Names that it has beside its addresses; `*` for any. Undefined: any, if it listens beyond loopback. */
+  /** Names accepted besides the addresses; `*` for any. Undefined: any, if the server listens beyond loopback. */
   readonly hosts: readonly string[] | undefined
 }
 
 const anyName = '*'
-/** With an optional port; no user, path or blanks, which a URL would take. */
+/** The port is optional; user, path and blanks, which a URL would accept, are excluded. */
 const hostForm = /^(\[[\da-f:.]+\]|[^\s:/?#@\\[\]]+)(:\d{0,5})?$/i
 const loopbackForm = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/
 const wildcards: readonly string[] = ['0.0.0.0', '[::]']
-/** Headers that were found good are remembered, lest each request is taken apart. */
-const rememberedMax = 100
+/** Maximum cached headers; the cache saves parsing the header of each request. */
+const acceptedMax = 100
 
-/** Returns the host as URLs have it: in lower case, IPv6 in brackets, without port and final dot. Undefined if it is not a host. */
+/** Returns the host as in URLs: in lower case, IPv6 in brackets, without port and final dot. Undefined if it is not a host. */
 export function hostNameOf(text: string): string | undefined {
   if (!hostForm.test(text)) return undefined
   try {
@@ -33,7 +33,7 @@ function nameOfAddress(address: string): string | undefined {
   return hostNameOf(isIP(bare) === 6 ? `[${bare}]` : bare)
 }
 
-/** `host`: as the configuration has it. */
+/** `host`: as in the configuration. */
 export function isLoopback(host: string): boolean {
   return loopbackForm.test(nameOfAddress(host) ?? '')
 }
@@ -47,7 +47,7 @@ export class HostNames {
   private readonly isAny: boolean
   private readonly isWildcard: boolean
   private readonly named: ReadonlySet<string | undefined>
-  private readonly remembered = new Set<string>()
+  private readonly accepted = new Set<string>()
 
   constructor(reachability: Reachability) {
     const own = nameOfAddress(reachability.host)
@@ -56,14 +56,15 @@ export class HostNames {
     this.named = new Set([own, ...(reachability.hosts ?? []).map(hostNameOf)])
   }
 
-  /** `header`: a Host header. `connection`: on which it arrived. */
+  /** `header`: a Host header. `connection`: the connection on which it arrived. */
   take(header: string, connection: { readonly localAddress?: string | undefined }): boolean {
-    if (this.isAny || this.remembered.has(header)) return true
+    if (this.isAny || this.accepted.has(header)) return true
     const name = hostNameOf(header)
     if (name === undefined) return false
-    const isTaken = loopbackForm.test(name) || this.named.has(name) || this.isListenedOn(name, connection.localAddress)
-    if (isTaken && this.remembered.size < rememberedMax) this.remembered.add(header)
-    return isTaken
+    const isAccepted =
+      loopbackForm.test(name) || this.named.has(name) || this.isListenedOn(name, connection.localAddress)
+    if (isAccepted && this.accepted.size < acceptedMax) this.accepted.add(header)
+    return isAccepted
   }
 
   private isListenedOn(name: string, localAddress: string | undefined): boolean {

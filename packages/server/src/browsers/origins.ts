@@ -4,8 +4,8 @@ import { ServerError } from '../errors/server-errors.ts'
 
 /** Paths that read or change data. */
 const guarded = /^\/(v1|shutdown|metrics)(?![^/?])/
-/** Values of Sec-Fetch-Site for requests by the server's own pages, and for those of the user. */
-const ownSites: readonly unknown[] = ['same-origin', 'none']
+/** Values of Sec-Fetch-Site for requests by the server's own pages, and for navigation by the user. */
+const trustedSites: readonly unknown[] = ['same-origin', 'none']
 const methods = 'GET, HEAD, POST, PUT, DELETE'
 const exposedHeaders = 'ETag, Location, Retry-After, Idempotent-Replayed, Preference-Applied'
 const preflightSeconds = '600'
@@ -24,27 +24,28 @@ type Preflight = Readonly<Record<string, string>>
 export class Origins {
   private readonly listed: ReadonlySet<string>
 
-  /** `listed`: origins, in lower case, whose pages may do everything. */
+  /** `listed`: trusted origins, in lower case. */
   constructor(listed: readonly string[]) {
     this.listed = new Set(listed)
   }
 
   /**
-   * Returns the headers of the reply if the request is a preflight, which is answered with 204. Requests that no browser sent are not affected: they
-   * have neither `Origin` nor `Sec-Fetch-Site`. Throws ForbiddenOrigin.
+   * Returns the headers of the reply, with status 204, if the request is a preflight. Requests from outside of browsers are not affected: they have
+   * neither `Origin` nor `Sec-Fetch-Site`. Throws ForbiddenOrigin.
    */
   check(request: OriginRequest): Preflight | undefined {
     const { origin, host, 'sec-fetch-site': site } = request.headers
-    // Caches must not show one origin what was meant for another.
+    // Caches must not return a response for one origin to another.
     if (this.listed.size > 0) request.response.setHeader('vary', 'origin')
     if (origin === undefined && site === undefined) return undefined
     if (origin !== undefined && this.listed.has(origin.toLowerCase())) return allow(origin, request)
-    const isOwn = (origin === undefined || isSameHost(origin, host)) && (site === undefined || ownSites.includes(site))
+    const isOwn =
+      (origin === undefined || isSameHost(origin, host)) && (site === undefined || trustedSites.includes(site))
     if (isOwn || !guarded.test(request.route?.path ?? request.url)) return undefined
-    const shown = origin === undefined ? '' : `, not from pages of ${origin.slice(0, 100)}`
+    const fromOrigin = origin === undefined ? '' : `, not from pages of ${origin.slice(0, 100)}`
     throw new ServerError(
       'ForbiddenOrigin',
-      `From a browser, requests are accepted only from pages of the server itself and of the origins listed in 'cors'${shown}.`,
+      `From a browser, requests are accepted only from pages of the server itself and of the origins listed in 'cors'${fromOrigin}.`,
     )
   }
 }
@@ -66,7 +67,7 @@ function allow(origin: string, request: OriginRequest): Preflight | undefined {
   }
 }
 
-/** The scheme is ignored: a proxy that terminates TLS requests the server by http. */
+/** Ignores the scheme: a proxy that terminates TLS forwards requests by http. */
 export function isSameHost(origin: string, host: string | undefined): boolean {
   if (host === undefined || !/^https?:\/\//i.test(origin)) return false
   try {

@@ -1,5 +1,5 @@
 /** `ashlar backup` and `ashlar restore`: backups of stores that servers may be using, verified, and restored into empty stores. */
-import type { BackupReport, BackupsCheck, Manifest, RestoreReport } from '@ashlar/engine'
+import type { BackupsCheck, Manifest, RestoreReport } from '@ashlar/engine'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readDuration } from '../config/read-value.ts'
 import { addJsonOption } from './client-command.ts'
@@ -119,7 +119,11 @@ async function backUp(address: string, path: string, options: BackupOptions, sig
     const report = await withProgress(options, (onProgress) =>
       backUpStore(store, path, { isIncremental: incremental, keepMs: keep, signal, onProgress }),
     )
-    printResult(report, options, () => backupLines(report))
+    const { backup, removed } = report
+    printResult(report, options, () => [
+      `Backup ${backupLine(backup)}, verified.`,
+      ...removed.map((name) => `Removed ${name}.`),
+    ])
   } catch (error) {
     if (signal.aborted) throw new CommandError(exitCodes.interrupted, 'The backup was stopped; nothing of it was kept.')
     throw error
@@ -171,17 +175,13 @@ function checkLines({ backups, problems, withoutManifest, restorable }: BackupsC
   ]
 }
 
-function backupLines({ backup, removed }: BackupReport): string[] {
-  return [`Backup ${backupLine(backup)}, verified.`, ...removed.map((name) => `Removed ${name}.`)]
-}
-
 function backupLine({ name, counts, file }: Manifest): string {
   const { objects, links, indexEntries, commits } = counts
-  const held =
+  const content =
     commits === undefined
       ? `${counted(objects)} objects, ${counted(links)} links, ${counted(indexEntries)} index entries`
       : commitsText(commits)
-  return `${name}: ${held}, ${counted(file.bytes)} bytes`
+  return `${name}: ${content}, ${counted(file.bytes)} bytes`
 }
 
 function restoreLines({ chain, entries, commits, position, isResumed }: RestoreReport, location: string): string[] {

@@ -1,4 +1,4 @@
-/** How a command is declared that talks to a server: the options that all of them have. What it does is loaded once it runs. */
+/** Declares commands that talk to a server, with their common options. The implementation is loaded when a command runs. */
 import { type Command, Option } from 'commander'
 import { clientVariables } from '../config/config-environment.ts'
 import type { ClientCommandName } from './client-commands.ts'
@@ -7,10 +7,10 @@ export interface ClientCommandOptions {
   /** Whether the command has no result for a file or a program. */
   readonly hasNoOutput?: true
   /** The command concerns the server, not one federated database. */
-  readonly isOfServer?: true
+  readonly isServerWide?: true
 }
 
-/** Added to `parent`. `usage`: its name and operands, as commander has them; `name`: of its work in `client-commands.ts`. */
+/** Adds the command to `parent`. `usage`: its name and operands in the syntax of commander; `name`: its key in `client-commands.ts`. */
 export function addClientCommand(
   parent: Command,
   usage: string,
@@ -32,11 +32,11 @@ export function firstSentence(text: string): string {
   return /^.*?[.:](?= |$)/s.exec(text)?.[0].replace(/:$/, '.') ?? text
 }
 
-export function addConnectionOptions(command: Command, { isOfServer }: ClientCommandOptions): void {
+export function addConnectionOptions(command: Command, { isServerWide }: ClientCommandOptions): void {
   const { url, fd, token, tokenFile, user, password, ca, profile } = clientVariables
   const all: readonly (readonly [string, string])[] = [
     ['--url <url>', `URL of the server (${url}; default: http://127.0.0.1:8185)`],
-    ...(isOfServer === true
+    ...(isServerWide === true
       ? []
       : ([['--fd <alias>', `the federated database (${fd}; default: the server's default)`]] as const)),
     [

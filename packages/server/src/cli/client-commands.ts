@@ -1,4 +1,4 @@
-/** The commands that talk to a server: what each of them does, and what they have in common when they run. */
+/** The implementations of the commands that talk to a server, and how they run. */
 import { runBench } from './client/bench.ts'
 import { listChanges } from './client/changes.ts'
 import { exportData } from './client/export.ts'
@@ -67,7 +67,7 @@ function stoppedText(name: ClientCommandName, options: object): string {
   return readingCommands.includes(name) ? stopped.amidReading : stopped.amidChange
 }
 
-/** `words`: the operands. Sets the exit code of the process; throws only by a fault of ours. */
+/** `words`: the operands. Sets the exit code of the process; throws only on an internal error. */
 export async function runClientCommand(name: ClientCommandName, words: unknown[], options: object): Promise<void> {
   await runCommand(
     options as OutputOptions,

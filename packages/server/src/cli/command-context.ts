@@ -1,4 +1,4 @@
-/** What the work of a command is given. */
+/** The context and the input of a command. */
 import { readFileSync } from 'node:fs'
 import type { AshlarClient } from '@ashlar/client'
 import { CommandError } from './command-error.ts'
@@ -20,7 +20,7 @@ export function readInput(word: string): string {
   return word.startsWith('@') ? readFile(word.slice(1), `The file ${word.slice(1)}`) : word
 }
 
-/** `-`: standard input; `exitCode`: as of `parseInput`. */
+/** `-`: standard input; `exitCode`: see `parseInput`. */
 export function readInputFile(file: string, exitCode: number = exitCodes.invalid): string {
   return file === '-' ? readFile(0, 'Standard input', exitCode) : readFile(file, `The file ${file}`, exitCode)
 }
@@ -39,7 +39,7 @@ function readFile(file: string | number, what: string, exitCode: number = exitCo
   }
 }
 
-/** `what`: the source, for messages. `exitCode`: another one for text that is no data, such as a mapping. */
+/** `what`: the source, for messages. `exitCode`: of a text that is not data, such as a mapping. */
 export function parseInput(text: string, what: string, exitCode: number = exitCodes.invalid): unknown {
   if (text.trim() === '') throw new CommandError(exitCode, `${what} is empty, where JSON is expected.`)
   try {

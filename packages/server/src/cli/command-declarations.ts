@@ -1,4 +1,4 @@
-/** Declares the commands that talk to a server. Their work is in `client-commands.ts`, which is loaded when one of them runs. */
+/** Declares the commands that talk to a server. Their implementations are loaded by `client-commands.ts` when one of them runs. */
 
 import { type Command, Option } from 'commander'
 import { addClientCommand, collect } from './client-command.ts'
@@ -245,11 +245,11 @@ export function addServerCommands(program: Command): void {
     'Show whether the server is ready, its federated databases, and running statements.',
     'showStatus',
     {
-      isOfServer: true,
+      isServerWide: true,
     },
   )
   const fds = program.command('fd').description('Show the federated databases of a server.')
-  addClientCommand(fds, 'list', 'List the federated databases.', 'listFds', { isOfServer: true })
+  addClientCommand(fds, 'list', 'List the federated databases.', 'listFds', { isServerWide: true })
   addClientCommand(fds, 'show [alias]', 'Show the store, counts and readers of one federated database.', 'showFd')
 }
 
@@ -269,7 +269,7 @@ export function addIndexCommand(program: Command): void {
 
 export function addToolCommand(program: Command): void {
   const tools = program.command('tool').description('Run the administrative tools of a server.')
-  addClientCommand(tools, 'list', 'List the tools and their flags.', 'listTools', { isOfServer: true })
+  addClientCommand(tools, 'list', 'List the tools and their flags.', 'listTools', { isServerWide: true })
   addClientCommand(tools, 'run <tool> [flag...]', 'Run a tool. Flags are given as name=value.', 'runTool')
 }
 

@@ -1,14 +1,14 @@
-/** A command that cannot be carried out: a sentence for its user, and an exit code. */
+/** The failure of a command: a sentence for its user, and an exit code. */
 import { exitCodes } from './exit-codes.ts'
 
 export class CommandError extends Error {
   readonly exitCode: number
   /** Lines below the sentence. */
   readonly details: readonly string[]
-  /** What a server would have replied, if the command does the work itself. */
+  /** The equivalent reply of a server, if the command does the work itself. */
   readonly refusal: { readonly type: string; readonly status: number } | undefined
 
-  /** Compares names: each file of the program has a class of its own, and errors pass between files. */
+  /** Compares names: each bundle of the program has a separate copy of the class, and errors pass between bundles. */
   static override [Symbol.hasInstance](error: unknown): boolean {
     return error instanceof Error && error.name === 'CommandError'
   }
@@ -32,7 +32,7 @@ export function usageError(message: string, details: readonly string[] = []): Co
   return new CommandError(exitCodes.usage, message, details)
 }
 
-/** Data or a statement cannot be understood. */
+/** Creates the error for data or a statement that cannot be parsed. */
 export function invalidInput(message: string, details: readonly string[] = []): CommandError {
   return new CommandError(exitCodes.invalid, message, details)
 }

@@ -24,7 +24,7 @@ const byFd = `by --fd, ${clientVariables.fd} or a profile`
 /** A message of `operations/export.ts`. */
 const exportOnlyReads = 'An export only reads: statements that change something are for POST /v1/query.'
 
-/** Other messages stay as they are. */
+/** Returns other messages unchanged. */
 export function inCommandWords(message: string): string {
   const required = /^fdAlias is required(?:: one of (.*))?\.$/s.exec(message)
   if (required !== null) {
@@ -37,7 +37,7 @@ export function inCommandWords(message: string): string {
   const [whole, names = ''] = /^The parameters? ((?:'?\w+(?:=\w+)?'?(?:, | and )?)+)(?= )/.exec(message) ?? []
   if (whole === undefined) return message
   const options = names.split(/(, | and )/).map((part, at) => (at % 2 === 1 ? part : optionOf(part)))
-  // A parameter that no command has is the server's to name.
+  // Keep the server's message if a parameter has no option.
   return options.includes(undefined) ? message : sentence(`${options.join('')}${message.slice(whole.length)}`)
 }
 

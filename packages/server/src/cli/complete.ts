@@ -15,9 +15,9 @@ export function candidates(program: Command, words: readonly string[]): Candidat
   let pending: Option | undefined
   for (const word of words.slice(0, -1)) {
     const option = word.startsWith('-') ? optionOf(command, word) : undefined
-    const inner = operands === 0 ? command.commands.find((known) => known.name() === word) : undefined
+    const inner = operands === 0 ? command.commands.find((subcommand) => subcommand.name() === word) : undefined
     if (pending !== undefined) pending = undefined
-    else if (option !== undefined) pending = takesValue(option) ? option : undefined
+    else if (option !== undefined) pending = option.required || option.optional ? option : undefined
     else if (inner !== undefined) command = inner
     else operands++
   }
@@ -33,7 +33,10 @@ function wordsOf(command: Command, operands: number, isOption: boolean): Candida
     }))
   const inner = operands === 0 ? command.createHelp().visibleCommands(command) : []
   return [
-    ...inner.map((known) => ({ word: known.name(), meaning: known.summary() || firstSentence(known.description()) })),
+    ...inner.map((subcommand) => ({
+      word: subcommand.name(),
+      meaning: subcommand.summary() || firstSentence(subcommand.description()),
+    })),
     ...(command.registeredArguments[operands]?.argChoices ?? []).map((word) => ({ word, meaning: '' })),
   ]
 }
@@ -44,10 +47,6 @@ function optionsOf(command: Command): Option[] {
 
 function optionOf(command: Command, word: string): Option | undefined {
   return optionsOf(command).find((option) => option.short === word || option.long === word)
-}
-
-function takesValue(option: Option): boolean {
-  return option.required || option.optional
 }
 
 function choicesOf(option: Option): Candidate[] {

@@ -1,4 +1,4 @@
-/** Which server a command talks to, and as whom: options, environment and profile to a client. */
+/** Connection settings of a command: the client for a server and credentials, from options, environment and profile. */
 import { readFileSync } from 'node:fs'
 import { AshlarClient, type ClientOptions } from '@ashlar/client'
 import { clientVariables } from '../config/config-environment.ts'
@@ -60,13 +60,13 @@ type Settled = Pick<ClientOptions, 'token' | 'user'> & {
   readonly ca: string | undefined
 }
 
-/** Options come before a profile that they name, that before the environment, that before any other profile. */
+/** Precedence: options, a profile named by an option, the environment, any other profile. */
 function settle(options: ConnectionOptions, environment: NodeJS.ProcessEnv): Settled {
-  const given = fromEnvironment(environment)
+  const fromVariables = fromEnvironment(environment)
   const name = options.profile ?? environment[clientVariables.profile]
   const profile = readProfile(profileFile(environment), name === '' ? undefined : name)
   const sources: readonly Profile[] =
-    options.profile === undefined ? [options, given, profile] : [options, profile, given]
+    options.profile === undefined ? [options, fromVariables, profile] : [options, profile, fromVariables]
   const first = (field: keyof Profile): string | undefined =>
     sources.find((source) => source[field] !== undefined)?.[field]
   const url = first('url') ?? urlDefault
@@ -101,7 +101,7 @@ function fromEnvironment(environment: NodeJS.ProcessEnv): Profile {
   return { ...Object.fromEntries(found), ...(fd !== undefined && { fd }) }
 }
 
-/** The server's variable of that name may have several, with their stores: then none of them is meant. */
+/** The server's variable of that name may have several aliases, with their stores: then it names no default. */
 function fdOf(value: string | undefined): string | undefined {
   const [fd, ...others] = splitValues(value ?? '')
   return others.length > 0 ? undefined : fd?.replace(/=.*/s, '')
@@ -122,7 +122,7 @@ function checkedUrl(url: string): string {
 }
 
 function checkedToken(token: string, what: string): string {
-  // What a header may hold; the token itself does not get into a message.
+  // The characters that a header may contain; the token must not appear in a message.
   if (!/^[\x21-\x7e]+$/.test(token)) throw usageError(`${what} is empty, or contains invalid characters.`)
   return token
 }

@@ -1,4 +1,4 @@
-/** `ashlar demo`: a server with data to try things on, which come with the program. */
+/** `ashlar demo`: a server with sample data, included in the program. */
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { readPort } from '../config/read-value.ts'

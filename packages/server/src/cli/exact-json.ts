@@ -1,15 +1,15 @@
-/** JSON as it is sent: integers beyond 2^53 keep their digits. */
+/** JSON with integers beyond 2^53 preserved exactly. */
 import { parseNumberAndBigInt, parse as parseNumbers, stringify as stringifyNumbers } from 'lossless-json'
 
-/** Most texts have no such number, and JSON.parse is faster by far. */
+/** Most texts have no such number, and JSON.parse is much faster. */
 const longInteger = /\d{16}/
 
 /** Matches numbers beyond all doubles: three digits of exponent, or 309 digits. */
 const hugeNumber = /[eE]\+?\d{3}|\d{309}/
 
 /**
- * Integers that a double does not hold are bigints. Throws SyntaxError, also for numbers beyond all doubles, which would become null; with
- * `keepsHugeNumbers` they are their digits, as text.
+ * Integers that a double cannot represent are bigints. Throws SyntaxError, also for numbers beyond all doubles, which would become null; with
+ * `keepsHugeNumbers` they become strings of their digits.
  */
 export function parseExactly(text: string, keepsHugeNumbers = false): unknown {
   if (!longInteger.test(text) && !hugeNumber.test(text)) return JSON.parse(text)
@@ -23,7 +23,7 @@ export function parseExactly(text: string, keepsHugeNumbers = false): unknown {
   })
 }
 
-/** Bigints as their digits. `indent`: blanks a level. */
+/** Writes bigints as their digits. `indent`: blanks per level. */
 export function stringifyExactly(value: unknown, indent?: number): string {
   try {
     return JSON.stringify(value, null, indent)

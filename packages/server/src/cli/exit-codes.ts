@@ -13,7 +13,6 @@ export const exitCodes = {
   interrupted: 130,
 } as const
 
-/** The meanings, for the reference. */
 export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> = {
   done: 'success',
   failed: 'internal error of the server, or a problem of this machine such as a full disk',
@@ -30,7 +29,7 @@ export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> 
   interrupted: 'interrupted by Ctrl-C',
 }
 
-const ofStatus: Readonly<Record<number, number>> = {
+const exitCodesByStatus: Readonly<Record<number, number>> = {
   400: exitCodes.invalid,
   401: exitCodes.refused,
   403: exitCodes.refused,
@@ -47,7 +46,6 @@ const ofStatus: Readonly<Record<number, number>> = {
   504: exitCodes.unavailable,
 }
 
-/** Returns the exit code for an HTTP status. */
 export function exitCodeOfStatus(status: number): number {
-  return ofStatus[status] ?? exitCodes.failed
+  return exitCodesByStatus[status] ?? exitCodes.failed
 }

@@ -5,7 +5,7 @@ import { inCommandWords } from './command-words.ts'
 import { exitCodeOfStatus, exitCodes } from './exit-codes.ts'
 import { printable } from './table.ts'
 
-/** `text`: what was sent as a query, for the place of its fault. */
+/** `text`: the query that was sent, to show the place of the error. */
 export interface FailureOptions {
   readonly isJson: boolean
   readonly text?: string | undefined
@@ -17,7 +17,7 @@ export function printCommandError(error: unknown, { isJson, text }: FailureOptio
   process.stderr.write(failureText(error, { isJson, text }))
 }
 
-/** With the line break at its end. `name`: whose failure it is. */
+/** Includes the final line break. `name`: the program that failed. */
 export function failureText(error: unknown, { isJson, text }: FailureOptions, name = 'ashlar'): string {
   return isJson ? `${JSON.stringify({ error: errorRecord(error) })}\n` : sentencesOf(error, text, name)
 }
@@ -60,7 +60,7 @@ function sentencesOf(error: unknown, text: string | undefined, name: string): st
   return [`${name}: ${message}${adviceOn(error)}`, ...below].map((line) => `${printable(line, 'lines')}\n`).join('')
 }
 
-/** The server does not know by which options a command shows who it is. */
+/** Names the command's options for authentication, which the server does not know. */
 function adviceOn(error: unknown): string {
   const isUnknown = error instanceof AshlarRequestError && error.type === 'Unauthenticated'
   return isUnknown ? ` ${authenticationAdvice}` : ''
@@ -71,20 +71,20 @@ const authenticationAdvice =
 
 function placeOf(error: AshlarRequestError, text: string | undefined): string[] {
   const { line, column, errors, valuesLost, operation } = error
-  const shown = line === undefined ? undefined : text?.split('\n')[line - 1]
+  const sourceLine = line === undefined ? undefined : text?.split('\n')[line - 1]
   return [
-    ...(shown === undefined || column === undefined ? [] : marked(shown.replace(/\r$/, ''), column)),
-    // A message of the server has it already.
+    ...(sourceLine === undefined || column === undefined ? [] : marked(sourceLine.replace(/\r$/, ''), column)),
+    // Omitted if the message of the server contains it.
     ...(operation === undefined || error.message.includes(`operation ${operation},`)
       ? []
       : [`  operation ${operation}`]),
-    // If there is one error, the message has it already.
+    // The message already describes a single error.
     ...(errors.length < 2 ? elementOf(errors) : errors.map(({ pointer, message }) => `  ${pointer}: ${message}`)),
     ...valuesLost.map(({ className, attributeName, values }) => `  ${className}.${attributeName}: ${values} values`),
   ]
 }
 
-/** Names the element of a list in which the fault is. */
+/** Returns the index of the faulty element in a list. */
 function elementOf([only]: AshlarRequestError['errors']): string[] {
   const [, element, place] = /^\/(\d+)(\/.*)?$/s.exec(only?.pointer ?? '') ?? []
   return element === undefined

@@ -1,4 +1,4 @@
-/** Errors for files and folders that a user has named, and the folders that are made on the way. */
+/** Errors for files and folders specified by the user, and creation of missing folders. */
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { unreadableFile } from '../config/read-value.ts'
@@ -10,7 +10,7 @@ export function unreadable(what: string, error: unknown): CommandError {
   return usageError(`${what} cannot be read: ${unreadableFile(error)}.`)
 }
 
-/** Before it is opened. */
+/** Checks a file before it is opened. */
 export function refuseUnreadable(file: string): void {
   try {
     accessSync(file, constants.R_OK)
@@ -20,7 +20,7 @@ export function refuseUnreadable(file: string): void {
   }
 }
 
-/** Each one continues "… cannot be written: ". */
+/** Reasons that complete "… cannot be written: ". */
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such directory',
   ENOTDIR: 'a part of its path is a file',
@@ -34,20 +34,17 @@ const reasons: Readonly<Record<string, string>> = {
   EDQUOT: 'the quota of the user is used up',
 }
 
-/** Errors of the named place, not of the machine. */
+/** Errors caused by the specified path. */
 const wrongPlaces = ['ENOENT', 'ENOTDIR', 'EEXIST', 'EISDIR', 'EACCES', 'EPERM']
 
-/** A sentence. `place`: as the user has named it; `hasBegun`: work has been done, and is lost by this. */
+/** Returns the error. `place`: as specified by the user; `hasBegun`: completed work is lost. */
 export function unwritable(place: string, error: unknown, hasBegun = false): CommandError {
   const { code = '', message } = error as NodeJS.ErrnoException
   const exitCode = wrongPlaces.includes(code) && !hasBegun ? exitCodes.usage : exitCodes.failed
   return new CommandError(exitCode, `${place} cannot be written: ${reasons[code] ?? message}.`)
 }
 
-/**
- * Creates a directory and its parents. Node's recursive form loops forever if a file system reports the parent as missing, as /proc does. Throws what
- * `mkdirSync` does.
- */
+/** Creates a directory and its parents. Node's recursive form loops forever on file systems such as /proc. Throws as `mkdirSync`. */
 export function makeFolders(folder: string, mode?: number): void {
   const path = resolve(folder)
   const found = statSync(path, { throwIfNoEntry: false })

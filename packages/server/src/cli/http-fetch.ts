@@ -9,21 +9,21 @@ import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 
 export interface HttpFetchOptions {
-  /** Authorities in PEM, in place of those that Node knows. */
+  /** Authorities in PEM, instead of the defaults of Node. */
   readonly ca: string | undefined
   /** Aborts all requests. */
   readonly signal: AbortSignal | undefined
 }
 
-/** Throws CommandError where the server cannot be reached or is not trusted, AshlarConnectionError. */
+/** Throws CommandError if the server cannot be reached or is not trusted, and AshlarConnectionError. */
 export function httpFetch({ ca, signal }: HttpFetchOptions): Fetch {
   const agent = new Agent({ keepAlive: true })
   const secureAgent = new SecureAgent({ keepAlive: true, ...(ca !== undefined && { ca }) })
   return (address, init) => {
     const url = new URL(address)
     const isSecure = url.protocol === 'https:'
-    const given = [signal, init.signal].filter((one) => one !== undefined)
-    const ending = given.length > 1 ? AbortSignal.any(given) : given[0]
+    const signals = [signal, init.signal].filter((one) => one !== undefined)
+    const ending = signals.length > 1 ? AbortSignal.any(signals) : signals[0]
     return new Promise((resolve, reject) => {
       const options = { method: init.method, headers: headersOf(init), ...(ending !== undefined && { signal: ending }) }
       const sent = isSecure
@@ -96,7 +96,7 @@ function responseOf(response: IncomingMessage, { origin }: URL): FetchResponse {
   }
 }
 
-/** No operation answers with one. A proxy does so for a server that is away; that is worth trying again, and left to the client. */
+/** Ashlar replies with no web pages. A proxy whose server is unavailable may do so, which the client handles by retries. */
 function isWebPage({ headers, statusCode = 0 }: IncomingMessage): boolean {
   return /^text\/html\b/i.test(headers['content-type'] ?? '') && ![429, 502, 503, 504].includes(statusCode)
 }
@@ -106,7 +106,7 @@ function noAshlar({ statusCode }: IncomingMessage, { origin }: URL): CommandErro
   return new CommandError(exitCodes.unavailable, `${what}: check --url, and any proxy in between.`)
 }
 
-/** Codes of errors before anything is sent: to send again at once would not help. */
+/** Errors before the request is sent, for which an immediate retry would not help. */
 const unreachable = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'EACCES']
 
 function failureOf(error: NodeJS.ErrnoException, { origin, protocol, hostname }: URL): Error {

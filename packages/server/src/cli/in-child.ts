@@ -10,15 +10,15 @@ export interface Guarded {
   readonly work: Crashed['work']
   /** Addresses of the stores that the command opens. */
   readonly addresses: readonly string[]
-  /** The exit code of this process if the child crashed or was killed. */
+  /** The exit code of this process if the child crashes or is killed. */
   readonly lostExitCode: number
 }
 
 const interrupt = 'interrupt'
 
 /**
- * Runs in this process if no LMDB store is opened, otherwise in a child process with the same command line. SIGINT and SIGTERM abort the signal.
- * Throws what `run` throws here, as a CommandError with its exit code; CommandError if the child was lost.
+ * Runs in this process if no LMDB store is opened, otherwise in a child process with the same command line. SIGINT and SIGTERM abort the signal. In
+ * the child, throws the errors of `run` as a CommandError; in the parent, throws a CommandError if the child has crashed or was killed.
  */
 export async function inChild(guarded: Guarded, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const stores = lmdbStores(guarded.addresses)
@@ -32,7 +32,7 @@ export async function inChild(guarded: Guarded, run: (signal: AbortSignal) => Pr
   } catch (error) {
     throw await storeFailure(error, guarded.addresses)
   } finally {
-    // What it could hear of its parent would keep it from ending.
+    // The channel to the parent would keep the process from ending.
     cluster.worker?.disconnect()
   }
 }
@@ -40,13 +40,13 @@ export async function inChild(guarded: Guarded, run: (signal: AbortSignal) => Pr
 async function watchChild({ work, lostExitCode }: Guarded, stores: readonly string[]): Promise<void> {
   let isToStop = false
   let child: Child | undefined
-  // At a terminal the child gets the signal as well; being stopped twice does no harm.
-  const tellToStop = (): void => {
+  // On a terminal the child gets the signal as well; a second stop has no effect.
+  const stopChild = (): void => {
     isToStop = true
     if (child?.isConnected()) child.send(interrupt, () => undefined)
   }
   // Before the child starts: a signal that ends this process would leave it orphaned.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, tellToStop)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stopChild)
   child = cluster.fork()
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
   const { pid } = child.process
@@ -55,7 +55,7 @@ async function watchChild({ work, lostExitCode }: Guarded, stores: readonly stri
     const sentence = crashSentence({ pid, crash, stores, work, fileBytesMax: fileBytesMax() })
     throw new CommandError(lostExitCode, sentence)
   }
-  // At a terminal, by Ctrl-C before it handles the signal, or by a second Ctrl-C.
+  // On a terminal: Ctrl-C before the child handles the signal, or a second Ctrl-C.
   if (isToStop && (signal === 'SIGINT' || signal === 'SIGTERM')) process.exitCode = exitCodes.interrupted
   else if (signal !== null) throw new CommandError(lostExitCode, `Process ${pid} was ended by ${signal}.`)
   else process.exitCode = code ?? lostExitCode

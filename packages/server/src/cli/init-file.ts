@@ -1,4 +1,4 @@
-/** The configuration file that `ashlar init` writes: what was chosen, and every other setting in comments. */
+/** Writes the configuration file of `ashlar init`: the selected settings, and the rest as comments. */
 import { createInterface } from 'node:readline/promises'
 import { configFromJson } from '../config/config-file.ts'
 import { defaultText, type Setting, settings } from '../config/settings.ts'
@@ -15,11 +15,11 @@ export interface InitOptions {
   readonly auth?: boolean
   readonly yes?: boolean
   readonly force?: boolean
-  /** Asks nothing, since questions are no JSON. */
+  /** Disables questions, which are not JSON. */
   readonly json?: boolean
 }
 
-/** The settings of the file that are no comments. */
+/** The settings of the file that are not comments. */
 interface Chosen {
   readonly port: number
   readonly data: string
@@ -27,10 +27,10 @@ interface Chosen {
   readonly auth: boolean
 }
 
-/** Throws CommandError for a value that no server would take, and for a file that is there; nothing is written then. */
+/** Throws CommandError for an invalid value, or an existing file; nothing is written then. */
 export async function writeInitFile(file: string, options: InitOptions): Promise<void> {
-  const isAsking = process.stdin.isTTY && process.stdout.isTTY && options.yes !== true && options.json !== true
-  const chosen = chosenBy(isAsking ? await asked(options) : options)
+  const isInteractive = process.stdin.isTTY && process.stdout.isTTY && options.yes !== true && options.json !== true
+  const chosen = chosenBy(isInteractive ? await promptForOptions(options) : options)
   const text = fileText(chosen)
   checkText(text, file)
   try {
@@ -43,7 +43,7 @@ export async function writeInitFile(file: string, options: InitOptions): Promise
   printResult({ file }, options, () => [`Wrote ${file}. Start the server by: ashlar serve --config ${file}`])
 }
 
-async function asked(options: InitOptions): Promise<InitOptions> {
+async function promptForOptions(options: InitOptions): Promise<InitOptions> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
   try {
     const ask = async (question: string, otherwise: string): Promise<string> => {
@@ -86,7 +86,7 @@ function fileText(chosen: Chosen): string {
   return `{\n${head}${comments.join('')}${fields.join(',\n\n')}\n}\n`
 }
 
-/** Formats JSON in which only placeholders of values are to be replaced. */
+/** Formats JSON in which only placeholders of values must be replaced. */
 function exampleOf({ field, inFile, default: usual }: Setting): string {
   if (inFile === undefined) return `"${field}": ${valueText(usual)}`
   return inFile

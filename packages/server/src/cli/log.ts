@@ -1,7 +1,7 @@
 /** The log of a server process: lines of JSON on standard error. */
 import { destination, type Logger, pino } from 'pino'
 
-/** Bytes of the log that are written at a time. */
+/** Bytes per write. */
 export const logBytes = 16_000
 /** The size of an atomic write to a pipe, so that lines of several processes are not mixed. */
 export const sharedLogBytes = 4_096
@@ -14,12 +14,11 @@ export interface Log {
 }
 
 /**
- * Writes lines in batches in the background, so that no request waits for its line: when the buffer is full, after a tenth of a second, and before
- * the process ends by itself, by `process.exit` or by an error. Lines that are not written yet are lost if the process is killed.
+ * Writes lines in batches in the background, so that requests do not wait for their lines: when the buffer is full, after a tenth of a second, and
+ * before the process ends normally, by `process.exit` or by an error. Buffered lines are lost if the process is killed.
  */
 export function openLog(level: string, bytes: number, base: object | null = null): Log {
-  // It looks at all that waits for each line that it is given: so it is given many at once.
-  // As `fd`, pino would make a stream of standard output too.
+  // The destination scans its whole buffer on each write, so lines are joined before. With `fd`, pino would also open standard output.
   const log = destination({ dest: process.stderr.fd, sync: false, maxWrite: bytes })
   let lines = ''
   let waiting = 0
@@ -39,7 +38,7 @@ export function openLog(level: string, bytes: number, base: object | null = null
     waiting += length
     timeout ??= setTimeout(flush, lineMsMax).unref()
   }
-  // Before the destination writes what it has.
+  // Runs before the destination flushes its buffer.
   process.prependListener('beforeExit', flush).prependListener('exit', flush)
   const close = (): void => {
     flush()

@@ -1,15 +1,15 @@
-/** What `ashlar` runs, once `tools/build-program.mjs` has made a program of it. */
+/** The entry point of the `ashlar` program that `tools/build-program.mjs` bundles. */
 import { readFileSync } from 'node:fs'
 
-/** With fewer, Node may not even load the program's files; it reads many at once. */
+/** With a lower limit, Node may not even load the program's files, many of which it reads concurrently. */
 const openFilesMin = 256
 
 main().catch(reportOpenFilesLimit)
 
 async function main(): Promise<void> {
-  // With few, the server may start and then wait for ever for a worker that cannot hear it.
+  // With a low limit, the server may start and then wait forever for a worker that cannot receive messages.
   if (process.platform === 'linux' && openFilesOfLinux() < openFilesMin) throw new Error('too few open files')
-  // Imported only now, so that a failure can be reported in one sentence: Node's own errors blame an arbitrary file.
+  // Imported late, so that a failure can be reported in one sentence: Node's own errors blame an arbitrary file.
   const { run } = await import('./run.ts')
   await run(process.argv.slice(2))
 }

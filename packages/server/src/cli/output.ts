@@ -15,7 +15,7 @@ export interface OutputOptions {
   readonly quiet?: boolean
   /** `-` is standard output. */
   readonly output?: string
-  /** A file is for its owner alone, since the result may hold a secret. */
+  /** The file gets permissions for its owner only, since the result may contain a secret. */
   readonly isPrivate?: boolean
 }
 
@@ -32,7 +32,7 @@ export class Output {
   private readonly stream: Writable
   private failure: NodeJS.ErrnoException | undefined
 
-  /** Opens a file at once: if that fails, nothing has been done yet. */
+  /** Opens a file immediately: if that fails, nothing has been done yet. */
   constructor({ json = false, quiet = false, output = '-', isPrivate = false }: OutputOptions) {
     this.isJson = json
     this.isQuiet = quiet
@@ -44,7 +44,7 @@ export class Output {
     })
   }
 
-  /** Undefined if the output is no terminal. */
+  /** Undefined if the output is not a terminal. */
   get terminal(): Terminal | undefined {
     return this.stream === process.stdout && process.stdout.isTTY ? process.stdout : undefined
   }
@@ -66,7 +66,7 @@ export class Output {
   async write(text: string | Uint8Array): Promise<void> {
     this.check()
     if (this.stream.write(text)) return
-    // The listener of the other event would remain, one more with each write.
+    // The listener of the other event must be removed: each write would add one.
     const waited = new AbortController()
     const events = ['drain', 'close'].map((event) => once(this.stream, event, { signal: waited.signal }))
     await Promise.race(events).catch(() => undefined)
@@ -80,7 +80,7 @@ export class Output {
     await this.lines(this.isQuiet ? [] : lines())
   }
 
-  /** Writes the data that the command was called for, also with `--quiet`. */
+  /** Writes the requested data, also with `--quiet`. */
   async data(value: unknown, lines: () => readonly string[]): Promise<void> {
     if (this.isJson) return this.write(`${stringifyExactly(value, 2)}\n`)
     await this.lines(lines())
@@ -104,10 +104,10 @@ export class Output {
     return hidesProgress(this.isQuiet, this.isJson)
   }
 
-  /** All is written. A file takes its name only now. Throws as `write`. */
+  /** Writes all output; a file gets its name at this point. Throws as `write`. */
   async finish(): Promise<void> {
     if (this.name === undefined) {
-      // What was written last may fail only now.
+      // The last write may fail only now.
       await new Promise<unknown>((resolve) => this.stream.write('', resolve))
       this.check()
       return
@@ -123,7 +123,7 @@ export class Output {
     }
   }
 
-  /** To be called if the command fails: removes an incomplete file. */
+  /** Call if the command fails: removes an incomplete file. */
   async discard(): Promise<void> {
     if (this.name === undefined) return
     this.stream.destroy()

@@ -5,7 +5,7 @@ export interface ResultOptions {
   readonly quiet?: boolean
 }
 
-/** To standard output; with `quiet`, no lines for people. */
+/** Writes to standard output; with `quiet`, omits lines for people. */
 export function printResult(value: unknown, { json, quiet }: ResultOptions, lines: () => readonly string[]): void {
   if (json === true) process.stdout.write(`${JSON.stringify(value)}\n`)
   else if (quiet !== true) process.stdout.write(`${lines().join('\n')}\n`)

@@ -1,4 +1,4 @@
-/** What all ways to serve share: the line at the start, stop signals, and the report of failures. */
+/** Common parts of all server processes: the line at the start, stop signals, and reports of failures. */
 
 import type { Config } from '../config/config.ts'
 import type { StoreSummary } from '../peers/peers.ts'
@@ -37,8 +37,8 @@ export function failureLine(exitCode: number, message: string, isJson: boolean):
   return isJson ? `${JSON.stringify({ error: { exitCode, message } })}\n` : `ashlar: ${message}\n`
 }
 
-/** Looks at the arguments themselves, since errors in them are reported as JSON too. */
-export function isJsonAsked(words: readonly string[]): boolean {
+/** Searches the raw arguments, since errors in them are reported as JSON too. */
+export function requestsJson(words: readonly string[]): boolean {
   const end = words.indexOf('--')
   return words.slice(0, end < 0 ? words.length : end).includes('--json')
 }

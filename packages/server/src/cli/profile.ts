@@ -1,4 +1,4 @@
-/** The profile file: where servers are, and who one is there, so that it need not be typed. */
+/** The profile file: addresses of servers, and credentials for them. */
 import { readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -27,18 +27,15 @@ export function profileFile(environment: NodeJS.ProcessEnv): string {
   return join(xdg === undefined || xdg === '' ? join(homedir(), '.config') : xdg, 'ashlar', 'config.json')
 }
 
-/**
- * `name`: undefined for the default profile of the file. Returns {} if there is neither. Throws CommandError, also if the file has a token or
- * password and others may read it.
- */
+/** `name`: by default that of the file. Throws CommandError, also if other users can read a file with a token or password. */
 export function readProfile(file: string, name: string | undefined): Profile {
-  const text = readIfThere(file)
+  const text = readIfExists(file)
   if (text === undefined) {
     if (name === undefined) return {}
     throw usageError(`There is no profile ${name}: ${file} does not exist.`)
   }
   const { default: defaultName, profiles } = fileOf(text, file)
-  // Whoever can read the file can read the secrets of all profiles.
+  // A reader of the file can read the secrets of all profiles.
   const all = Object.values(profiles)
   if (all.some((profile) => secrets.some((secret) => profile[secret] !== undefined))) refuseIfOpen(file)
   const chosen = name ?? defaultName
@@ -87,7 +84,7 @@ function objectOf(value: unknown, place: string): Readonly<Record<string, unknow
   return value as Readonly<Record<string, unknown>>
 }
 
-function readIfThere(file: string): string | undefined {
+function readIfExists(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
@@ -97,7 +94,7 @@ function readIfThere(file: string): string | undefined {
   }
 }
 
-/** Refuses a file that others may read, as ssh does with keys. Windows has no such mode. */
+/** Refuses a file that other users may read, as ssh does with keys. Windows has no such mode. */
 function refuseIfOpen(file: string): void {
   if (process.platform === 'win32' || (statSync(file).mode & 0o077) === 0) return
   throw usageError(`${file} holds a token or password, and others may read it: run chmod 600 ${file}.`)

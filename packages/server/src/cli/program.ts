@@ -1,4 +1,4 @@
-/** All commands, as they are declared: parsing, help, completions, the manual page and docs/command-line.md follow from this tree. */
+/** The tree of all commands, from which parsing, help, completions, the manual page and docs/command-line.md follow. */
 import { Command } from 'commander'
 import { version } from '../version.ts'
 import { addBackupCommand, addRestoreCommand } from './backup.ts'
@@ -77,11 +77,11 @@ export function programOf(first?: string, isJson = false): Command {
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(failureLine(exitCodes.usage, sentenceOf(text), isJson)) })
     .showSuggestionAfterError()
-  const meant = Object.values(sections)
+  const selected = Object.values(sections)
     .flat()
     .find(({ names }) => first !== undefined && names.includes(first))
-  if (meant !== undefined) {
-    meant.add(program)
+  if (selected !== undefined) {
+    selected.add(program)
     return program
   }
   for (const [heading, commands] of Object.entries(sections)) {

@@ -29,8 +29,8 @@ export class Progress {
   private readonly now: () => number
   private readonly started: number
   private hasBar = false
-  private shownAt: number
-  private shown = 0
+  private printedAt: number
+  private printed = 0
   private done = 0
   private total: number | undefined
 
@@ -39,7 +39,7 @@ export class Progress {
     this.stream = options.stream ?? process.stderr
     this.now = options.now ?? (() => performance.now())
     this.started = this.now()
-    this.shownAt = this.started
+    this.printedAt = this.started
   }
 
   /** `total`: undefined if unknown. */
@@ -47,12 +47,12 @@ export class Progress {
     this.done = done
     this.total = total
     if (this.options.isQuiet) return
-    const sinceMs = this.now() - this.shownAt
+    const sinceMs = this.now() - this.printedAt
     if (!this.stream.isTTY && sinceMs >= lineMs) this.writeLine()
     else if (this.stream.isTTY && (!this.hasBar || sinceMs >= barMs)) this.drawBar()
   }
 
-  /** Leaves the bar on the screen. If the work took longer than the interval of lines, the last line has the final count. */
+  /** Leaves the bar on the screen. If the work took longer than the interval of lines, prints a last line with the final count. */
   stop(): void {
     if (this.hasBar) {
       this.drawBar()
@@ -60,20 +60,20 @@ export class Progress {
       this.hasBar = false
     }
     const isLong = !this.options.isQuiet && !this.stream.isTTY && this.now() - this.started >= lineMs
-    if (isLong && this.done > this.shown) this.writeLine()
+    if (isLong && this.done > this.printed) this.writeLine()
   }
 
   private drawBar(): void {
     this.hasBar = true
-    this.shownAt = this.now()
+    this.printedAt = this.now()
     const text = barText({ done: this.done, total: this.total, unit: this.options.unit, rate: this.rate() })
     // A bar that wraps could not be overwritten.
     this.stream.write(`\r${text.slice(0, (this.stream.columns || 80) - 1)}\x1b[K`)
   }
 
   private writeLine(): void {
-    this.shownAt = this.now()
-    this.shown = this.done
+    this.printedAt = this.now()
+    this.printed = this.done
     const rate = this.rate()
     const left =
       this.total === undefined || rate === 0 || this.done >= this.total
@@ -83,7 +83,6 @@ export class Progress {
     this.stream.write(`${this.done.toLocaleString('en')}${of} ${this.options.unit}, ${rateText(rate)}/s${left}\n`)
   }
 
-  /** Per second. */
   private rate(): number {
     const seconds = (this.now() - this.started) / 1_000
     return seconds === 0 ? 0 : this.done / seconds
@@ -112,17 +111,16 @@ export function barText({ done, total, unit, rate }: BarState): string {
 }
 
 function durationText(seconds: number): string {
-  const whole = Math.ceil(seconds)
-  if (whole < 60) return `${whole} s`
-  if (whole < 3_600) return `${Math.floor(whole / 60)} min ${whole % 60} s`
-  return `${Math.floor(whole / 3_600).toLocaleString('en')} h ${Math.floor((whole % 3_600) / 60)} min`
+  const total = Math.ceil(seconds)
+  if (total < 60) return `${total} s`
+  if (total < 3_600) return `${Math.floor(total / 60)} min ${total % 60} s`
+  return `${Math.floor(total / 3_600).toLocaleString('en')} h ${Math.floor((total % 3_600) / 60)} min`
 }
 
 function rateText(rate: number): string {
   return Math.round(rate).toLocaleString('en')
 }
 
-/** What each step counts. */
 const units: Readonly<Record<string, string>> = {
   writing: 'entries written',
   verifying: 'bytes verified',
@@ -141,7 +139,7 @@ const units: Readonly<Record<string, string>> = {
 export class StepProgress {
   private readonly options: Omit<ProgressOptions, 'unit'>
   private step: string | undefined
-  private shown: Progress | undefined
+  private bar: Progress | undefined
 
   constructor(options: Omit<ProgressOptions, 'unit'>) {
     this.options = options
@@ -151,14 +149,14 @@ export class StepProgress {
     if (step !== this.step) {
       this.stop()
       this.step = step
-      this.shown = new Progress({ ...this.options, unit: units[step] ?? step })
+      this.bar = new Progress({ ...this.options, unit: units[step] ?? step })
     }
-    this.shown?.update(done, total)
+    this.bar?.update(done, total)
   }
 
   stop(): void {
-    this.shown?.stop()
-    this.shown = undefined
+    this.bar?.stop()
+    this.bar = undefined
   }
 }
 

@@ -1,14 +1,14 @@
-/** Runs a command: its output, Ctrl-C, and the report of its failure. */
+/** Runs a command with its output, Ctrl-C, and the report of its failure. */
 import { setMaxListeners } from 'node:events'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { printCommandError } from './failure.ts'
 import { Output, type OutputOptions, ReaderGone } from './output.ts'
 
-/** Messages after Ctrl-C for work that has no better one. */
+/** Default messages after Ctrl-C. */
 export const stopped = {
   amidChange: 'Stopped. A change in progress was made completely or not at all: check before you repeat it.',
-  /** Whether statements change anything the server knows. */
+  /** The statements may have changed data on the server. */
   amidStatements:
     'Stopped. If the statements change data, the change was made completely or not at all: check before you run them again.',
   amidReading: 'Stopped.',
@@ -18,11 +18,11 @@ export interface CommandRun {
   readonly output: Output
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal
-  /** A failure shows its place in this text. */
+  /** Sets the text in which failures are located. */
   explainWith(text: string): void
 }
 
-/** Sets the exit code of the process; throws only by a fault of ours. */
+/** Sets the exit code of the process; throws only on an internal error. */
 export async function runCommand(
   options: OutputOptions,
   work: (run: CommandRun) => Promise<void>,

@@ -1,4 +1,4 @@
-/** `ashlar user`, `token` and `role`: declared once, for a server and for its machine. What they do is loaded once they run. */
+/** Declares `ashlar user`, `token` and `role`, for a server and for its machine. The implementation is loaded when a command runs. */
 import { type Command, Option } from 'commander'
 import { addConnectionOptions, addOutputOptions, collect, firstSentence } from './client-command.ts'
 import type { SecurityCommandName } from './security/run-security-command.ts'
@@ -68,10 +68,10 @@ export function addRoleCommand(program: Command): void {
 const passwordHelp = 'file with the password, or - for standard input (default: a generated password, shown once)'
 const grantsHelp = 'JSON file with grants, or - for standard input: an array, or a role as printed by role show'
 
-/** `name`: of its work in `security/run-security-command.ts`. */
+/** `name`: the key of the implementation in `security/run-security-command.ts`. */
 function add(parent: Command, usage: string, description: string, name: SecurityCommandName): Command {
   const command = parent.command(usage).summary(firstSentence(description)).description(description)
-  addConnectionOptions(command, { isOfServer: true })
+  addConnectionOptions(command, { isServerWide: true })
   addMachineOptions(command)
   addOutputOptions(command)
   return command.optionsGroup('Options:').action(async () => {
@@ -80,7 +80,7 @@ function add(parent: Command, usage: string, description: string, name: Security
   })
 }
 
-/** Adds the options by which the security database of the server is found. */
+/** Adds the options that locate the security database of the server. */
 function addMachineOptions(command: Command): void {
   const all: readonly (readonly [string, string])[] = [
     ['--data <dir>', 'data directory of the server'],

@@ -4,24 +4,24 @@ import type { Config } from '../config/config.ts'
 import { startServer } from '../start-server.ts'
 import { Worker } from '../workers/worker.ts'
 import { logBytes, openLog, sharedLogBytes } from './log.ts'
-import { isJsonAsked, reloadOnSignal, reportFailure, startLine, stopOnSignals } from './process.ts'
+import { reloadOnSignal, reportFailure, requestsJson, startLine, stopOnSignals } from './process.ts'
 
-/** `isJson`: the line at the start is JSON. */
+/** `isJson`: prints the line at the start as JSON. */
 export async function serveAlone(config: Config, isJson: boolean): Promise<void> {
   const log = openLog(config.logLevel, logBytes)
   const server = await startServer(config, log.logger)
   stopOnSignals(server.stop)
   reloadOnSignal(config, server.reload)
   const stores = server.federatedDatabases.map(({ alias, store: { capabilities } }) => ({ alias, ...capabilities }))
-  // Last, since its reader may send a signal at once.
+  // Last, since its reader may send a signal immediately.
   process.stdout.write(startLine(server.url, stores, config, isJson))
   process.exitCode = await server.stopped
   log.close()
 }
 
-/** A failure is reported in one line, and ends the process with exit code 1. `words` are those of the primary. */
+/** Reports a failure in one line, and ends the process with exit code 1. The command line is that of the primary. */
 export function serveAsWorker(): Promise<void> {
-  return reportFailure(serveForPrimary(), isJsonAsked(process.argv.slice(2)))
+  return reportFailure(serveForPrimary(), requestsJson(process.argv.slice(2)))
 }
 
 async function serveForPrimary(): Promise<void> {
@@ -36,18 +36,18 @@ async function serveForPrimary(): Promise<void> {
     )
     const server = await startServer(config, log.logger, worker)
     stopOnSignals(server.stop)
-    // Sent to all processes of a terminal or a service: the primary passes it on.
+    // The primary forwards a signal that a terminal or a service sends to all processes.
     reloadOnSignal(config, () => undefined)
     worker.reportListening(server)
     process.exitCode = await server.stopped
     log.close()
   } finally {
-    // What it hears of the primary would keep it from ending.
+    // The channel to the primary would keep the process from ending.
     cluster.worker?.on('error', passUnlessChannelClosed).disconnect()
   }
 }
 
-/** The primary may have been killed just before, so that nobody reads the message. */
+/** The primary may have been killed just before, so that the channel is closed. */
 function passUnlessChannelClosed(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE' && error.code !== 'ERR_IPC_CHANNEL_CLOSED') throw error
 }

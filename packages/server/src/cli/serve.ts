@@ -1,4 +1,4 @@
-/** `ashlar serve`: runs the server as a process, beside one that supervises it. What requests need is loaded by `serve-here.ts` only. */
+/** `ashlar serve`: runs the server as a process, or several with a supervisor. Only `serve-here.ts` loads the modules for requests. */
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
@@ -28,7 +28,10 @@ async function serve(options: Readonly<Record<string, unknown>>): Promise<void> 
   return isSupervised ? supervise(config, isJson) : (await import('./serve-here.ts')).serveAlone(config, isJson)
 }
 
-/** `onServed`: called with the address once the server is ready and the line at the start is written, as JSON with `isJson`; the signal is aborted when the server has stopped. Its failure stops the server, and is thrown. */
+/**
+ * `onServed`: called with the address once the server is ready and the line at the start is written, as JSON with `isJson`; its signal is aborted
+ * when the server has stopped. Its failure stops the server, and is thrown.
+ */
 export async function serveThen(
   source: ConfigSource,
   isJson: boolean,
@@ -39,13 +42,13 @@ export async function serveThen(
 
 async function configOf(options: Readonly<Record<string, unknown>>): Promise<Config> {
   refuseOptionsOfNpm(process.env)
-  const given = givenBy(options)
+  const fromOptions = optionsConfig(options)
   const environment = configFromEnvironment(process.env)
-  const configFile = given.config ?? environment.source.config
+  const configFile = fromOptions.config ?? environment.source.config
   const file =
     configFile === undefined ? undefined : (await import('../config/config-file.ts')).readConfigFile(configFile)
   for (const note of [...environment.notes, ...(file?.notes ?? [])]) process.stderr.write(`${note}\n`)
-  const config = mergeConfig([given, environment.source, file?.source ?? {}])
+  const config = mergeConfig([fromOptions, environment.source, file?.source ?? {}])
   if (config.hosts === undefined && acceptsAnyHost(config)) process.stderr.write(`ashlar: ${anyHostNote}\n`)
   if (!config.auth && config.insecure && !isLoopback(config.host)) process.stderr.write(`ashlar: ${insecureNote}\n`)
   if (config.auth && config.tlsCert === undefined && !isLoopback(config.host))
@@ -53,7 +56,7 @@ async function configOf(options: Readonly<Record<string, unknown>>): Promise<Con
   return config
 }
 
-function givenBy(options: Readonly<Record<string, unknown>>): ConfigSource {
+function optionsConfig(options: Readonly<Record<string, unknown>>): ConfigSource {
   try {
     return configFromOptions(options)
   } catch (error) {
@@ -81,7 +84,7 @@ const anyHostNote =
   'Requests are accepted for any host name, so a malicious web page could read and change everything through the browser of a user ' +
   '(DNS rebinding): list the names of this server with --host-name, or use * to accept any.'
 
-/** Beside this file, also where both are inlined in others. */
+/** In the directory of this file, also if both are bundled. */
 const workerProgram = fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url))
 
 /** Runs the workers. This process opens no store and serves no request, so that a fault of a worker does not end it. */
@@ -94,7 +97,7 @@ async function supervise(
   const primary = new Primary(config, log.logger, { ...defaultServerLimits, ...config.limits }, workerProgram)
   const stopped = new AbortController()
   stopOnSignals(async () => {
-    // Before requests are refused: who sends some is to know why.
+    // First abort the signal: its user should know why requests are refused.
     stopped.abort()
     await primary.stop()
   })

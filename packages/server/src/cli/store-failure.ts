@@ -7,14 +7,14 @@ import { exitCodes } from './exit-codes.ts'
 const wrongPaths = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EEXIST', 'ELOOP', 'ENAMETOOLONG', 'EACCES', 'EPERM']
 const unreachable = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']
 
-const ofRefusal = {
+const exitCodesByRefusal = {
   wrongPlace: exitCodes.usage,
   conflict: exitCodes.conflict,
   damaged: exitCodes.invalid,
 } as const
 
 /** Exit codes by error code of the operating system, PostgreSQL or a store. */
-const ofCode: readonly (readonly [RegExp, number])[] = [
+const exitCodesByCode: readonly (readonly [RegExp, number])[] = [
   [new RegExp(`^(${wrongPaths.join('|')})$`), exitCodes.usage],
   // PostgreSQL: the database does not exist.
   [/^3D000$/, exitCodes.usage],
@@ -23,23 +23,23 @@ const ofCode: readonly (readonly [RegExp, number])[] = [
   [new RegExp(`^(${unreachable.join('|')})$`), exitCodes.unavailable],
 ]
 
-/** A CommandError, unless it is one. `addresses`: of the stores that the command works on. */
+/** Returns a CommandError. `addresses`: the stores that the command uses. */
 export async function storeFailure(error: unknown, addresses: readonly string[]): Promise<unknown> {
   if (error instanceof CommandError || !(error instanceof Error)) return error
   const { refusalCause } = await import('@ashlar/engine')
   const refusal = refusalCause(error)
   const isRemote = addresses.some((address) => /^postgres(ql)?:/.test(address))
-  const exitCode = refusal === undefined ? exitCodeByCauses(error, isRemote) : ofRefusal[refusal]
+  const exitCode = refusal === undefined ? exitCodeByCauses(error, isRemote) : exitCodesByRefusal[refusal]
   return new CommandError(exitCode, error.message)
 }
 
-/** The first that is known, from the outside to the inside. */
+/** Returns the exit code of the outermost known cause. */
 function exitCodeByCauses(error: Error, isRemote: boolean): number {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     if (isRemote && 'type' in at && at.type === 'StoreUnavailable') return exitCodes.unavailable
     const code = 'code' in at ? String(at.code) : ''
-    const known = ofCode.find(([pattern]) => pattern.test(code))
-    if (known !== undefined) return known[1]
+    const match = exitCodesByCode.find(([pattern]) => pattern.test(code))
+    if (match !== undefined) return match[1]
   }
   return exitCodes.failed
 }

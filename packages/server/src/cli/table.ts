@@ -3,13 +3,13 @@ import stringWidth from 'string-width'
 
 /** Columns between two cells. */
 const gap = 2
-/** No column is made narrower than that to fit a terminal. */
+/** Minimum width of a column that is narrowed to fit a terminal. */
 const columnMin = 6
 
 export interface TableOptions {
-  /** The width of the terminal; undefined if the output is none. */
+  /** The width of the terminal; undefined for other outputs. */
   readonly columns: number | undefined
-  /** How the head is shown, such as in bold. */
+  /** Styles the head, for example in bold. */
   readonly styleHead: (text: string) => string
 }
 
@@ -21,7 +21,7 @@ export function sizeOf({ columns, rows }: { readonly columns: number; readonly r
   return { columns: columns || 80, rows: rows || 24 }
 }
 
-/** Widths of the columns, by the rows that are known, and a row as a line. */
+/** Column widths, determined by the first rows, and the formatting of rows as lines. */
 export class TableLayout {
   private readonly widths: readonly number[]
   /** Numeric columns, which are aligned right. */
@@ -59,7 +59,7 @@ export class TableLayout {
   }
 }
 
-/** The widest columns give way first. */
+/** Narrows the widest columns first. */
 function fitted(widest: readonly number[], columns: number): number[] {
   const widths = [...widest]
   let excess = widths.reduce((sum, width) => sum + width + gap, -gap) - columns
@@ -80,25 +80,24 @@ function fitted(widest: readonly number[], columns: number): number[] {
 
 const segmenter = new Intl.Segmenter()
 
-/** Truncates a text with an ellipsis. */
 function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text
   if (isPlain(text)) return `${text.slice(0, Math.max(0, width - 1))}…`
-  let shown = ''
+  let prefix = ''
   let used = 1
   for (const { segment } of segmenter.segment(text)) {
     used += widthOf(segment)
     if (used > width) break
-    shown += segment
+    prefix += segment
   }
-  return `${shown}…`
+  return `${prefix}…`
 }
 
 function isNumber(cell: string): boolean {
   return cell === '' || /^-?\d[\d.,]*(?:[eE][+-]?\d+)?$/.test(cell)
 }
 
-/** Control characters, which could steer a terminal, as `\n` or `\x1b`; so also what turns the direction of text. */
+/** Escapes control characters, which could control a terminal, as `\n` or `\x1b`, and characters that change the direction of text. */
 export function printable(text: string, kind: 'cell' | 'lines' = 'cell'): string {
   if (isPlain(text)) return text
   return text.replaceAll(kind === 'cell' ? steering : steeringInLines, (character) => {

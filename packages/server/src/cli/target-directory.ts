@@ -1,4 +1,4 @@
-/** Whether a directory can become the store that a command fills: a mistyped name must not put a store among other files. */
+/** Checks whether a directory may become the store that a command fills: a mistyped name must not put a store among other files. */
 import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { storeDirectory } from '@ashlar/engine/store-address'
 import { CommandError } from './command-error.ts'
@@ -6,16 +6,16 @@ import { exitCodes } from './exit-codes.ts'
 
 /** Each of these files indicates a store, whose content the command itself checks. */
 const filesOfStores = ['data.mdb', 'lock.mdb', 'processes', 'backup.unfinished']
-/** Made by the operating system in the root of a volume. */
-const ofVolumes = ['lost+found']
+/** Created by the operating system in the root of a volume. */
+const volumeEntries = ['lost+found']
 
-/** Throws CommandError where the store at `address` would be made in a directory with files of others. */
+/** Throws CommandError if the store at `address` would be created in a directory with foreign files. */
 export function refuseForeignFiles(address: string): void {
   const directory = storeDirectory(address)
   if (directory === undefined) return
   const names = namesIn(directory)
   if (filesOfStores.some((name) => names.includes(name))) return
-  const [foreign] = names.filter((name) => !ofVolumes.includes(name)).sort()
+  const [foreign] = names.filter((name) => !volumeEntries.includes(name)).sort()
   if (foreign === undefined) return
   throw new CommandError(
     exitCodes.conflict,
@@ -23,7 +23,7 @@ export function refuseForeignFiles(address: string): void {
   )
 }
 
-/** Whether a path and the address of a store lead to the same directory, which is there. */
+/** Returns true if the path and the address of a store lead to the same existing directory. */
 export function isDirectoryOf(path: string, address: string): boolean {
   const directory = storeDirectory(address)
   return (

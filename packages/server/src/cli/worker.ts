@@ -1,4 +1,4 @@
-/** What the primary starts as a worker: the server alone, without the command line. */
+/** The program of worker processes: the server without the command line. */
 import { serveAsWorker } from './serve-here.ts'
 
 void serveAsWorker()

@@ -5,14 +5,14 @@ import { readdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync 
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 
-const usualMode = 0o666
+const defaultMode = 0o666
 
 /** `isNew`: throws EEXIST if the file exists. Throws errors of the file system. */
 export function writeAtomically(file: string, text: string, { isNew = false } = {}): void {
   const before = statSync(file, { throwIfNoEntry: false })
   if (before !== undefined && isNew) throw Object.assign(new Error(`${file} exists`), { code: 'EEXIST' })
   if (before?.isFile() === false) {
-    // A device or a pipe cannot be replaced; a directory is refused by this.
+    // A device or a pipe cannot be replaced; for a directory, this throws an error.
     writeFileSync(file, text)
     return
   }
@@ -20,7 +20,7 @@ export function writeAtomically(file: string, text: string, { isNew = false } = 
   removeAbandoned(target)
   const partial = partialName(target)
   try {
-    writeFileSync(partial, text, { flag: 'wx', mode: before === undefined ? usualMode : before.mode })
+    writeFileSync(partial, text, { flag: 'wx', mode: before === undefined ? defaultMode : before.mode })
     renameSync(partial, target)
   } finally {
     rmSync(partial, { force: true })
@@ -30,15 +30,12 @@ export function writeAtomically(file: string, text: string, { isNew = false } = 
 /** Age at which a partial file counts as abandoned. */
 const oldMs = 86_400_000
 
-/** `<file>.<machine>-<process>-<random>.partial`, beside the file. */
+/** `<file>.<machine>-<process>-<random>.partial`, in the directory of the file. */
 export function partialName(file: string): string {
   return `${file}.${machine()}-${process.pid}-${randomBytes(6).toString('hex')}.partial`
 }
 
-/**
- * Removes partial files that killed commands have left: those of processes of this machine that have ended, and those that were not written for a
- * day. Ignores errors.
- */
+/** Removes partial files of killed commands: if their process on this machine has ended, or if they were not written for a day. Ignores errors. */
 export function removeAbandoned(file: string): void {
   const directory = dirname(file)
   const begin = `${basename(file)}.`
@@ -52,16 +49,16 @@ export function removeAbandoned(file: string): void {
       if (isEnded || Date.now() - statSync(path).mtimeMs > oldMs) rmSync(path, { force: true })
     }
   } catch {
-    // If the file itself cannot be written, the writer reports it.
+    // If the directory is not accessible, the writer reports it.
   }
 }
 
-/** Containers that share a directory have other processes under the same numbers. */
+/** Containers that share a directory may use the same process IDs. */
 function machine(): string {
   return createHash('sha256').update(hostname()).digest('hex').slice(0, 8)
 }
 
-/** One of another user counts. */
+/** Includes processes of other users. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)

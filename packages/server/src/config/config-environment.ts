@@ -1,9 +1,9 @@
-/** The configuration that the environment gives: ASHLAR_HOST and the like. */
+/** The configuration from environment variables such as ASHLAR_HOST. */
 import type { NotedSource } from './config.ts'
 import { didYouMean, splitValues } from './read-value.ts'
 import { renamedNote, settings, variableOf, variablePrefix } from './settings.ts'
 
-/** Secrets, which are read only where they are needed, and a setting for the set-up of a checkout. */
+/** Secrets, which are read only where needed, and a variable for the set-up of a checkout. */
 const otherVariables: readonly string[] = ['ASHLAR_ADMIN_PASSWORD', 'ASHLAR_ADMIN_PASSWORD_FILE', 'ASHLAR_COMPILE_LMDB']
 
 /** Variables of the client commands (`cli/connection.ts`), which may share the environment of a server. */
@@ -29,7 +29,7 @@ const byVariable = new Map(
 const serviceLinkName = /_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/
 const serviceLinkValue = /^(tcp|udp|sctp):\/\//
 
-/** Others set variables too, so an unknown one is a note and does not stop a server. Throws ConfigError for a value that its setting cannot have. */
+/** Unknown variables may belong to other programs, so they cause a note, not an error. Throws ConfigError for an invalid value. */
 export function configFromEnvironment(environment: NodeJS.ProcessEnv): NotedSource {
   const source: Record<string, unknown> = {}
   const notes: string[] = []

@@ -1,4 +1,4 @@
-/** The configuration file: our JSON, or the XML of the original server. */
+/** The configuration file: JSON, or the XML of the original server. */
 import { readFileSync } from 'node:fs'
 import { parse as parseLossless } from 'lossless-json'
 import { ConfigError, type ConfigSource, type NotedSource } from './config.ts'
@@ -21,8 +21,8 @@ export function readConfigFile(file: string): NotedSource {
   return { source: configFromJson(text, file), notes: [] }
 }
 
-/** JSON.parse does not always name the place. */
-function faultOf(text: string, { message: ofEngine }: Error): string {
+/** JSON.parse does not always report the position. */
+function faultOf(text: string, { message: nativeMessage }: Error): string {
   try {
     parseLossless(text)
   } catch (error) {
@@ -32,10 +32,10 @@ function faultOf(text: string, { message: ofEngine }: Error): string {
       return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}: ${what}`
     }
   }
-  return ofEngine
+  return nativeMessage
 }
 
-/** `file`: its name, for messages. */
+/** `file`: the file name, for messages. */
 export function configFromJson(text: string, file: string): ConfigSource {
   let json: unknown
   try {

@@ -1,36 +1,34 @@
-/** The configuration that the options of the command line give. */
+/** The configuration from command line options. */
 import { type Command, Option } from 'commander'
 import { ConfigError, type ConfigSource } from './config.ts'
 import { defaultText, optionName, renamedNote, renamedOptions, type Setting, settings } from './settings.ts'
 
-const given = settings.flatMap((setting) => (setting.option === undefined ? [] : [{ setting, flags: setting.option }]))
+const optionSettings = settings.flatMap((setting) =>
+  setting.option === undefined ? [] : [{ setting, flags: setting.option }],
+)
 
 export function addOptions(command: Command): Command {
-  for (const { setting, flags } of given) command.addOption(optionOf(setting, flags))
+  for (const { setting, flags } of optionSettings) command.addOption(optionOf(setting, flags))
   for (const name of renamedOptions) command.addOption(new Option(name).hideHelp())
   return command
 }
 
 function optionOf(setting: Setting, flags: string): Option {
-  const note = [setting.isRepeatable === true ? 'repeatable' : '', flagDefault(setting, flags)].filter(
-    (one) => one !== '',
-  )
+  const note = [
+    setting.isRepeatable === true ? 'repeatable' : '',
+    flags.includes(' ') ? `default: ${defaultText(setting)}` : '',
+  ].filter((one) => one !== '')
   const option = new Option(flags, `${setting.help}${note.length === 0 ? '' : ` (${note.join('; ')})`}`)
   const collect = (value: string, previous: readonly string[] = []): string[] => [...previous, value]
   return setting.isRepeatable === true ? option.argParser(collect) : option
 }
 
-/** Returns off for an absent flag. */
-function flagDefault(setting: Setting, flags: string): string {
-  return flags.includes(' ') ? `default: ${defaultText(setting)}` : ''
-}
-
-/** `options`: as commander has read them. */
+/** `options`: as parsed by commander. */
 export function configFromOptions(options: Readonly<Record<string, unknown>>): ConfigSource {
   const source: Record<string, unknown> = {}
   const former = renamedOptions.find((name) => options[new Option(name).attributeName()] !== undefined)
   if (former !== undefined) throw new ConfigError(renamedNote(former))
-  for (const { setting, flags } of given) {
+  for (const { setting, flags } of optionSettings) {
     const value = options[new Option(flags).attributeName()]
     if (value !== undefined) source[setting.field] = setting.read(value, optionName(flags))
   }

@@ -1,4 +1,4 @@
-/** The configuration file of the original server: its federated databases and port are taken over. */
+/** The configuration file of the original server, from which federated databases and the port are used. */
 import { dirname, join, parse as parsePath } from 'node:path'
 import { addressOfDirectory } from '@ashlar/engine/store-address'
 import { XMLParser, XMLValidator } from 'fast-xml-parser'
@@ -13,12 +13,9 @@ interface Element {
 
 type Ordered = Readonly<Record<string, unknown>>
 
-const taken = ['FederatedDatabase', 'PortNumber']
+const supportedNames = ['FederatedDatabase', 'PortNumber']
 
-/**
- * Finds FederatedDatabase elements at any depth. The data of a boot file `/data/fleet.boot` is stored beside it, in `/data/fleet.ashlar`; the boot
- * file itself is neither read nor changed. Throws ConfigError.
- */
+/** Finds FederatedDatabase elements at any depth. For the boot file `/data/fleet.boot`, the store is `/data/fleet.ashlar`. Throws ConfigError. */
 export function configFromXml(text: string, file: string): NotedSource {
   const validity = XMLValidator.validate(text)
   if (validity !== true) throw new ConfigError(`The configuration file ${file} is not XML: ${validity.err.msg}`)
@@ -65,18 +62,18 @@ function readFd({ attributes, children }: Element, file: string): FederatedDatab
 
 function findPort(elements: readonly Element[], file: string): number | undefined {
   for (const { name, attributes, text } of elements) {
-    const given = attributes.PortNumber ?? (name === 'PortNumber' ? (attributes.value ?? text) : undefined)
-    if (given === undefined) continue
-    if (/^\d{1,5}$/.test(given)) return Number(given)
-    throw new ConfigError(`${file}: PortNumber '${given}' is not a port.`)
+    const port = attributes.PortNumber ?? (name === 'PortNumber' ? (attributes.value ?? text) : undefined)
+    if (port === undefined) continue
+    if (/^\d{1,5}$/.test(port)) return Number(port)
+    throw new ConfigError(`${file}: PortNumber '${port}' is not a port.`)
   }
   return undefined
 }
 
 function notesOf(elements: readonly Element[], file: string): string[] {
   const leaves = elements.filter(({ name, children, attributes, text }) => {
-    const isWithinTaken = name === 'fdAlias' || name === 'bootFile' || taken.includes(name)
-    return !isWithinTaken && children.length === 0 && (text !== '' || Object.keys(attributes).length > 0)
+    const isWithinSupported = name === 'fdAlias' || name === 'bootFile' || supportedNames.includes(name)
+    return !isWithinSupported && children.length === 0 && (text !== '' || Object.keys(attributes).length > 0)
   })
   const names = [...new Set(leaves.map(({ name }) => name))]
   return names.length === 0 ? [] : [`${file}: ignored ${names.join(', ')}.`]

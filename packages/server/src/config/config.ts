@@ -7,22 +7,21 @@ import type { WebhookSettings } from '../webhooks/webhook-settings.ts'
 
 export interface FederatedDatabaseConfig {
   readonly alias: string
-  /** `lmdb:<directory>`, `postgres://…` or `memory:`. May hold a password: never to be printed. */
+  /** `lmdb:<directory>`, `postgres://…` or `memory:`. Must not be printed, since it may contain a password. */
   readonly store: string
   /** The boot file in a configuration of the original server. */
   readonly bootFile?: string | undefined
-  /** The default dialect of queries. */
   readonly dialect?: Dialect
   /** The default isolation level of transactions and queries. */
   readonly isolation?: Isolation
-  /** Whether its commits are logged, for who follows them: on where the store can (`auto`), without it. */
+  /** Whether commits are logged for followers of changes; `auto`: if the store supports it. */
   readonly changeLog?: ChangeLogSetting
 }
 
-/** Whether changes are refused, or made and counted, while the audit log cannot be written. */
+/** Whether changes are refused, or executed and counted, while the audit log cannot be written. */
 export type AuditFailure = 'refuse' | 'continue'
 
-/** How a proxy names its clients. */
+/** The header by which a proxy names the client. */
 export type ProxyHeader = 'x-forwarded-for' | 'forwarded' | 'proxy-protocol'
 
 /** The trusted proxies, as addresses, networks and names of networks, and the header that they use. */
@@ -31,10 +30,8 @@ export interface ProxySettings {
   readonly header: ProxyHeader
 }
 
-/** Whether clients may show certificates, or have to. */
 export type ClientCertificates = 'request' | 'require'
 
-/** Maps client certificates to callers. */
 export interface CertificatesConfig {
   readonly name: CertificateName
   /** User names by name in the certificate, if they differ. */
@@ -47,17 +44,17 @@ export interface CertificatesConfig {
 export interface JwtConfig {
   readonly issuer: string
   readonly audience: string
-  /** Its public keys: an https address or a file. */
+  /** The public keys of the issuer: an https address or a file. */
   readonly jwks: string
   readonly algorithms: readonly string[]
   readonly clockToleranceSeconds: number
-  /** The values of the header `typ` that are accepted; a token without it is a `JWT`. */
+  /** Accepted values of the header `typ`, which is `JWT` by default. */
   readonly types: readonly string[]
-  /** Claims that each token must have, with this value: a string, number or boolean. */
+  /** Required claims with their values: strings, numbers or booleans. */
   readonly requiredClaims: Readonly<Record<string, string | number | boolean>>
-  /** The claim that is the name of the caller. */
+  /** The claim with the name of the caller. */
   readonly name: string
-  /** The claim of which the values are looked up in `roles`; dots lead into objects. */
+  /** The claim whose values are keys of `roles`; dots lead into objects. */
   readonly rolesClaim: string
   /** Roles by value of the claim, such as `writer@orders`. */
   readonly roles: Readonly<Record<string, readonly string[]>>
@@ -69,30 +66,29 @@ export interface Config {
   readonly host: string
   readonly port: number
   readonly data: string
-  /** Processes that serve the port; 0: only the one that was started, without supervision. */
+  /** Processes that serve the port; 0: a single process without supervision. */
   readonly workers: number
-  /** Alias of the federated database that a request without fdAlias means. */
+  /** Alias of the federated database for requests without fdAlias. */
   readonly default: string | undefined
   readonly federatedDatabases: readonly FederatedDatabaseConfig[]
   readonly limits: Partial<Limits>
   readonly allowShutdown: boolean
-  /** Whether callers have to authenticate. */
   readonly auth: boolean
-  /** The store of the security database. May hold a password: never to be printed. */
+  /** The store of the security database. Must not be printed, since it may contain a password. */
   readonly securityStore: string
-  /** Whether listening beyond this machine is meant, though nobody has to authenticate. */
+  /** Allows listening beyond this machine without authentication. */
   readonly insecure: boolean
-  /** Names of the server, in lower case, or `*`, that requests may have in `Host` beside its addresses. Undefined: not said. */
+  /** Names accepted in `Host` besides the addresses, in lower case, or `*`. Undefined if not configured. */
   readonly hosts: readonly string[] | undefined
   /** Origins whose pages may use the server from a browser, in lower case. */
   readonly cors: readonly string[]
-  /** Addresses and networks of the proxies that are trusted to name the addresses of their clients, and the header that they use. */
+  /** Addresses and networks of trusted proxies, and the header by which they name clients. */
   readonly trustedProxies: readonly string[]
   readonly proxyHeader: ProxyHeader | undefined
-  /** PEM files; without them requests come unencrypted. */
+  /** PEM files; without them, connections are unencrypted. */
   readonly tlsCert: string | undefined
   readonly tlsKey: string | undefined
-  /** A PEM file of the authorities for client certificates; undefined if clients are not asked for any. */
+  /** A PEM file of the authorities for client certificates; undefined if the server does not request certificates. */
   readonly tlsClientCa: string | undefined
   readonly tlsClientCerts: ClientCertificates
   readonly certificates: CertificatesConfig
@@ -102,17 +98,16 @@ export interface Config {
   /** The accepted issuer of JWTs, if any. */
   readonly jwt: JwtConfig | undefined
   readonly logLevel: string
-  /** The directory below which queries may read files, absolute; without one they read none. */
+  /** The absolute path of the directory from which queries may read files; without it, they read none. */
   readonly importDir: string | undefined
-  /** The directory of temporary files, absolute; made when it is needed. */
+  /** The absolute path of the directory of temporary files, created on demand. */
   readonly temporaryDir: string
   /** The backup directory, and the schedule of automatic backups. */
   readonly backups: BackupSettings | undefined
-  /** Receivers of changes. */
   readonly webhooks: WebhookSettings | undefined
 }
 
-/** The addresses of all stores that the server opens. */
+/** Returns the addresses of all stores that the server opens. */
 export function storesOf({
   federatedDatabases,
   auth,
@@ -121,24 +116,23 @@ export function storesOf({
   return [...federatedDatabases.map(({ store }) => store), ...(auth ? [securityStore] : [])]
 }
 
-/** The settings of one source. */
 export interface ConfigSource extends Partial<Omit<Config, 'federatedDatabases'>> {
-  /** The configuration file with the other settings. */
+  /** The path of the configuration file. */
   readonly config?: string
-  /** The store of an `alias` without an address is below the data directory. */
+  /** An `alias` without an address is stored in the data directory. */
   readonly federatedDatabases?: readonly (Omit<FederatedDatabaseConfig, 'store'> & { readonly store?: string })[]
   /** Dialects by alias. They take precedence over those in `federatedDatabases`. */
   readonly dialects?: Readonly<Record<string, Dialect>>
-  /** Isolation levels by alias, likewise. */
+  /** Isolation levels by alias, with the same precedence. */
   readonly isolations?: Readonly<Record<string, Isolation>>
-  /** Change log settings by alias, likewise. */
+  /** Change log settings by alias, with the same precedence. */
   readonly changeLogs?: Readonly<Record<string, ChangeLogSetting>>
 }
 
 /** The settings of a configuration file or the environment. */
 export interface NotedSource {
   readonly source: ConfigSource
-  /** Sentences about what was ignored, shown when the server starts. */
+  /** Sentences about ignored settings, shown when the server starts. */
   readonly notes: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-/** The configuration of a server from its sources: options before environment before file before defaults (contract 8.1.1). */
+/** Merges the configuration of a server from its sources: options before environment before file before defaults (contract 8.1.1). */
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { addressOfDirectory, storeDirectory } from '@ashlar/engine/store-address'
@@ -9,7 +9,7 @@ import { defaults, logLevels } from './settings.ts'
 const workersMax = 256
 const aliasForm = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
-/** Settings of federated databases, and how messages name them. */
+/** Settings by alias, with their names in messages. */
 const namesByAlias = { dialects: 'A dialect', changeLogs: 'changeLog', isolations: 'An isolation level' } as const
 
 type ByAlias = keyof typeof namesByAlias
@@ -21,11 +21,11 @@ type Merged = Omit<Config, 'federatedDatabases' | 'securityStore' | 'temporaryDi
 /** Takes each setting from the first source that has it. */
 export function mergeConfig(sources: readonly ConfigSource[]): Config {
   const merged: Merged = Object.assign({}, defaults, ...[...sources].reverse())
-  const { data, federatedDatabases: given, importDir } = merged
-  const dialects = ofAliases(sources, 'dialects', given)
-  const changeLogs = ofAliases(sources, 'changeLogs', given)
-  const isolations = ofAliases(sources, 'isolations', given)
-  const federatedDatabases = given.map((fd) => ({
+  const { data, federatedDatabases: configured, importDir } = merged
+  const dialects = settingsByAlias(sources, 'dialects', configured)
+  const changeLogs = settingsByAlias(sources, 'changeLogs', configured)
+  const isolations = settingsByAlias(sources, 'isolations', configured)
+  const federatedDatabases = configured.map((fd) => ({
     ...fd,
     store: fd.store ?? addressOfDirectory(join(data, fd.alias)),
     ...only('dialect', dialects, fd.alias),
@@ -41,8 +41,8 @@ export function mergeConfig(sources: readonly ConfigSource[]): Config {
   return config
 }
 
-/** Settings of federated databases that sources have by alias. Throws ConfigError for an alias that is not configured. */
-function ofAliases<F extends ByAlias>(
+/** Returns the settings by alias. Throws ConfigError for an alias that is not configured. */
+function settingsByAlias<F extends ByAlias>(
   sources: readonly ConfigSource[],
   field: F,
   configured: Merged['federatedDatabases'],
@@ -77,7 +77,7 @@ function check(config: Config): void {
     if (aliases.has(alias)) throw new ConfigError(`The federated database ${alias} is configured twice.`)
     aliases.add(alias)
   }
-  checkDistinctStores([...federatedDatabases, { alias: ownAlias, store: config.securityStore }])
+  checkDistinctStores([...federatedDatabases, { alias: securityAlias, store: config.securityStore }])
   checkImportDir(config.importDir)
   checkTls(config)
   checkProxies(config)
@@ -98,7 +98,7 @@ function check(config: Config): void {
 }
 
 /** The name of the security database in messages, which is not a valid alias. */
-const ownAlias = '(users, tokens and roles)'
+const securityAlias = '(users, tokens and roles)'
 
 function checkWorkers({ workers, federatedDatabases, auth, securityStore }: Config): void {
   if (!Number.isInteger(workers) || workers < 0 || workers > workersMax)
@@ -132,7 +132,7 @@ function checkTls({ tlsCert, tlsKey, tlsClientCa, tlsClientCerts, auth }: Config
   throw new ConfigError('Client certificates require authentication: add --auth, or --tls-client-certs require.')
 }
 
-/** Without the header's name, a header that the client has forged could be trusted. */
+/** Without a configured header, the server might trust one that the client has forged. */
 function checkProxies({ trustedProxies, proxyHeader }: Config): void {
   if (trustedProxies.length > 0 === (proxyHeader !== undefined)) return
   const missing = proxyHeader === undefined ? '--proxy-header' : '--trusted-proxy'
@@ -149,7 +149,7 @@ function isDirectory(path: string): boolean {
   }
 }
 
-/** Two aliases for one place would not be two federated databases. */
+/** Two aliases for one store would not be two federated databases. */
 function checkDistinctStores(federatedDatabases: readonly FederatedDatabaseConfig[]): void {
   const aliasByPlace = new Map<string, string>()
   for (const { alias, store } of federatedDatabases) {

@@ -4,7 +4,7 @@ import type { CertificateName } from '../tls/certificate-files.ts'
 import { type CertificatesConfig, ConfigError, type JwtConfig } from './config.ts'
 import { objectOf, oneOf, readText, readTexts, refuseOtherFields } from './read-value.ts'
 
-/** Algorithms with public keys: those who can check a token cannot create one. */
+/** Algorithms with public keys: verifiers of a token cannot create one. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 const toleranceSecondsMax = 300
 
@@ -31,19 +31,19 @@ const readers: Readers = {
 }
 
 export function readJwt(value: unknown, name: string): JwtConfig {
-  const given = objectOf(value, name)
+  const object = objectOf(value, name)
   const fields = Object.keys(readers) as (keyof JwtConfig)[]
-  refuseOtherFields(given, fields, name)
+  refuseOtherFields(object, fields, name)
   const read = fields.map((field) => {
     const { read, otherwise } = readers[field]
-    if (given[field] !== undefined) return [field, read(given[field], `${field} of ${name}`)]
+    if (object[field] !== undefined) return [field, read(object[field], `${field} of ${name}`)]
     if (otherwise === undefined) throw new ConfigError(`${name} needs ${field}.`)
     return [field, otherwise]
   })
   return Object.fromEntries(read) as JwtConfig
 }
 
-/** Plain http is allowed only on this machine, where nobody can intercept it. */
+/** Plain http is allowed only on this machine, where it cannot be intercepted. */
 function readPlace(value: unknown, name: string): string {
   const place = readText(value, name)
   if (!/^[a-z]+:\/\//i.test(place)) return place
@@ -52,9 +52,9 @@ function readPlace(value: unknown, name: string): string {
 }
 
 function readAlgorithms(value: unknown, name: string): readonly string[] {
-  const given = readTexts(value, name)
-  const unknown = given.find((one) => !algorithms.includes(one))
-  if (unknown === undefined && given.length > 0) return given
+  const texts = readTexts(value, name)
+  const unknown = texts.find((one) => !algorithms.includes(one))
+  if (unknown === undefined && texts.length > 0) return texts
   throw new ConfigError(`${name} are of ${algorithms.join(', ')}${unknown === undefined ? '' : `, not '${unknown}'`}.`)
 }
 
@@ -67,27 +67,27 @@ function readTolerance(value: unknown, name: string): number {
 }
 
 function readTypes(value: unknown, name: string): readonly string[] {
-  const given = readTexts(value, name)
-  if (given.length > 0) return given
+  const texts = readTexts(value, name)
+  if (texts.length > 0) return texts
   throw new ConfigError(`${name} needs at least one value of the header typ, such as at+jwt.`)
 }
 
 function readRequiredClaims(value: unknown, name: string): JwtConfig['requiredClaims'] {
-  const given = objectOf(value, name)
-  for (const [claim, wanted] of Object.entries(given)) {
-    if (['string', 'number', 'boolean'].includes(typeof wanted)) continue
-    throw new ConfigError(`${claim} of ${name} is a string, a number or a boolean, not ${JSON.stringify(wanted)}.`)
+  const claims = objectOf(value, name)
+  for (const [claim, required] of Object.entries(claims)) {
+    if (['string', 'number', 'boolean'].includes(typeof required)) continue
+    throw new ConfigError(`${claim} of ${name} is a string, a number or a boolean, not ${JSON.stringify(required)}.`)
   }
-  return given as JwtConfig['requiredClaims']
+  return claims as JwtConfig['requiredClaims']
 }
 
 const readNameKind = oneOf<CertificateName>('CN', 'email', 'DNS', 'URI')
 const certificateFields = ['name', 'users', 'roles']
 
 export function readCertificates(value: unknown, setting: string): CertificatesConfig {
-  const given = objectOf(value, setting)
-  refuseOtherFields(given, certificateFields, setting)
-  const { name = 'CN', users = {}, roles = {} } = given
+  const object = objectOf(value, setting)
+  refuseOtherFields(object, certificateFields, setting)
+  const { name = 'CN', users = {}, roles = {} } = object
   return {
     name: readNameKind(name, `name of ${setting}`),
     users: mapped(users, `users of ${setting}`, readText),

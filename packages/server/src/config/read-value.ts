@@ -1,4 +1,4 @@
-/** Reads the values of single settings, from options, environment and file alike. */
+/** Reads values of single settings from options, environment and file. */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { ChangeLogSetting, Dialect, Isolation } from '@ashlar/engine'
@@ -9,7 +9,7 @@ import { hostNameOf } from '../browsers/host-names.ts'
 import { defaultServerLimits, type Limits, limitsOffAtZero, renamedLimits } from '../limits.ts'
 import { ConfigError, type ConfigSource } from './config.ts'
 
-/** `name`: the setting, as written by the user. */
+/** `name`: the setting, as the user wrote it. */
 export function readPort(value: unknown, name: string): number {
   const isDigits = typeof value === 'string' && /^\d{1,5}$/.test(value)
   if ((typeof value === 'number' || isDigits) && Number(value) <= 65_535) return Number(value)
@@ -33,13 +33,13 @@ export function readText(value: unknown, name: string): string {
   throw new ConfigError(`${name} must be a non-empty string, not ${JSON.stringify(value)}.`)
 }
 
-/** Addresses, networks, and names of networks. */
+/** Reads addresses, networks, and names of networks. */
 export function readProxies(value: unknown, name: string): string[] {
   return readTexts(value, name).map((text) => {
     if (/^(?:loopback|linklocal|uniquelocal)$/.test(text)) return text
     const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
     const version = isIP(address)
-    // A network of all addresses would let every client choose its own.
+    // With a network of all addresses, each client could choose its address.
     if (version !== 0 && (bits === undefined || (Number(bits) >= 1 && Number(bits) <= (version === 4 ? 32 : 128)))) {
       return text
     }
@@ -49,7 +49,7 @@ export function readProxies(value: unknown, name: string): string[] {
   })
 }
 
-/** Names under which the server is asked; `*` for any. */
+/** Host names of the server; `*` for any. */
 export function readHostNames(value: unknown, name: string): string[] {
   return readTexts(value, name).map((text) => {
     if (text === '*' || hostNameOf(text) === text.toLowerCase()) return text.toLowerCase()
@@ -57,7 +57,7 @@ export function readHostNames(value: unknown, name: string): string[] {
   })
 }
 
-/** Origins as browsers name them, also of applications that are no pages (`app://notes`). */
+/** Origins as sent by browsers, also of applications (`app://notes`). */
 export function readOrigins(value: unknown, name: string): string[] {
   return readTexts(value, name).map((text) => {
     const origin = text.toLowerCase()
@@ -82,7 +82,7 @@ export function readTexts(value: unknown, name: string): string[] {
   throw new ConfigError(`${name} must be an array of strings, not ${JSON.stringify(value)}.`)
 }
 
-/** `7d`, `12h`, `30m` or `90s`, in milliseconds. */
+/** Returns the milliseconds of `7d`, `12h`, `30m` or `90s`. */
 export function readDuration(value: unknown, name: string): number {
   const ms = durationMs(value)
   if (ms !== undefined) return ms
@@ -92,9 +92,9 @@ export function readDuration(value: unknown, name: string): number {
 const backupFields = ['directory', 'every', 'incrementalEvery', 'keep'] as const
 
 export function readBackups(value: unknown, name: string): BackupSettings {
-  const given = objectOf(value, name)
-  refuseOtherFields(given, backupFields, name)
-  const { directory, every, incrementalEvery, keep } = given
+  const object = objectOf(value, name)
+  refuseOtherFields(object, backupFields, name)
+  const { directory, every, incrementalEvery, keep } = object
   const time = (field: string, text: unknown): number | undefined =>
     text === undefined ? undefined : readDuration(text, `${field} of ${name}`)
   if (every === undefined && (incrementalEvery ?? keep) !== undefined)
@@ -107,12 +107,12 @@ export function readBackups(value: unknown, name: string): BackupSettings {
   }
 }
 
-/** Values of an environment variable, which are separated by commas; none of an empty one. */
+/** Splits the comma-separated values of an environment variable; an empty one has none. */
 export function splitValues(value: string): string[] {
   return value.trim() === '' ? [] : value.split(',').map((part) => part.trim())
 }
 
-/** `ALIAS` or `ALIAS=STORE`. */
+/** Reads `ALIAS` or `ALIAS=STORE`. */
 export function readFdOption(text: string): { alias: string; store?: string } {
   const separator = text.indexOf('=')
   if (separator < 0) return { alias: text }
@@ -133,7 +133,6 @@ export function byAlias<T>(read: (value: unknown, name: string) => T) {
   }
 }
 
-/** Reads one of some words. */
 export function oneOf<Word extends string>(...words: readonly Word[]) {
   return (value: unknown, name: string): Word => {
     const word = words.find((one) => one === value)
@@ -149,10 +148,10 @@ function listOr(words: readonly string[]): string {
 export const readChangeLog = oneOf<ChangeLogSetting>('on', 'off', 'auto')
 export const readIsolation = oneOf<Isolation>('serializable', 'snapshot')
 
-/** Throws ConfigError for a field that is not among `known`. */
-export function refuseOtherFields(given: object, known: readonly string[], what: string): void {
-  const unknown = Object.keys(given).find((field) => !known.includes(field))
-  if (unknown !== undefined) throw new ConfigError(`${what} has no field ${unknown}.${didYouMean(unknown, known)}`)
+/** Throws ConfigError for a field that `allowed` does not include. */
+export function refuseOtherFields(object: object, allowed: readonly string[], what: string): void {
+  const unknown = Object.keys(object).find((field) => !allowed.includes(field))
+  if (unknown !== undefined) throw new ConfigError(`${what} has no field ${unknown}.${didYouMean(unknown, allowed)}`)
 }
 
 const fdFields = ['alias', 'store', 'dialect', 'isolation', 'changeLog']
@@ -177,13 +176,13 @@ export function readFds(value: unknown, name: string): NonNullable<ConfigSource[
 }
 
 export function readLimits(value: unknown, name: string): Partial<Limits> {
-  const known = Object.keys({ ...defaultServerLimits, ...defaultEngineLimits })
+  const names = Object.keys({ ...defaultServerLimits, ...defaultEngineLimits })
   const limits = objectOf(value, name)
   for (const [limit, bound] of Object.entries(limits)) {
     if (Object.hasOwn(renamedLimits, limit)) {
       throw new ConfigError(`${name}: ${limit} is now called ${renamedLimits[limit]}, and counts callers by identity.`)
     }
-    if (!known.includes(limit)) throw new ConfigError(`${name}: there is no limit ${limit}.${didYouMean(limit, known)}`)
+    if (!names.includes(limit)) throw new ConfigError(`${name}: there is no limit ${limit}.${didYouMean(limit, names)}`)
     const least = limitsOffAtZero.includes(limit) ? 0 : 1
     if (typeof bound === 'number' && Number.isInteger(bound) && bound >= least) continue
     throw new ConfigError(
@@ -205,23 +204,23 @@ export function readDialect(value: unknown, name: string): Dialect {
   throw new ConfigError(`${name} is ${dialectWords}, not ${JSON.stringify(value)}.`)
 }
 
-/** ` Did you mean x?` for a known name that differs by little. */
-export function didYouMean(name: string, known: readonly string[]): string {
-  const wanted = name.toLowerCase()
-  const near = nearness.map((isNear) => known.find((candidate) => isNear(wanted, candidate.toLowerCase())))
+/** Returns ` Did you mean x?` if a known name is similar. */
+export function didYouMean(name: string, candidates: readonly string[]): string {
+  const lowerName = name.toLowerCase()
+  const near = nearness.map((isNear) => candidates.find((candidate) => isNear(lowerName, candidate.toLowerCase())))
   const nearest = near.find((candidate) => candidate !== undefined)
   return nearest === undefined ? '' : ` Did you mean ${nearest}?`
 }
 
 /** Tests of similarity, the best first: same in another case, prefix, extension, typo. */
-const nearness: readonly ((wanted: string, candidate: string) => boolean)[] = [
-  (wanted, candidate) => wanted === candidate,
-  (wanted, candidate) => wanted !== '' && candidate.startsWith(wanted),
-  (wanted, candidate) => candidate !== '' && wanted.startsWith(candidate),
+const nearness: readonly ((name: string, candidate: string) => boolean)[] = [
+  (name, candidate) => name === candidate,
+  (name, candidate) => name !== '' && candidate.startsWith(name),
+  (name, candidate) => candidate !== '' && name.startsWith(candidate),
   isSlip,
 ]
 
-/** One missing or added letter, or two letters swapped or replaced; one of a short word. */
+/** Returns true for a likely typo: letters added, missing, replaced or swapped; at most one in a short word. */
 function isSlip(one: string, other: string): boolean {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one]
   if (long.length - short.length > 2) return false
@@ -235,7 +234,7 @@ function isSlip(one: string, other: string): boolean {
   return isSwapped || wrong.length <= (one.length < 5 ? 1 : 2)
 }
 
-/** Continues "… cannot be read: "; no full stop. */
+/** Completes "… cannot be read: ", without a full stop. */
 export function unreadableFile(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file; check its name'
@@ -248,7 +247,7 @@ export function unreadableFile(error: unknown): string {
 
 const dialects: readonly Dialect[] = ['ashlar', 'objectivity']
 
-/** Finds a dialect by its name, in any case. */
+/** Finds a dialect by its case-insensitive name. */
 export function dialectNamed(word: unknown): Dialect | undefined {
   return typeof word === 'string' ? dialects.find((dialect) => dialect === word.toLowerCase()) : undefined
 }

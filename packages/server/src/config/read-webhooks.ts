@@ -1,4 +1,4 @@
-/** The setting `webhooks` of the configuration file: where changes are delivered by themselves. */
+/** Reads the setting `webhooks` of the configuration file. */
 
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -38,15 +38,15 @@ const changesUsual = 100
 const namePattern = /^[A-Za-z0-9_.-]{1,64}$/
 
 export function readWebhooks(value: unknown, name: string): WebhookSettings {
-  const given = objectOf(value, name)
-  refuseOtherFields(given, fields, name)
-  const allowedHosts = readTexts(given.allowedHosts, `allowedHosts of ${name}`).map((host) => host.toLowerCase())
+  const object = objectOf(value, name)
+  refuseOtherFields(object, fields, name)
+  const allowedHosts = readTexts(object.allowedHosts, `allowedHosts of ${name}`).map((host) => host.toLowerCase())
   const allowPrivateAddresses =
-    given.allowPrivateAddresses === undefined
+    object.allowPrivateAddresses === undefined
       ? false
-      : readBoolean(given.allowPrivateAddresses, `allowPrivateAddresses of ${name}`)
-  if (!Array.isArray(given.hooks)) throw new ConfigError(`hooks of ${name} is a list of webhooks.`)
-  const hooks = given.hooks.map((hook, i) => readHook(hook, `hooks[${i}] of ${name}`, allowedHosts))
+      : readBoolean(object.allowPrivateAddresses, `allowPrivateAddresses of ${name}`)
+  if (!Array.isArray(object.hooks)) throw new ConfigError(`hooks of ${name} is a list of webhooks.`)
+  const hooks = object.hooks.map((hook, i) => readHook(hook, `hooks[${i}] of ${name}`, allowedHosts))
   const names = new Set<string>()
   for (const { name: own } of hooks) {
     if (names.has(own)) throw new ConfigError(`Two webhooks of ${name} are called ${own}.`)
@@ -56,14 +56,14 @@ export function readWebhooks(value: unknown, name: string): WebhookSettings {
 }
 
 function readHook(value: unknown, place: string, allowedHosts: readonly string[]): WebhookConfig {
-  const given = objectOf(value, place)
-  refuseOtherFields(given, hookFields, place)
-  const name = readText(given.name, `name of ${place}`)
+  const object = objectOf(value, place)
+  refuseOtherFields(object, hookFields, place)
+  const name = readText(object.name, `name of ${place}`)
   if (!namePattern.test(name)) {
     throw new ConfigError(`name of ${place} has 1 to 64 letters, digits, '.', '_' and '-', not '${name}'.`)
   }
   const text = (field: 'class' | 'where'): string | undefined =>
-    given[field] === undefined ? undefined : readText(given[field], `${field} of webhook ${name}`)
+    object[field] === undefined ? undefined : readText(object[field], `${field} of webhook ${name}`)
   const className = text('class')
   const where = text('where')
   if (where !== undefined && className === undefined)
@@ -71,15 +71,15 @@ function readHook(value: unknown, place: string, allowedHosts: readonly string[]
   const of = (field: string): string => `${field} of webhook ${name}`
   return {
     name,
-    fd: readText(given.fd ?? 'default', of('fd')),
-    url: readUrl(given.url, of('url'), allowedHosts),
-    secret: readSecretOf(given, name),
+    fd: readText(object.fd ?? 'default', of('fd')),
+    url: readUrl(object.url, of('url'), allowedHosts),
+    secret: readSecretOf(object, name),
     className,
     where,
-    include: oneOf('values', 'keys')(given.include ?? 'values', of('include')),
-    since: oneOf('now', 'first')(given.since ?? 'now', of('since')),
-    changesMax: readCount(given.changesMax, of('changesMax')),
-    retryForMs: given.retryFor === undefined ? dayMs : readDuration(given.retryFor, of('retryFor')),
+    include: oneOf('values', 'keys')(object.include ?? 'values', of('include')),
+    since: oneOf('now', 'first')(object.since ?? 'now', of('since')),
+    changesMax: readCount(object.changesMax, of('changesMax')),
+    retryForMs: object.retryFor === undefined ? dayMs : readDuration(object.retryFor, of('retryFor')),
   }
 }
 
@@ -95,9 +95,9 @@ function readUrl(value: unknown, what: string, allowedHosts: readonly string[]):
   throw new ConfigError(`${what} leads to ${host}, which is not one of allowedHosts.`)
 }
 
-/** The secret itself is in none of the messages. */
-function readSecretOf(given: Readonly<Record<string, unknown>>, name: string): string {
-  const { secretFile, secretVariable } = given
+/** Messages must not contain the secret. */
+function readSecretOf(hook: Readonly<Record<string, unknown>>, name: string): string {
+  const { secretFile, secretVariable } = hook
   if ((secretFile === undefined) === (secretVariable === undefined))
     throw new ConfigError(`Webhook ${name} needs either secretFile or secretVariable.`)
   const [text, place] =

@@ -1,4 +1,4 @@
-/** The settings of a server, each described once: options, environment, file, defaults, help and docs/configuration.md follow. */
+/** The settings of a server, from which options, environment variables, fields of the file, defaults, help and docs/configuration.md follow. */
 
 import type { ConfigSource } from './config.ts'
 import { readCertificates, readJwt } from './read-identity.ts'
@@ -31,17 +31,17 @@ interface SettingOf<K extends keyof ConfigSource> {
   readonly field: K
   /** The command line option, from which the environment variable is derived. Without it, only the file has the setting. */
   readonly option?: string
-  /** The option may be given several times; in the environment, values are separated by commas. `read` is given a list. */
+  /** The option may be repeated; in the environment, values are separated by commas. `read` gets a list. */
   readonly isRepeatable?: true
   readonly help: string
-  /** The value that `read` gets by default. */
+  /** The default, an input of `read`. */
   readonly default?: unknown
-  /** The default in words, if there is none or its value is not shown. */
+  /** The description of the default, if there is none or its value is not shown. */
   readonly otherwise?: string
   readonly read: Read<NonNullable<ConfigSource[K]>>
-  /** Replaces `read` for the file. */
+  /** Replaces `read` for the configuration file. */
   readonly readInFile?: Read<NonNullable<ConfigSource[K]>>
-  /** The file has no setting of this name. */
+  /** The setting is not available in the file. */
   readonly isNotInFile?: true
   /** The form in the file, for the documentation. */
   readonly inFile?: string
@@ -294,7 +294,6 @@ export const settings: readonly Setting[] = [
   },
 ]
 
-/** Settings that have another name now. */
 const renamed: Readonly<Record<string, string>> = {
   '--allow-remote': '--insecure, or --auth for callers to authenticate',
   ASHLAR_ALLOW_REMOTE: 'ASHLAR_INSECURE, or ASHLAR_AUTH for callers to authenticate',
@@ -306,25 +305,23 @@ export function renamedNote(name: string): string | undefined {
   return Object.hasOwn(renamed, name) ? `${name} is now called ${renamed[name]}.` : undefined
 }
 
-/** The options that have another name now. */
 export const renamedOptions = Object.keys(renamed).filter((name) => name.startsWith('--'))
 
-/** The name of its option: `--host-name`. */
+/** Returns the name of an option without its operand, such as `--host-name`. */
 export function optionName(option: string): string {
   return option.split(' ', 1)[0] ?? ''
 }
 
-/** `ASHLAR_HOST_NAME`. */
+/** Returns the name of a variable, such as `ASHLAR_HOST_NAME`. */
 export function variableOf(option: string): string {
   return `${variablePrefix}${optionName(option).slice(2).replaceAll('-', '_').toUpperCase()}`
 }
 
-/** Describes the default. */
 export function defaultText({ default: value = [], otherwise }: Setting): string {
   return otherwise ?? ([value].flat().join(', ') || 'none')
 }
 
-/** Whether null in the file stands for no value. */
+/** Whether null in the file means no value. */
 export function mayBeNull({ default: value, isRepeatable, readInFile }: Setting): boolean {
   return readInFile === undefined && (value === undefined || isRepeatable === true)
 }

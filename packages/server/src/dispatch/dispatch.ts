@@ -11,11 +11,11 @@ import { authorize, requireAnything } from './authorize.ts'
 import type { FdOperation, Operation, OperationReply, OperationRequest } from './operation.ts'
 import { validateBody, validateEach } from './validate-body.ts'
 
-/** The way an operation on a federated database is executed: as a request, or as a step of a transaction. */
+/** How an operation on a federated database is executed: as a request, or as a step of a transaction. */
 export interface Execution {
   /** The federated database that the request means. */
   resolve(operation: FdOperation): FederatedDatabase
-  /** Executes the operation within its limits. `policy`: of a caller whose permission does not cover the whole federated database. */
+  /** Executes the operation within its limits. `policy`: set if the caller's permission does not cover the whole federated database. */
   run(
     operation: FdOperation,
     fd: FederatedDatabase,
@@ -24,8 +24,8 @@ export interface Execution {
 }
 
 /**
- * Returns a reply without a promise if the operation does, as a read by OID. Throws UnknownParameter, MalformedRequest, AuditLogUnavailable, and what
- * `execution`, `authorize` and the operation throw.
+ * Returns the reply synchronously if the operation does, as a read by OID. Throws UnknownParameter, MalformedRequest, AuditLogUnavailable, and the
+ * errors of `execution`, `authorize` and the operation.
  */
 export function dispatch(
   operation: Operation,
@@ -42,9 +42,9 @@ export function dispatch(
 }
 
 /**
- * Authorizes a request before its body is read, as far as possible: a caller without permission need not send it. Returns what `authorize` does,
- * unless that depends on the body. Throws Unauthenticated, Forbidden, and what `resolve` throws, which finds the federated database if the body does
- * not choose it.
+ * Authorizes a request before its body is read if possible, so that unauthorized bodies are not received. Returns the result of `authorize`, unless
+ * it depends on the body. `resolve` finds the federated database if the body does not select it. Throws Unauthenticated, Forbidden, and the errors of
+ * `resolve`.
  */
 export function authorizeAhead(
   operation: Operation,
@@ -54,8 +54,8 @@ export function authorizeAhead(
   if (operation.scope === 'service') return authorize(caller, operation, undefined)
   if (operation.chooseFd !== undefined) return undefined
   const fd = resolve(operation)
-  const { needs, isOfWhole, hasSteps } = operation
-  if (typeof needs === 'string') return authorize(caller, { needs, isOfWhole, hasSteps }, fd)
+  const { needs, isFdWide, hasSteps } = operation
+  if (typeof needs === 'string') return authorize(caller, { needs, isFdWide, hasSteps }, fd)
   requireAnything(caller, fd)
   return undefined
 }
@@ -73,27 +73,26 @@ function dispatchChecked(
   if (typeof needs === 'string') {
     // Otherwise it was authorized ahead.
     const late =
-      operation.chooseFd === undefined ? policy : authorize(caller, { needs, isOfWhole: operation.isOfWhole }, fd)
+      operation.chooseFd === undefined ? policy : authorize(caller, { needs, isFdWide: operation.isFdWide }, fd)
     return execution.run(operation, fd, late)
   }
   const { beforeChange } = request
   if (caller === everyone && beforeChange === undefined) return execution.run(operation, fd, undefined)
-  // Before the text is looked at.
+  // Check this before the text is parsed.
   if (caller !== everyone) requireAnything(caller, fd)
   return needs(request, fd).then((all) => {
-    const demand = { needs: all, isOfWhole: operation.isOfWhole }
+    const demand = { needs: all, isFdWide: operation.isFdWide }
     const byText = caller === everyone ? undefined : authorize(caller, demand, fd)
     if (beforeChange !== undefined && all.some((need) => isChange(operation, need))) request.beforeChange?.()
     return execution.run(operation, fd, byText)
   })
 }
 
-/** Returns true for operations of a kind that changes something, which are recorded in the audit log (contract 9.6.1). */
+/** Returns true if the operation changes something, and thus is recorded in the audit log (contract 9.6.1). */
 function isChange({ method }: Operation, need: Need): boolean {
   return method !== 'GET' && need !== 'read'
 }
 
-/** Throws UnknownParameter. */
 function checkParameters({ queryParameters = {} }: Operation, query: OperationRequest['query']): void {
   let unknown: string[] | undefined
   for (const name in query) {
@@ -113,7 +112,7 @@ export function checkBody(
   { body: schema, isBodyCheckedByEngine, takesArray }: Operation,
   { body }: Pick<OperationRequest, 'body'>,
 ): void {
-  // Lines are checked one by one; a body that is not parsed yet is checked when it is.
+  // Lines are checked one by one, and an unparsed body after it is parsed.
   if (schema === undefined || body instanceof BodyLines || body instanceof UnparsedBody) return
   if (takesArray === true && Array.isArray(body)) validateEach(schema, body)
   // The engine would treat a missing body as a value.

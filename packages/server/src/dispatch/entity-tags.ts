@@ -1,4 +1,4 @@
-/** If-Match and If-None-Match (RFC 9110, 13.1): which of an object's versions a request is about. */
+/** If-Match and If-None-Match (RFC 9110, 13.1): conditions on the version of an object. */
 import { AshlarError, type Condition } from '@ashlar/engine'
 import { quote } from '../errors/problem.ts'
 import type { OperationRequest } from './operation.ts'
@@ -6,19 +6,19 @@ import type { OperationRequest } from './operation.ts'
 type Headers = OperationRequest['headers']
 
 /** `*`, or entity tags; undefined without the header. */
-type Given = '*' | readonly string[] | undefined
+type EntityTags = '*' | readonly string[] | undefined
 
 const entityTag = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g
 const entityTagList = new RegExp(`^\\s*${entityTag.source}(?:\\s*,\\s*${entityTag.source})*\\s*$`)
 
-/** The tag of the representation that the client already has, by `If-None-Match`, compressed or not: GET then answers 304 with it. */
+/** Returns the tag in `If-None-Match` of the client's current copy, compressed or not, with which GET replies 304. */
 export function tagNotModified(headers: Headers, current: string): string | undefined {
-  const given = read(headers['if-none-match'])
-  if (given === undefined || given === '*') return given && current
-  return given.find((tag) => weakly(tag, current))?.replace(/^W\//, '')
+  const tags = read(headers['if-none-match'])
+  if (tags === undefined || tags === '*') return tags && current
+  return tags.find((tag) => weakly(tag, current))?.replace(/^W\//, '')
 }
 
-/** The tag of a representation in a content coding: `"abc"` becomes `"abc.gzip"`, which conditions accept as `"abc"`. Tags themselves have no dot. */
+/** Returns the tag of an encoded representation: `"abc"` becomes `"abc.gzip"`, which conditions accept as `"abc"`. Tags themselves have no dot. */
 export function encodedTag(tag: string, encoding: string): string {
   return tag.replace(/"$/, `.${encoding}"`)
 }
@@ -45,43 +45,47 @@ function requireEntityTags(header: Headers[string]): void {
   throw new AshlarError('MalformedRequest', message)
 }
 
-/** Returns the condition of a read, which a transaction keeps until its commit. */
+/** Returns the condition of a read, which a transaction checks again at its commit. */
 export function matchOf(headers: Headers): Condition | undefined {
   requireEntityTags(headers['if-match'])
   return headers['if-match'] === undefined ? undefined : (current) => isMatch(headers, current)
 }
 
-/** Whether a text is what the headers hold: `*`, or entity tags in double quotes, with commas between them. */
+/** Returns true for a valid header value: `*`, or a list of entity tags. */
 export function isEntityTags(text: string): boolean {
   return text.trim() === '*' || entityTagList.test(text)
 }
 
-/** Whether a read may be answered: If-Match on GET. */
+/** Evaluates If-Match on GET. */
 export function isMatch(headers: Headers, current: string): boolean {
   requireEntityTags(headers['if-match'])
-  const given = read(headers['if-match'])
-  return given === undefined || isAny(given, current, strongly)
+  const tags = read(headers['if-match'])
+  return tags === undefined || isAny(tags, current, strongly)
 }
 
-function holds(match: Given, noneMatch: Given, current: string): boolean {
+function holds(match: EntityTags, noneMatch: EntityTags, current: string): boolean {
   if (match !== undefined && !isAny(match, current, strongly)) return false
   return noneMatch === undefined || !isAny(noneMatch, current, weakly)
 }
 
 /** Tests an existing object, for which `*` always matches. */
-function isAny(given: NonNullable<Given>, current: string, isSame: (one: string, other: string) => boolean): boolean {
-  return given === '*' || given.some((tag) => isSame(tag, current))
+function isAny(
+  tags: NonNullable<EntityTags>,
+  current: string,
+  isSame: (one: string, other: string) => boolean,
+): boolean {
+  return tags === '*' || tags.some((tag) => isSame(tag, current))
 }
 
-function strongly(given: string, current: string): boolean {
-  return plainTag(given) === current
+function strongly(tag: string, current: string): boolean {
+  return plainTag(tag) === current
 }
 
-function weakly(given: string, current: string): boolean {
-  return plainTag(given.replace(/^W\//, '')) === current
+function weakly(tag: string, current: string): boolean {
+  return plainTag(tag.replace(/^W\//, '')) === current
 }
 
-function read(header: Headers[string]): Given {
+function read(header: Headers[string]): EntityTags {
   if (header === undefined) return undefined
   const text = Array.isArray(header) ? header.join(', ') : header
   return text.trim() === '*' ? '*' : (text.match(entityTag) ?? [])

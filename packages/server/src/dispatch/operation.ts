@@ -1,4 +1,4 @@
-/** What an operation of the interface is: one entry gives route, validation, documentation and the `Allow` header. */
+/** The declaration of an operation, from which route, validation, documentation and the `Allow` header follow. */
 import {
   AshlarError,
   type CallerDatabase,
@@ -36,16 +36,16 @@ import type { RequestTraces } from '../tracing/request-traces.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { Schema } from '../wire/json-schema.ts'
 
-/** The kind of a reply: JSON, one row per line, text for people, a table, an archive, events, or metrics. */
+/** The kind of a reply: JSON, one row per line, plain text, a table, an archive, events, or metrics. */
 export type ReplyType = 'json' | 'ndjson' | 'text' | 'csv' | 'gzip' | 'events' | 'metrics'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
-/** An operation that a batch names, and what its URI gives. */
+/** An operation found by the method and URI of a step, with the parameters of its URI. */
 export interface FoundOperation {
   readonly operation: Operation
   readonly params: Readonly<Record<string, string>>
-  /** A parameter that is given several times is an array. */
+  /** A repeated parameter is an array. */
   readonly query: Readonly<Record<string, unknown>>
 }
 
@@ -54,7 +54,6 @@ export interface OperationRouter {
   findOperation(method: string, uri: string): FoundOperation
 }
 
-/** The services available to every operation. */
 export interface ServiceContext {
   readonly federatedDatabases: FederatedDatabases
   readonly limits: Limits
@@ -67,7 +66,6 @@ export interface ServiceContext {
   readonly statements: Statements
   readonly memoryShares: MemoryShares
   readonly followers: ChangeFollowers
-  /** Reads the metrics of this process. */
   readonly processMetrics: () => readonly ReadMetric[]
   readonly router: OperationRouter
   /** Undefined without authentication. */
@@ -77,27 +75,26 @@ export interface ServiceContext {
   readonly audit?: AuditLog | undefined
   readonly backups?: BackupSchedule | undefined
   readonly webhooks?: Webhooks | undefined
-  /** The caller of unauthenticated requests: everyone without authentication, otherwise nobody. */
+  /** The caller of unauthenticated requests: `everyone` without authentication, otherwise a caller without permissions. */
   readonly unknownCaller: Caller
-  /** Stops the server once the reply is sent. */
+  /** Stops the server after the reply is sent. */
   stop(): void
 }
 
-/** The origin of a request. */
 export interface Client {
   readonly address: string
   /** See `sharerOf`. */
   readonly sharer: string
-  /** Whether TLS ends in this server. */
+  /** Whether the connection to this server uses TLS. */
   readonly isEncrypted: boolean
 }
 
 export interface RequestWatch extends QueryWatch {
-  /** The client is waited for: others may have its place meanwhile. */
+  /** Call while waiting for the client; another request may take its slot. */
   pauses(): void
-  /** The client has sent, or taken, something; what it returns is waited for. Throws as `mayGoOn`. */
+  /** Call when the client has sent or received something, and await the result. Throws as `mayGoOn`. */
   proceeds(): Promise<void> | undefined
-  /** How the plans of a query are found, should it take long. */
+  /** Sets how to obtain the plans of a query if it takes long. */
   explainedBy?(explain: () => Promise<readonly string[]>): void
 }
 
@@ -105,34 +102,30 @@ export interface OperationRequest {
   readonly caller: Caller
   readonly client: Client
   readonly params: Readonly<Record<string, string>>
-  /** Parameters of the URL, as they are written there. */
+  /** Unparsed parameters of the URL. */
   readonly query: Readonly<Record<string, unknown>>
   readonly body: unknown
   /** The body as received, if its operation may run in a thread. */
   readonly bodyBytes?: Uint8Array | undefined
-  /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** The preferred reply type among those of the operation. */
+  /** The reply type of the operation that the client prefers. */
   readonly replyType: ReplyType
   readonly service: ServiceContext
-  /** Aborted if the client disconnects or the statement is stopped. */
+  /** Aborted when the client disconnects or the statement is stopped. */
   readonly signal: CancelSignal
   /** With an audit log: called before a change is executed. Throws AuditLogUnavailable. */
   readonly beforeChange?: (() => void) | undefined
-  /** For statements: asked before longer work, and informed of progress. `mayGoOn` throws ServerBusy, TooManyStatements, and the signal's reason. */
+  /** For statements: awaited before longer work. `mayGoOn` throws ServerBusy, TooManyStatements, and the signal's reason. */
   readonly watch?: RequestWatch | undefined
-  /** Lets a long read continue; from its first call on, the read is listed as a statement. Throws as `watch`. */
+  /** Watches a long read; its first call lists the read as a statement. Throws as `watch`. */
   readonly longRead: QueryWatch
-  /** The account of the memory that the request holds. */
+  /** The account of the memory used by the request. */
   readonly memoryHolder: MemoryHolder
-  /** Returns the error body for replies. */
   problemOf(error: unknown): Problem
 }
 
-/** A request for an operation on a federated database. */
 export interface FdRequest extends OperationRequest {
   readonly fd: Pick<FederatedDatabase, 'alias'>
-  /** The database with the caller's rights. */
   readonly database: CallerDatabase
   /** Returns access to the change feed with the caller's rights. */
   following(): Following
@@ -142,7 +135,6 @@ export interface FdRequest extends OperationRequest {
   readonly requestId?: RequestId | undefined
 }
 
-/** A request for an operation on a whole federated database. */
 export interface WholeFdRequest extends FdRequest {
   readonly fd: FederatedDatabase
 }
@@ -152,11 +144,11 @@ export interface OperationReply {
   readonly status?: number
   /** JSON text in UTF-8, or a value to be written as JSON; nothing for 204. */
   readonly body?: unknown
-  /** Instead of a body, if the operation writes rows. */
+  /** Replaces `body` if the operation writes rows. */
   readonly rows?: RowChunks
-  /** Instead of a body: lines of NDJSON, sent as they are produced, with status 200 from the first one. */
+  /** Replaces `body`: lines of NDJSON, sent as they are produced, with status 200. */
   readonly lines?: AsyncIterable<Buffer>
-  /** Events instead of a body, sent for as long as the client listens. */
+  /** Replaces `body`: events, sent until the client disconnects. */
   readonly events?: ServerEvents
   readonly headers?: Readonly<Record<string, string>>
   /** The type of the body, if it is not JSON. */
@@ -164,9 +156,9 @@ export interface OperationReply {
 }
 
 export interface ServerEvents {
-  /** An error that is thrown becomes the last event. */
+  /** An error becomes the last event. */
   readonly all: AsyncIterable<ServerEvent>
-  /** Aborted when the events are to end, even if the client has not read them all. */
+  /** Aborted to end the events, even if the client has not read them all. */
   readonly until: CancelSignal
 }
 
@@ -185,7 +177,7 @@ interface QueryParameter {
 
 interface OperationEntry {
   readonly method: Method
-  /** With `:name` for path parameters. */
+  /** Path parameters appear as `:name`. */
   readonly path: string
   readonly summary: string
   readonly description?: string
@@ -207,31 +199,27 @@ interface OperationEntry {
   readonly reply?: Schema
   /** The reply is rows: a JSON array, or NDJSON if the client prefers it. */
   readonly streamsRows?: true
-  /** Available reply types if there are others than JSON; the first is the default. */
+  /** Available reply types if not only JSON; the first is the default. */
   readonly writes?: readonly [ReplyType, ...ReplyType[]]
-  /** Whether parameters of the URL ask for a reply that is text/plain instead. */
-  asksForText?(query: Readonly<Record<string, unknown>>): boolean
+  /** Returns true if the URL requests a reply of text/plain. */
+  returnsText?(query: Readonly<Record<string, unknown>>): boolean
   /** Returns the type of a reply of rows if the URL selects it. */
   replyTypeOf?(request: Pick<OperationRequest, 'query'>): ReplyType
   readonly body?: Schema
-  /** The body may also be text/plain, which is then the field `query` of a body. */
+  /** The body may also be text/plain, which replaces a body with the field `query`. */
   readonly acceptsPlainText?: true
-  /** The body is one object: `objectValuesMax` bounds it. */
+  /** The body is a single object, limited by `objectValuesMax`. */
   readonly bodyIsObject?: true
-  /**
-   * The body may also be an array of such bodies, executed as one commit: the reply is then an array of their results. Such a request is a statement,
-   * like a transaction.
-   */
+  /** The body may also be an array, executed as one commit and answered by an array. Such a request is a statement, like a transaction. */
   readonly takesArray?: true
-  /** The body may also be lines of NDJSON (`BodyLines`), which the operation reads as they come. Such a request is a statement. */
+  /** The body may also be lines of NDJSON (`BodyLines`), which the operation reads as they arrive. Such a request is a statement. */
   readonly takesLines?: true
   /** The engine checks the body, with better messages than a schema. */
   readonly isBodyCheckedByEngine?: true
-  /** Other possible replies by status. */
   readonly otherReplies?: Readonly<Record<number, { readonly description: string; readonly reply?: Schema }>>
-  /** Set for those that cannot be an operation of a transaction. */
+  /** False for operations that a transaction cannot contain. */
   readonly isTransactional?: false
-  /** Set for those whose work may be long: they are admitted, listed and stopped as statements; with their text, for people. */
+  /** Set if the operation may take long: it is then admitted, listed and stopped as a statement. `text` is shown in the list. */
   readonly statement?: { readonly kind: StatementKind; text(body: unknown): string }
   readonly errors: readonly ProblemType[]
 }
@@ -242,32 +230,32 @@ interface FdOperationEntry extends OperationEntry {
   readonly needs: Need | ((request: OperationRequest, fd: FederatedDatabase) => Promise<readonly Need[]>)
   /** The operation handles Idempotency-Keys itself, because its changes may need several transactions. */
   readonly keepsReply?: true
-  /** Selects the federated database by more than `fdAlias`. */
+  /** Selects the federated database by further parameters than `fdAlias`. */
   chooseFd?(request: OperationRequest): FederatedDatabase
 }
 
 interface ByClass extends FdOperationEntry {
-  readonly isOfWhole?: undefined
+  readonly isFdWide?: undefined
   readonly hasSteps?: undefined
-  /** `database`: what the caller has of the federated database, or what a transaction sees of it. */
+  /** `database`: the federated database with the caller's permissions, or its state within a transaction. */
   run(database: Database, request: FdRequest): OperationReply | Promise<OperationReply>
 }
 
-/** Operations on a federated database as a whole, which grants for parts of it do not allow. */
-interface OfWhole extends FdOperationEntry {
-  readonly isOfWhole: true
+/** An operation on a whole federated database, for which permissions on parts do not suffice. */
+interface FdWideOperation extends FdOperationEntry {
+  readonly isFdWide: true
   readonly hasSteps?: undefined
   run(database: Database, request: WholeFdRequest): OperationReply | Promise<OperationReply>
 }
 
-/** Operations with steps, each of which is authorized separately. */
+/** An operation with steps, each of which is authorized separately. */
 interface WithSteps extends FdOperationEntry {
-  readonly isOfWhole?: undefined
+  readonly isFdWide?: undefined
   readonly hasSteps: true
   run(database: Database, request: WholeFdRequest): OperationReply | Promise<OperationReply>
 }
 
-export type FdOperation = ByClass | OfWhole | WithSteps
+export type FdOperation = ByClass | FdWideOperation | WithSteps
 
 /** Independent of a federated database: `fdAlias` is accepted and ignored. */
 export interface ServiceOperation extends OperationEntry {
@@ -280,7 +268,7 @@ export type Operation = FdOperation | ServiceOperation
 
 export type StatementForm = NonNullable<OperationEntry['statement']>
 
-const ofArrays: StatementForm = {
+const arrayForm: StatementForm = {
   kind: 'transaction',
   text: (body) =>
     body instanceof UnparsedBody
@@ -288,13 +276,13 @@ const ofArrays: StatementForm = {
       : `${(body as readonly unknown[]).length} objects`,
 }
 
-const ofLines: StatementForm = { kind: 'transaction', text: () => 'lines of NDJSON' }
+const linesForm: StatementForm = { kind: 'transaction', text: () => 'lines of NDJSON' }
 
-/** How a request with that body is admitted, listed and stopped; undefined where its work is short. */
+/** Returns how a request with this body is admitted and listed as a statement; undefined for short operations. */
 export function statementOf({ statement, takesArray }: Operation, body: unknown): StatementForm | undefined {
-  if (body instanceof BodyLines) return ofLines
+  if (body instanceof BodyLines) return linesForm
   const isArray = Array.isArray(body) || (body instanceof UnparsedBody && body.isArray)
-  return takesArray === true && isArray ? ofArrays : statement
+  return takesArray === true && isArray ? arrayForm : statement
 }
 
 /** Text parameters of the path, by name. */
@@ -302,7 +290,7 @@ export function param(request: OperationRequest, name: string): string {
   return request.params[name] ?? ''
 }
 
-/** A parameter of the URL; true and false may be quoted. Throws MalformedValue. */
+/** Returns a boolean parameter of the URL, quoted or not. Throws MalformedValue. */
 export function booleanParam({ query }: OperationRequest, name: string, isDefault = false): boolean {
   const value = query[name]
   if (value === undefined) return isDefault
@@ -318,7 +306,7 @@ export function isolationParam({ query: { isolation } }: OperationRequest): Isol
   throw new AshlarError('MalformedValue', `The parameter isolation must be given once, as ${isolations.join(' or ')}.`)
 }
 
-/** `Prefer: respond-async` (RFC 7240). */
+/** Returns true for `Prefer: respond-async` (RFC 7240). */
 export function wantsAsync({ headers }: OperationRequest): boolean {
   const preferences = [headers.prefer ?? []].flat().join(',').split(',')
   return preferences.some((preference) => preference.split(';', 1)[0]?.trim().toLowerCase() === 'respond-async')

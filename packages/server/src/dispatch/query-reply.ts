@@ -2,7 +2,7 @@
 import type { Once, RowChunk } from '@ashlar/engine'
 import { rightsOn } from '../security/reply-rights.ts'
 import type { FdRequest } from './operation.ts'
-import { wholeReply } from './row-framing.ts'
+import { completeReply } from './row-framing.ts'
 import { encodeReply } from './stored-reply.ts'
 
 interface Form {
@@ -10,7 +10,7 @@ interface Form {
   readonly rights: ReturnType<typeof rightsOn>
 }
 
-/** Undefined for a request without a key. */
+/** Returns undefined for a request without a key. */
 export function onceOfQuery({ requestId, caller, fd, replyType }: FdRequest): Once<readonly RowChunk[]> | undefined {
   if (requestId === undefined) return undefined
   const form: Form = { replyType, rights: rightsOn(caller, fd.alias) }
@@ -20,5 +20,5 @@ export function onceOfQuery({ requestId, caller, fd, replyType }: FdRequest): On
 /** `form`: from `onceOfQuery`, possibly of another thread. */
 export function replyOfForm(form: object): Once<readonly RowChunk[]>['replyOf'] {
   const { replyType, rights } = form as Form
-  return (rows) => encodeReply({ body: wholeReply(rows, replyType), type: replyType }, 200, rights)
+  return (rows) => encodeReply({ body: completeReply(rows, replyType), type: replyType }, 200, rights)
 }

@@ -1,4 +1,4 @@
-/** Which route or operation a path and a method mean, and which methods a path has: one router for requests, the operations of batches, OPTIONS and 405. */
+/** The router of requests, steps of transactions, OPTIONS and 405: finds the operation of a path and method, and the methods of a path. */
 import { listOfNames } from '@ashlar/engine'
 import findMyWay from 'find-my-way'
 import { ServerError } from '../errors/server-errors.ts'
@@ -10,7 +10,7 @@ interface Resource<Route> {
   readonly operations: Map<string, Operation>
   /** All routes, including those without operation. HEAD has the route of GET. */
   readonly routes: Map<string, Route>
-  /** With HEAD and OPTIONS. */
+  /** Includes HEAD and OPTIONS. */
   readonly methods: Set<string>
 }
 
@@ -24,23 +24,22 @@ interface FoundRoute<Route> {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** The order in Allow. */
 const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS']
 
 const none: Readonly<Record<string, never>> = Object.freeze({})
 
-/** Each resource is registered for this method: a fixed path is then found before one with a parameter, for all methods. */
+/** All resources are registered for this method, so that a fixed path precedes one with a parameter for every method. */
 const anyMethod = 'GET'
 
 export class Router<Route = never> implements OperationRouter {
   private readonly byPath = new Map<string, Resource<Route>>()
-  /** Made by the first lookup: until then resources are added. */
+  /** Created by the first lookup, after all resources are added. */
   private paths: ReturnType<typeof findMyWay> | undefined
 
   constructor(operations: readonly Operation[]) {
     for (const operation of operations) {
-      const { operations: ofPath, methods } = this.resourceAt(operation.path)
-      ofPath.set(operation.method, operation)
+      const { operations: byMethod, methods } = this.resourceAt(operation.path)
+      byMethod.set(operation.method, operation)
       addMethod(methods, operation.method)
     }
   }
@@ -66,7 +65,7 @@ export class Router<Route = never> implements OperationRouter {
     return methods && methodOrder.filter((method) => methods.has(method)).join(', ')
   }
 
-  /** `method` in any case; `uri`: a path, and maybe parameters. Throws ResourceNotFound, MethodNotAllowed, MalformedUrl. */
+  /** `method` in any case; `uri`: a path with optional parameters. Throws ResourceNotFound, MethodNotAllowed, MalformedUrl. */
   findOperation(method: string, uri: string): FoundOperation {
     const searchAt = uri.indexOf('?')
     const path = searchAt < 0 ? uri : uri.slice(0, searchAt)
@@ -92,10 +91,10 @@ export class Router<Route = never> implements OperationRouter {
 
   /** Returns a null resource if the path cannot be decoded. */
   private findResource(path: string): { resource: Resource<Route> | null; params: Match<Route>['params'] } | undefined {
-    // A map lookup is faster, and a batch may have thousands of operations with the same path.
+    // A map lookup is faster, and a transaction may have thousands of operations with the same path.
     const fixed = path.includes(':') ? undefined : this.byPath.get(path)
     if (fixed !== undefined) return { resource: fixed, params: none }
-    // The router would use the path of an absolute URL for any host.
+    // The router would ignore the host of an absolute URL.
     const found = path.startsWith('/') ? (this.paths ?? this.makePaths()).find(anyMethod, path) : null
     if (found === null) return undefined
     return { resource: found.store as Resource<Route> | null, params: found.params as Match<Route>['params'] }
@@ -131,7 +130,7 @@ function addMethod(methods: Set<string>, method: string): void {
   if (method === 'GET') methods.add('HEAD')
 }
 
-/** The part of a request target before its parameters. */
+/** Returns the part of a request target before its parameters. */
 export function pathOf(uri: string): string {
   const searchAt = uri.indexOf('?')
   return searchAt < 0 ? uri : uri.slice(0, searchAt)
@@ -139,9 +138,9 @@ export function pathOf(uri: string): string {
 
 /** Returns the message for an unsupported method. `methods`: the supported ones. */
 export function methodRefusal(path: string, method: string, methods: readonly string[]): string {
-  const known = methodOrder.filter((name) => methods.includes(name) && name !== 'OPTIONS')
-  const ofPath = known.length === 0 ? '' : `; it has ${listOfNames(known)}`
-  return `${path.slice(0, 200)} does not have the method ${method.slice(0, 20)}${ofPath}.`
+  const supported = methodOrder.filter((name) => methods.includes(name) && name !== 'OPTIONS')
+  const suffix = supported.length === 0 ? '' : `; it has ${listOfNames(supported)}`
+  return `${path.slice(0, 200)} does not have the method ${method.slice(0, 20)}${suffix}.`
 }
 
 function noRoute(): void {}

@@ -8,18 +8,18 @@ interface Framing {
   /** Written to the byte before each other row; if missing, nothing separates chunks. */
   readonly separator?: number
   readonly closing: string
-  readonly ofNoRows: string
+  readonly empty: string
 }
 
 const newline = 0x0a
 const framings: Record<ReplyType, Framing> = {
-  json: { opening: 0x5b, separator: 0x2c, closing: ']', ofNoRows: '[]' },
-  ndjson: { separator: newline, closing: '\n', ofNoRows: '' },
-  text: { separator: newline, closing: '', ofNoRows: '' },
-  csv: { separator: newline, closing: '\n', ofNoRows: '' },
-  gzip: { closing: '', ofNoRows: '' },
-  events: { separator: newline, closing: '', ofNoRows: '' },
-  metrics: { closing: '', ofNoRows: '' },
+  json: { opening: 0x5b, separator: 0x2c, closing: ']', empty: '[]' },
+  ndjson: { separator: newline, closing: '\n', empty: '' },
+  text: { separator: newline, closing: '', empty: '' },
+  csv: { separator: newline, closing: '\n', empty: '' },
+  gzip: { closing: '', empty: '' },
+  events: { separator: newline, closing: '', empty: '' },
+  metrics: { closing: '', empty: '' },
 }
 
 /** Returns the rows in the format of the reply, with separators written into their gaps. `isFirst`: at the start of the reply. */
@@ -37,9 +37,8 @@ export function closingOf(type: ReplyType): string {
   return framings[type].closing
 }
 
-/** The reply at once, where all of its rows are there. */
-export function wholeReply(chunks: readonly RowChunk[], type: ReplyType): Buffer {
-  const { closing, ofNoRows } = framings[type]
-  if (chunks.length === 0) return Buffer.from(ofNoRows)
+export function completeReply(chunks: readonly RowChunk[], type: ReplyType): Buffer {
+  const { closing, empty } = framings[type]
+  if (chunks.length === 0) return Buffer.from(empty)
   return Buffer.concat([...chunks.map((chunk, i) => framed(chunk, type, i === 0)), Buffer.from(closing)])
 }

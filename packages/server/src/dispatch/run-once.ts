@@ -1,14 +1,14 @@
-/** Carries out an operation with an `Idempotency-Key`: once, and answers each repetition with the first reply (contract 1.6). */
+/** Executes an operation with an `Idempotency-Key` once, and answers repetitions with the first reply (contract 1.6). */
 import { AlreadyDone, AshlarError } from '@ashlar/engine'
 import { coverRights, rightsOn } from '../security/reply-rights.ts'
 import type { FdOperation, FdRequest, OperationReply, WholeFdRequest } from './operation.ts'
 import { runOperation } from './run-operation.ts'
 import { decodeReply } from './stored-reply.ts'
 
-/** Keys in progress in this process; those of other processes are detected at commit. */
+/** Keys in progress in this process; conflicts with other processes are detected at the commit. */
 const inProgress = new Set<string>()
 
-/** Throws RequestInProgress, ReplyNotKept, what the engine throws of keys, and what the operation throws: that is not kept. */
+/** Throws RequestInProgress, ReplyNotKept, the engine's errors for keys, and the errors of the operation, which are not stored. */
 export async function runOnce(operation: FdOperation, request: WholeFdRequest): Promise<OperationReply> {
   const { fd, requestId } = request
   const name = JSON.stringify([fd.alias, requestId?.caller, requestId?.key])
@@ -26,7 +26,7 @@ export async function runOnce(operation: FdOperation, request: WholeFdRequest): 
   }
 }
 
-/** Throws ReplyNotKept if the reply was made with permissions that the caller lacks: it may show what is hidden now. */
+/** Throws ReplyNotKept if the reply was made with permissions that the caller lacks now: it may show hidden data. */
 function replyFor({ caller, fd }: FdRequest, stored: Uint8Array): OperationReply {
   const { reply, rights } = decodeReply(stored)
   if (coverRights(rightsOn(caller, fd.alias), rights)) return reply

@@ -1,4 +1,4 @@
-/** Runs an operation on a federated database: on the event loop, or, if it takes long, for one slice there and then in a thread. */
+/** Runs an operation on a federated database on the event loop, and continues long ones in a thread after one slice. */
 import { type RequestId, Semaphore, type StatementSlice } from '@ashlar/engine'
 import { receivedFailure, type SentFailure } from '../errors/request-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
@@ -16,16 +16,16 @@ import {
 } from './operation.ts'
 import { onceOf } from './stored-reply.ts'
 
-/** More operations or objects start in a thread: a slice has time for fewer. */
+/** Bodies with more operations or objects start in a thread, since they do not fit into a slice. */
 const partsOfSliceMax = 1_000
 
-/** Changes of objects with large bodies are no statements: so few run at once, which leaves threads to those. */
+/** Changes of large objects are not statements. Running few at once leaves threads to statements. */
 const largeObjects = new Semaphore(3)
 
-/** Headers on which the operation depends. */
+/** Request headers that affect the operation. */
 const conditionHeaders = ['if-match', 'if-none-match'] as const
 
-/** A request as plain data. `headers`: those of conditions. */
+/** A request as plain data. `headers`: only the conditions. */
 export interface OperationData extends Pick<WholeFdRequest, 'params' | 'query' | 'replyType' | 'headers'> {
   readonly method: string
   readonly path: string
@@ -36,22 +36,21 @@ export interface OperationData extends Pick<WholeFdRequest, 'params' | 'query' |
   readonly client: Client
   readonly limits: Limits
   readonly requestId: RequestId | undefined
-  /** Whether there is an audit log. */
   readonly isAudited: boolean
 }
 
-/** The body of the reply is bytes. */
+/** The body of the reply is a Buffer. */
 export type OperationResult = { readonly reply: OperationReply } | { readonly failure: SentFailure }
 
-/** Throws what the operation throws, and AlreadyDone. */
+/** Throws the errors of the operation, and AlreadyDone. */
 export function runOperation(
   operation: FdOperation,
   request: WholeFdRequest,
 ): OperationReply | Promise<OperationReply> {
   const { body, bodyBytes, beforeChange, database } = request
-  const isOfParts = statementOf(operation, body)?.kind === 'transaction' && !(body instanceof BodyLines)
-  const isLargeObject = body instanceof UnparsedBody && !isOfParts
-  if (!(isOfParts || isLargeObject) || bodyBytes === undefined) return runHere(operation, request)
+  const isTransaction = statementOf(operation, body)?.kind === 'transaction' && !(body instanceof BodyLines)
+  const isLargeObject = body instanceof UnparsedBody && !isTransaction
+  if (!(isTransaction || isLargeObject) || bodyBytes === undefined) return runHere(operation, request)
   const isLong = body instanceof UnparsedBody || (Array.isArray(body) && body.length > partsOfSliceMax)
   const data = (): OperationData => dataOf(operation, request, bodyBytes)
   const run = (slice: StatementSlice | undefined) => runInSlice(operation, request, slice)
@@ -70,19 +69,19 @@ async function runInSlice(
   return runChecked(operation, Object.assign(Object.create(request), { slice, body: await body.parse() }))
 }
 
-/** With a body that was not checked before. */
+/** Validates a body first checked in a thread. */
 export async function runChecked(operation: FdOperation, request: WholeFdRequest): Promise<OperationReply> {
   checkBody(operation, request)
   return runHere(operation, request)
 }
 
-/** With a key, an operation that does not handle it itself runs as a transaction of one step, whose commit stores the reply. */
+/** With a key, an operation that does not handle keys itself runs as a transaction of one step, whose commit stores the reply. */
 function runHere(operation: FdOperation, request: WholeFdRequest): OperationReply | Promise<OperationReply> {
   const isDryRun = operation.queryParameters?.dryRun !== undefined && booleanParam(request, 'dryRun')
   const once = onceOf(request, operation.status, (reply: OperationReply) => reply)
   if (isDryRun || once === undefined || operation.keepsReply === true) return operation.run(request.database, request)
   const { oid } = request.params
-  // Others have no work that is worth watching for whether the client is still there.
+  // Only statements are long enough to watch whether their client has disconnected.
   const client = statementOf(operation, request.body) === undefined ? undefined : request
   return request.database.transaction(async (step) => operation.run(step(1), request), false, once, oid, client)
 }

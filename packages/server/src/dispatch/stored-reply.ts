@@ -5,7 +5,7 @@ import { type ReplyRights, rightsOn } from '../security/reply-rights.ts'
 import type { FdRequest, OperationReply } from './operation.ts'
 
 interface Head extends Pick<OperationReply, 'status' | 'headers' | 'type'> {
-  /** The rights of the caller; undefined for all. */
+  /** Permissions of the caller; undefined for all. */
   readonly rights?: ReplyRights
 }
 
@@ -16,7 +16,7 @@ export interface StoredReply {
 
 const newline = 0x0a
 
-/** `usual`: the status if the reply has none. `rights`: with which the reply was made; undefined for all. */
+/** `usual`: the status of a reply without one. `rights`: the permissions with which the reply was made; undefined for all. */
 export function encodeReply(
   { body, status, headers, type }: OperationReply,
   usual: number,
@@ -42,7 +42,7 @@ export function decodeReply(stored: Uint8Array): StoredReply {
   return { reply: { ...head, headers, ...(body.length === 0 ? {} : { body }) }, rights }
 }
 
-/** Returns undefined if the request has no key. `toReply`: makes the reply from a result; its body is no stream. */
+/** Returns undefined if the request has no key. `toReply`: makes the reply from a result; its body is not a stream. */
 export function onceOf<T>(
   { requestId, caller, fd }: Pick<FdRequest, 'requestId' | 'caller' | 'fd'>,
   usualStatus: number,

@@ -1,4 +1,4 @@
-/** Checks request bodies against the schemas of their operations, and describes errors. */
+/** Checks request bodies against the schemas of their operations, and formats errors. */
 import { endWithKnown } from '@ashlar/engine'
 import {
   makeProblem,
@@ -13,10 +13,10 @@ import { BodyValidationError } from '../errors/request-errors.ts'
 import { type Check, compileCheck, type SchemaFailure } from '../wire/check-json.ts'
 import type { Schema } from '../wire/json-schema.ts'
 
-/** Created with the first such body, and shared by the servers of a process. */
+/** Compiled on first use, and shared by the servers of a process. */
 const checks = new WeakMap<Schema, Check>()
 
-/** A body is checked as it is: nothing is converted, left out or filled in. Throws BodyValidationError. */
+/** Does not convert, remove or complete values. Throws BodyValidationError. */
 export function validateBody(schema: Schema, body: unknown): void {
   const failure = checkOf(schema)(body)
   if (failure !== undefined) throw new BodyValidationError(problemOf(failure, body, schema, ''))
@@ -41,7 +41,7 @@ function checkOf(schema: Schema): Check {
   return check
 }
 
-/** Describes an error by its place, and unknown fields by their names. `at`: a pointer to the checked value. */
+/** Reports the place of an error, and unknown fields by name. `at`: a pointer to the checked value. */
 function problemOf(
   { keyword, message: rule, field, place }: SchemaFailure,
   body: unknown,
@@ -57,15 +57,16 @@ function problemOf(
 }
 
 function fromUnknownFields(body: unknown, schema: unknown, at: string): Problem {
-  const known = Object.keys((schema as { readonly properties?: object } | undefined)?.properties ?? {})
-  const names = Object.keys(body as object).filter((name) => !known.includes(name))
+  const knownFields = Object.keys((schema as { readonly properties?: object } | undefined)?.properties ?? {})
+  const names = Object.keys(body as object).filter((name) => !knownFields.includes(name))
   const what = `the field${names.length === 1 ? '' : 's'} ${quoteNames(names)}`
-  const ending = endWithKnown(names[0] ?? '', known, 'field')
-  // What newcomers send: the attributes of an object as the fields of the body.
-  const advice = known.includes('attributes') && !ending.endsWith('?') ? ' Put attributes inside "attributes".' : ''
+  const ending = endWithKnown(names[0] ?? '', knownFields, 'field')
+  // A common mistake: attributes of an object as fields of the body.
+  const advice =
+    knownFields.includes('attributes') && !ending.endsWith('?') ? ' Put attributes inside "attributes".' : ''
   const message = `${at === '' ? 'The body' : at} may not have ${what}${ending}${advice}`
   const details = names.slice(0, namesListedMax).map((name) => {
-    // Not repeated in full, and a part of it is no place.
+    // A long name is omitted: a truncated one would not be a valid place.
     const pointer = at + pointerTo(name.length > nameCharactersMax ? [] : [name])
     return { pointer, message: 'is not a field of the operation' }
   })

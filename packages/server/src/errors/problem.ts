@@ -2,22 +2,21 @@
 import { type AshlarError, type ErrorDetail, listOfNames } from '@ashlar/engine'
 import { type ProblemType, problemEntry } from './server-errors.ts'
 
-/** `pointer`: a JSON pointer (RFC 6901) into the body that was sent. */
+/** `pointer`: a JSON pointer (RFC 6901) into the request body. */
 export interface ProblemDetail {
   readonly pointer: string
   readonly message: string
-  /** What else is known of the fault, such as the constraint that a value violates. */
+  /** Further facts about the error, such as the violated constraint. */
   readonly [extension: string]: unknown
 }
 
-/** Readable by clients that look for `message` and `type`, and a valid problem document (RFC 9457). */
+/** Both a valid problem document (RFC 9457) and readable by clients that use `message` and `type`. */
 export interface Problem {
   readonly type: ProblemType
   readonly title: string
   readonly status: number
   readonly message: string
   readonly errors?: readonly ProblemDetail[]
-  /** The extensions of an AshlarError. */
   readonly [extension: string]: unknown
 }
 
@@ -26,12 +25,12 @@ export function makeProblem(type: ProblemType, message: string, errors: readonly
   return { type, title, status, message, ...(errors.length === 0 ? {} : { errors }) }
 }
 
-/** A place in a command is the same place in the body of which the command was read. */
+/** The place in a command is also the place in the request body from which it was read. */
 export function problemDetails({ errors }: AshlarError): ProblemDetail[] {
   return errors.map(({ place, message, fault }) => ({ pointer: pointerTo(place), message, ...fault }))
 }
 
-/** Longest name in a pointer. */
+/** Maximum length of a name in a pointer. */
 const pointerStepCharactersMax = 1_000
 
 /** Returns a pointer to the place of an error; for an excessively long name, to its parent. */
@@ -51,13 +50,13 @@ export function missingBody(required: readonly string[] = []): Problem {
 export const namesListedMax = 10
 export const nameCharactersMax = 60
 
-/** A text as a client sent it, bounded. */
+/** Quotes a text from a client, truncated. */
 export function quote(text: string): string {
   return `'${text.slice(0, nameCharactersMax)}'`
 }
 
-/** Names as a client sent them, bounded. */
+/** Quotes names from a client, bounded. */
 export function quoteNames(names: readonly string[]): string {
-  const shown = names.slice(0, namesListedMax).map(quote)
-  return `${shown.join(', ')}${names.length > namesListedMax ? ' and others' : ''}`
+  const quoted = names.slice(0, namesListedMax).map(quote)
+  return `${quoted.join(', ')}${names.length > namesListedMax ? ' and others' : ''}`
 }

@@ -1,18 +1,18 @@
-/** Failures of a request that the server itself finds on the way and that have no type of their own in the catalogue. */
+/** Errors of the server without a type in the catalogue. */
 import { type AshlarError, receivedError, type SentError, sentError } from '@ashlar/engine'
 import type { Problem } from './problem.ts'
 import { ServerError, type ServerErrorType } from './server-errors.ts'
 
-/** The client disconnected, so that nobody can get the reply. */
+/** The client has disconnected, so that no reply is sent. */
 export class ClientDisconnected extends Error {
   constructor() {
     super('the client disconnected')
   }
 }
 
-/** An operation of a transaction failed: with its status and type, and which one it was (contract 7.1.9). */
+/** Failure of an operation in a transaction, with the operation's number and its error as the cause (contract 7.1.9). */
 export class OperationFailure extends Error {
-  /** From 1. */
+  /** Starts at 1. */
   readonly operation: number
   override readonly cause: AshlarError | ServerError | BodyValidationError
 
@@ -23,9 +23,9 @@ export class OperationFailure extends Error {
   }
 }
 
-/** A line of a load that is done as a whole or not at all failed: with its status and type, and which one it was (contract 2.2.9). */
+/** Failure of a line in an atomic load, with the line's number and its error as the cause (contract 2.2.9). */
 export class LineFailure extends Error {
-  /** From 1. */
+  /** Starts at 1. */
   readonly line: number
   override readonly cause: unknown
 
@@ -36,7 +36,7 @@ export class LineFailure extends Error {
   }
 }
 
-/** A body within a request that is not as its schema has it. */
+/** A request body that violates its schema. */
 export class BodyValidationError extends Error {
   readonly problem: Problem
 
@@ -52,7 +52,7 @@ export type SentFailure =
   | { readonly kind: 'body'; readonly problem: Problem }
   | { readonly kind: 'operation'; readonly operation: number; readonly cause: SentFailure }
 
-/** Undefined for all other errors. */
+/** Returns undefined for all other errors. */
 export function sentFailure(error: unknown): Exclude<SentFailure, { kind: 'engine' }> | undefined {
   if (error instanceof ServerError) return { kind: 'server', type: error.type, message: error.message }
   if (error instanceof BodyValidationError) return { kind: 'body', problem: error.problem }

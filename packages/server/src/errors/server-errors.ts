@@ -1,4 +1,4 @@
-/** The error types of the server; with those of the engine, they are the error catalogue of the interface. */
+/** The error types of the server; with the types of the engine, they form the error catalogue of the interface. */
 import { type ErrorKind, type ErrorType, errorCatalogue } from '@ashlar/engine'
 
 interface ServerErrorEntry {
@@ -7,7 +7,7 @@ interface ServerErrorEntry {
   readonly isRepeatable?: true
 }
 
-/** Stable names, never renamed or reused. */
+/** Stable names, which are never renamed or reused. */
 export const serverErrors = {
   FederatedDatabaseRequired: { status: 400, title: 'The request names no federated database' },
   MalformedAlias: { status: 400, title: 'fdAlias is empty or given twice' },
@@ -74,7 +74,7 @@ const statusOfKind: Record<ErrorKind, number> = {
 interface ProblemEntry {
   readonly status: number
   readonly title: string
-  /** Nothing was done, and the same request may be repeated: the reply has `Retry-After`. */
+  /** Nothing was done, and the request may be repeated: the reply has `Retry-After`. */
   readonly isRepeatable: boolean
 }
 
@@ -87,7 +87,7 @@ export function problemEntry(type: ProblemType): ProblemEntry {
 
 export const problemTypes = [...Object.keys(errorCatalogue), ...Object.keys(serverErrors)] as ProblemType[]
 
-/** A failure of the request that the server finds without the engine. */
+/** An error detected by the server, not the engine. */
 export class ServerError extends Error {
   readonly type: ServerErrorType
   readonly headers: Readonly<Record<string, string>>

@@ -1,19 +1,19 @@
-/** Accepts new connections before it serves them, and serves them round-robin by address, so that no address delays the others. */
+/** Accepts new connections before it serves them, and serves them round-robin by address, so that no address delays another. */
 import type { Server, Socket } from 'node:net'
 import { FairQueues, noteArrival } from '@ashlar/engine'
 import { arrivalTurnsPerOther, servedInATurnMax, servedOnArrivalMax } from '../limits.ts'
 
 /**
- * Must be called before other connection listeners are added, which are called for each connection once it is served. Node accepts connections in
- * their order, one per event loop turn, which takes a tenth of the time of a first request. While connections keep arriving, one per turn is served
- * of addresses that open few, and of the rest one every few turns; afterwards several per turn, round-robin by address.
+ * Call before other connection listeners are added, which are called for each connection once it is served. Node accepts connections in their order,
+ * one per event loop turn, which takes a tenth of the time of a first request. While connections keep arriving, one per turn is served of addresses
+ * with few connections, and one of the rest every few turns; afterwards several per turn, round-robin by address.
  */
 export function scheduleByAddress(server: Server): void {
   const serving = server.listeners('connection')
   server.removeAllListeners('connection')
   /** Connections by address since the last turn without arrivals, while any of the address wait. */
   const arrivals = new Map<string, number>()
-  /** The first few of each address. */
+  /** The first few connections of each address. */
   const first = new FairQueues<Socket>()
   const others = new FairQueues<Socket>()
   let hasAccepted = false
@@ -22,7 +22,7 @@ export function scheduleByAddress(server: Server): void {
   let isFewestNext = false
   server.on('connection', (socket: Socket) => {
     noteArrival()
-    // Otherwise Node would read data that no request handler takes yet.
+    // Otherwise Node would read data before a request handler is attached.
     socket.pause()
     const { remoteAddress = '' } = socket
     const addressCount = (arrivals.get(remoteAddress) ?? 0) + 1
@@ -39,7 +39,7 @@ export function scheduleByAddress(server: Server): void {
     if (hasAccepted) serveOneOnArrival()
     else serveSome()
     const isWaiting = first.size + others.size > 0
-    // While more wait, other work alternates with them.
+    // Yield to other work while more connections wait.
     if (!isWaiting) noteArrival()
     // Repeated until no connection has arrived in a turn, and none waits.
     isScheduled = hasAccepted || isWaiting
@@ -49,16 +49,16 @@ export function scheduleByAddress(server: Server): void {
   }
 
   function serveOneOnArrival(): void {
-    // Otherwise connections that keep arriving would starve them.
-    const isOthersTurn = ++arrivalTurns % arrivalTurnsPerOther === 0
-    serveOne(isOthersTurn ? (nextOther() ?? first.next()) : first.next())
+    // Otherwise connections that keep arriving would starve the waiting ones.
+    const isTurnOfRest = ++arrivalTurns % arrivalTurnsPerOther === 0
+    serveOne(isTurnOfRest ? (nextOther() ?? first.next()) : first.next())
   }
 
   function serveSome(): void {
     for (let left = servedInATurnMax; left > 0; left--) serveOne(first.next() ?? nextOther())
   }
 
-  /** Alternates between the address with the fewest connections and round-robin, so that newcomers delay no address for ever. */
+  /** Alternates between the address with the fewest connections and round-robin, so that new clients do not starve an address. */
   function nextOther(): Socket | undefined {
     isFewestNext = !isFewestNext
     const socket = isFewestNext ? others.nextOfFewest() : others.next()

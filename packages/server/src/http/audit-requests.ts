@@ -6,10 +6,7 @@ import { clientAddressOf } from '../shares/client-address.ts'
 import type { HttpRequest } from './http-request.ts'
 import { clientDisconnectedStatus } from './send-problem.ts'
 
-/**
- * Must be called when a request begins. `unknownCaller`: for requests without a valid credential. Sends the client the ID under which the request is
- * logged.
- */
+/** Call when a request begins. `unknownCaller`: for requests without a valid credential. Sends the client the ID of the log entry. */
 export function auditRequest(log: AuditLog, unknownCaller: Caller, request: HttpRequest): void {
   const { response } = request
   const audit = new RequestAudit(request.headers, clientAddressOf(request.raw))
@@ -23,7 +20,7 @@ export function auditRequest(log: AuditLog, unknownCaller: Caller, request: Http
     if (caller.kind === 'nobody' && status >= 400) {
       audit.subject = rejectedCredential(request.headers) ?? audit.subject
     }
-    if (status >= 400 && !audit.hasChanged) audit.wanted(subjectInPath(path, params))
+    if (status >= 400 && !audit.hasChanged) audit.noteTarget(subjectInPath(path, params))
     // The path of an unknown resource is chosen by the client.
     const operation = `${request.method} ${request.route === undefined ? '?' : path}`
     log.ended(audit, caller, operation, status, isSent)

@@ -33,7 +33,7 @@ export function endWith(response: ServerResponse, text: string, encoding: TextEn
   }
 }
 
-/** Must be called before a request is processed, so that a reply is delayed by one long request, not by several. */
+/** Call before a request is processed, so that a reply is delayed by one long request, not by several. */
 export function flushOverdue(nowMs: number): void {
   if (batch.length > 0 && nowMs - batchSinceMs >= delayMsMax) flush()
 }
@@ -52,7 +52,7 @@ function flush(): void {
 /** Ends the response. `end` alone would write an empty chunk after the text, and pass both in a call that is slower than one for a text. */
 export function writeEnd(response: ServerResponse, text: string, encoding: TextEncoding): void {
   const { socket } = response
-  // The connection has closed, or the client does not take what was sent before.
+  // The connection has closed, or the client has not read the previous data.
   if (socket === null || socket.writableLength > 0) {
     response.end(text, encoding)
     return

@@ -41,7 +41,7 @@ export function answerBrokenRequest(
   })
 }
 
-/** Calls back once no complete request waits for its reply; never if the connection closes before. */
+/** Calls back once all complete requests are answered; never if the connection closes before. */
 function afterCompleteRequests(
   requests: RequestQueues,
   socket: Socket,
@@ -104,7 +104,7 @@ const slow = new WeakSet<object>()
 /** HTTP/1.1: the request whose body arrives, by connection. */
 const arriving = new WeakMap<object, IncomingMessage>()
 
-/** Must be called for a body whose reader limits the time of its arrival. */
+/** Call for a body whose reader limits the time of its arrival. */
 export function mayArriveSlowly(request: IncomingMessage): void {
   if (request.httpVersionMajor === 2) slow.add(request)
   else arriving.set(request.socket, request)

@@ -12,7 +12,7 @@ export type BodyStream = Readable & {
   readonly complete?: boolean
 }
 
-/** The body is larger than the operation allows; the caller names the limit. */
+/** The body is larger than the operation allows; the caller reports the limit. */
 export class BodyTooLong extends Error {}
 
 function mismatch(): AshlarError {
@@ -84,7 +84,7 @@ export function collectBody(
   }
 }
 
-/** Yields between chunks. The time is spent less on copying than on memory, which the system provides page by page. */
+/** Yields between chunks. Most of the time is spent on page faults of new memory, not on copying. */
 async function joined(chunks: readonly Buffer[], bytes: number): Promise<Buffer> {
   await laterTurn()
   const slice = openTimeSlice()

@@ -14,7 +14,6 @@ import { ServerError } from '../errors/server-errors.ts'
 
 type Encoding = 'br' | 'gzip'
 
-/** Shorter replies are not worth it. */
 const compressedBytesMin = 1_024
 const compressible = /^text\/|[+/](x-nd)?json(;|$)|[+/]xml(;|$)|[+/](yaml|javascript)(;|$)/
 

@@ -80,7 +80,7 @@ function clientEnd({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }
 
-/** Counts a request through a trusted proxy as a connection of its client until its response has closed. Returns undefined if there is room. */
+/** Counts a request through a trusted proxy as a connection of its client while it runs. Returns undefined if within the limit. */
 export function countNamedRequest(
   { raw: request, response }: HttpRequest,
   { connectionsPerAddressMax: max }: ConnectionLimits,
@@ -98,8 +98,8 @@ export function countNamedRequest(
 }
 
 /**
- * Replies to clients that have closed their side of the connection. A client that has left looks the same until something is sent to it: a connection
- * without outgoing data is closed after a while, which ends its requests. Must be called before there are connections.
+ * Replies to clients that have closed their side of the connection. A client that has disconnected looks the same until data is sent: a connection
+ * without outgoing data is closed after a while, which ends its requests. Call before there are connections.
  */
 export function answerHalfClosed(server: HttpServer): void {
   allowHalfOpen(server)

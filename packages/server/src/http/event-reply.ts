@@ -13,9 +13,9 @@ const headers = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
 export function sendEvents({ all, until }: ServerEvents, request: HttpRequest): void {
   const stream = Readable.from(framed(all, request), { objectMode: false, highWaterMark: 65_536 })
   sendStream(request, 200, headers, contentTypeOf.events, stream)
-  const endLater = (): void => destroyIfUnread(request)
-  if (until.aborted) endLater()
-  else until.addEventListener('abort', endLater)
+  const endAfterRead = (): void => destroyIfUnread(request)
+  if (until.aborted) endAfterRead()
+  else until.addEventListener('abort', endAfterRead)
 }
 
 /** The last event waits until the client has read the preceding ones, of which there may be many. */

@@ -1,4 +1,4 @@
-/** A request on its way through the server, and its response. */
+/** A request in processing, and its response. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { parse } from 'node:querystring'
 import type { Span } from '@opentelemetry/api'
@@ -13,19 +13,19 @@ export type Handle = (request: HttpRequest) => Promise<void> | undefined
 
 /** The handling of a path and a method. */
 export interface Route {
-  /** With `:name` for parameters. */
+  /** Path parameters appear as `:name`. */
   readonly path: string
   /** The operation accepts text in addition to JSON. */
   readonly acceptsPlainText?: boolean
   /** The body is one object to be created or changed. */
   readonly bodyIsObject?: boolean
-  /** Or an array of objects. */
+  /** The body may also be an array of objects. */
   readonly takesArray?: boolean
   /** The body is an array of operations. */
-  readonly isOfParts?: boolean
+  readonly takesOperations?: boolean
   /** The body is a text of statements with its parameters. */
   readonly isQuery?: boolean
-  /** Or lines of queries. */
+  /** The body may also be lines of NDJSON. */
   readonly takesLines?: boolean
   /** The operation is for authenticated callers. */
   readonly needsCaller?: boolean
@@ -69,7 +69,6 @@ export class HttpRequest {
   callerEpoch: number | undefined = undefined
   /** With an audit log: the entry of this request. */
   audit: RequestAudit | undefined = undefined
-  /** The type of the error reply. */
   problemType: string | undefined = undefined
   /** With tracing. */
   span: Span | undefined = undefined
@@ -123,7 +122,7 @@ const absoluteForm = /^https?:\/\/([^/?#]*)(.*)$/is
  */
 export function withoutHost({ method, url = '', headers, httpVersion }: IncomingMessage): string {
   if (url.charCodeAt(0) === slash) return url
-  // The server as a whole, which only OPTIONS may ask about (RFC 9112, 3.2.4); the router would take it for the root.
+  // The server as a whole, allowed only in OPTIONS (RFC 9112, 3.2.4); the router would treat it as the root.
   if (url === '*') return method === 'OPTIONS' ? '/v1' : '/*'
   const [, host, rest] = absoluteForm.exec(url) ?? []
   if (host === undefined || rest === undefined) return url

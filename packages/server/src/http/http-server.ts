@@ -1,4 +1,4 @@
-/** A server that listens, and the steps by which it closes. */
+/** A listening server, and the steps of closing it. */
 import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo, ListenOptions } from 'node:net'
 

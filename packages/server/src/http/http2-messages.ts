@@ -45,7 +45,7 @@ export class Http2Request extends RequestOfNode {
     this.connectionSocket = stream.session && socketOfSession.get(stream.session)
     const { ':authority': authority } = headers
     if (typeof authority === 'string') {
-      // Two names for one server: which of them is checked must not depend on the reader (RFC 9113, 8.3.1).
+      // `:authority` and `Host` name the same server: which of them is checked must not depend on the reader (RFC 9113, 8.3.1).
       headers.host =
         headers.host === undefined || headers.host === authority ? authority : `${headers.host}, ${authority}`
     }

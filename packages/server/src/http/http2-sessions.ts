@@ -12,7 +12,7 @@ import {
   http2ResetsPerSecond,
   http2SessionMegabytesMax,
   http2StreamsMax,
-  idleKeptMs,
+  keepAliveMs,
   type ServerLimits,
 } from '../limits.ts'
 import { isClientNamed } from '../shares/client-address.ts'
@@ -37,7 +37,7 @@ interface Session {
   readonly socket: Socket
   readonly address: string
   readonly responses: Set<Http2Response>
-  /** Starts of requests that arrived during others. */
+  /** Starts of requests that arrived while another was processed. */
   readonly waiting: (() => void)[]
   /** The end of the last request, or the start of the session. */
   idleSinceMs: number
@@ -52,7 +52,7 @@ interface Session {
 }
 
 export class Http2Sessions {
-  /** Serves the sockets handed to it; does not listen itself. */
+  /** Serves sockets passed to it; does not listen itself. */
   private readonly server: Http2Server
   private readonly limits: SessionLimits
   private readonly open = new Map<ServerHttp2Session, Session>()
@@ -95,7 +95,7 @@ export class Http2Sessions {
     this.arriving = undefined
   }
 
-  /** Requests with `Expect` other than 100-continue. */
+  /** Called for requests with `Expect` other than 100-continue. */
   onExpectation(listener: (request: IncomingMessage) => void): void {
     this.server.on('checkExpectation', (request, response) => {
       listener(request as never)
@@ -103,9 +103,7 @@ export class Http2Sessions {
     })
   }
 
-  /**
-   * The refusal of a request that exceeds the limits, since each further request on a session counts like a connection; undefined if there is room.
-   */
+  /** Returns the refusal of a request beyond the limits, for which further requests on a session count like connections; else undefined. */
   refusalOf(request: IncomingMessage): AshlarError | undefined {
     if (!this.further.has(request)) return undefined
     const { connectionsMax, connectionsPerAddressMax } = this.limits
@@ -121,7 +119,7 @@ export class Http2Sessions {
     for (const { responses } of this.open.values()) yield* responses
   }
 
-  /** Tells clients to send no further requests; requests already sent get replies. */
+  /** Notifies clients to send no further requests; requests already sent get replies. */
   announceEnd(): void {
     for (const { session } of this.open.values()) if (!session.destroyed) session.goaway(0, 2 ** 31 - 1)
   }
@@ -178,7 +176,7 @@ export class Http2Sessions {
     response.once('close', () => {
       one.responses.delete(response)
       one.idleSinceMs = performance.now()
-      // Regardless of the order in which they end: all but one are counted.
+      // Regardless of the order in which they end, all but one are counted.
       if (one.responses.size > 0) this.counts.add(one.address, -1)
       if (!response.writableFinished) this.onReset(one)
     })
@@ -222,7 +220,7 @@ export class Http2Sessions {
         answerLate(response, this.limits as ServerLimits)
       }
       if (responses.size > 0) continue
-      const idleMsMax = hasRequested ? idleKeptMs : Math.min(headersMsMax, requestMsMax)
+      const idleMsMax = hasRequested ? keepAliveMs : Math.min(headersMsMax, requestMsMax)
       if (now - idleSinceMs > idleMsMax + (session.closed ? headersMsMax : 0)) endIdle(session)
     }
   }

@@ -1,6 +1,6 @@
 /** Identifies the caller of a request, before its body is read. */
 import { AshlarError } from '@ashlar/engine'
-import { mustBeKnown } from '../dispatch/authorize.ts'
+import { requiresCaller } from '../dispatch/authorize.ts'
 import { type Authenticator, unauthenticated } from '../security/authenticator.ts'
 import { type Caller, nobody } from '../security/caller.ts'
 import type { Handle, HttpRequest } from './http-request.ts'
@@ -24,7 +24,7 @@ export function identify(request: HttpRequest, authenticator: Authenticator, don
     note(request, caller, epoch)
     // The browser must not store pages of a session.
     if (caller.credential.kind === 'session') request.response.setHeader('cache-control', 'no-store')
-    if (caller.kind === 'nobody' && needsCaller === true) refuse(unauthenticated(request.raw, mustBeKnown))
+    if (caller.kind === 'nobody' && needsCaller === true) refuse(unauthenticated(request.raw, requiresCaller))
     else done()
   }
   try {
@@ -40,7 +40,7 @@ function note(request: HttpRequest, caller: Caller, epoch: number): void {
   request.callerEpoch = epoch
 }
 
-/** Checks the caller again after the body has arrived, which may take minutes: a permission lost meanwhile does not count. */
+/** Checks the caller again after the body has arrived, which may take minutes, during which permissions may be revoked. */
 export function identified(withBody: WithBody, authenticator: Authenticator | undefined): WithBody {
   if (authenticator === undefined) return withBody
   return (handle, bytesMax) =>
@@ -56,12 +56,12 @@ export function identified(withBody: WithBody, authenticator: Authenticator | un
 async function again(request: HttpRequest, authenticator: Authenticator, handle: Handle): Promise<void> {
   const { epoch } = authenticator
   const caller = await authenticator.authenticate(request.raw)
-  if (caller.kind === 'nobody') throw unauthenticated(request.raw, mustBeKnown)
+  if (caller.kind === 'nobody') throw unauthenticated(request.raw, requiresCaller)
   note(request, caller, epoch)
   await handle(request)
 }
 
-/** A proxy may have checked the other one. Throws MalformedRequest. */
+/** A proxy may have checked a different header. Throws MalformedRequest. */
 function checkCredentials({ headers, raw: { rawHeaders } }: HttpRequest): void {
   if (headers.authorization === undefined) return
   const names = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization')

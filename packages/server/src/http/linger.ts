@@ -3,18 +3,15 @@ import type { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { lingerMsMax } from '../limits.ts'
 
-/**
- * Reads and discards what the client sends for a short time: closing a connection with unread bytes resets it, and a client that is still sending
- * would receive the reset instead of the refusal.
- */
+/** Discards incoming data for a short time: closing a connection with unread bytes resets it, and the client might lose the refusal. */
 export function lingerAfter(request: IncomingMessage, msMax = lingerMsMax): void {
   const { socket } = request
-  // An HTTP/2 connection has other requests; its stream ends by itself.
+  // An HTTP/2 connection has other requests, and the stream ends with its reply.
   if (request.httpVersionMajor === 2) return
   // Test requests have none.
   if (request.complete || !(socket instanceof Socket)) return
   const destroySoon = socket.destroySoon.bind(socket)
-  // Node calls it once a reply with `Connection: close` is sent.
+  // Node calls it when a reply with `Connection: close` has been sent.
   socket.destroySoon = () => {
     if (request.complete || socket.destroyed) return destroySoon()
     socket.end()

@@ -44,7 +44,6 @@ const nameOf: Record<ReplyType, string> = {
   metrics: 'text/plain',
 }
 
-/** Content types of replies. */
 export const contentTypeOf: Record<ReplyType, string> = {
   json: 'application/json; charset=utf-8',
   ndjson: 'application/x-ndjson; charset=utf-8',

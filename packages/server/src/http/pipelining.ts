@@ -14,8 +14,8 @@ interface Connection {
 }
 
 /**
- * Executes the requests of a connection one by one (contract 1.1.15). Each begins in its own turn of the event loop, so that a thousand in one packet
- * do not delay other connections.
+ * Executes the requests of a connection one by one (contract 1.1.15). Each begins in a separate turn of the event loop, so that a thousand in one
+ * packet do not delay other connections.
  */
 export class RequestQueues {
   private readonly connections = new WeakMap<Socket, Connection>()
@@ -30,7 +30,7 @@ export class RequestQueues {
     return this.connections.get(socket)?.current
   }
 
-  /** Begins or queues the request. `ended` must be called when the response has closed. */
+  /** Begins or queues the request. Call `ended` when the response has closed. */
   add(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request
     const connection = this.connections.get(socket) ?? this.newConnection(socket)
@@ -45,7 +45,7 @@ export class RequestQueues {
     socket.pause()
   }
 
-  /** Must be called when a response has closed. */
+  /** Call when a response has closed. */
   ended({ req: { socket } }: ServerResponse): void {
     const connection = this.connections.get(socket)
     if (connection === undefined) return

@@ -4,7 +4,6 @@ import type { TLSSocket } from 'node:tls'
 import { proxyHeaderBytesMax } from '../limits.ts'
 import { withoutMapping } from '../shares/client-address.ts'
 
-/** The client named by a header. */
 interface NamedClient {
   readonly address: string
   readonly port: number
@@ -23,9 +22,9 @@ const fixedBytes = 16
 const lineBytesMax = 107
 
 /**
- * Reads the header of the PROXY protocol. To be called after other connection listeners are added, which are called once the header was read. A
- * connection of a trusted proxy without a header is closed, since its client is unknown; those of others are served unchanged. `msMax`: time for the
- * header. Returns a function that closes connections whose headers have not arrived.
+ * Reads the header of the PROXY protocol. Call after other connection listeners are added, which are called once the header was read. A connection of
+ * a trusted proxy without a header is closed, since its client is unknown; all other connections are served unchanged. `msMax`: time for the header.
+ * Returns a function that closes connections whose headers have not arrived.
  */
 export function readProxyHeaders(server: Server, isTrusted: (address: string) => boolean, msMax: number): () => void {
   const serving = server.listeners('connection')

@@ -18,7 +18,6 @@ import { sendProblem } from './send-problem.ts'
 export type WithBody = (handle: Handle, bytesMax?: number) => Handle
 
 export function bodyReader(limits: Limits, { bodyOf, admissionOf }: Bodies): WithBody {
-  /** Parses a body, possibly asynchronously. */
   const parse = (body: Buffer, request: HttpRequest): unknown => {
     if (request.headers['content-type'] === 'text/plain') return parsedText(body, limits)
     const parsed = parseJson(body, jsonLimitsOf(limits, request.route ?? noRoute, body), admissionOf(request))
@@ -73,7 +72,7 @@ const bytesPerCharacterMax = 4
 
 /** Throws LimitExceeded, MalformedRequest. */
 function parsedText(body: Buffer, { queryCharactersMax }: Limits): { readonly query: string } {
-  // A character has at most four bytes: a body that is too long in any case is not decoded.
+  // A character has at most four bytes: a body that exceeds the limit in any case is not decoded.
   if (body.length <= bytesPerCharacterMax * queryCharactersMax) return { query: decodeText(body) }
   const message = `A text of statements has at most ${queryCharactersMax} characters (queryCharactersMax); parameters can hold the data.`
   throw new AshlarError('LimitExceeded', message)
@@ -93,8 +92,8 @@ function takeBody(
   handle: Handle,
   request: HttpRequest,
 ): void {
-  const { isOfParts, takesArray, bodyIsObject } = request.route ?? noRoute
-  const hasParts = isOfParts === true || (takesArray === true && beginsArray(body))
+  const { takesOperations, takesArray, bodyIsObject } = request.route ?? noRoute
+  const hasParts = takesOperations === true || (takesArray === true && beginsArray(body))
   if (hasParts || (bodyIsObject === true && body.length > objectMainThreadParseBytesMax)) {
     request.bodyBytes = body
     if (!hasParts || body.length > mainThreadParseBytesMax) {
@@ -128,7 +127,7 @@ async function takeAsync(parsed: Promise<unknown>, handle: Handle, request: Http
 
 /** Sends the error, and discards the rest of the body. */
 function refuse(error: unknown, request: HttpRequest): void {
-  // The server is stopping, and has refused it.
+  // Already refused, since the server is stopping.
   if (request.isAnswered) return
   request.endConnection()
   sendProblem(error, request)
@@ -136,7 +135,7 @@ function refuse(error: unknown, request: HttpRequest): void {
 
 /** Sends errors of the handler as the reply. */
 export function run(handle: Handle, request: HttpRequest): void {
-  // Refused meanwhile, since the server is stopping.
+  // Already refused, since the server is stopping.
   if (request.isAnswered) return
   try {
     handle(request)?.catch((error) => sendProblem(error, request))

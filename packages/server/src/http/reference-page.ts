@@ -38,7 +38,7 @@ const html = `<!doctype html>
 </html>
 `
 
-/** A content security policy by which the page loads nothing from elsewhere. */
+/** A content security policy that restricts the page to this server. */
 const pageHeaders = {
   'content-security-policy': [
     "default-src 'self'",
@@ -56,7 +56,7 @@ const pageHeaders = {
   'referrer-policy': 'no-referrer',
 }
 
-/** The document is created, and the script is read, on demand: most servers never need them. */
+/** Creates the document and reads the script on demand: most servers never need them. */
 export function registerReferencePage(routes: RouteTable): void {
   const get = (path: string, answer: (request: HttpRequest) => Promise<void> | void): void =>
     routes.add('GET', path, { path, handle: (request) => answer(request) ?? undefined })

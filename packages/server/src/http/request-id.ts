@@ -11,10 +11,7 @@ const meaningful = ['if-match', 'if-none-match', 'prefer'] as const
 /** Bytes hashed at a time, which takes one to three milliseconds. */
 const sliceBytes = 1_048_576
 
-/**
- * Hashes the body for the fingerprint; must be called with each body, before it is parsed. A large body is hashed in slices with yields: then it
- * returns a promise, which never rejects.
- */
+/** Hashes a body, before it is parsed. For a large body, returns a promise, which yields between slices and never rejects. */
 export function hashBody(request: HttpRequest, body: Buffer): Promise<void> | undefined {
   if (request.headers['idempotency-key'] === undefined) return undefined
   if (body.length > sliceBytes) return hashLargeBody(request, body)

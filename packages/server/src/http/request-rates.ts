@@ -9,10 +9,7 @@ const secondMs = 1_000
 /** Rounding error of sums of intervals, in milliseconds. */
 const roundingMs = 1e-6
 
-/**
- * A token bucket per caller, refilled within a second. Only the time at which a bucket will be full is stored: from then on, it equals a new one, and
- * is removed.
- */
+/** Token buckets of callers, refilled within a second. Stores when each bucket will be full; a full bucket is removed. */
 export class RequestRates {
   private readonly perSecondMax: number
   private readonly intervalMs: number

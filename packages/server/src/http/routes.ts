@@ -33,20 +33,19 @@ export function registerOperations(
       acceptsPlainText: operation.acceptsPlainText === true,
       bodyIsObject: operation.bodyIsObject === true,
       takesArray: operation.takesArray === true,
-      isOfParts: operation.statement?.kind === 'transaction',
+      takesOperations: operation.statement?.kind === 'transaction',
       isQuery: operation.statement?.kind === 'query',
       takesLines: operation.takesLines === true,
       needsCaller: operation.needs !== 'nothing',
       counts,
       checks: checksOf(operation, service),
-      handle: operation.method === 'GET' ? handle : withBody(handle, bodyBytesOf(operation)),
+      // Operations without authentication accept only small bodies.
+      handle:
+        operation.method === 'GET'
+          ? handle
+          : withBody(handle, operation.needs === 'nothing' ? smallBodyBytes : undefined),
     })
   }
-}
-
-/** Operations without authentication accept only small bodies. */
-function bodyBytesOf({ needs }: Operation): number | undefined {
-  return needs === 'nothing' ? smallBodyBytes : undefined
 }
 
 /** Returns checks that do not depend on the body. */
@@ -90,9 +89,9 @@ function untracedHandleOf(operation: Operation, service: ServiceContext, counts:
   return (request) => {
     request.counts = counts
     if (request.body instanceof BodyLines) return handleLines(operation, service, request)
-    const asksForText = operation.asksForText?.(request.query) === true
+    const returnsText = operation.returnsText?.(request.query) === true
     const chosen = operation.replyTypeOf?.({ query: request.query })
-    const writableNow: Writable = chosen === undefined ? (asksForText ? textOnly : writable) : [chosen]
+    const writableNow: Writable = chosen === undefined ? (returnsText ? textOnly : writable) : [chosen]
     const replyType = negotiate(request.headers.accept, writableNow)
     // A follower is not a statement, and occupies no slot.
     const form = replyType === 'events' ? undefined : statementOf(operation, request.body)
@@ -188,7 +187,7 @@ function sendAnswer(
   return send({ ...answer, headers }, operation, single, request)
 }
 
-/** The error, whose reply names the statement. */
+/** Adds the ID of the statement to the error. */
 function failed(error: unknown, { statement }: SingleRequest, { response }: HttpRequest): unknown {
   if (statement === undefined) return error
   statement.worked()
@@ -232,7 +231,9 @@ export function unroutedHandle(routes: RouteTable, withBody: WithBody): Handle {
       const message = `There is nothing at ${path.slice(0, 200)}; GET /v1 lists the resources.`
       throw new ServerError('ResourceNotFound', message)
     }
-    if (request.method !== 'OPTIONS') throw methodNotAllowed(path, request, allow)
+    if (request.method !== 'OPTIONS') {
+      throw new ServerError('MethodNotAllowed', methodRefusal(path, request.method, allow.split(', ')), { allow })
+    }
     sendReply(request, 204, { allow })
     return undefined
   }
@@ -242,8 +243,4 @@ export function unroutedHandle(routes: RouteTable, withBody: WithBody): Handle {
     const isRefused = request.method !== 'OPTIONS' && routes.methodsAt(pathOf(request.url)) !== undefined
     return (isRefused ? answer : answerAfterBody)(request)
   }
-}
-
-function methodNotAllowed(path: string, { method }: HttpRequest, allow: string): ServerError {
-  return new ServerError('MethodNotAllowed', methodRefusal(path, method, allow.split(', ')), { allow })
 }

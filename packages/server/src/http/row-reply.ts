@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Awaitable, CancelSignal, RowChunk, RowChunks } from '@ashlar/engine'
 import type { ReplyType } from '../dispatch/operation.ts'
-import { closingOf, framed, wholeReply } from '../dispatch/row-framing.ts'
+import { closingOf, completeReply, framed } from '../dispatch/row-framing.ts'
 import { ClientDisconnected } from '../errors/request-errors.ts'
 import type { HttpRequest } from './http-request.ts'
 import { contentTypeOf } from './negotiate.ts'
@@ -15,17 +15,15 @@ type Chunk = IteratorResult<RowChunk, unknown>
 /** Up to this size, rows are sent without a stream. */
 const readyBytesMax = 65_536
 
-/** The statement whose rows are sent. */
 export interface Replying {
-  /** Headers of the reply. */
   readonly headers: Readonly<Record<string, string>>
   readonly signal: CancelSignal
   /** Awaited before a reply of many rows begins. */
   mayGoOn(): Promise<void> | undefined
   sent(bytes: number): void
-  /** The client must receive what was sent before more rows are produced. */
+  /** Call when the client must read the data sent so far before more rows are produced. */
   pauses(): void
-  /** The client has received it; awaited before more rows are produced. */
+  /** Call when the client has read it, and await the result before more rows are produced. */
   proceeds(): Promise<void> | undefined
 }
 
@@ -48,7 +46,7 @@ function sendBuffered(
   request: HttpRequest,
   statement: Replying | undefined,
 ): void {
-  const body = wholeReply(chunks, type)
+  const body = completeReply(chunks, type)
   statement?.sent(body.length)
   sendReply(request, 200, statement?.headers, contentTypeOf[type], body)
 }
@@ -93,9 +91,7 @@ async function sendStreamed(
 
 interface ReadyChunks {
   readonly chunks: readonly RowChunk[]
-  /** Whether these are all rows. */
   readonly isComplete: boolean
-  /** Chunks that have been requested. */
   readonly next: readonly Promise<Chunk>[]
 }
 
@@ -103,17 +99,14 @@ function complete(chunks: readonly RowChunk[]): ReadyChunks {
   return { chunks, isComplete: true, next: [] }
 }
 
-/**
- * The chunks available within this event loop turn, up to a limit. If these are all, or the rows fail, no stream is needed, which would cost as much
- * as a short query.
- */
+/** Returns the chunks available in this turn of the event loop. If they are complete, no stream is needed, which costs as much as a short query. */
 async function readyChunks(iterator: AsyncIterator<RowChunk>, first: RowChunk): Promise<ReadyChunks> {
   const chunks = [first]
-  const turnIsOver = nextTurn()
+  const turnEnd = nextTurn()
   for (let bytes = first.bytes.length; bytes < readyBytesMax; ) {
     const next = nextChunk(iterator)
     next.catch(() => undefined)
-    const ready = await Promise.race([next, turnIsOver])
+    const ready = await Promise.race([next, turnEnd])
     if (ready === undefined) return { chunks, isComplete: false, next: [next] }
     if (ready.done === true) return complete(chunks)
     chunks.push(ready.value)
@@ -162,7 +155,7 @@ export function rowStream(
         return
       }
       isEnded = true
-      push(isFirst ? wholeReply([], type) : Buffer.from(closingOf(type)))
+      push(isFirst ? completeReply([], type) : Buffer.from(closingOf(type)))
       stream.push(null)
     } catch (error) {
       if (!stream.destroyed) fail(error)

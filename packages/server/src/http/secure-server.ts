@@ -4,12 +4,12 @@ import type { RequestListener, ServerOptions } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { Socket } from 'node:net'
 import type { SecureContextOptions, TLSSocket } from 'node:tls'
-import { idleKeptMs, type ServerLimits } from '../limits.ts'
+import { keepAliveMs, type ServerLimits } from '../limits.ts'
 import type { TlsMaterial } from '../tls/certificate-files.ts'
 import { arrivalTimes, type ConnectionCounts } from './connections.ts'
 import { Http2Sessions } from './http2-sessions.ts'
 
-/** Only ciphers with forward secrecy and authenticated encryption; those of TLS 1.3 first. */
+/** Only ciphers with forward secrecy and authenticated encryption, TLS 1.3 first. */
 const ciphers = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',
@@ -31,7 +31,6 @@ const ticketKeyBytes = 48
 export interface SecureServers {
   createServer(handle: RequestListener): Server
   readonly sessions: Http2Sessions
-  /** Replaces the certificate for new connections. */
   exchange(material: TlsMaterial): void
 }
 
@@ -66,7 +65,7 @@ export function secureServers(
         },
         handle,
       )
-      server.keepAliveTimeout = idleKeptMs
+      server.keepAliveTimeout = keepAliveMs
       choose(server, sessions)
       servers.push(server)
       return server

@@ -28,8 +28,8 @@ export function sendProblem(error: unknown, request: HttpRequest): void {
     ...(problemEntry(problem.type).isRepeatable && !isFatal && { 'retry-after': retryAfterSeconds }),
     ...(cause instanceof ServerError && cause.headers),
   }
-  const asksForProblem = request.headers.accept?.includes('application/problem+json') === true
-  const type = asksForProblem ? 'application/problem+json' : 'application/json; charset=utf-8'
+  const acceptsProblem = request.headers.accept?.includes('application/problem+json') === true
+  const type = acceptsProblem ? 'application/problem+json' : 'application/json; charset=utf-8'
   sendReply(request, problem.status, headers, type, JSON.stringify(problem))
 }
 
@@ -78,9 +78,9 @@ function withinOperation(operation: number, errors: readonly ProblemDetail[]): P
   return errors.map((error) => ({ ...error, pointer: `/${operation - 1}/body${error.pointer}` }))
 }
 
-const ownMembers = ['type', 'title', 'status', 'message', 'errors']
+const standardMembers = ['type', 'title', 'status', 'message', 'errors']
 
 function withExtensions(problem: Problem, { extensions }: AshlarError): Problem {
-  const added = Object.entries(extensions).filter(([name]) => !ownMembers.includes(name))
+  const added = Object.entries(extensions).filter(([name]) => !standardMembers.includes(name))
   return added.length === 0 ? problem : { ...problem, ...Object.fromEntries(added) }
 }

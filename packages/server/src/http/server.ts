@@ -12,7 +12,7 @@ import type { ServiceContext } from '../dispatch/operation.ts'
 import { Router } from '../dispatch/router.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { FederatedDatabases } from '../federated-databases.ts'
-import { idleKeptMs, type Limits } from '../limits.ts'
+import { keepAliveMs, type Limits } from '../limits.ts'
 import type { ReadMetric } from '../metrics/metric.ts'
 import { readProcess } from '../metrics/process-metrics.ts'
 import { ProcessNumbers } from '../metrics/process-numbers.ts'
@@ -61,7 +61,7 @@ import { TrustedProxies } from './trusted-proxies.ts'
 export interface ServerOptions {
   readonly federatedDatabases: readonly FederatedDatabase[]
   readonly defaultAlias: string | undefined
-  /** Configured locations by alias; by default those of the stores. */
+  /** Configured locations by alias; by default the locations of the stores. */
   readonly places?: ReadonlyMap<string, Place> | undefined
   readonly limits: Limits
   readonly isShutdownAllowed: boolean
@@ -216,7 +216,7 @@ function serviceOf(options: ServerOptions, { fds, ...parts }: ServiceParts): Ser
   }
 }
 
-/** Must be called after all other connection listeners are added: the header of the PROXY protocol precedes all other data. */
+/** Call after all other connection listeners are added: the header of the PROXY protocol precedes all other data. */
 function limitClients(
   server: Server,
   { limits, proxies: settings }: ServerOptions,
@@ -231,19 +231,19 @@ function limitClients(
   return { proxies, refusalOf, closeUnnamed }
 }
 
+function slowQueriesOf({ limits: { slowQueryMs }, logger }: ServerOptions): SlowQueries | undefined {
+  return slowQueryMs === 0 ? undefined : new SlowQueries(slowQueryMs, logger)
+}
+
 /** `constantHeaders`: of every reply, alternating names and values. */
 function serveHttp1(server: Server, queues: RequestQueues, limits: Limits, constantHeaders: readonly string[]): void {
-  server.keepAliveTimeout = idleKeptMs
+  server.keepAliveTimeout = keepAliveMs
   scheduleByAddress(server)
   answerHalfClosed(server)
   refuseTunnels(server, queues, constantHeaders)
   server.on('clientError', (error, socket) =>
     answerBrokenRequest(error, socket as Socket, queues, limits, constantHeaders),
   )
-}
-
-function slowQueriesOf({ limits: { slowQueryMs }, logger }: ServerOptions): SlowQueries | undefined {
-  return slowQueryMs === 0 ? undefined : new SlowQueries(slowQueryMs, logger)
 }
 
 interface Counted {
@@ -334,11 +334,11 @@ async function secureServersOf(
 type RefusalOf = (request: IncomingMessage) => AshlarError | undefined
 
 function refusals(
-  ofConnection: (connection: Socket) => AshlarError | undefined,
+  socketRefusal: (connection: Socket) => AshlarError | undefined,
   http2: Http2Sessions | undefined,
 ): RefusalOf {
-  if (http2 === undefined) return ({ socket }) => ofConnection(socket)
-  return (request) => ofConnection(request.socket) ?? http2.refusalOf(request)
+  if (http2 === undefined) return ({ socket }) => socketRefusal(socket)
+  return (request) => socketRefusal(request.socket) ?? http2.refusalOf(request)
 }
 
 /** Ends requests of callers whose credential has expired or who have lost a right. */
@@ -479,7 +479,7 @@ function countRequest(
   if (problemType !== undefined) requests.failed(problemType)
 }
 
-/** Tells the engine whether reads for a request may be shared with requests that arrived in the same turn. */
+/** Reports to the engine whether reads for a request may be shared with requests that arrived in the same turn. */
 function shareReadsOf(socket: Socket & { readonly encrypted?: boolean }, connections: number): void {
   if (socket.encrypted === true) readAnew()
   else shareReads(socket, connections)
@@ -491,7 +491,6 @@ function checkFraming({ raw, headers: { 'transfer-encoding': coding } }: HttpReq
   throw new AshlarError('MalformedRequest', 'Transfer-Encoding must be chunked and nothing else, and needs HTTP/1.1.')
 }
 
-/** Throws MalformedRequest, UnknownHost. */
 function checkHost({ raw, headers: { host } }: HttpRequest, hostNames: HostNames): void {
   if (host === undefined) {
     if (raw.httpVersion === '1.0') return

@@ -36,7 +36,7 @@ import type { HttpRequest } from './http-request.ts'
 import { requestIdOf } from './request-id.ts'
 import { toProblem } from './send-problem.ts'
 
-/** A request for one operation. It accounts for its own memory and long reads: see `memoryHolder` and `longRead`. */
+/** A request for one operation, including its account of memory (`memoryHolder`) and its long reads (`longRead`). */
 export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, QueryWatch {
   readonly caller: Caller
   readonly params: FdRequest['params']
@@ -56,8 +56,8 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
   statement: Statement | undefined
   private readonly form: StatementForm | undefined
   private readonly request: HttpRequest
-  private ownSignal: CancelSignal | undefined
-  /** Created for requests that take memory: most do not. */
+  private currentSignal: CancelSignal | undefined
+  /** Created on demand: most requests use little memory. */
   private share: MemoryHolder | undefined
 
   /** `form`: for admission and the list of statements, if it may take long. */
@@ -90,7 +90,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
     return this
   }
 
-  /** Throws TooManyRequests, and takes nothing. */
+  /** Throws TooManyRequests without charging the memory. */
   take(bytes: number): void {
     this.share ??= this.service.memoryShares.holder(() => sharerOf(this.request), this.request.raw.socket)
     this.share.take(bytes)
@@ -134,8 +134,8 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
 
   /** Created on demand: most operations end before a client could disconnect. */
   get signal(): CancelSignal {
-    this.ownSignal ??= this.statement?.signal ?? signalOf(this.request)
-    return this.ownSignal
+    this.currentSignal ??= this.statement?.signal ?? signalOf(this.request)
+    return this.currentSignal
   }
 
   resolve(operation: FdOperation): FederatedDatabase {
@@ -159,7 +159,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
     const { audit, span } = this.request
     span?.setAttribute('db.namespace', fd.alias)
     const isChange = method !== 'GET'
-    // Expressions of the schema may name who changes something.
+    // Expressions of the schema may refer to the user who makes a change.
     const user = policy === undefined && isChange ? this.caller.userOn(fd.alias) : null
     this.fd = user === null ? fd : fd.usedBy(user)
     this.policy = policy
@@ -179,10 +179,10 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
     const statement = statements.begin(kind, text(this.body), this.fd.alias, this.request)
     this.statement = statement
     // The earlier signal covers only the client.
-    this.ownSignal = undefined
+    this.currentSignal = undefined
     this.request.span?.setAttribute('ashlar.statement.id', statement.id)
-    const turn = statement.mayBegin()
-    const answer = turn === undefined ? this.execute(operation) : turn.then(() => this.execute(operation))
+    const admission = statement.mayBegin()
+    const answer = admission === undefined ? this.execute(operation) : admission.then(() => this.execute(operation))
     if (answer instanceof Promise) statement.lasts()
     return answer
   }

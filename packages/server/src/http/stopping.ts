@@ -16,19 +16,18 @@ export interface ActiveRequest extends Placed {
 
 export interface ActiveRequests {
   readonly count: number
-  /** Open connections. */
   readonly connections: ReadonlySet<Socket>
   begin(request: HttpRequest): ActiveRequest
   /** Stops listening; resolves when all connections have ended. */
   stop(): Promise<void>
-  /** Must be called once the response has closed: it has been sent, or the client has disconnected. */
+  /** Call when the response has closed: it has been sent, or the client has disconnected. */
   end(request: ActiveRequest): void
 }
 
 /**
  * Answers requests on keep-alive connections with 503 and closes them while earlier requests complete (contract 1.4.9); Node alone would reset them.
  * A body that does not arrive in time is refused, before its request has changed anything. Requests that exceed the time for stopping are aborted.
- * Must be called with each request.
+ * Call with each request.
  */
 export function stopInOrder(server: Server, limits: StopLimits, http2?: Http2Sessions): ActiveRequests {
   const open = new Set<Socket>()

@@ -28,7 +28,7 @@ export class TrustedProxies {
     return isIP(plain) !== 0 && this.list.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4')
   }
 
-  /** Must be called before the client address is used. Ignores headers of untrusted senders. */
+  /** Call before the client address is used. Ignores headers of untrusted senders. */
   nameClientOf(request: IncomingMessage): void {
     if (this.header === 'proxy-protocol' || !this.isTrusted(request.socket.remoteAddress ?? '')) return
     const text = request.headers[this.header]
@@ -37,8 +37,8 @@ export class TrustedProxies {
   }
 
   /**
-   * Returns the client: each proxy appends the address of its peer, so it is the last address that is not a trusted proxy, whatever the client itself
-   * has sent. Undefined if a trusted proxy has forwarded something other than an address.
+   * Returns the client: each proxy appends the address of its peer, so the client is the last address that is not a trusted proxy, regardless of what
+   * the client has sent. Undefined if a trusted proxy has forwarded something other than an address.
    */
   private clientIn(text: string): string | undefined {
     const hops = this.header === 'forwarded' ? elementsFromRight(text) : text.split(',').reverse()

@@ -1,20 +1,20 @@
-/** Scans a JSON text byte by byte before any value is created: counts its values, checks its bounds, and finds numbers that a double may not hold. */
+/** Scans JSON text before any value is created: counts values, checks limits, and finds numbers that a double may not represent. */
 import { AshlarError } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import { jsonLongNames, jsonNamesMax, jsonWordBytesMax } from '../limits.ts'
 
 export interface JsonLimits {
   readonly depthMax: number
-  /** Values of the text: numbers, texts, literals, arrays, objects, and names of fields. */
+  /** Maximum values: numbers, texts, literals, arrays, objects, and names of fields. */
   readonly valuesMax: number
   /** The name of the limit `valuesMax`, for errors. */
   readonly valuesLimit: string
-  /** Bounds each element of a text that is an array, and any other text as a whole. */
-  readonly ofObjects?: JsonLimits
+  /** Limits of each element if the text is an array, and of the whole text otherwise. */
+  readonly elementLimits?: JsonLimits
 }
 
 interface Container {
-  /** Values before its content, the container itself included. */
+  /** Count of values before the content, including the container itself. */
   readonly valuesFrom: number
   names: number
 }
@@ -31,26 +31,26 @@ const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
 
-const [ofBlank, ofWord, ofStructure] = [0, 1, 2]
+const [blankKind, wordKind, structureKind] = [0, 1, 2]
 /** The kind of each byte outside strings. */
-const kindOf = Uint8Array.from({ length: 256 }, (_, byte) => (byte > 0x20 ? ofWord : ofBlank))
-for (const byte of [quote, comma, colon, openBrace, closeBrace, openBracket, closeBracket]) kindOf[byte] = ofStructure
+const kindOf = Uint8Array.from({ length: 256 }, (_, byte) => (byte > 0x20 ? wordKind : blankKind))
+for (const byte of [quote, comma, colon, openBrace, closeBrace, openBracket, closeBracket]) kindOf[byte] = structureKind
 
 /**
- * Matches numbers that a double may not hold exactly: integers of 16 digits; fractions that vanish beside the integer part; exponents so small that
- * the result is 0. No part of the pattern is unbounded, for texts of millions of digits.
+ * Matches numbers that a double may not represent exactly: integers of 16 digits; fractions that vanish next to the integer part; exponents so small
+ * that the result is 0. Each part has a bounded length, for texts of millions of digits.
  */
 const beyondDouble = /\d{16}|\d{12}\.|[1-9]\d{0,10}\.(?:0000|9999)\d|\.\d{5,15}[eE]\+?\d|[eE]-\d{3}/
-/** No shorter number matches it. */
+/** The shortest number that the pattern matches. */
 const wideBytesMin = '1e-324'.length
-/** A longer number is taken to match: it may have more digits than the 15 of which a double keeps all. */
+/** Longer numbers count as a match: they may exceed the 15 digits that a double always keeps. */
 const wideBytesMax = 16
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
-/** Bytes of a string that are compared one by one before its end is searched natively. */
+/** Bytes of a string compared one by one before a native search for its end. */
 const shortTextBytes = 64
 
 export class JsonScan {
-  /** Positions of numbers that a double may not hold exactly, in the order of the text: the first byte of each, and the byte behind it. */
+  /** Positions of numbers that a double may not represent exactly, in ascending order: start and end of each. */
   readonly wideNumbers: number[] = []
   private readonly bytes: Buffer
   private limits: JsonLimits | undefined
@@ -63,7 +63,7 @@ export class JsonScan {
   /** Elements of the outermost array before the current one. */
   private elements = 0
 
-  /** Without limits: for text that this server has written. */
+  /** Without limits for text written by this server. */
   constructor(bytes: Uint8Array, limits?: JsonLimits) {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     this.limits = limits
@@ -77,26 +77,26 @@ export class JsonScan {
     return this.at >= this.bytes.length
   }
 
-  /** Scans about that many bytes more: a string or number is scanned to its end. Throws MalformedRequest for what is too deep or too long, and BodyTooLarge. */
+  /** Scans about `byteCount` bytes, up to the end of a string or number. Throws MalformedRequest, also beyond limits, and BodyTooLarge. */
   advance(byteCount: number): void {
     const { bytes } = this
     const end = Math.min(this.at + byteCount, bytes.length)
     let { at } = this
     while (at < end) {
       const kind = kindOf[bytes[at] as number]
-      if (kind === ofWord) at = this.readWord(at)
-      else if (kind === ofStructure) at = this.readStructure(at)
+      if (kind === wordKind) at = this.readWord(at)
+      else if (kind === structureKind) at = this.readStructure(at)
       else at++
     }
     this.at = at
   }
 
-  /** Returns where the word that begins at `from` ends: a number or a literal, or what the parser will refuse. */
+  /** Returns the end of the word at `from`: a number, a literal, or text that the parser will refuse. */
   private readWord(from: number): number {
     this.countValue()
     const { bytes } = this
     let to = from + 1
-    while (to < bytes.length && kindOf[bytes[to] as number] === ofWord) to++
+    while (to < bytes.length && kindOf[bytes[to] as number] === wordKind) to++
     if (to - from > jsonWordBytesMax) throw tooLong('number', from)
     const first = bytes[from] as number
     const isNumber = (first >= zero && first <= nine) || first === minus
@@ -105,7 +105,7 @@ export class JsonScan {
     return to
   }
 
-  /** Returns the position behind it: of a quotation mark, behind the string. */
+  /** Returns the position after the character, or after the string that it opens. */
   private readStructure(at: number): number {
     const byte = this.bytes[at]
     if (byte === quote) return this.readText(at + 1)
@@ -117,7 +117,7 @@ export class JsonScan {
     return at + 1
   }
 
-  /** Returns the position behind the closing quotation mark. */
+  /** Returns the position after the closing quotation mark. */
   private readText(from: number): number {
     this.countValue()
     const { bytes } = this
@@ -150,35 +150,40 @@ export class JsonScan {
   private open(isArray: boolean): void {
     this.countValue()
     const { limits } = this
-    if (limits?.ofObjects !== undefined && !isArray && this.containers.length === 0) this.limits = limits.ofObjects
+    if (limits?.elementLimits !== undefined && !isArray && this.containers.length === 0)
+      this.limits = limits.elementLimits
     if (limits !== undefined && this.containers.length >= limits.depthMax) throw tooDeep(limits.depthMax)
     this.containers.push({ valuesFrom: this.values, names: 0 })
   }
 
-  /** Whether brackets match is left to the parser. */
+  /** Does not check that brackets match; the parser does. */
   private close(): void {
     const container = this.containers.pop()
-    const ofObjects = this.limits?.ofObjects
-    if (container === undefined || this.containers.length !== 1 || ofObjects === undefined) return
-    if (this.values - container.valuesFrom < ofObjects.valuesMax) return
-    const message = tooManyValues(ofObjects.valuesMax, ofObjects.valuesLimit, `Element ${this.elements} of the body`)
+    const elementLimits = this.limits?.elementLimits
+    if (container === undefined || this.containers.length !== 1 || elementLimits === undefined) return
+    if (this.values - container.valuesFrom < elementLimits.valuesMax) return
+    const message = tooManyValues(
+      elementLimits.valuesMax,
+      elementLimits.valuesLimit,
+      `Element ${this.elements} of the body`,
+    )
     throw new ServerError('BodyTooLarge', message)
   }
 }
 
-/** Whether the first character that is no white space and no byte order mark begins an array. */
+/** Returns true if the first character other than white space and a byte order mark is `[`. */
 export function beginsArray(text: Uint8Array): boolean {
   let at = text[0] === 0xef ? 3 : 0
   while ((text[at] ?? quote) <= 0x20) at++
   return text[at] === openBracket
 }
 
-/** Whether the word is a number that a double may not hold exactly. A word that is no number is left to the parser, which refuses it. */
+/** Returns true if the word is a number that a double may not represent exactly. Leaves invalid numbers to the parser. */
 function isWide(word: string): boolean {
   return (word.length > wideBytesMax || beyondDouble.test(word)) && number.test(word)
 }
 
-/** Returns the position of the next quotation mark at or after `from` that is not escaped, or the end of the text. `from` is behind an escape. */
+/** Returns the position of the next unescaped quotation mark at or after `from`, or the end of the text. `from` does not follow a backslash. */
 function endOfText(bytes: Buffer, from: number): number {
   for (let at = bytes.indexOf(quote, from); at >= 0; at = bytes.indexOf(quote, at + 1)) {
     let backslashes = 0
@@ -192,7 +197,7 @@ export function tooManyValues(valuesMax: number, limit: string, subject = 'The b
   return `${subject} has more than ${valuesMax} values (${limit}).`
 }
 
-/** Returns the error for a name or number whose length can only be a mistake, and would take too long to read. */
+/** Returns the error for a name or number that is too long to be intended, and would take long to parse. */
 function tooLong(what: 'name' | 'number', at: number): AshlarError {
   return malformed(`The body has a ${what} of more than ${jsonWordBytesMax} bytes, at byte ${at}.`)
 }

@@ -1,33 +1,33 @@
-/** Parses request bodies as JSON: exact for integers of any size, bounded in depth and values before any value is created. */
+/** Parses request bodies as JSON, with exact integers of any size, and with limits checked before any value is created. */
 import { type Awaitable, openTimeSlice } from '@ashlar/engine'
 import type { Limits } from '../limits.ts'
 import { type JsonLimits, JsonScan } from './json-scan.ts'
 import { decode, parseExactly } from './parse-text.ts'
 
-/** A body that is no longer is scanned in one step. */
+/** Bodies up to this size are scanned in one step. */
 const smallBytes = 16_384
 /** Bytes scanned before yielding: a fraction of a millisecond of work. */
 const sliceBytes = 65_536
 
 /**
- * Returns integers beyond 2^53 as bigint. Values are counted before any is created; a large body is scanned in slices, and the result is a promise:
+ * Returns integers beyond 2^53 as bigint. Values are counted before any is created. A large body is scanned in slices, and the result is a promise:
  * `JSON.parse` then takes at most 50 ms for `objectValuesMax` values. `admit` is awaited before values are created. Throws MalformedRequest and
  * BodyTooLarge.
  */
 export function parseJson(
-  given: Uint8Array,
+  received: Uint8Array,
   limits: JsonLimits,
   admit?: (values: number) => Promise<void>,
 ): Awaitable<unknown> {
   // PowerShell and some editors begin a text with a byte order mark, which a parser may ignore (RFC 8259, 8.1).
-  const body = given[0] === 0xef && given[1] === 0xbb && given[2] === 0xbf ? given.subarray(3) : given
+  const body = received[0] === 0xef && received[1] === 0xbb && received[2] === 0xbf ? received.subarray(3) : received
   const scan = new JsonScan(body, limits)
   if (body.length > smallBytes) return parseLarge(body, scan, admit)
   scan.advance(body.length)
   return parsedNow(body, scan)
 }
 
-/** Parses text that this server has written, in one step. */
+/** Parses text written by this server, in one step. */
 export function parseOwn(text: Uint8Array): unknown {
   const scan = new JsonScan(text)
   scan.advance(text.length)
@@ -42,7 +42,7 @@ function parsedNow(text: Uint8Array, { wideNumbers }: JsonScan): unknown {
   }
 }
 
-/** Decodes a body that is text: a byte order mark is no part of it. Throws MalformedRequest. */
+/** Decodes a text body without its byte order mark. Throws MalformedRequest. */
 export function decodeText(body: Uint8Array): string {
   return decode(body).replace(/^\uFEFF/, '')
 }
@@ -72,15 +72,15 @@ interface BodyForm {
   readonly isQuery?: boolean | undefined
 }
 
-/** A transaction and an array are parsed in a thread, and definitions of classes are few: they may have `bodyValuesMax`. */
+/** Transactions and arrays are parsed in a thread, and definitions of classes are rare: their limit is `bodyValuesMax`. */
 export function jsonLimitsOf(limits: Limits, form: BodyForm, body: Uint8Array): JsonLimits {
   const { bodyIsObject, takesArray, isQuery } = form
   const boundsBy = (limit: 'bodyValuesMax' | 'objectValuesMax'): JsonLimits => {
     return { depthMax: limits.jsonDepthMax, valuesMax: limits[limit], valuesLimit: limit }
   }
-  // Each value takes a byte: most bodies are too short for a look at what they are.
+  // A value takes at least one byte, so most bodies are too short to exceed a limit.
   const isLimited = bodyIsObject === true || isQuery === true
   if (!isLimited || body.length <= limits.objectValuesMax) return boundsBy('bodyValuesMax')
-  const ofObject = boundsBy('objectValuesMax')
-  return takesArray === true ? { ...boundsBy('bodyValuesMax'), ofObjects: ofObject } : ofObject
+  const objectLimits = boundsBy('objectValuesMax')
+  return takesArray === true ? { ...boundsBy('bodyValuesMax'), elementLimits: objectLimits } : objectLimits
 }

@@ -1,4 +1,4 @@
-/** Parses JSON text, with numbers that a double cannot hold as exact values. */
+/** Parses JSON text, with exact values for numbers beyond the precision of a double. */
 import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { exactNumberOf } from '@ashlar/engine'
@@ -12,7 +12,6 @@ export function decode(body: Uint8Array): string {
   return transcode(body, 'utf8', 'utf16le').toString('utf16le')
 }
 
-/** Throws MalformedRequest. */
 function parseText(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -23,17 +22,17 @@ function parseText(text: string): unknown {
   }
 }
 
-/** Begins the string by which a number is replaced in the text that is parsed; no client can guess it. */
+/** Prefix of the strings that replace numbers in the parsed text; clients cannot guess it. */
 const placeholder = `${randomBytes(9).toString('base64')} `
 const wholeNumber = /^-?\d+$/
-/** A longer number is out of every range; a bigint of a million digits would take seconds to make. */
+/** Longer numbers exceed all ranges; a bigint of a million digits would take seconds to create. */
 const exactCharactersMax = 40
-/** Numbers replaced or read before yielding: a millisecond of work. */
+/** Numbers replaced or restored before yielding: a millisecond of work. */
 const numbersPerSlice = 1_024
 
 /**
- * Parses a body with exact numbers. `wideNumbers`: those that a double may not hold, as `JsonScan` finds them. Yields between steps, each of which is a
- * part of a millisecond, or `JSON.parse`. Throws MalformedRequest.
+ * Parses a body with exact numbers. `wideNumbers`: from `JsonScan`. Yields between steps that each take a fraction of a millisecond, except
+ * `JSON.parse`. Throws MalformedRequest.
  */
 export function* parseExactly(body: Uint8Array, wideNumbers: readonly number[]): Generator<undefined, unknown> {
   if (wideNumbers.length === 0) return parseText(decode(body))
@@ -42,12 +41,12 @@ export function* parseExactly(body: Uint8Array, wideNumbers: readonly number[]):
   try {
     parsed = JSON.parse(decode(text))
   } catch {
-    // Its error has the positions of the body itself.
+    // Its error has positions in the body itself.
     return parseText(decode(body))
   }
   yield
   const top = [parsed]
-  // A number may be no name of a field.
+  // A field name cannot be a number.
   return (yield* restoreNumbers(top, { count: 0 })) ? top[0] : parseText(decode(body))
 }
 
@@ -56,7 +55,7 @@ function* withPlaceholders(body: Uint8Array, wideNumbers: readonly number[]): Ge
   const text = Buffer.allocUnsafe(body.length + (wideNumbers.length / 2) * (quoted.length + 1))
   let [copied, at] = [0, 0]
   const copy = (from: Uint8Array, start: number, end: number): void => {
-    // A view of a few bytes takes longer than a loop.
+    // Creating a view costs more than a loop over a few bytes.
     if (end - start > 64) {
       text.set(from.subarray(start, end), at)
       at += end - start
@@ -75,7 +74,7 @@ function* withPlaceholders(body: Uint8Array, wideNumbers: readonly number[]): Ge
   return text
 }
 
-/** Replaces the placeholders within a container, as deep as it is nested. Returns false if one is the name of a field. */
+/** Replaces the placeholders in a container recursively. Returns false if one is the name of a field. */
 function* restoreNumbers(container: object, numbers: { count: number }): Generator<undefined, boolean> {
   const values = container as Record<string, unknown>
   const isArray = Array.isArray(container)
@@ -91,19 +90,19 @@ function* restoreNumbers(container: object, numbers: { count: number }): Generat
   return true
 }
 
-/** Returns a double if it holds the number exactly, otherwise a bigint, or a symbol for an inexact fraction. */
+/** Returns a double if it represents the number exactly, otherwise a bigint, or a symbol for an inexact fraction. */
 function exactNumber(digits: string): number | bigint | symbol {
   if (!wholeNumber.test(digits)) return exactNumberOf(digits)
   const value = Number(digits)
   return Number.isSafeInteger(value) || digits.length > exactCharactersMax ? value : BigInt(digits)
 }
 
-/** Whether it has more values than that: numbers, texts, literals, arrays, objects, and names of fields. Recurses as deep as it is nested. */
+/** Counts values like `JsonScan`. Recurses as deep as the value is nested. */
 export function hasMoreValuesThan(max: number, parsed: unknown): boolean {
   return valuesLeft(max, parsed) < 0
 }
 
-/** Returns what is left of `max` values; negative, without counting the rest, if there are more. */
+/** Returns the rest of `max` values; a negative result stops the count. */
 function valuesLeft(max: number, parsed: unknown): number {
   let left = max - 1
   if (typeof parsed !== 'object' || parsed === null) return left

@@ -3,7 +3,7 @@
 export interface Sample {
   readonly value: number
   readonly labels: Readonly<Record<string, string | number>>
-  /** Names of the parts of a histogram. */
+  /** Suffixed name of a series of a histogram. */
   readonly metricName?: string
 }
 
@@ -11,7 +11,6 @@ export interface Metric<Source> {
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly help: string
-  /** The names of its labels. */
   readonly labels?: readonly string[]
   /** How the values of several processes are combined; `sum` by default. */
   readonly together?: 'sum' | 'max'

@@ -15,7 +15,7 @@ export interface Counters {
     counts(): Readonly<Record<'queued' | 'running' | 'sending', number>>
     readonly abortedReplies: { readonly count: number }
   }
-  /** `lagMs`: of the follower of a federated database that is furthest behind. */
+  /** `lagMs`: the lag of the slowest follower of a federated database. */
   readonly followers: { readonly count: number; lagMs(alias: string): number }
   readonly bodies: { readonly bytes: number }
   /** Undefined without an audit log. */
@@ -24,13 +24,13 @@ export interface Counters {
     | undefined
   /** When the server was started, by `performance.now()`. */
   readonly startedAtMs: number
-  /** The number of processes if none is missing. */
+  /** Configured number of processes. */
   readonly processesExpected: number
 }
 
-/** Includes what is read once for all metrics. */
+/** Adds the values that are read once for all metrics. */
 export interface ProcessSource extends Counters {
-  /** Counts of each federated database, by alias. */
+  /** Counts by alias of the federated database. */
   readonly databases: ReadonlyMap<string, Counts>
   readonly loop: LoopNumbers
   readonly memory: NodeJS.MemoryUsage

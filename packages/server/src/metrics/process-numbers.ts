@@ -1,14 +1,14 @@
-/** What the process takes of its machine, and how its event loop gets on. */
+/** Resource usage of the process, and the load of its event loop. */
 import { type IntervalHistogram, monitorEventLoopDelay, performance } from 'node:perf_hooks'
 
-/** How often the event loop is looked at: what holds it for a shorter time is not seen. */
+/** Sampling interval of the event loop: shorter delays are not measured. */
 const resolutionMs = 20
 const nanosecondsASecond = 1e9
 
 export interface LoopNumbers {
-  /** The share of the time in which it worked. */
+  /** Share of the time in which the event loop was active. */
   readonly utilization: number
-  /** Delay of timers since the last scrape, in seconds. */
+  /** Timer delay since the last scrape, in seconds. */
   readonly delay: { readonly p50: number; readonly p99: number; readonly max: number }
 }
 
@@ -38,7 +38,7 @@ export class ProcessNumbers {
   private delayed(): LoopNumbers['delay'] {
     const { delays } = this
     if (delays === undefined || delays.count === 0) return { p50: 0, p99: 0, max: 0 }
-    // It counts from one look to the next.
+    // The histogram includes the sampling interval.
     const late = (nanoseconds: number): number => Math.max(0, nanoseconds / nanosecondsASecond - resolutionMs / 1_000)
     return { p50: late(delays.percentile(50)), p99: late(delays.percentile(99)), max: late(delays.max) }
   }

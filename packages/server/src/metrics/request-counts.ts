@@ -1,7 +1,7 @@
-/** Requests as they are counted: one handle an operation, so that nothing is looked up by name while requests are served. */
+/** Counts of requests: one handle per operation avoids lookups by name while requests are served. */
 import { problemTypes } from '../errors/server-errors.ts'
 
-/** Bounds of the histogram of how long requests take. */
+/** Bucket bounds of the histogram of request durations. */
 export const durationSeconds: readonly number[] = [
   0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60,
 ]
@@ -11,9 +11,9 @@ const boundsMs = durationSeconds.map((seconds) => seconds * 1_000)
 export class OperationCounts {
   /** Method and path, without values. */
   readonly operation: string
-  /** Faults from the start, as 0: a counter that first appears as 1 has not increased for Prometheus, and no alert would fire. */
+  /** Starts the count of faults at 0: Prometheus sees no increase in a counter that first appears as 1, and would not alert. */
   readonly byStatus = new Map<number, { count: number }>([[500, { count: 0 }]])
-  /** Counts by bounds of `durationSeconds`; the last is for longer ones. */
+  /** Counts by bounds of `durationSeconds`; the last is for longer requests. */
   readonly byDuration: number[] = new Array(durationSeconds.length + 1).fill(0)
   sumMs = 0
 
@@ -21,11 +21,11 @@ export class OperationCounts {
     this.operation = operation
   }
 
-  /** To be called when the reply was sent, or the client has disconnected. */
+  /** Call when the reply was sent, or the client has disconnected. */
   ended(status: number, ms: number): void {
-    const ofStatus = this.byStatus.get(status) ?? { count: 0 }
-    ofStatus.count++
-    this.byStatus.set(status, ofStatus)
+    const counter = this.byStatus.get(status) ?? { count: 0 }
+    counter.count++
+    this.byStatus.set(status, counter)
     this.sumMs += ms
     let place = 0
     while (place < boundsMs.length && ms > (boundsMs[place] as number)) place++
@@ -36,7 +36,7 @@ export class OperationCounts {
 export class RequestCounts {
   /** Health checks, the reference, and unknown paths. */
   readonly others = new OperationCounts('other')
-  /** Error replies by their type, which is a word of the catalogue; all of them from the start, as above. */
+  /** Error replies by type; all types of the catalogue start at 0, as in `byStatus`. */
   readonly errors = new Map<string, number>(problemTypes.map((type) => [type, 0]))
   private readonly operations: OperationCounts[] = [this.others]
 

@@ -1,4 +1,4 @@
-/** The metrics of what the processes of a server share: its stores. The process that is asked reads them. */
+/** Metrics of the stores, which all processes share; the process that is scraped reads them. */
 import { statfs } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FederatedDatabase, LogSize, Statistics } from '@ashlar/engine'
@@ -53,11 +53,11 @@ export function storeStates(
 }
 
 /** Returns undefined for a failure as well, which the metric `ashlar_store_up` shows. */
-async function inTime<T>(asked: Promise<T>): Promise<T | undefined> {
+async function inTime<T>(promise: Promise<T>): Promise<T | undefined> {
   const over = new AbortController()
   const late = delay(metricsStoreMsMax, undefined, { signal: over.signal, ref: false })
   const none = (): undefined => undefined
-  const first = await Promise.race([asked.catch(none), late.catch(none)])
+  const first = await Promise.race([promise.catch(none), late.catch(none)])
   over.abort()
   return first
 }
@@ -89,7 +89,7 @@ type HookState = Pick<NonNullable<WebhookState['state']>, 'deliveries' | 'failur
   readonly failingSince?: string | undefined
 }
 
-/** A metric with one sample for each webhook. A webhook that could never start, as without a change log, has been failing since this process started. */
+/** A metric with one sample for each webhook. A webhook that cannot start counts as failing since the start of this process. */
 function perWebhook(
   name: string,
   type: StoreMetric['type'],
@@ -98,9 +98,9 @@ function perWebhook(
 ): StoreMetric {
   const readAll = (states: readonly StoreState[]): readonly Sample[] => {
     const startedAt = new Date(Date.now() - process.uptime() * 1_000).toISOString()
-    const neverBegun = { deliveries: 0, failures: 0, deadLetters: 0, failingSince: startedAt }
+    const notStarted = { deliveries: 0, failures: 0, deadLetters: 0, failingSince: startedAt }
     return states.flatMap(({ alias, webhooks }) =>
-      webhooks.map(({ config, state = neverBegun }) => {
+      webhooks.map(({ config, state = notStarted }) => {
         return { labels: { fd: alias, webhook: config.name }, value: read(state) }
       }),
     )

@@ -72,7 +72,7 @@ const plainReply = (description: string): object => ({
   content: jsonOf({ type: 'object' }),
 })
 
-/** Paths beside the operations, for operators and tools. */
+/** Paths that are not operations, for operators and tools. */
 const monitoringPaths = {
   '/health/live': {
     get: {
@@ -198,7 +198,7 @@ function describe(operation: Operation): object {
     const value = example.path?.[name]
     return { name, in: 'path', required: true, description: text, schema: { type: 'string' }, example: value }
   })
-  const ownParameters = Object.entries(queryParameters ?? {}).map(([name, { description, schema }]) => {
+  const operationParameters = Object.entries(queryParameters ?? {}).map(([name, { description, schema }]) => {
     return { name, in: 'query', required: false, description, schema }
   })
   return {
@@ -206,7 +206,7 @@ function describe(operation: Operation): object {
     summary,
     ...(description === undefined ? {} : { description }),
     tags: [tag],
-    parameters: [...pathParameters, fdAlias, ...ownParameters, ...(isChange ? [idempotencyKey] : [])],
+    parameters: [...pathParameters, fdAlias, ...operationParameters, ...(isChange ? [idempotencyKey] : [])],
     ...(body === undefined
       ? {}
       : {
@@ -235,7 +235,7 @@ function describe(operation: Operation): object {
 }
 
 function oneOrMany(schema: Schema, takesArray = false): object {
-  return takesArray ? writtenOut(Type.Union([schema, Type.Array(schema)])) : referring(schema)
+  return takesArray ? inlined(Type.Union([schema, Type.Array(schema)])) : referring(schema)
 }
 
 function errorResponses(types: readonly ProblemType[]): Record<string, object> {
@@ -281,7 +281,7 @@ function bodyLinesOf({ takesLines }: Operation, examples: OtherBodies): object {
 const rowEvents =
   'begin (LiveBegin); row, enter, change, leave (LiveRow); position (LivePosition); error (Problem), the last one. After each position the rows are those of the query at that position.'
 
-function linesOf({ streamsRows, asksForText, writes }: Operation): object {
+function linesOf({ streamsRows, returnsText, writes }: Operation): object {
   const hasEvents = writes?.includes('events') === true
   if (hasEvents && streamsRows !== true) {
     return {
@@ -294,7 +294,7 @@ function linesOf({ streamsRows, asksForText, writes }: Operation): object {
     'text/plain': { schema: { type: 'string', description: 'With `format=text`: the plans, for people.' } },
   }
   return {
-    ...(asksForText === undefined ? {} : text),
+    ...(returnsText === undefined ? {} : text),
     'application/x-ndjson': { schema: { type: 'string', description: 'One row per line, each a JSON text.' } },
     ...(hasEvents ? { 'text/event-stream': { schema: { type: 'string', description: rowEvents } } } : {}),
   }
@@ -304,7 +304,7 @@ const schemas: Readonly<Record<string, Schema>> = { ...wireSchemas, ...changeSch
 const nameOf = new Map(Object.entries(schemas).map(([name, schema]) => [schema, name]))
 
 function components(): Record<string, object> {
-  const written = Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, writtenOut(schema)]))
+  const written = Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, inlined(schema)]))
   return { ...written, Problem: { ...written.Problem, description: catalogueText() } }
 }
 
@@ -312,13 +312,13 @@ function components(): Record<string, object> {
 function referring(schema: Schema): object {
   const original = originalOf(schema)
   const name = nameOf.get(original)
-  if (name === undefined) return writtenOut(schema)
+  if (name === undefined) return inlined(schema)
   const { description } = schema
-  const isSaidThere = description === undefined || description === original.description
-  return { $ref: `#/components/schemas/${name}`, ...(isSaidThere ? {} : { description }) }
+  const isInherited = description === undefined || description === original.description
+  return { $ref: `#/components/schemas/${name}`, ...(isInherited ? {} : { description }) }
 }
 
-function writtenOut(schema: Schema): object {
+function inlined(schema: Schema): object {
   return Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, inner(keyword, value)]))
 }
 

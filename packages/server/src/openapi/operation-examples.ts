@@ -53,7 +53,6 @@ const createdClasses = { classNumbers: ['1000000', '1000001'], uris: ['/v1/schem
 const webhook = { name: 'search' }
 const letter = { name: 'search', number: '1' }
 
-/** Examples by method and path. */
 export const operationExamples: Readonly<Record<string, OperationExample>> = {
   'GET /': { id: 'getServer', reply: { uptime: 86_400_000, versions: ['v1'] } },
   'GET /v1': { id: 'listResources' },

@@ -1,4 +1,4 @@
-/** The change feed (contract 2.4): what was changed, as pages, as lines that are waited for, or as events. */
+/** The change feed (contract 2.4), as pages, as NDJSON lines that wait for changes, or as events. */
 import { AshlarError, type ChangesPage, type ChangesRequest, type Following } from '@ashlar/engine'
 import { changesPageMax } from '@ashlar/engine/limits'
 import type { FdOperation, FdRequest, OperationReply, ServerEvent } from '../dispatch/operation.ts'
@@ -8,7 +8,7 @@ import { ChangesPage as Reply } from '../wire/change-schemas.ts'
 import { Type } from '../wire/json-schema.ts'
 
 const defaultLimit = 100
-/** Default of NDJSON replies. */
+/** Default for NDJSON replies. */
 const defaultWaitMs = 20_000
 
 type ChangesOptions = Omit<ChangesRequest, 'signal'>
@@ -81,7 +81,6 @@ export const changeOperations: readonly FdOperation[] = [
   },
 ]
 
-/** Throws MalformedValue. */
 function readRequest({ query, headers, replyType, caller, fd }: FdRequest): ChangesOptions {
   const last = replyType === 'events' ? headers['last-event-id'] : undefined
   const since = last === undefined ? (textParam(query, 'since') ?? 'first') : String(last)
@@ -133,12 +132,12 @@ async function answer(options: ChangesOptions, waitMs: number, request: FdReques
   return { body: replyType === 'ndjson' ? linesOf(page) : jsonOf(page), type: replyType }
 }
 
-/** A request that does not wait is not counted as a follower. */
+/** A request without a wait does not count as a follower. */
 function pageNow(options: ChangesOptions, request: FdRequest): Promise<ChangesPage> {
   return request.following().changes.page({ ...options, signal: request.signal })
 }
 
-/** Returns the first page with a change, or the last one within the time, since hidden changes make empty pages. */
+/** Returns the first page with a change, or the last page within `waitMs`: pages are empty if all their changes are hidden. */
 async function pageWithin(options: ChangesOptions, waitMs: number, request: FdRequest): Promise<ChangesPage> {
   const following = request.following()
   const follower = followerOf(request)
@@ -180,7 +179,7 @@ function endOf(position: string, isAtEnd: boolean): string {
   return `"position":${JSON.stringify(position)},"isAtEnd":${isAtEnd}`
 }
 
-/** Starts a stream of events. Errors of the request are thrown before the reply begins. */
+/** Starts a stream of events. Throws errors of the request before the reply begins. */
 async function follow(options: ChangesOptions, request: FdRequest): Promise<OperationReply> {
   const { service } = request
   const following = request.following()
@@ -205,7 +204,7 @@ async function* changeEvents(
 ): AsyncGenerator<ServerEvent> {
   const { signal } = follower
   let [page, count] = [first, seen]
-  // The position that the client has, by the events that it got.
+  // The position that the client has reached with the events received.
   let sentPosition = ''
   let lastEventMs = performance.now()
   try {

@@ -1,4 +1,4 @@
-/** Objects on their way out: of a class, of a query, or the whole federated database (contract 2.2.25 to 2.2.28). */
+/** Exports of a class, of a query result, or of a whole federated database (contract 2.2.25 to 2.2.28). */
 import { AshlarError, type RowChunk, type RowChunks } from '@ashlar/engine'
 import {
   booleanParam,
@@ -34,19 +34,17 @@ function formatOf({ format, class: className, query }: OperationRequest['query']
   return formats.find((one) => one === format)
 }
 
-/** Throws MalformedValue, MalformedRequest. */
 function readOptions(request: OperationRequest): ExportOptions {
-  const { query: given } = request
   const texts: Partial<Record<(typeof parameters)[number], string>> = {}
   for (const name of parameters) {
-    const value = given[name]
+    const value = request.query[name]
     if (value === undefined) continue
     if (typeof value !== 'string' || value === '') {
       throw new AshlarError('MalformedValue', `The parameter ${name} must be given once, and must not be empty.`)
     }
     texts[name] = value
   }
-  const format = formatOf(given)
+  const format = formatOf(request.query)
   if (format === undefined)
     throw new AshlarError(
       'MalformedValue',
@@ -67,7 +65,7 @@ function readOptions(request: OperationRequest): ExportOptions {
   return { format, class: className, query, after, columns: columnsIn(columns), isEscaping }
 }
 
-/** Each once: a long text would be written as often as its column is named. Throws MalformedValue. */
+/** Returns distinct columns: repeated names would repeat long values. Throws MalformedValue. */
 function columnsIn(columns: string | undefined): readonly string[] | undefined {
   if (columns === undefined) return undefined
   const names = new Set<string>()
@@ -83,16 +81,16 @@ function contradiction(names: readonly string[]): AshlarError {
   return new AshlarError('MalformedRequest', `The parameters ${quoteNames(names)} do not go together.`)
 }
 
-/** Wraps rows without their cached form, since the reply is serialized again. */
+/** Drops the cached form of rows, since the reply is serialized again. */
 function streamed(rows: AsyncGenerator<RowChunk>): RowChunks {
   return { [Symbol.asyncIterator]: () => rows }
 }
 
 const identity = ['__class__', '__identifier__']
 
-/** A column may also be an embedded object as a whole, or lead into a map. Throws UnknownAttribute. */
-function requireColumns(columns: readonly string[], known: ReadonlySet<string>, className = ''): void {
-  const all = [...identity, ...known]
+/** Besides attributes, a column may name an embedded object or a path into a map. Throws UnknownAttribute. */
+function requireColumns(columns: readonly string[], attributes: ReadonlySet<string>, className = ''): void {
+  const all = [...identity, ...attributes]
   for (const column of columns) {
     if (all.some((one) => one === column || one.startsWith(`${column}.`) || column.startsWith(`${one}.`))) continue
     const message = `Class ${className} and its subclasses have no attribute ${quoteNames([column])}, which is among the columns.`

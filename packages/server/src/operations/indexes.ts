@@ -18,7 +18,7 @@ export function indexUri(name: string): string {
   return `/v1/index/${name}`
 }
 
-function shown({ name, ...record }: EngineIndexRecord): Static<typeof IndexRecord> {
+function recordOf({ name, ...record }: EngineIndexRecord): Static<typeof IndexRecord> {
   return { name, uri: indexUri(name), ...record }
 }
 
@@ -81,7 +81,7 @@ export const indexOperations: readonly FdOperation[] = [
     status: 200,
     reply: Type.Array(IndexRecord),
     errors: [],
-    run: async (database) => ({ body: (await database.listIndexes()).map(shown) }),
+    run: async (database) => ({ body: (await database.listIndexes()).map(recordOf) }),
   },
   {
     scope: 'fd',
@@ -94,7 +94,7 @@ export const indexOperations: readonly FdOperation[] = [
     status: 200,
     reply: IndexRecord,
     errors: ['IndexNotFound'],
-    run: async (database, request) => ({ body: shown(await database.readIndex(param(request, 'name'))) }),
+    run: async (database, request) => ({ body: recordOf(await database.readIndex(param(request, 'name'))) }),
   },
   {
     scope: 'fd',

@@ -1,4 +1,4 @@
-/** A query that is followed (contract 2.4.8): its rows, and what becomes of them, as events. */
+/** Live queries (contract 2.4.8): the rows of a query and their later changes, as events. */
 import { delay, type Following, type LiveQuery, type LiveStep, type QueryRequest } from '@ashlar/engine'
 import type { FdRequest, OperationReply, ServerEvent } from '../dispatch/operation.ts'
 import { liveRestPerWork } from '../limits.ts'
@@ -6,7 +6,7 @@ import type { Follower } from '../statements/change-followers.ts'
 
 type LiveRequest = Pick<QueryRequest, 'text' | 'parameters' | 'dialect' | 'user'>
 
-/** Starts a live query. Throws errors of the request before the reply begins: Forbidden, TooManyFollowers, and those of `LiveQuery.begin`. */
+/** Starts a live query. Before the reply begins, throws Forbidden, TooManyFollowers, and the errors of `LiveQuery.begin`. */
 export async function followQuery(query: LiveRequest, request: FdRequest): Promise<OperationReply> {
   const { service, client, caller, fd, headers, memoryHolder } = request
   const following = request.following()
@@ -17,9 +17,9 @@ export async function followQuery(query: LiveRequest, request: FdRequest): Promi
     const seen = following.waiters.count
     const first = await live.begin()
     const isResumed = typeof last === 'string' && last !== '' && (await live.isUnchangedSince(last))
-    const begun = eventOf('begin', { isOrdered: live.isOrdered, isResumed })
+    const beginEvent = eventOf('begin', { isOrdered: live.isOrdered, isResumed })
     const step = isResumed ? { ...first, events: [] } : first
-    const all = liveEvents(following, live, { begun, step, seen }, service.limits.changeHeartbeatMs, follower)
+    const all = liveEvents(following, live, { beginEvent, step, seen }, service.limits.changeHeartbeatMs, follower)
     return { events: { all, until: follower.signal }, type: 'events' }
   } catch (error) {
     live.end()
@@ -29,26 +29,25 @@ export async function followQuery(query: LiveRequest, request: FdRequest): Promi
 }
 
 interface Beginning {
-  readonly begun: ServerEvent
+  readonly beginEvent: ServerEvent
   readonly step: LiveStep
-  /** Commits that had been noticed before. */
   readonly seen: number
 }
 
 async function* liveEvents(
   following: Following,
   live: LiveQuery,
-  { begun, step: first, seen }: Beginning,
+  { beginEvent, step: first, seen }: Beginning,
   heartbeatMs: number,
   follower: Follower,
 ): AsyncGenerator<ServerEvent> {
   const { signal } = follower
   let [step, count] = [first, seen]
-  /** The position that the client has. */
+  /** The position that the client has reached. */
   let sentPosition: string | undefined
   let lastEventMs = performance.now()
   try {
-    yield begun
+    yield beginEvent
     for (;;) {
       const { events, position, isAhead, workedMs } = step
       for (const { name, json } of events) {
@@ -80,7 +79,7 @@ async function* liveEvents(
   }
 }
 
-/** The event after which the rows are those of the query at this position. */
+/** Returns an event that marks the rows sent so far as the result of the query at this position. */
 function positionEvent(position: string, isAhead: boolean): ServerEvent {
   return { ...eventOf('position', { position, ...(isAhead ? { isAhead } : {}) }), id: position }
 }

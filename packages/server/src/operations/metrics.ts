@@ -1,4 +1,4 @@
-/** Metrics for Prometheus and what reads its format (contract 2.2.4). */
+/** Metrics in the format of Prometheus (contract 2.2.4). */
 import type { ServiceOperation } from '../dispatch/operation.ts'
 import { type ReadMetric, readMetrics } from '../metrics/metric.ts'
 import { storeMetrics, storeStates } from '../metrics/store-metrics.ts'
@@ -27,9 +27,9 @@ export const metricsOperations: readonly ServiceOperation[] = [
   },
 ]
 
-/** `processes`: what each has read. */
+/** `processes`: the metrics read by each process. */
 async function expose(processes: readonly (readonly ReadMetric[])[]): Promise<string> {
-  // Loaded by those servers alone that are asked.
+  // Loaded on the first scrape only.
   const { AggregatorRegistry } = await import('prom-client')
   return AggregatorRegistry.aggregate(processes.map((read) => [...read])).metrics()
 }

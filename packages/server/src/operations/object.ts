@@ -44,8 +44,8 @@ function taggedReply(request: FdRequest, body: Buffer, etag: string): OperationR
     const message = `Object ${param(request, 'oid')} does not meet the condition: its ETag is ${etag}. Read it again, then repeat the request.`
     throw new AshlarError('PreconditionFailed', message)
   }
-  const held = headers['if-none-match'] === undefined ? undefined : tagNotModified(headers, etag)
-  if (held !== undefined) return { status: 304, headers: { etag: held } }
+  const clientTag = headers['if-none-match'] === undefined ? undefined : tagNotModified(headers, etag)
+  if (clientTag !== undefined) return { status: 304, headers: { etag: clientTag } }
   return { body, headers: { etag } }
 }
 
@@ -98,7 +98,7 @@ export const objectOperations: readonly FdOperation[] = [
     async run(database, request) {
       if (request.body instanceof BodyLines) {
         const parameters = bulkParametersOf(request)
-        // Nothing of the body is read before.
+        // Check this before the body is read.
         if (parameters.upsertOn !== undefined) await database.checkUpsertIndex(parameters.upsertOn)
         return { lines: runBulk(request.body, database, request, parameters) }
       }

@@ -10,7 +10,7 @@ import { operations } from './table.ts'
 
 const router = new Router(operations)
 
-/** The main thread charges the holder with what the thread takes. */
+/** The main thread charges the memory of the thread to the request. */
 const holder: MemoryHolder = { take: () => undefined, giveBack: () => undefined }
 
 export async function runOperationInThread(data: OperationData, context: ThreadContext): Promise<OperationResult> {
@@ -56,10 +56,10 @@ function requestOf(
   }
 }
 
-/** Returns the services available in a thread; the others are in the main thread. */
-function serviceOf(known: Pick<ServiceContext, 'limits' | 'router'>): ServiceContext {
-  return new Proxy(known, {
-    get: (_known, name) => (name in known ? known[name as keyof typeof known] : refuse()),
+/** Returns the services available in a thread; the rest need the main thread. */
+function serviceOf(available: Pick<ServiceContext, 'limits' | 'router'>): ServiceContext {
+  return new Proxy(available, {
+    get: (_target, name) => (name in available ? available[name as keyof typeof available] : refuse()),
   }) as ServiceContext
 }
 

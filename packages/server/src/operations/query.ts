@@ -7,11 +7,10 @@ import {
   type ExplainRequest,
   type Isolation,
   mapAwaitable,
-  type QueryReply,
   type QueryRequest,
 } from '@ashlar/engine'
 import { dialectNamed, dialectWords } from '../config/read-value.ts'
-import { type FdOperation, isolationParam, type OperationReply, type OperationRequest } from '../dispatch/operation.ts'
+import { type FdOperation, isolationParam, type OperationRequest } from '../dispatch/operation.ts'
 import { onceOfQuery } from '../dispatch/query-reply.ts'
 import { quote } from '../errors/problem.ts'
 import { slowQueryPlansMax } from '../limits.ts'
@@ -34,7 +33,7 @@ export const queryOperations: readonly FdOperation[] = [
     method: 'POST',
     path: '/v1/query',
     needs: async (request, fd) => {
-      const asked: QueryRequest = {
+      const queryRequest: QueryRequest = {
         text: textOf(request),
         explain: explainOf(request),
         // Computed on demand, since the text is long.
@@ -42,8 +41,8 @@ export const queryOperations: readonly FdOperation[] = [
           return request.signal
         },
       }
-      // The highest first, which is reported if several are refused.
-      const effects = await fd.effects(asked)
+      // The first refusal is reported, so the highest permission is checked first.
+      const effects = await fd.effects(queryRequest)
       return byRank.filter((effect) => effects.has(effect))
     },
     summary: 'Run statements of the query language',
@@ -76,7 +75,7 @@ export const queryOperations: readonly FdOperation[] = [
     reply: Type.Array(Row),
     streamsRows: true,
     writes: ['json', 'ndjson', 'events'],
-    asksForText: ({ explain, format }) => format === 'text' && isExplained(explain),
+    returnsText: ({ explain, format }) => format === 'text' && isExplained(explain),
     statement: { kind: 'query', text: (body) => (body as QueryFields).query },
     errors: [
       'QuerySyntaxError',
@@ -128,7 +127,7 @@ export const queryOperations: readonly FdOperation[] = [
         return followQuery({ text, parameters, dialect, user: caller.userOn(fd.alias) }, request)
       }
       const once = onceOfQuery(request)
-      const asked: QueryRequest = {
+      const queryRequest: QueryRequest = {
         text,
         parameters,
         dialect,
@@ -142,15 +141,15 @@ export const queryOperations: readonly FdOperation[] = [
         memoryHolder,
         slice,
       }
-      if (explain === undefined) watch?.explainedBy?.(() => plansOf(database, asked))
-      return mapAwaitable(database.query(asked), repliedRows)
+      if (explain === undefined) watch?.explainedBy?.(() => plansOf(database, queryRequest))
+      return mapAwaitable(database.query(queryRequest), ({ chunks }) => ({ rows: chunks }))
     },
   },
 ]
 
 /** Returns plans of the first statements, as visible to the caller. */
-async function plansOf(database: Database, asked: QueryRequest): Promise<string[]> {
-  const { text, parameters, dialect, user } = asked
+async function plansOf(database: Database, queryRequest: QueryRequest): Promise<string[]> {
+  const { text, parameters, dialect, user } = queryRequest
   const explain = { isAnalyzed: false, format: 'json', statementsMax: slowQueryPlansMax } as const
   const { chunks } = await database.query({ text, parameters, dialect, user, explain })
   const plans: string[] = []
@@ -160,10 +159,6 @@ async function plansOf(database: Database, asked: QueryRequest): Promise<string[
     }
   }
   return plans
-}
-
-function repliedRows({ chunks }: QueryReply): OperationReply {
-  return { rows: chunks }
 }
 
 const explainWords: Readonly<Record<string, ExplainRequest['isAnalyzed'] | undefined>> = {
@@ -179,7 +174,6 @@ function isExplained(explain: unknown): boolean {
   return typeof explain === 'string' && Object.hasOwn(explainWords, explain) && explainWords[explain] !== undefined
 }
 
-/** Throws MalformedValue, MalformedRequest. */
 function explainOf({ query: { explain, format }, replyType }: OperationRequest): ExplainRequest | undefined {
   if (explain !== undefined && !(typeof explain === 'string' && Object.hasOwn(explainWords, explain))) {
     throw new AshlarError('MalformedValue', 'The parameter explain must be given once, as true, false or analyze.')
@@ -218,13 +212,13 @@ function checkLanguage(language = 'do'): void {
 function dialectOf({ body, query }: OperationRequest): Dialect | undefined {
   const inBody = (body as QueryFields).dialect
   const inUrl = query.dialect
-  const given = inBody ?? inUrl
-  if (given === undefined) return undefined
-  const dialect = dialectNamed(given)
+  const name = inBody ?? inUrl
+  if (name === undefined) return undefined
+  const dialect = dialectNamed(name)
   const isOne = inBody === undefined || inUrl === undefined || dialectNamed(inUrl) === dialect
   if (dialect !== undefined && isOne) return dialect
   const message = isOne
-    ? `There is no dialect ${quote(String(given))}: it is ${dialectWords}.`
+    ? `There is no dialect ${quote(String(name))}: it is ${dialectWords}.`
     : 'The dialect in the URL differs from that in the body.'
   throw new AshlarError('MalformedRequest', message, inBody === undefined ? [] : [{ place: ['dialect'], message }])
 }

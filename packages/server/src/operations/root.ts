@@ -1,4 +1,4 @@
-/** The operations on the service itself and on a federated database as a whole (contract 2.1). */
+/** Operations on the service itself and on a whole federated database (contract 2.1). */
 
 import type { FdOperation, OperationReply, OperationRequest, ServiceOperation } from '../dispatch/operation.ts'
 import { ServerError } from '../errors/server-errors.ts'
@@ -67,7 +67,7 @@ export const fdOperations: readonly FdOperation[] = [
     method: 'GET',
     path: '/v1/fd',
     needs: 'read',
-    isOfWhole: true,
+    isFdWide: true,
     summary: 'The federated database',
     tag: 'Service',
     status: 200,
@@ -77,7 +77,7 @@ export const fdOperations: readonly FdOperation[] = [
       const { kind, location, isDurable } = fd.store.capabilities
       const counts = { ...(await fd.statistics()) }
       const unresolvedTransactions = await fd.store.unresolvedTransactions?.()
-      const told = unresolvedTransactions === undefined ? {} : { unresolvedTransactions }
+      const unresolved = unresolvedTransactions === undefined ? {} : { unresolvedTransactions }
       const { alias, dialect, isolation } = fd
       const own = readersOf([fd], service.statements.abortedReplies)
       const readers = readersTogether([...own, ...(await service.peers.gather({ about: 'readers' }))], alias)
@@ -90,7 +90,7 @@ export const fdOperations: readonly FdOperation[] = [
         limits: { ...service.limits },
         counts,
         readers,
-        ...told,
+        ...unresolved,
       }
       return { body }
     },

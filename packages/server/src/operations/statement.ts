@@ -8,8 +8,8 @@ import type { Whose } from '../statements/statement.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
 import { StatementRecord } from '../wire/wire-schemas.ts'
 
-/** Returns whose statements the caller may see and stop; undefined for all. */
-function shownTo(caller: Caller): Whose | undefined {
+/** Returns the owner whose statements the caller may see and stop; undefined for all statements. */
+function visibleTo(caller: Caller): Whose | undefined {
   if (caller.may('operate', undefined)) return undefined
   const { identity, bounds, credential } = caller
   return { identity, credential: bounds === undefined ? undefined : credentialText(credential) }
@@ -30,7 +30,7 @@ export const statementOperations: readonly ServiceOperation[] = [
     isTransactional: false,
     errors: [],
     async run({ caller, service }) {
-      const whose = shownTo(caller)
+      const whose = visibleTo(caller)
       const others = await service.peers.gather({ about: 'statements', whose })
       const records = [...service.statements.records(whose), ...others]
       records.sort((one, other) => one.startedAt.localeCompare(other.startedAt))
@@ -53,7 +53,7 @@ export const statementOperations: readonly ServiceOperation[] = [
     async run(request) {
       const { service } = request
       const id = param(request, 'id')
-      const whose = shownTo(request.caller)
+      const whose = visibleTo(request.caller)
       const isHere = service.statements.stop(id, whose)
       if (!isHere && (await service.peers.gather({ about: 'stop', statement: id, whose })).length === 0) {
         throw new ServerError('StatementNotFound', `There is no statement ${quote(id)} in progress.`)

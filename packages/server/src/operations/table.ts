@@ -1,4 +1,4 @@
-/** Every operation of the interface. Only health, the reference page and its document are served besides. */
+/** The table of all operations. The server has only health checks, the reference page and its document besides. */
 
 import type { Method, Operation } from '../dispatch/operation.ts'
 import { auditOperations } from './audit.ts'
@@ -37,7 +37,7 @@ const single: readonly Operation[] = [
 export const operations: readonly Operation[] = [...single, transactionOperation(single)]
 
 export interface Resource {
-  /** With `{name}` for path parameters. */
+  /** Path parameters appear as `{name}`. */
   readonly uri: string
   readonly supportedMethods: readonly Method[]
 }

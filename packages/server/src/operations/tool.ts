@@ -28,7 +28,7 @@ export const toolServiceOperations: readonly ServiceOperation[] = [
   },
 ]
 
-/** Other spellings are flags of their own. */
+/** Reports other spellings as separate flags. */
 function flagsOf(tool: Tool): Static<typeof ToolRecord>['flags'] {
   return Object.entries({ ...tool.flags, bootFile: bootFileFlag }).flatMap(([name, flag]) => {
     const { type, description, isRequired = false, otherName } = flag
@@ -49,7 +49,7 @@ function describe(tool: Tool, runs: readonly RunRecord[]): Static<typeof ToolRec
   }
 }
 
-/** Returns false for failed runs, which can be repeated with the same key. */
+/** Returns false for failed runs, which may be retried with the same key. */
 function isDone({ status, body }: OperationReply): boolean {
   return status === 202 || (body as { readonly returnCode?: number }).returnCode === 0
 }
@@ -62,7 +62,7 @@ export const toolOperations: readonly FdOperation[] = [
     method: 'POST',
     path: '/v1/tool',
     needs: async ({ body }) => toolNamed((body as ToolRequest).tool).needs,
-    isOfWhole: true,
+    isFdWide: true,
     summary: 'Run an administrative tool',
     description:
       'If the tool fails, returnCode is not 0. The run ends if the client disconnects. With `Prefer: respond-async` it continues in the background: GET /v1/tool shows its progress.',
@@ -79,22 +79,22 @@ export const toolOperations: readonly FdOperation[] = [
       const { tool, flags } = body as ToolRequest
       const { bootFile } = readBootFile(flags)
       if (bootFile !== undefined) return federatedDatabases.resolveByBootFile(query.fdAlias, bootFile, caller)
-      // What does not concern a federated database needs none to be named.
-      const isAny = query.fdAlias === undefined && toolNamed(tool).isOfServer === true
+      // A tool of the server needs no federated database in the request.
+      const isAny = query.fdAlias === undefined && toolNamed(tool).isServerWide === true
       return (isAny ? federatedDatabases.all[0] : undefined) ?? federatedDatabases.resolve(query.fdAlias, caller)
     },
     async run(_database, request) {
       const { body, fd, service, signal } = request
-      const { tool: name, flags } = body as ToolRequest
+      const { tool: name, flags: unchecked } = body as ToolRequest
       const tool = toolNamed(name)
-      const { bootFile, others } = readBootFile(flags)
-      const given = readFlags(tool, others)
-      const isKnown = bootFile === undefined || service.federatedDatabases.agrees(bootFile, fd)
-      const note = isKnown ? undefined : bootFileNote(bootFile, fd.alias)
+      const { bootFile, others } = readBootFile(unchecked)
+      const flags = readFlags(tool, others)
+      const isConfirmed = bootFile === undefined || service.federatedDatabases.agrees(bootFile, fd)
+      const note = isConfirmed ? undefined : bootFileNote(bootFile, fd.alias)
       await request.watch?.mayGoOn?.()
       const run = async (): Promise<OperationReply> => {
-        if (!wantsAsync(request)) return { body: await service.toolRuns.run(tool, fd, given, signal, note) }
-        service.toolRuns.start(tool, fd, given, note)
+        if (!wantsAsync(request)) return { body: await service.toolRuns.run(tool, fd, flags, signal, note) }
+        service.toolRuns.start(tool, fd, flags, note)
         return { status: 202, body: {}, headers: { location: '/v1/tool', 'preference-applied': 'respond-async' } }
       }
       const once = tool.changes === true ? onceOf(request, 200, (reply: OperationReply) => reply) : undefined

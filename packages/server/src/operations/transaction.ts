@@ -1,4 +1,4 @@
-/** The operation that carries out several others as one commit (contract 7). */
+/** The operation that executes several operations as one commit (contract 7). */
 
 import type { FdOperation, Operation } from '../dispatch/operation.ts'
 import { onceOf } from '../dispatch/stored-reply.ts'
@@ -7,19 +7,19 @@ import { UnparsedBody } from '../json/unparsed-body.ts'
 import { Type } from '../wire/json-schema.ts'
 import { IsolationLevel, TransactionOperation, TransactionResult } from '../wire/wire-schemas.ts'
 
-/** Describes the unchecked body for people. */
+/** Formats the unchecked body for the list of statements. */
 function operationsOf(body: unknown): string {
   if (body instanceof UnparsedBody) return `operations in ${body.bytes.length} bytes`
   return Array.isArray(body) ? `${body.length} operations` : ''
 }
 
-/** `others`: all other operations, whose errors are errors of the transaction. */
+/** Gets all other operations, whose errors a transaction may return. */
 export function transactionOperation(others: readonly Operation[]): FdOperation {
   return {
     scope: 'fd',
     method: 'POST',
     path: '/v1/transaction',
-    // Each of its operations is asked what it needs itself.
+    // The permissions of each step are checked separately.
     needs: 'read',
     summary: 'Run several operations as one transaction',
     description:

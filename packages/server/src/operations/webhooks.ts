@@ -8,23 +8,21 @@ import { DeadLetter, DeadLetterSummary, WebhookRecord } from '../wire/webhook-sc
 
 const nameParam = { name: 'Name of the webhook.' }
 const letterParams = { ...nameParam, number: 'Number of the dead letter.' }
-const common = { scope: 'fd', needs: 'operate', isOfWhole: true, tag: 'Changes', isTransactional: false } as const
+const common = { scope: 'fd', needs: 'operate', isFdWide: true, tag: 'Changes', isTransactional: false } as const
 
-/** Throws WebhookNotFound where the server has none at all. */
+/** Throws WebhookNotFound if the server has no webhooks. */
 function hooksOf({ service: { webhooks } }: FdRequest): Webhooks {
   if (webhooks === undefined)
     throw new ServerError('WebhookNotFound', 'The configuration of the server has no webhooks.')
   return webhooks
 }
 
-/** Throws DeadLetterNotFound. */
 function numberOf(request: FdRequest): number {
   const text = param(request, 'number')
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
   throw new ServerError('DeadLetterNotFound', `The number of a dead letter is a whole number from 1, not '${text}'.`)
 }
 
-/** Throws MalformedValue. */
 function afterOf({ query }: FdRequest): number {
   const { after = '0' } = query
   if (typeof after === 'string' && /^\d{1,15}$/.test(after)) return Number(after)
@@ -120,7 +118,7 @@ export const webhookOperations: readonly FdOperation[] = [
     ...common,
     method: 'GET',
     path: '/v1/webhook/:name/dead-letter/:number',
-    // Its content is what GET /v1/changes shows.
+    // Dead letters contain the changes that GET /v1/changes shows.
     needs: async () => ['operate', 'read'],
     summary: 'Show a dead letter and its content',
     params: letterParams,

@@ -1,25 +1,25 @@
-/** Sends questions of a worker to all others through the primary, which returns the answers together. */
+/** Forwards questions of a worker to all workers through the primary, which returns their answers together. */
 import type { Worker as Child } from 'node:cluster'
 import { type Answer, type Question, sendToWorker } from './peers.ts'
 
-/** A worker that has not answered by then is left out. */
+/** A worker without an answer after this time is left out. */
 const answerMsMax = 1_000
 
-interface Asked {
-  readonly asker: Child
-  /** The number that the asking worker uses. */
+interface PendingRequest {
+  readonly sender: Child
+  /** The number that the requesting worker has assigned. */
   readonly id: number
-  readonly waitedFor: Set<Child>
+  readonly pending: Set<Child>
   readonly answers: Answer[]
 }
 
 export class GatherRequests {
-  private readonly inProgress = new Map<number, Asked>()
-  private asked = 0
+  private readonly inProgress = new Map<number, PendingRequest>()
+  private lastId = 0
 
-  start(asker: Child, id: number, question: Question, others: readonly Child[]): void {
-    const own = ++this.asked
-    this.inProgress.set(own, { asker, id, waitedFor: new Set(others), answers: [] })
+  start(sender: Child, id: number, question: Question, others: readonly Child[]): void {
+    const own = ++this.lastId
+    this.inProgress.set(own, { sender, id, pending: new Set(others), answers: [] })
     for (const child of others) sendToWorker(child, { kind: 'asked', id: own, question })
     if (others.length === 0) this.finish(own)
     else setTimeout(() => this.finish(own), answerMsMax).unref()
@@ -30,20 +30,20 @@ export class GatherRequests {
     this.stopWaitingFor(child, own)
   }
 
-  /** The worker has ended. */
+  /** Call when the worker has ended. */
   removeWorker(child: Child): void {
     for (const own of [...this.inProgress.keys()]) this.stopWaitingFor(child, own)
   }
 
   private stopWaitingFor(child: Child, own: number): void {
-    const waitedFor = this.inProgress.get(own)?.waitedFor
-    if (waitedFor?.delete(child) === true && waitedFor.size === 0) this.finish(own)
+    const pending = this.inProgress.get(own)?.pending
+    if (pending?.delete(child) === true && pending.size === 0) this.finish(own)
   }
 
   private finish(own: number): void {
-    const asked = this.inProgress.get(own)
-    if (asked === undefined) return
+    const request = this.inProgress.get(own)
+    if (request === undefined) return
     this.inProgress.delete(own)
-    sendToWorker(asked.asker, { kind: 'answered', id: asked.id, answers: asked.answers })
+    sendToWorker(request.sender, { kind: 'answered', id: request.id, answers: request.answers })
   }
 }

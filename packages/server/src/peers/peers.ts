@@ -1,4 +1,4 @@
-/** How the processes of a server ask each other, and the messages between a primary and its workers. */
+/** Communication among the processes of a server, and the messages between primary and workers. */
 
 import type { Worker as Child } from 'node:cluster'
 import type { Config } from '../config/config.ts'
@@ -10,13 +10,13 @@ import type { RunRecord } from '../tools/tool-runs.ts'
 export interface Peers {
   /** Start of the first process, in milliseconds of the clock; absent for a single process. */
   readonly upSince?: number
-  /** Asks all other processes. */
+  /** Collects the answers of all other processes. */
   gather<About extends keyof Answers>(
     question: Question & { readonly about: About },
   ): Promise<readonly Answers[About][]>
-  /** Stops all of them, this process too. */
+  /** Stops all processes of the server, including this one. */
   stopAll?(): void
-  /** `answer`: returns the answers of this process to a question of others. */
+  /** `answer`: returns the answers of this process to a question of another one. */
   onGather(answer: (question: Question) => readonly Answer[]): void
 }
 
@@ -25,22 +25,21 @@ export const noPeers: Peers = {
   onGather: () => undefined,
 }
 
-/** A question, and what one worker answers: any number of these. */
+/** The type of answer to each kind of question; a worker may return any number of answers. */
 export interface Answers {
-  /** The runs of tools that it knows of. */
+  /** Runs of tools known to the process. */
   readonly runs: RunRecord
-  /** Statements running in the process. */
   readonly statements: StatementRecord
   readonly readers: ReadersRecord
-  /** The metrics of one process are one answer. */
+  /** One answer holds all metrics of a process. */
   readonly metrics: readonly ReadMetric[]
-  /** The answer of the process that stops the statement. */
+  /** Sent only by the process that stops the statement. */
   readonly stop: true
 }
 
 export type Question =
   | { readonly about: 'runs' }
-  /** `whose`: of that caller alone. */
+  /** `whose`: restricts the list to one caller. */
   | { readonly about: 'statements'; readonly whose: Whose | undefined }
   | { readonly about: 'readers' }
   | { readonly about: 'metrics' }
@@ -52,21 +51,21 @@ export type ToWorker =
   /** `upSince`: when the server started, in milliseconds of the clock. */
   | { readonly kind: 'start'; readonly config: Config; readonly upSince: number }
   | { readonly kind: 'stop' }
-  /** Tells the worker to read files such as the certificate again. */
+  /** Makes the worker reload files such as the certificate. */
   | { readonly kind: 'reload' }
   | { readonly kind: 'asked'; readonly id: number; readonly question: Question }
   | { readonly kind: 'answered'; readonly id: number; readonly answers: readonly Answer[] }
 
 export type ToPrimary =
-  /** Sent when the process can receive messages; earlier ones would be lost. */
+  /** Sent when the process can receive messages; earlier messages would be lost. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly url: string; readonly stores: readonly StoreSummary[] }
-  /** A request asks to stop the server. */
+  /** Requested by a client that stops the server. */
   | { readonly kind: 'stopAll' }
   | { readonly kind: 'ask'; readonly id: number; readonly question: Question }
   | { readonly kind: 'answer'; readonly id: number; readonly answers: readonly Answer[] }
 
-/** A federated database in the line at the start. */
+/** A federated database in the log line of the start. */
 export interface StoreSummary {
   readonly alias: string
   readonly kind: string

@@ -9,9 +9,7 @@ export type ArrivedRequest = ArrivedMessage
 
 /** An authentication method: token, password, session, JWT or client certificate. */
 export interface AuthenticationScheme {
-  /**
-   * Returns undefined if the request has no credential of this kind. Throws Unauthenticated for an invalid credential.
-   */
+  /** Returns undefined if the request has no credential of this kind. Throws Unauthenticated if the credential is invalid. */
   authenticate(request: ArrivedRequest): Promise<Caller | undefined>
 }
 
@@ -19,10 +17,7 @@ export class Authenticator {
   private readonly schemes: readonly AuthenticationScheme[]
   private readonly epochOf: () => number
 
-  /**
-   * `schemes`: in the order of attempts; those that read `Authorization` first. `epochOf`: returns another number after a caller may have lost a
-   * permission.
-   */
+  /** `schemes`: readers of `Authorization` first. `epochOf`: returns a new number after a caller may have lost a permission. */
   constructor(schemes: readonly AuthenticationScheme[], epochOf: () => number = () => 0) {
     this.schemes = schemes
     this.epochOf = epochOf

@@ -1,11 +1,11 @@
 /** The current state of a caller whose request is running. */
 import { type Caller, withRoles } from './caller.ts'
-import type { KnownCallers } from './known-callers.ts'
+import type { CachedCallers } from './known-callers.ts'
 
 /** The latest version of callers by JWT or certificate that are not users, so that it is created once per change of roles. */
 const latestVersions = new WeakMap<Caller, Caller>()
 
-async function withRolesOf(callers: KnownCallers, before: Caller): Promise<Caller> {
+async function withRolesOf(callers: CachedCallers, before: Caller): Promise<Caller> {
   const customRoles = await callers.roles()
   if (before.customRoles === customRoles) return before
   const last = latestVersions.get(before)
@@ -16,7 +16,7 @@ async function withRolesOf(callers: KnownCallers, before: Caller): Promise<Calle
 }
 
 /** Returns the current version of a caller; undefined if its credential is no longer valid, or if that is unknown. */
-export async function callerNow(callers: KnownCallers, before: Caller): Promise<Caller | undefined> {
+export async function callerNow(callers: CachedCallers, before: Caller): Promise<Caller | undefined> {
   if (Date.now() >= before.expiresAtMs) return undefined
   const { credential } = before
   switch (credential.kind) {
@@ -27,8 +27,8 @@ export async function callerNow(callers: KnownCallers, before: Caller): Promise<
     case 'session':
       return (await callers.session(credential.id))?.caller
     case 'password': {
-      const known = await callers.user(credential.id)
-      return known !== undefined && callers.hasSamePassword(known, before) ? known.caller : undefined
+      const user = await callers.user(credential.id)
+      return user !== undefined && callers.hasSamePassword(user, before) ? user.caller : undefined
     }
     // The issuer cannot revoke it, but the permissions of its roles may have changed.
     case 'jwt':

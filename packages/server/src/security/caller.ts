@@ -10,12 +10,11 @@ export type Credential =
 
 const noCredential: Credential = { kind: 'none' }
 
-/** Formats a credential for logs. */
 export function credentialText(credential: Credential): string {
   return credential.kind === 'none' ? credential.kind : `${credential.kind}:${credential.id}`
 }
 
-/** How the caller was identified. `everyone`: authentication is off; `nobody`: it is on, and the request has no credential. */
+/** How the caller was identified. `everyone`: authentication is off. `nobody` (with authentication): no credential. */
 export type CallerKind = 'everyone' | 'nobody' | 'user' | 'token' | 'jwt' | 'certificate'
 
 export interface CallerFacts {
@@ -36,10 +35,7 @@ export interface CallerFacts {
 }
 
 export interface Caller extends CallerFacts {
-  /**
-   * Whether the caller has the permission on an entire federated database. `alias`: of the federated database; undefined for the server, which
-   * requires a role for all of them.
-   */
+  /** Whether the caller has the permission on an entire federated database; without `alias`, on the server, by a role for all of them. */
   may(need: Need, alias: string | undefined): boolean
   /** Returns the grants on parts of a federated database; undefined if the caller has no role with such grants. Throws Forbidden. */
   policyOn(alias: string): AccessPolicy | undefined
@@ -133,7 +129,6 @@ function allowsAll(now: AccessPolicy | undefined, { grants }: AccessPolicy): boo
   return grants.every((grant) => texts.has(grantText(grant)))
 }
 
-/** Returns the caller with other definitions of custom roles. */
 export function withRoles(caller: CallerFacts, customRoles: CustomRoles): Caller {
   return makeCaller({ ...caller, customRoles })
 }

@@ -5,10 +5,9 @@ import { isSameHost } from '../browsers/origins.ts'
 import type { CertificateName } from '../tls/certificate-files.ts'
 import { type ArrivedRequest, type AuthenticationScheme, unauthenticated } from './authenticator.ts'
 import { type Caller, makeCaller } from './caller.ts'
-import type { KnownCallers } from './known-callers.ts'
+import type { CachedCallers } from './known-callers.ts'
 import type { Grant } from './roles.ts'
 
-/** Maps certificates to callers. */
 export interface CertificateMapping {
   /** The part of a certificate that names its holder. */
   readonly name: CertificateName
@@ -30,12 +29,12 @@ interface ClientCertificate {
 
 export class CertificateScheme implements AuthenticationScheme {
   private readonly mapping: CertificateMapping
-  private readonly callers: KnownCallers
+  private readonly callers: CachedCallers
   private readonly certificates = new WeakMap<object, ClientCertificate | null>()
   /** Callers who are not users. */
   private readonly holders = new WeakMap<ClientCertificate, { readonly caller: Caller; readonly epoch: number }>()
 
-  constructor(mapping: CertificateMapping, callers: KnownCallers) {
+  constructor(mapping: CertificateMapping, callers: CachedCallers) {
     this.mapping = mapping
     this.callers = callers
   }

@@ -46,7 +46,7 @@ export async function customRolesOf(reader: Reader, onUnread: OnUnread = ignored
   return new Map((await listCustomRoles(reader, onUnread)).map((role) => [role.name, role]))
 }
 
-/** Lists all roles; those that this process cannot read are listed without actions and grants. */
+/** Lists all roles; roles that this process cannot parse are listed without actions and grants. */
 export async function listRoles(reader: Reader): Promise<RoleRecord[]> {
   return [...Object.keys(builtInRoles).map(builtIn), ...(await listCustomRoles(reader, ignored))]
 }
@@ -114,7 +114,6 @@ export async function removeRole(database: SecurityDatabase, name: string): Prom
   })
 }
 
-/** Holders named in a message. */
 const namedMax = 20
 
 async function checkUnused(change: SecurityChange, name: string): Promise<void> {
@@ -187,7 +186,6 @@ function within<T>(role: string, place: readonly (string | number)[], prefix: st
   }
 }
 
-/** Throws RoleNotFound. */
 async function existing(reader: Reader, name: string): Promise<StoredRole> {
   const role = await stored(reader, name)
   if (role !== undefined) return role

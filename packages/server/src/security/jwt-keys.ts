@@ -14,10 +14,7 @@ interface Keys {
 
 type Read = () => Promise<string>
 
-/**
- * Time for which keys are cached, minimum interval of reading them for an unknown key, maximum time for which they are used while they are
- * unreadable, and timeout of the issuer.
- */
+/** Cache lifetime, minimum interval of reads for unknown keys, maximum age of keys that cannot be read again, and timeout. */
 export interface KeyTimes {
   readonly freshMs: number
   readonly repeatMs: number

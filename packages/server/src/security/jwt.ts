@@ -6,7 +6,7 @@ import { jwtCachedMax, jwtCachedMsMax, jwtCharactersMax, jwtClaimCharactersMax }
 import { type ArrivedRequest, type AuthenticationScheme, unauthenticated } from './authenticator.ts'
 import { type Caller, type CallerFacts, withRoles } from './caller.ts'
 import type { KeySource } from './jwt-keys.ts'
-import type { KnownCallers } from './known-callers.ts'
+import type { CachedCallers } from './known-callers.ts'
 import type { Grant } from './roles.ts'
 import { setYoungest } from './set-youngest.ts'
 
@@ -18,23 +18,19 @@ export interface JwtSettings {
   readonly clockToleranceSeconds: number
   /** Values of the header `typ`, in any case and without `application/` (RFC 9068, 2.1). */
   readonly types: readonly string[]
-  /** Required values by claim. */
   readonly requiredClaims: Readonly<Record<string, string | number | boolean>>
-  /** The claim that is the name of the caller. */
   readonly nameClaim: string
   /** The claim whose values are roles; dots lead into objects (`realm_access.roles`). */
   readonly rolesClaim: string
-  /** Grants by value of the claim. */
   readonly roles: Readonly<Record<string, readonly Grant[]>>
   /** Claims that rules and queries can read. */
   readonly claims: readonly string[]
 }
 
-type CustomRolesSource = Pick<KnownCallers, 'epoch' | 'roles' | 'checkReadable'>
+type CustomRolesSource = Pick<CachedCallers, 'epoch' | 'roles' | 'checkReadable'>
 
 interface Verified {
   readonly caller: Caller
-  /** The epoch of the custom roles. */
   readonly epoch: number
   readonly untilMs: number
 }

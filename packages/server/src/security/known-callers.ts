@@ -1,23 +1,23 @@
 /** Caches callers in a process, and removes them as soon as any may have lost a permission (contract 9.1). */
 import { AshlarError } from '@ashlar/engine'
-import { rememberedCallersMax, revisionIntervalMs } from '../limits.ts'
+import { cachedCallersMax, revisionIntervalMs } from '../limits.ts'
 import type { Caller } from './caller.ts'
 import { customRolesOf } from './custom-roles.ts'
 import { LastUses } from './last-uses.ts'
-import { CallerReader, type KnownSecret, type KnownUser } from './read-callers.ts'
+import { type CachedSecret, type CachedUser, CallerReader } from './read-callers.ts'
 import { RevisionWatch } from './revision-watch.ts'
 import type { CustomRoles } from './roles.ts'
 import type { SecurityDatabase } from './security-database.ts'
 
 /** A cache of one kind, by name or id. */
-class CallerCache<T> {
+class KeyedCache<T> {
   readonly byKey = new Map<string, T>()
   /** Shared reads in progress. */
   readonly inProgress = new Map<string, Promise<T | undefined>>()
 
-  set(key: string, known: T): void {
-    if (this.byKey.size >= rememberedCallersMax) this.byKey.clear()
-    this.byKey.set(key, known)
+  set(key: string, value: T): void {
+    if (this.byKey.size >= cachedCallersMax) this.byKey.clear()
+    this.byKey.set(key, value)
   }
 
   forget(): void {
@@ -26,17 +26,17 @@ class CallerCache<T> {
   }
 }
 
-export class KnownCallers {
+export class CachedCallers {
   private readonly database: SecurityDatabase
   private readonly reader: CallerReader
   private readonly watch: RevisionWatch
   private readonly uses: LastUses
   private readonly onFault: (error: unknown) => void
-  private readonly tokens = new CallerCache<KnownSecret>()
-  private readonly sessions = new CallerCache<KnownSecret>()
-  private readonly users = new CallerCache<KnownUser>()
+  private readonly tokens = new KeyedCache<CachedSecret>()
+  private readonly sessions = new KeyedCache<CachedSecret>()
+  private readonly users = new KeyedCache<CachedUser>()
   /** Users by certificate and name. */
-  private readonly holders = new CallerCache<Caller>()
+  private readonly holders = new KeyedCache<Caller>()
   private customRoles: Promise<CustomRoles> | undefined
   private timer: NodeJS.Timeout | undefined
   private readonly listeners: (() => void)[] = []
@@ -78,25 +78,25 @@ export class KnownCallers {
   }
 
   /** Returns undefined for an unknown token or a disabled owner. Throws StoreUnavailable. */
-  async token(id: string): Promise<KnownSecret | undefined> {
+  async token(id: string): Promise<CachedSecret | undefined> {
     this.checkReadable()
     return this.tokens.byKey.get(id) ?? this.load(this.tokens, id, () => this.reader.token(id))
   }
 
   /** Like `token`. */
-  async session(id: string): Promise<KnownSecret | undefined> {
+  async session(id: string): Promise<CachedSecret | undefined> {
     this.checkReadable()
     return this.sessions.byKey.get(id) ?? this.load(this.sessions, id, () => this.reader.session(id))
   }
 
   /** Reads a session again that has ended by its cached state: another process may know of a later use. Removes it from the cache if it has ended. */
-  sessionAgain(known: KnownSecret): Promise<KnownSecret | undefined> {
-    if (this.sessions.byKey.get(known.id) === known) this.sessions.byKey.delete(known.id)
-    return this.session(known.id)
+  rereadSession(session: CachedSecret): Promise<CachedSecret | undefined> {
+    if (this.sessions.byKey.get(session.id) === session) this.sessions.byKey.delete(session.id)
+    return this.session(session.id)
   }
 
   /** Undefined if the user does not exist, is disabled, or has no password. Throws StoreUnavailable. */
-  async user(name: string): Promise<KnownUser | undefined> {
+  async user(name: string): Promise<CachedUser | undefined> {
     this.checkReadable()
     return this.users.byKey.get(name) ?? this.load(this.users, name, () => this.reader.user(name))
   }
@@ -109,23 +109,23 @@ export class KnownCallers {
   }
 
   /** Whether the user still has the password by which a caller was authenticated. */
-  hasSamePassword(known: KnownUser, before: Caller): boolean {
-    return this.reader.hasSamePassword(known, before)
+  hasSamePassword(user: CachedUser, before: Caller): boolean {
+    return this.reader.hasSamePassword(user, before)
   }
 
   /** Reads a user from the database in any case: a read in progress may be older than a change of the password. */
-  userAsStored(name: string): Promise<KnownUser | undefined> {
+  userAsStored(name: string): Promise<CachedUser | undefined> {
     this.checkReadable()
     return this.readInto(this.users, name, () => this.reader.user(name))
   }
 
   /** Must be called with each use. */
-  noteTokenUse(known: KnownSecret, nowMs: number): void {
-    this.uses.ofToken(known, nowMs)
+  noteTokenUse(token: CachedSecret, nowMs: number): void {
+    this.uses.noteToken(token, nowMs)
   }
 
-  noteSessionUse(known: KnownSecret, nowMs: number): void {
-    this.uses.ofSession(known, nowMs)
+  noteSessionUse(session: CachedSecret, nowMs: number): void {
+    this.uses.noteSession(session, nowMs)
   }
 
   /** Throws StoreUnavailable if the database has been unreadable for too long. */
@@ -161,7 +161,7 @@ export class KnownCallers {
   }
 
   /** Reads each key once at a time, until the cache is cleared. */
-  private load<T>(into: CallerCache<T>, key: string, read: () => Promise<T | undefined>): Promise<T | undefined> {
+  private load<T>(into: KeyedCache<T>, key: string, read: () => Promise<T | undefined>): Promise<T | undefined> {
     const shared = into.inProgress.get(key)
     if (shared !== undefined) return shared
     const loading = this.readInto(into, key, read).finally(() => {
@@ -172,7 +172,7 @@ export class KnownCallers {
   }
 
   private async readInto<T>(
-    into: CallerCache<T>,
+    into: KeyedCache<T>,
     key: string,
     read: () => Promise<T | undefined>,
   ): Promise<T | undefined> {

@@ -1,6 +1,6 @@
 /** Times of the last use of tokens and sessions: recorded with each use, and written in the background, once a minute (contract 9.1). */
 import { lastUseMsMin } from '../limits.ts'
-import type { KnownSecret } from './read-callers.ts'
+import type { CachedSecret } from './read-callers.ts'
 import type { SecurityDatabase } from './security-database.ts'
 import { noteSessionUses } from './sessions.ts'
 import { noteUses } from './tokens.ts'
@@ -19,12 +19,12 @@ export class LastUses {
     this.onFault = onFault
   }
 
-  ofToken(known: KnownSecret, nowMs: number): void {
-    note(this.tokens, known, nowMs)
+  noteToken(secret: CachedSecret, nowMs: number): void {
+    note(this.tokens, secret, nowMs)
   }
 
-  ofSession(known: KnownSecret, nowMs: number): void {
-    note(this.sessions, known, nowMs)
+  noteSession(secret: CachedSecret, nowMs: number): void {
+    note(this.sessions, secret, nowMs)
   }
 
   /** Starts writing in the background; `written` waits for the end. */
@@ -51,8 +51,8 @@ export class LastUses {
   }
 }
 
-function note(times: Times, known: KnownSecret, nowMs: number): void {
-  if (nowMs - known.lastUsedAtMs < lastUseMsMin) return
-  known.lastUsedAtMs = nowMs
-  times.set(known.id, nowMs)
+function note(times: Times, secret: CachedSecret, nowMs: number): void {
+  if (nowMs - secret.lastUsedAtMs < lastUseMsMin) return
+  secret.lastUsedAtMs = nowMs
+  times.set(secret.id, nowMs)
 }

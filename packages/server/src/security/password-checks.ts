@@ -2,25 +2,25 @@
 import type { CancelSignal } from '@ashlar/engine'
 import { passwordCharactersMax } from '../limits.ts'
 import { sharerAt } from '../shares/sharer.ts'
-import type { KnownCallers } from './known-callers.ts'
+import type { CachedCallers } from './known-callers.ts'
 import type { PasswordHashes } from './password-hashes.ts'
-import { identityOfUser, type KnownUser } from './read-callers.ts'
+import { type CachedUser, identityOfUser } from './read-callers.ts'
 import { nameForm } from './roles.ts'
 import type { SignInThrottle } from './sign-in-throttle.ts'
 
 export class PasswordChecks {
   readonly hashes: PasswordHashes
-  private readonly callers: KnownCallers
+  private readonly callers: CachedCallers
   private readonly throttle: SignInThrottle
 
-  constructor(callers: KnownCallers, hashes: PasswordHashes, throttle: SignInThrottle) {
+  constructor(callers: CachedCallers, hashes: PasswordHashes, throttle: SignInThrottle) {
     this.callers = callers
     this.hashes = hashes
     this.throttle = throttle
   }
 
   /** Undefined if they do not match. `signal`: ends the wait. Throws TooManySignIns, TooManyRequests, ServerBusy, StoreUnavailable. */
-  async check(name: string, password: string, address: string, signal?: CancelSignal): Promise<KnownUser | undefined> {
+  async check(name: string, password: string, address: string, signal?: CancelSignal): Promise<CachedUser | undefined> {
     // All invalid names count as one, so that they do not get a count each.
     const userName = nameForm.test(name) ? name : ''
     // A longer text is not a password, and must not increase the work.
@@ -32,8 +32,8 @@ export class PasswordChecks {
       const user = await this.callers.user(userName)
       if (user?.passwordHash === hash) return user
     }
-    const isKnown = this.throttle.wasRight(userName, address)
-    const hasher = { sharer: isKnown ? identityOfUser(userName) : sharerAt(address), signal, isKnown }
+    const isTrusted = this.throttle.wasRight(userName, address)
+    const hasher = { sharer: isTrusted ? identityOfUser(userName) : sharerAt(address), signal, isTrusted }
     const attempt = this.throttle.begin(userName, address)
     try {
       // Not from the cache, which would take less time for existing names.

@@ -2,10 +2,10 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { ServerError } from '../errors/server-errors.ts'
 import {
+  cachedPasswordsMax,
+  cachedPasswordsMsMax,
   passwordCharactersMax,
   passwordCharactersMin,
-  rememberedPasswordsMax,
-  rememberedPasswordsMsMax,
   signInFailures,
 } from '../limits.ts'
 import { type Hasher, PasswordPlaces } from './password-places.ts'
@@ -37,7 +37,7 @@ export function checkPassword(password: string): void {
 }
 
 /** For processes without other users. */
-const soleHasher: Hasher = { sharer: '', isKnown: true }
+const soleHasher: Hasher = { sharer: '', isTrusted: true }
 
 interface CachedPassword {
   /** A keyed hash of name and password. */
@@ -55,7 +55,7 @@ export class PasswordHashes {
   private readonly places: PasswordPlaces
   /** Known to this process alone, so that its cache is useless elsewhere. */
   private readonly key = randomBytes(32)
-  /** Passwords by name and address: the result from one address does not count for others. */
+  /** Passwords by name and address: the result for one address does not apply to another. */
   private readonly cached = new Map<string, CachedPassword>()
 
   /** `failuresOf`: see `PasswordPlaces`. */
@@ -70,24 +70,18 @@ export class PasswordHashes {
     return this.places.hash(hasher, () => hash(normalized(password), parameters))
   }
 
-  /**
-   * Returns the hash for which the password of the user was recently correct from this address. Too many other passwords remove the entry, since no
-   * throttle counts this lookup.
-   */
+  /** Returns the hash of a recently correct password for this address. Too many other passwords evict it, since no throttle counts lookups. */
   rightFor(name: string, password: string, address: string): string | undefined {
     const key = keyOf(name, address)
-    const known = this.cached.get(key)
-    if (known === undefined) return undefined
-    if (performance.now() < known.until && timingSafeEqual(known.mark, this.markOf(name, password))) return known.hash
-    known.wrong += 1
-    if (known.wrong >= signInFailures.ofPairMax) this.cached.delete(key)
+    const entry = this.cached.get(key)
+    if (entry === undefined) return undefined
+    if (performance.now() < entry.until && timingSafeEqual(entry.mark, this.markOf(name, password))) return entry.hash
+    entry.wrong += 1
+    if (entry.wrong >= signInFailures.pairMax) this.cached.delete(key)
     return undefined
   }
 
-  /**
-   * `hash`: undefined if the user does not exist or cannot sign in; it then takes as long, and returns false. Throws the errors of
-   * `PasswordPlaces.hash`.
-   */
+  /** `hash`: undefined for an unknown user; the check then takes as long, and fails. Throws the errors of `PasswordPlaces.hash`. */
   async isRight(
     name: string,
     hash: string | undefined,
@@ -101,9 +95,9 @@ export class PasswordHashes {
       return verify(hash ?? hashOfNothing, normalized(password))
     })
     if (!isRight || hash === undefined) return false
-    const until = performance.now() + rememberedPasswordsMsMax
-    const known = { mark: this.markOf(name, password), hash, until, wrong: 0 }
-    setYoungest(this.cached, keyOf(name, address), known, rememberedPasswordsMax)
+    const until = performance.now() + cachedPasswordsMsMax
+    const entry = { mark: this.markOf(name, password), hash, until, wrong: 0 }
+    setYoungest(this.cached, keyOf(name, address), entry, cachedPasswordsMax)
     return true
   }
 

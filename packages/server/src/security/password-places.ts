@@ -2,7 +2,7 @@
 import { AshlarError } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import {
-  passwordHashesAtOnceMax,
+  concurrentPasswordHashesMax,
   passwordHashesPerSharerMax,
   passwordHashesWaitingMax,
   passwordHashMsMax,
@@ -11,16 +11,16 @@ import { ShareQueue, type Waiter } from '../shares/share-queue.ts'
 import { sharerText } from '../shares/sharer.ts'
 
 export interface Hasher extends Pick<Waiter, 'sharer' | 'signal'> {
-  /** An authenticated caller, or a user who has signed in from the same address before. All others, who may be guessing, have a separate queue. */
-  readonly isKnown: boolean
+  /** An authenticated caller, or a user who has signed in from the same address before. The rest, who may be guessing, have a separate queue. */
+  readonly isTrusted: boolean
 }
 
 /** Each hash needs 19 MiB and a thread of the pool; waiting requests need hardly any memory. */
 export class PasswordPlaces {
   private inProgress = 0
-  private readonly known = newQueue()
+  private readonly trusted = newQueue()
   private readonly others = newQueue()
-  private isKnownNext = false
+  private isTrustedNext = false
   private isLeastWrongNext = false
   private readonly failuresOf: (sharer: string) => number
 
@@ -30,10 +30,10 @@ export class PasswordPlaces {
   }
 
   /** Throws ServerBusy, TooManyRequests, and the signal's reason. */
-  async hash<T>({ sharer, signal, isKnown }: Hasher, work: () => Promise<T>): Promise<T> {
-    if (this.inProgress >= passwordHashesAtOnceMax) {
+  async hash<T>({ sharer, signal, isTrusted }: Hasher, work: () => Promise<T>): Promise<T> {
+    if (this.inProgress >= concurrentPasswordHashesMax) {
       const waitsUntilMs = performance.now() + passwordHashMsMax
-      await (isKnown ? this.known : this.others).wait({ sharer, signal, waitsUntilMs })
+      await (isTrusted ? this.trusted : this.others).wait({ sharer, signal, waitsUntilMs })
     } else this.inProgress += 1
     try {
       return await work()
@@ -44,12 +44,12 @@ export class PasswordPlaces {
   }
 
   private passOn(): boolean {
-    this.isKnownNext = !this.isKnownNext
-    return this.isKnownNext ? this.admitKnown() || this.admitOther() : this.admitOther() || this.admitKnown()
+    this.isTrustedNext = !this.isTrustedNext
+    return this.isTrustedNext ? this.admitTrusted() || this.admitOther() : this.admitOther() || this.admitTrusted()
   }
 
-  private admitKnown(): boolean {
-    return this.known.admitNext(() => 0) !== undefined
+  private admitTrusted(): boolean {
+    return this.trusted.admitNext(() => 0) !== undefined
   }
 
   /**

@@ -17,7 +17,6 @@ const classActions: Readonly<Partial<Record<Need, readonly AccessAction[]>>> = {
   define: ['define', 'index'],
 }
 
-/** A caller. */
 interface GrantedCaller {
   readonly name: string | null
   readonly grants: readonly Grant[]

@@ -7,17 +7,15 @@ import type { SecurityDatabase } from './security-database.ts'
 import { className } from './security-schema.ts'
 import { findUser, type StoredUser } from './users.ts'
 
-/** A known token or session. */
-export interface KnownSecret {
+export interface CachedSecret {
   readonly id: string
   readonly caller: Caller
-  /** Digest of the secret. */
   readonly digest: Buffer
   /** As in the database, or recorded by this process. */
   lastUsedAtMs: number
 }
 
-export interface KnownUser {
+export interface CachedUser {
   readonly caller: Caller
   readonly passwordHash: string
 }
@@ -53,7 +51,7 @@ export class CallerReader {
   }
 
   /** Returns undefined for an unknown token, or if its owner is disabled. */
-  async token(id: string): Promise<KnownSecret | undefined> {
+  async token(id: string): Promise<CachedSecret | undefined> {
     const columns =
       'name, secretHash, roles, hasRoles, expiresAtMs, lastUsedAtMs, owner.name, owner.roles, owner.isDisabled'
     const [row] = await this.database.rows<TokenRow>(`FROM ${className.token} WHERE tokenId = $id RETURN ${columns}`, {
@@ -79,7 +77,7 @@ export class CallerReader {
   }
 
   /** Also undefined if the session was unused for too long. */
-  async session(id: string): Promise<KnownSecret | undefined> {
+  async session(id: string): Promise<CachedSecret | undefined> {
     const columns = 'secretHash, expiresAtMs, lastUsedAtMs, user.name'
     const [row] = await this.database.rows<SessionRow>(
       `FROM ${className.session} WHERE sessionId = $id RETURN ${columns}`,
@@ -93,7 +91,7 @@ export class CallerReader {
   }
 
   /** Undefined if the user does not exist, is disabled, or has no password. */
-  async user(name: string): Promise<KnownUser | undefined> {
+  async user(name: string): Promise<CachedUser | undefined> {
     const user = await findUser(this.database, name)
     if (user === undefined || user.isDisabled || user.passwordHash === '') return undefined
     const caller = await this.callerOf(user, { kind: 'password', id: name }, Number.POSITIVE_INFINITY)
@@ -109,7 +107,7 @@ export class CallerReader {
   }
 
   /** Whether the user still has the password by which a caller was authenticated. */
-  hasSamePassword({ passwordHash }: KnownUser, before: Caller): boolean {
+  hasSamePassword({ passwordHash }: CachedUser, before: Caller): boolean {
     return this.hashOf.get(before) === passwordHash
   }
 

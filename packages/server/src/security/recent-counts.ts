@@ -5,16 +5,16 @@ import { setYoungest } from './set-youngest.ts'
 interface Recent {
   count: number
   /** The end of the window, by the given clock. */
-  readonly forgottenAtMs: number
+  readonly endsAtMs: number
 }
 
 export class RecentCounts {
-  private readonly forgottenAfterMs: number
+  private readonly windowMs: number
   private readonly now: () => number
   private readonly byKey = new Map<string, Recent>()
 
-  constructor(forgottenAfterMs: number, now: () => number) {
-    this.forgottenAfterMs = forgottenAfterMs
+  constructor(windowMs: number, now: () => number) {
+    this.windowMs = windowMs
     this.now = now
   }
 
@@ -28,7 +28,7 @@ export class RecentCounts {
 
   /** Until the end of the window. */
   secondsLeft(key: string): number {
-    return Math.ceil(((this.current(key)?.forgottenAtMs ?? this.now()) - this.now()) / 1_000)
+    return Math.ceil(((this.current(key)?.endsAtMs ?? this.now()) - this.now()) / 1_000)
   }
 
   add(key: string): void {
@@ -38,7 +38,7 @@ export class RecentCounts {
       return
     }
     // The window of the oldest ends next.
-    setYoungest(this.byKey, key, { count: 1, forgottenAtMs: this.now() + this.forgottenAfterMs }, throttledKeysMax)
+    setYoungest(this.byKey, key, { count: 1, endsAtMs: this.now() + this.windowMs }, throttledKeysMax)
   }
 
   takeBack(key: string): void {
@@ -54,7 +54,7 @@ export class RecentCounts {
 
   private current(key: string): Recent | undefined {
     const recent = this.byKey.get(key)
-    if (recent === undefined || this.now() < recent.forgottenAtMs) return recent
+    if (recent === undefined || this.now() < recent.endsAtMs) return recent
     this.byKey.delete(key)
     return undefined
   }

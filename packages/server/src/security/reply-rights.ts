@@ -1,4 +1,4 @@
-/** The permissions with which a stored reply was made, which callers with others do not get (contract 9.1.2). */
+/** The permissions with which a stored reply was made; callers with different permissions do not get the reply (contract 9.1.2). */
 import { type AccessPolicy, AshlarError, policyId } from '@ashlar/engine'
 import type { Caller } from './caller.ts'
 import type { Action } from './roles.ts'
@@ -7,9 +7,9 @@ const wholeActions = ['read', 'write', 'define'] as const satisfies readonly Act
 
 /** The rights of a caller on a federated database, as far as they affect replies. */
 export interface ReplyRights {
-  /** On the entire federated database. */
+  /** Permissions on the entire federated database. */
   readonly whole: readonly string[]
-  /** Identifies the rights on parts of it. */
+  /** Identifies the permissions on parts of it. */
   readonly policy?: string
 }
 

@@ -1,12 +1,12 @@
 /** Warns the operator of roles that do not match the schema: at the start, and after changes of classes or roles. */
 import type { FederatedDatabase } from '@ashlar/engine'
 import { roleCheckIntervalMs } from '../limits.ts'
-import type { KnownCallers } from './known-callers.ts'
+import type { CachedCallers } from './known-callers.ts'
 import { roleProblems } from './role-problems.ts'
 import type { CustomRoles } from './roles.ts'
 
 export class RoleWarnings {
-  private readonly callers: KnownCallers
+  private readonly callers: CachedCallers
   private readonly fds: readonly FederatedDatabase[]
   private readonly warn: (message: string) => void
   /** Current problems: each is reported when it first occurs. */
@@ -16,7 +16,7 @@ export class RoleWarnings {
   private checking: Promise<void> | undefined
   private timer: NodeJS.Timeout | undefined
 
-  constructor(callers: KnownCallers, fds: readonly FederatedDatabase[], warn: (message: string) => void) {
+  constructor(callers: CachedCallers, fds: readonly FederatedDatabase[], warn: (message: string) => void) {
     this.callers = callers
     this.fds = fds
     this.warn = warn

@@ -4,12 +4,11 @@ import { ServerError } from '../errors/server-errors.ts'
 
 /**
  * Permissions. `read`, `write` (objects) and `define` (classes and indexes) concern a federated database; `operate` concerns the server: tools,
- * statements of others, stopping it. `administer`: users, tokens and roles. `identify`: any authenticated caller. `nothing`: no authentication
+ * statements of other callers, stopping it. `administer`: users, tokens and roles. `identify`: any authenticated caller. `nothing`: no authentication
  * needed.
  */
 export type Need = 'read' | 'write' | 'define' | 'operate' | 'administer' | 'identify' | 'nothing'
 
-/** Actions that a role can grant. */
 export const actions = ['read', 'write', 'define', 'operate', 'administer'] as const
 export type Action = (typeof actions)[number]
 
@@ -34,7 +33,7 @@ export function isRole(name: string, customRoles: CustomRoles): boolean {
 /** A role, and the federated databases for which a caller has it. */
 export interface Grant {
   readonly role: string
-  /** Undefined: all databases, also those that are added later. */
+  /** Undefined: all databases, including ones added later. */
   readonly aliases: readonly string[] | undefined
 }
 
@@ -44,7 +43,6 @@ export interface CustomRole {
   readonly grants: readonly AccessGrant[]
 }
 
-/** Custom roles by name. */
 export type CustomRoles = ReadonlyMap<string, CustomRole>
 
 export const noCustomRoles: CustomRoles = new Map()
@@ -99,7 +97,7 @@ export function readGrants(
   return grants
 }
 
-/** Throws InvalidGrant for a role whose actions exceed those of `holder`: permissions that the holder gets later must not extend existing tokens. */
+/** Throws InvalidGrant if the role's actions exceed the holder's: permissions granted to the holder later must not extend existing tokens. */
 export function requireWithin(
   texts: readonly string[],
   customRoles: CustomRoles,

@@ -3,9 +3,9 @@ import { credentialCharactersMax, sessionIdleMsMax, unknownTokenMsMax, unknownTo
 import { clientAddressOf } from '../shares/client-address.ts'
 import { type ArrivedRequest, type AuthenticationScheme, unauthenticated } from './authenticator.ts'
 import type { Caller } from './caller.ts'
-import type { KnownCallers } from './known-callers.ts'
+import type { CachedCallers } from './known-callers.ts'
 import type { PasswordChecks } from './password-checks.ts'
-import type { KnownSecret } from './read-callers.ts'
+import type { CachedSecret } from './read-callers.ts'
 import { isSecretOf, readSession, readToken, type Secret } from './secrets.ts'
 
 const bearer = 'bearer '
@@ -21,19 +21,18 @@ function afterScheme(scheme: string, authorization: string | undefined): string 
   return authorization.slice(scheme.length)
 }
 
-/** Returns undefined for another scheme. */
 export function bearerText(authorization: string | undefined): string | undefined {
   return afterScheme(bearer, authorization)
 }
 
 /** `Authorization: Bearer ash_…`. */
 export class TokenScheme implements AuthenticationScheme {
-  private readonly callers: KnownCallers
+  private readonly callers: CachedCallers
   /** IDs that do not exist in the database, with the time until which they are not looked up again. */
   private readonly unknown = new Map<string, number>()
   private unknownAtEpoch = 0
 
-  constructor(callers: KnownCallers) {
+  constructor(callers: CachedCallers) {
     this.callers = callers
   }
 
@@ -47,9 +46,9 @@ export class TokenScheme implements AuthenticationScheme {
       throw unauthenticated(request, invalidToken)
     }
     const { epoch } = this.callers
-    const known = await this.callers.token(secret.id)
-    if (known === undefined && epoch === this.callers.epoch) this.noteUnknown(secret.id)
-    return this.check(known, secret, request)
+    const cached = await this.callers.token(secret.id)
+    if (cached === undefined && epoch === this.callers.epoch) this.noteUnknown(secret.id)
+    return this.check(cached, secret, request)
   }
 
   /** Caches unknown tokens, so that a client that keeps using a revoked token does not cause a read per request. */
@@ -66,13 +65,13 @@ export class TokenScheme implements AuthenticationScheme {
     this.unknown.set(id, Date.now() + unknownTokenMsMax)
   }
 
-  private check(known: KnownSecret | undefined, { secret }: Secret, request: ArrivedRequest): Caller {
+  private check(cached: CachedSecret | undefined, { secret }: Secret, request: ArrivedRequest): Caller {
     const nowMs = Date.now()
-    if (known === undefined || !isSecretOf(known.digest, secret) || nowMs >= known.caller.expiresAtMs) {
+    if (cached === undefined || !isSecretOf(cached.digest, secret) || nowMs >= cached.caller.expiresAtMs) {
       throw unauthenticated(request, invalidToken)
     }
-    this.callers.noteTokenUse(known, nowMs)
-    return known.caller
+    this.callers.noteTokenUse(cached, nowMs)
+    return cached.caller
   }
 }
 
@@ -91,9 +90,9 @@ export class PasswordScheme implements AuthenticationScheme {
     const colon = decoded.indexOf(':')
     if (colon < 0) throw unauthenticated(request, 'The Authorization header is no Basic credential.')
     const [name, password] = [decoded.slice(0, colon), decoded.slice(colon + 1)]
-    const known = await this.checks.check(name, password, clientAddressOf(request))
-    if (known === undefined) throw unauthenticated(request, wrongPassword)
-    return known.caller
+    const user = await this.checks.check(name, password, clientAddressOf(request))
+    if (user === undefined) throw unauthenticated(request, wrongPassword)
+    return user.caller
   }
 }
 
@@ -102,9 +101,9 @@ export const cookieName = (isEncrypted: boolean): string => (isEncrypted ? '__Ho
 
 /** Authenticates by session cookie. `Origins` has already refused requests from pages whose origins are not listed in `cors`. */
 export class SessionScheme implements AuthenticationScheme {
-  private readonly callers: KnownCallers
+  private readonly callers: CachedCallers
 
-  constructor(callers: KnownCallers) {
+  constructor(callers: CachedCallers) {
     this.callers = callers
   }
 
@@ -118,16 +117,16 @@ export class SessionScheme implements AuthenticationScheme {
     const cached = await this.callers.session(secret.id)
     const mustReread = cached !== undefined && isIdle(cached) && isSecretOf(cached.digest, secret.secret)
     // Another process may have handled a later request, and recorded its time in the database.
-    const known = mustReread ? await this.callers.sessionAgain(cached) : cached
+    const session = mustReread ? await this.callers.rereadSession(cached) : cached
     const nowMs = Date.now()
-    const hasEnded = known === undefined || nowMs >= known.caller.expiresAtMs || isIdle(known)
-    if (hasEnded || !isSecretOf(known.digest, secret.secret)) throw unauthenticated(request, sessionEnded)
-    this.callers.noteSessionUse(known, nowMs)
-    return known.caller
+    const hasEnded = session === undefined || nowMs >= session.caller.expiresAtMs || isIdle(session)
+    if (hasEnded || !isSecretOf(session.digest, secret.secret)) throw unauthenticated(request, sessionEnded)
+    this.callers.noteSessionUse(session, nowMs)
+    return session.caller
   }
 }
 
-function isIdle({ lastUsedAtMs }: KnownSecret): boolean {
+function isIdle({ lastUsedAtMs }: CachedSecret): boolean {
   return Date.now() >= lastUsedAtMs + sessionIdleMsMax
 }
 

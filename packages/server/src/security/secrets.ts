@@ -26,7 +26,6 @@ export function readDigest(text: string): Buffer {
   return Buffer.from(text, 'latin1')
 }
 
-/** Buffer reused by each comparison. */
 const presented = Buffer.alloc(digestCharacters)
 
 /** `digest`: from `readDigest`. Takes the same time for wrong and correct secrets. */
@@ -51,9 +50,7 @@ export const noTokenId =
 
 const idForm = /^[\da-f]{16}$/
 
-/**
- * Extracts the public ID from an ID or a whole token. Returns undefined for any other text, which must not be repeated: it may be part of a secret.
- */
+/** Extracts the public ID from an ID or a token. Returns undefined for any other text, which may be secret: do not repeat it. */
 export function tokenIdOf(text: string): string | undefined {
   const id = readToken(text)?.id ?? text
   return idForm.test(id) ? id : undefined

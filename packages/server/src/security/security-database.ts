@@ -62,10 +62,7 @@ export class SecurityDatabase {
     }
   }
 
-  /**
-   * Returns the revision, which increases with each change that may revoke a permission or invalidate caches. Takes one read. Throws
-   * StoreUnavailable, also if the file was deleted or replaced.
-   */
+  /** Returns the revision, which each change that affects caches increases. Throws StoreUnavailable, also for a deleted or replaced file. */
   async revision(): Promise<number> {
     const problem = this.fd.store.problem?.()
     if (problem instanceof AshlarError && problem.isFatal) throw problem
@@ -73,7 +70,6 @@ export class SecurityDatabase {
     return (JSON.parse(json.toString()) as State).revision
   }
 
-  /** Returns the rows of a query. */
   rows<T>(text: string, parameters: Parameters = {}): Promise<T[]> {
     return rowsOf<T>(this.fd, text, parameters)
   }
@@ -93,7 +89,6 @@ export class SecurityDatabase {
     return this.commit(body)
   }
 
-  /** Checks consistency. */
   async problems(): Promise<readonly unknown[]> {
     return (await this.fd.verify()).problems
   }
@@ -148,7 +143,7 @@ async function openOn(store: Store, onFault: SecurityDatabaseOptions['onFault'])
   }
 }
 
-/** Creates or upgrades the schema. Of several processes that start together, one creates it, and the others find it. */
+/** Creates or upgrades the schema. If several processes start together, only one creates it. */
 function prepare(fd: FederatedDatabase): Promise<{ readonly state: Oid; readonly isNew: boolean }> {
   return fd.transaction(async (numbered) => {
     const { step } = new SecurityChange(numbered)
@@ -169,7 +164,6 @@ function prepare(fd: FederatedDatabase): Promise<{ readonly state: Oid; readonly
   }, false)
 }
 
-/** Whether a federated database is a security database. */
 export async function hasSecurityClasses(database: Pick<Database, 'readClass'>): Promise<boolean> {
   try {
     await database.readClass(className.state)
@@ -193,9 +187,7 @@ async function rowsOf<T>(database: Pick<Database, 'query'>, text: string, parame
 
 const groupAndOthers = 0o077
 
-/**
- * Restricts the directory of an LMDB store, which contains password hashes, to its owner. Does nothing if that is done, or if another user owns it.
- */
+/** Restricts the directory of an LMDB store, which contains password hashes, to its owner, unless another user owns it. */
 function restrictPermissions(address: string): void {
   const directory = process.platform === 'win32' ? undefined : storeDirectory(address)
   if (directory === undefined) return

@@ -51,7 +51,7 @@ const classes = [
     text('name'),
     text('secretHash'),
     texts('roles'),
-    // Whether the token has its own roles, limited by those of its owner; otherwise it has the roles of its owner.
+    // Whether the token has separate roles, limited by the owner's; otherwise it has the roles of its owner.
     truth('hasRoles'),
     reference('owner', className.user, 'tokens'),
     integer('createdAtMs'),
@@ -95,7 +95,7 @@ const upgrades: readonly ((step: () => Database) => Promise<unknown>)[] = [
   (step) => step().defineClasses([referenceable(className.role, [text('grants')])], 'createOrExtend'),
 ]
 
-/** Adds what the given version lacks. */
+/** Adds everything introduced after the given version. */
 export async function upgradeSecuritySchema(step: () => Database, state: string, version: number): Promise<void> {
   for (const upgrade of upgrades.slice(version - 1)) await upgrade(step)
   await step().updateObject(state, { schemaVersion })

@@ -4,7 +4,7 @@ import { ServerError } from '../errors/server-errors.ts'
 import { type AuthenticationScheme, Authenticator } from './authenticator.ts'
 import { type Caller, mayStill } from './caller.ts'
 import { callerNow } from './caller-now.ts'
-import { KnownCallers } from './known-callers.ts'
+import { CachedCallers } from './known-callers.ts'
 import { PasswordChecks } from './password-checks.ts'
 import { PasswordHashes } from './password-hashes.ts'
 import { PasswordScheme, SessionScheme, TokenScheme } from './schemes.ts'
@@ -21,7 +21,7 @@ interface Verdicts {
 
 export class Security {
   readonly database: SecurityDatabase
-  readonly callers: KnownCallers
+  readonly callers: CachedCallers
   private readonly throttle = new SignInThrottle()
   readonly hashes = new PasswordHashes((sharer) => this.throttle.failuresFrom(sharer))
   readonly passwords: PasswordChecks
@@ -29,14 +29,14 @@ export class Security {
   /** Results by the caller at the start of the request: running statements are checked several times a second. */
   private readonly verdicts = new WeakMap<Caller, Verdicts>()
 
-  /** `more`: schemes checked after those of the security database; their callers may have roles from it. */
+  /** `more`: schemes checked after the built-in ones; their callers may have roles from the security database. */
   constructor(
     database: SecurityDatabase,
     onFault: (error: unknown) => void,
-    more: (callers: KnownCallers) => readonly AuthenticationScheme[] = () => [],
+    more: (callers: CachedCallers) => readonly AuthenticationScheme[] = () => [],
   ) {
     this.database = database
-    this.callers = new KnownCallers(database, onFault)
+    this.callers = new CachedCallers(database, onFault)
     this.passwords = new PasswordChecks(this.callers, this.hashes, this.throttle)
     const schemes = [
       new TokenScheme(this.callers),
@@ -56,7 +56,7 @@ export class Security {
     await this.database.close()
   }
 
-  /** Executes a change of users, tokens, sessions or roles. It takes effect in this process at once, and in others within a second. */
+  /** Executes a change of users, tokens, sessions or roles. It takes effect in this process immediately, and in other processes within a second. */
   async change<T>(change: (database: SecurityDatabase) => Promise<T>): Promise<T> {
     const result = await change(this.database)
     await this.callers.refresh()
@@ -66,8 +66,8 @@ export class Security {
   /** Ends the session of a cookie, if its secret is correct. */
   async endSessionOf(cookie: string): Promise<void> {
     const secret = readSession(cookie)
-    const known = secret && (await this.callers.session(secret.id))
-    if (secret === undefined || known === undefined || !isSecretOf(known.digest, secret.secret)) return
+    const session = secret && (await this.callers.session(secret.id))
+    if (secret === undefined || session === undefined || !isSecretOf(session.digest, secret.secret)) return
     await this.change((database) => endSession(database, secret.id))
   }
 

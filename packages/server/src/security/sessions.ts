@@ -12,10 +12,7 @@ interface StoredSession {
   readonly lastUsedAtMs: number
 }
 
-/**
- * Returns undefined if the user was deleted or disabled, or the password changed, since it was verified. Ends the oldest session if there are too
- * many.
- */
+/** Returns undefined if user or password have changed since the check. Ends the oldest session if there are too many. */
 export async function beginSession(
   database: SecurityDatabase,
   name: string,
@@ -63,7 +60,6 @@ export async function endSession(database: SecurityDatabase, id: string): Promis
   })
 }
 
-/** Ends all sessions of a user. */
 export async function endSessionsOf(database: SecurityDatabase, name: string): Promise<void> {
   await database.change(async (change) => {
     const user = await findUser(change, name)

@@ -10,7 +10,6 @@ import { setYoungest } from './set-youngest.ts'
 export interface Attempt {
   /** Call for a correct password: the attempt no longer counts. */
   wasRight(): void
-  /** Cancels the attempt without an outcome. */
   undo(): void
 }
 
@@ -25,13 +24,13 @@ export class SignInThrottle {
 
   constructor(now: () => number = () => performance.now()) {
     this.now = now
-    this.failures = new RecentCounts(signInFailures.forgottenAfterMs, now)
+    this.failures = new RecentCounts(signInFailures.windowMs, now)
     this.changes = new RecentCounts(hourMs, now)
   }
 
   /** Checks without counting. Throws TooManySignIns after too many failures of the name from the address. */
   checkPair(name: string, address: string): void {
-    this.check(pairKey(name, networkOf(address)), signInFailures.ofPairMax)
+    this.check(pairKey(name, networkOf(address)), signInFailures.pairMax)
   }
 
   /** Call before verifying a password. Throws TooManySignIns. */
@@ -40,10 +39,10 @@ export class SignInThrottle {
     const pair = pairKey(name, network)
     const [addressKey, nameKey] = [sharerAt(address), `name:${name}`]
     const wasRight = this.wasRight(name, address)
-    const isGuessed = !wasRight && this.failures.of(nameKey) >= signInFailures.ofNameMax
-    this.check(pair, isGuessed ? signInFailures.ofPairAfterNameMax : signInFailures.ofPairMax)
-    // Many users may share an address, e.g. behind a proxy: failures there must not lock out those who sign in correctly.
-    if (!wasRight) this.check(addressKey, signInFailures.ofAddressMax)
+    const isGuessed = !wasRight && this.failures.of(nameKey) >= signInFailures.nameMax
+    this.check(pair, isGuessed ? signInFailures.pairAfterNameMax : signInFailures.pairMax)
+    // Many users may share an address, e.g. behind a proxy: failures there must not lock out users with correct passwords.
+    if (!wasRight) this.check(addressKey, signInFailures.addressMax)
     const all = [pair, addressKey, nameKey]
     for (const key of all) this.failures.add(key)
     return {

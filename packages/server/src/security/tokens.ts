@@ -11,7 +11,6 @@ import { findUser } from './users.ts'
 export interface TokenRecord {
   readonly id: string
   readonly name: string
-  /** The name of the owner. */
   readonly owner: string | null
   /** Null: the roles of the owner. */
   readonly roles: readonly string[] | null

@@ -66,10 +66,10 @@ export async function addUser(database: SecurityDatabase, user: NewUser): Promis
   // The change increments the revision, so that of two concurrent additions the second one sees the first.
   return database.change(async (change) => {
     const text = `FROM ${className.user} WHERE LOWER(name) = $lower TAKE 1 RETURN name`
-    const [known] = await change.rows<Pick<StoredUser, 'name'>>(text, { lower: user.name.toLowerCase() })
-    if (known !== undefined) {
-      const problem = known.name === user.name ? '' : '; names must differ by more than upper and lower case'
-      throw new ServerError('UserExists', `There is a user '${known.name}' already${problem}.`)
+    const [existing] = await change.rows<Pick<StoredUser, 'name'>>(text, { lower: user.name.toLowerCase() })
+    if (existing !== undefined) {
+      const problem = existing.name === user.name ? '' : '; names must differ by more than upper and lower case'
+      throw new ServerError('UserExists', `There is a user '${existing.name}' already${problem}.`)
     }
     await createUser(change, user, await customRolesOf(change))
     return userRecord((await findUser(change, user.name)) as StoredUser)

@@ -25,7 +25,6 @@ export function nameClient(request: FromClient, address: string): void {
   request[reportedAddress] = address
 }
 
-/** Whether a proxy has reported the client. */
 export function isClientNamed(request: FromClient): boolean {
   return request[reportedAddress] !== undefined
 }

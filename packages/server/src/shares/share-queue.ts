@@ -1,7 +1,6 @@
 /** A queue bounded in total, per sharer and in time; fair between sharers, and first-in, first-out within each (contract 1.5.23). */
 import type { CancelSignal } from '@ashlar/engine'
 
-/** An entry of the queue. */
 export interface Waiter {
   /** See `sharerOf`. */
   readonly sharer: string
@@ -82,18 +81,18 @@ export class ShareQueue {
   }
 
   /**
-   * Admits the first entry of the sharer for which `held` is lowest, round-robin between equal ones. `held`: undefined for sharers that have to wait.
+   * Admits the first entry of the sharer with the lowest `loadOf`, round-robin between equal ones. `loadOf` returns undefined for sharers that must wait.
    * Returns the sharer, or undefined if there is none.
    */
-  admitNext(held: (sharer: string) => number | undefined): string | undefined {
+  admitNext(loadOf: (sharer: string) => number | undefined): string | undefined {
     let chosen: { readonly sharer: string; readonly entries: Set<Entry> } | undefined
     let least = Number.POSITIVE_INFINITY
     for (const [sharer, entries] of this.bySharer) {
-      const holds = held(sharer)
-      if (holds === undefined || holds >= least) continue
-      least = holds
+      const load = loadOf(sharer)
+      if (load === undefined || load >= least) continue
+      least = load
       chosen = { sharer, entries }
-      if (holds === 0) break
+      if (load === 0) break
     }
     if (chosen === undefined) return undefined
     const { sharer, entries } = chosen

@@ -12,7 +12,7 @@ export class AbortedReplies {
     this.logger = logger
   }
 
-  /** Call if the client took no bytes for too long. */
+  /** Call if the client has taken no bytes for too long. */
   readonly stalled = ({ limit, ...fields }: StalledReply): void => {
     this.count++
     this.logger.warn(fields, `A reply was aborted: its client read nothing for ${fields.stalledMs} ms (${limit}).`)

@@ -1,4 +1,4 @@
-/** Limits concurrent statements: others wait for a bounded time, or are refused (contract 1.4.10, 1.5.15). */
+/** Limits concurrent statements: the rest wait for a bounded time, or are refused (contract 1.4.10, 1.5.15). */
 import { AshlarError, firstTurn, mayBegin } from '@ashlar/engine'
 import type { ServerLimits } from '../limits.ts'
 import { type QueueRefusals, ShareCounts, ShareQueue, type Waiter } from '../shares/share-queue.ts'
@@ -19,7 +19,7 @@ const slotRequestedMs = 2_000
 /** Multiple of `statementQueueMsMax` for which a statement may be queued while slots are free. */
 const freeQueueTimes = 10
 
-/** How long a reply waits for its client before others may use its slot; a client that reads steadily keeps it. */
+/** How long a reply waits for its client before its slot may be reassigned; a client that reads steadily keeps it. */
 const yieldAfterMs = 50
 
 /** A statement whose reply waits for its client. */
@@ -31,21 +31,22 @@ export interface PausedReply {
 
 /**
  * Schedules statements. A statement runs for two slices of a few milliseconds without a slot, so that short statements never wait for long ones; then
- * it needs one of `statementsMax` slots, of which no caller gets all. Statements with slots have half of the turns; the others alternate between
- * first and second turns. Each first turn starts statements until its time is up: callers with the fewest running first, then those with the fewest
- * waiting, so that many statements of one caller do not delay a short one of another. Every other turn starts one more round-robin, to prevent
- * starvation. A statement yields its slot while its client does not read; it gets the next free one when the client continues, and is not refused.
+ * it needs one of `statementsMax` slots, of which no caller gets all. Statements with slots have half of the turns; the remaining turns alternate
+ * between statements in their first turn and in their second. Each first turn starts statements until its time is up, in the order of the callers'
+ * running statements, then of their waiting ones, so that many statements of one caller do not delay a short one of another. Every other turn also
+ * starts one statement round-robin, to prevent starvation. A statement yields its slot while its client does not read; it gets the next free one when
+ * the client continues, and is not refused.
  */
 export class Admission {
   private readonly limits: AdmissionLimits
   /** Statements that have begun and not ended, with or without a slot. */
-  private readonly begun = new ShareCounts()
+  private readonly running = new ShareCounts()
   private readonly working = new ShareCounts()
   private readonly beginning: ShareQueue
   private readonly waiting: ShareQueue
   /** Statements that continue after yielding their slot. */
   private readonly returning: ShareQueue
-  /** Paused replies, longest-paused first. */
+  /** Paused replies, the longest-paused first. */
   private readonly paused = new Set<PausedReply>()
   private reclaimTimer: NodeJS.Timeout | undefined
   private slotRequestedAtMs = Number.NEGATIVE_INFINITY
@@ -60,7 +61,7 @@ export class Admission {
       full: () => this.queueFull(),
       shareFull: (sharer) => this.queueShareFull(sharer),
     }
-    // During a flood of connections, statements may start late although slots are free: they get more time, but a bounded one.
+    // During a flood of connections, statements may start late although slots are free: the time limit is extended.
     this.beginning = new ShareQueue(
       { waitingMax, perSharerMax },
       {
@@ -76,7 +77,7 @@ export class Admission {
       {
         ...full,
         tooLate: (sharer) =>
-          this.hasShare(sharer) ? this.shareTaken(sharer) : this.tooLate('for one of these to end'),
+          this.hasShare(sharer) ? this.shareExhausted(sharer) : this.tooLate('for one of these to end'),
       },
     )
     const unlimited = Number.POSITIVE_INFINITY
@@ -89,15 +90,15 @@ export class Admission {
     this.beginning.checkRoom(sharer)
   }
 
-  /** Returns undefined if the statement begins at once; call `end` once it has ended. Throws like `ShareQueue.wait`. */
+  /** Returns undefined if the statement begins immediately; call `end` when it has ended. Throws like `ShareQueue.wait`. */
   begin(waiter: Waiter): Promise<void> | undefined {
     if (!this.isDispatching && mayBegin()) {
-      this.begun.add(waiter.sharer)
+      this.running.add(waiter.sharer)
       return undefined
     }
-    const turn = this.beginning.wait(waiter)
+    const wait = this.beginning.wait(waiter)
     if (!this.isDispatching) void this.dispatchTurns()
-    return turn
+    return wait
   }
 
   /** Returns undefined if a slot is free; it is held until `leave`. Throws like `ShareQueue.wait`. */
@@ -115,30 +116,29 @@ export class Admission {
     return performance.now() - this.slotRequestedAtMs < slotRequestedMs
   }
 
-  /** Allows others to take the slot of this reply. */
+  /** Makes the slot of this reply available. */
   pause(reply: PausedReply): void {
     this.paused.add(reply)
     if (this.hasWaiters) this.reclaimAfter(yieldAfterMs)
   }
 
-  /** The client has read: others can no longer take the slot. */
+  /** The client has read: the slot is no longer available. */
   proceed(reply: PausedReply): void {
     this.paused.delete(reply)
   }
 
-  /** Releases a slot. */
   leave(sharer: string): void {
     this.working.remove(sharer)
-    const held = (one: string): number | undefined => (this.hasShare(one) ? undefined : this.working.of(one))
+    const loadOf = (one: string): number | undefined => (this.hasShare(one) ? undefined : this.working.of(one))
     while (this.working.all < this.limits.statementsMax) {
-      const next = this.returning.admitNext(held) ?? this.waiting.admitNext(held)
+      const next = this.returning.admitNext(loadOf) ?? this.waiting.admitNext(loadOf)
       if (next === undefined) return
       this.working.add(next)
     }
   }
 
   end(sharer: string): void {
-    this.begun.remove(sharer)
+    this.running.remove(sharer)
   }
 
   private slotFrom(queue: ShareQueue, waiter: Waiter): Promise<void> | undefined {
@@ -156,7 +156,7 @@ export class Admission {
     return !this.waiting.isEmpty || !this.returning.isEmpty
   }
 
-  /** Takes slots from replies that have paused for long enough, while others wait. */
+  /** Reclaims slots from replies that have paused for long enough, if statements wait. */
   private reclaimSlots(): void {
     const pausedBeforeMs = performance.now() - yieldAfterMs
     for (const reply of this.paused) {
@@ -177,9 +177,9 @@ export class Admission {
     }, ms).unref()
   }
 
-  private startNext(held: (sharer: string) => number): void {
-    const sharer = this.beginning.admitNext(held)
-    if (sharer !== undefined) this.begun.add(sharer)
+  private startNext(loadOf: (sharer: string) => number): void {
+    const sharer = this.beginning.admitNext(loadOf)
+    if (sharer !== undefined) this.running.add(sharer)
   }
 
   private async dispatchTurns(): Promise<void> {
@@ -187,10 +187,10 @@ export class Admission {
     while (!this.beginning.isEmpty) {
       const turn = await firstTurn()
       do {
-        this.startNext((one) => this.begun.of(one) * this.limits.queuedStatementsMax + this.beginning.of(one))
+        this.startNext((one) => this.running.of(one) * this.limits.queuedStatementsMax + this.beginning.of(one))
         await untilIdle()
       } while (!this.beginning.isEmpty && !turn.isOver)
-      // Every other turn starts one more regardless of its caller's share: otherwise new callers could starve those of a busy one.
+      // Every other turn starts one more regardless of its caller's share: otherwise a busy caller could be starved by new ones.
       this.hasStartedExtra = !this.hasStartedExtra
       if (!this.hasStartedExtra || this.beginning.sharers < 2) continue
       if (turn.isOver) await firstTurn()
@@ -208,7 +208,7 @@ export class Admission {
     return this.working.of(sharer) >= this.limits.statementsPerCallerMax
   }
 
-  private shareTaken(sharer: string): AshlarError {
+  private shareExhausted(sharer: string): AshlarError {
     const { statementsPerCallerMax } = this.limits
     const { whose, share } = sharerText(sharer)
     const message = `${whose} already has ${statementsPerCallerMax} statements in progress, the share of ${share} (statementsPerCallerMax).`

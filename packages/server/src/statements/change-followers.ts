@@ -1,4 +1,4 @@
-/** Requests that follow the changes of a federated database, or wait for one. They are not statements, and have their own limits. */
+/** Requests that follow the changes of a federated database, or wait for one. They are not statements, and have separate limits. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AshlarError, type CancelSignal } from '@ashlar/engine'
 import type { ServerLimits } from '../limits.ts'
@@ -9,7 +9,7 @@ import { StopSignal } from './stop-signal.ts'
 
 type FollowerLimits = Pick<ServerLimits, 'changeFollowersMax' | 'changeFollowersPerCallerMax'>
 
-interface Begun {
+interface FollowerRequest {
   readonly sharer: string
   readonly alias: string
   readonly caller: Caller
@@ -17,19 +17,19 @@ interface Begun {
   readonly signal: CancelSignal
 }
 
-interface Following extends Begun {
-  /** Undefined if it has all changes. */
+interface Following extends FollowerRequest {
+  /** Undefined if the follower has all changes. */
   behindSinceMs: number | undefined
 }
 
 export interface Follower {
   /** Also aborted if the caller loses a permission, or the server stops. */
   readonly signal: StopSignal
-  /** Call when it has all changes and waits for more. */
+  /** Call when the follower has all changes and waits for more. */
   waits(): void
-  /** Call when there may be changes that it lacks. */
+  /** Call when the follower may lack changes. */
   proceeds(): void
-  /** Call when it is done, at the latest when the client has disconnected. */
+  /** Call when the follower is done, at the latest when the client has disconnected. */
   end(): void
 }
 
@@ -58,8 +58,8 @@ export class ChangeFollowers {
   }
 
   /** Throws ServerBusy, TooManyFollowers, ShuttingDown. */
-  begin(begun: Begun): Follower {
-    const { sharer } = begun
+  begin(request: FollowerRequest): Follower {
+    const { sharer } = request
     const { changeFollowersMax, changeFollowersPerCallerMax } = this.limits
     if (this.isStopping) throw stopped()
     if (this.counts.of(sharer) >= changeFollowersPerCallerMax) {
@@ -71,13 +71,13 @@ export class ChangeFollowers {
       const message = `The server already has ${changeFollowersMax} requests that follow changes, the maximum (changeFollowersMax).`
       throw new AshlarError('ServerBusy', message)
     }
-    const { signal: clientSignal } = begun
+    const { signal: clientSignal } = request
     const signal = new StopSignal()
     const onDisconnect = (): void => {
       signal.abort(clientSignal.reason as Error)
       follower.end()
     }
-    const state: Following = { ...begun, behindSinceMs: performance.now() }
+    const state: Following = { ...request, behindSinceMs: performance.now() }
     const follower: Follower = {
       signal,
       waits: () => {

@@ -9,13 +9,9 @@ interface Share {
   bytes: number
 }
 
-/**
- * A share is a percentage of what other callers leave, so that the next caller always gets memory. With limits in bytes, two callers together could
- * exhaust it.
- */
+/** A share is a percentage of the memory that other callers leave, so that the next caller always gets some. */
 export class MemoryShares {
   private readonly limits: ShareLimits
-  /** Bytes held by all requests. */
   private bytes = 0
   private readonly callers = new Map<string, Share>()
   private readonly connections = new WeakMap<object, Share>()

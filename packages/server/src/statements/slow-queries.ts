@@ -15,13 +15,12 @@ export interface SlowQuery {
   readonly caller: string | null
   readonly clientAddress: string
   readonly text: string
-  /** From the request to the end of the reply, without the time in which the client read nothing. */
+  /** From the request to the end of the reply, without time in which the client did not read. */
   readonly ms: number
-  /** The time in which the process worked on it. */
+  /** Time in which the process worked on it. */
   readonly workedMs: number
-  /** Rows of the reply. */
   readonly rows: number
-  /** Objects examined to find them. */
+  /** Objects examined to produce the rows. */
   readonly touched: number
   readonly status: number
   readonly explain: Explain | undefined
@@ -30,7 +29,7 @@ export interface SlowQuery {
 export class SlowQueries {
   readonly thresholdMs: number
   private readonly logger: Logger
-  /** Under load every query may be slow, and each line requires planning. */
+  /** Limits log lines: under load every query may be slow, and each line requires planning. */
   private readonly bucket = new TokenBucket(slowQueryLinesMax, slowQueryLinesPerSecond)
   /** Slow queries not logged since the last line. */
   private unlisted = 0
@@ -40,7 +39,7 @@ export class SlowQueries {
     this.logger = logger
   }
 
-  /** Returns before the line is written: its plan is made afterwards. */
+  /** Returns immediately; the plan is computed and the line written later. */
   log(query: SlowQuery): void {
     if (!this.bucket.take()) {
       this.unlisted++

@@ -1,4 +1,4 @@
-/** Aborts replies whose clients have stopped reading, to release what they hold: a snapshot, rows, a slot. */
+/** Aborts replies whose clients have stopped reading, to release their snapshots, rows and slots. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ServerLimits } from '../limits.ts'
@@ -6,7 +6,7 @@ import { bytesTaken, bytesUntaken } from '../node-internals.ts'
 import { clientAddressOf, type FromClient } from '../shares/client-address.ts'
 
 const checksPerLimit = 20
-/** Divisor of the time limit if others are affected: data files grow, or statements wait for the slot of the reply. */
+/** Divisor of the time limit if a reply affects other requests: data files grow, or statements wait for its slot. */
 const urgentDivisor = 6
 const checkIntervalMsMin = 5
 const checkIntervalMsMax = 1_000
@@ -21,16 +21,16 @@ export interface StalledReply {
 }
 
 interface Waiting {
-  /** Increases with each byte that the operating system takes. */
+  /** Total of bytes accepted by the operating system. */
   readonly taken: number
   readonly sinceMs: number
   /** Size of the data files at `sinceMs`. */
   readonly fileBytes: number
 }
 
-/** An HTTP/2 reply, which shares its connection with others. */
+/** An HTTP/2 reply, one of several on its connection. */
 export interface StreamedReply {
-  /** Whether bytes wait for the client. */
+  /** Whether bytes are pending. */
   readonly waits: boolean
   readonly taken: number
   readonly req: FromClient & { readonly url: string }
@@ -40,8 +40,8 @@ export interface StreamedReply {
 /**
  * Watches connections: if one has unsent bytes of which none was taken for `replyStallMsMax`, it is destroyed, and `onStalled` is called. A sixth of
  * the time is enough if the data files have grown by `replyStallBytesMax` meanwhile, since the snapshot of the reply keeps them from reusing space,
- * or if `isSlotRequested` reports that others wait for its slot. `fileBytes`: total for all stores in files. Replies without data to send are not
- * affected. HTTP/2 replies are watched individually, and end without their connection, unless that is stalled as well.
+ * or if `isSlotRequested` reports that statements wait for its slot. `fileBytes`: total for all stores in files. Replies without data to send are not
+ * affected. HTTP/2 replies are watched individually; their connection ends only if it is stalled as well.
  */
 export function watchReplies(
   connections: Iterable<Socket>,
@@ -50,12 +50,12 @@ export function watchReplies(
   { replyStallMsMax, replyStallBytesMax }: StallLimits,
   fileBytes: () => number,
   isSlotRequested: (response: object) => boolean,
-  onStalled: (told: StalledReply) => void,
+  onStalled: (reply: StalledReply) => void,
 ): NodeJS.Timeout {
   const waiting = new WeakMap<object, Waiting>()
   let now = 0
   let bytes: number | undefined
-  /** Returns how long no byte was taken, if that is too long. */
+  /** Returns for how long no byte was taken, if that exceeds the limit. */
   const stalledOf = (
     one: object,
     taken: number,

@@ -1,4 +1,4 @@
-/** A running statement: its caller, its progress, and what stops it. */
+/** A running statement: its caller, progress, and end. */
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { AshlarError, type QueryProgress } from '@ashlar/engine'
@@ -36,7 +36,7 @@ export interface StatementRecord {
 /** Restricts a list to the statements of one caller. */
 export interface Whose {
   readonly identity: string
-  /** Set for a token with roles of its own, which sees only its own statements: others of its owner may exceed its permissions. */
+  /** Set for a token with separate roles, which sees only its own statements: other statements of its owner may exceed its permissions. */
   readonly credential: string | undefined
 }
 
@@ -52,7 +52,6 @@ export interface StatementContext {
   readonly admission: Admission
   readonly queueMsMax: number
   readonly abortedReplies: AbortedReplies
-  /** Listed statements by ID. */
   readonly inProgress: Map<string, Statement>
   /** The slow-query log, if enabled. */
   readonly slow: SlowQueries | undefined
@@ -74,19 +73,19 @@ export class Statement implements Waiter, PausedReply {
   /** Undefined without authentication. */
   readonly caller: Caller | undefined
   readonly waitsUntilMs: number
-  private readonly begunAtMs: number
+  private readonly createdAtMs: number
   /** Total time in which the client read nothing. */
   private pausedMs = 0
   private pauseStartMs = 0
-  /** Undefined once the end was recorded. */
+  /** Undefined after the end was recorded. */
   private slow: SlowQueries | undefined
   private explain: Explain | undefined
-  /** Aborted when the client disconnects, and when the statement is stopped. */
+  /** Aborted when the client disconnects, or the statement is stopped. */
   readonly signal = new StopSignal()
   private waits = false
   private hasBegun = false
   private hasSlot = false
-  /** Whether others have its slot while its client does not read. */
+  /** Whether the slot was released while the client does not read. */
   private hasYieldedSlot = false
   private isPaused = false
   private isWorking = true
@@ -109,8 +108,8 @@ export class Statement implements Waiter, PausedReply {
     this.sharer = sharer
     this.response = response
     this.context = context
-    this.begunAtMs = performance.now()
-    this.waitsUntilMs = this.begunAtMs + context.queueMsMax
+    this.createdAtMs = performance.now()
+    this.waitsUntilMs = this.createdAtMs + context.queueMsMax
     if (response.destroyed) this.signal.abort(new ClientDisconnected())
   }
 
@@ -125,16 +124,13 @@ export class Statement implements Waiter, PausedReply {
 
   /** Returns undefined if it may begin at once. Throws ServerBusy, TooManyStatements, or the signal's reason. */
   mayBegin(): Promise<void> | undefined {
-    const turn = this.context.admission.begin(this)
-    if (turn !== undefined) return this.queued(this.begunAt(turn))
+    const admitted = this.context.admission.begin(this)
+    if (admitted !== undefined) return this.queued(this.startAfter(admitted))
     this.hasBegun = true
     return undefined
   }
 
-  /**
-   * Call if the statement outlives the turn of the event loop in which it began: from then on it is listed, can be stopped, and ends when its client
-   * disconnects.
-   */
+  /** Call if the statement outlives its first turn of the event loop: it is then listed, can be stopped, and ends with its client. */
   lasts(): void {
     this.startedAtMs = Date.now()
     if (this.signal.aborted) return
@@ -151,7 +147,7 @@ export class Statement implements Waiter, PausedReply {
     this.end()
   }
 
-  /** Discards what the client has not read. */
+  /** Discards the data that the client has not read. */
   breakOff(): void {
     this.response.destroy()
   }
@@ -163,11 +159,11 @@ export class Statement implements Waiter, PausedReply {
     // Nothing would release the slot.
     if (this.isOver) return undefined
     // Work and reply may request it concurrently.
-    this.slot ??= this.slotTaken()
+    this.slot ??= this.slotRequest()
     return this.slot
   }
 
-  private slotTaken(): Promise<void> | undefined {
+  private slotRequest(): Promise<void> | undefined {
     return this.acquireSlot()?.finally(() => {
       this.slot = undefined
     })
@@ -178,14 +174,14 @@ export class Statement implements Waiter, PausedReply {
     return this.hasSlot && this.response === response
   }
 
-  /** Call when its client has not read what was sent: nothing more is produced until `proceeds`. */
+  /** Call when the client has not read the data sent so far: nothing more is produced until `proceeds`. */
   pauses(): void {
     if (!this.isPaused && this.slow !== undefined) this.pauseStartMs = performance.now()
     this.isPaused = true
     if (this.hasSlot) this.offerSlot()
   }
 
-  /** Returns undefined if it may proceed; otherwise it has yielded its slot, and waits for another one. Throws the signal's reason. */
+  /** Returns undefined if the statement may proceed; otherwise it has yielded its slot, and waits for another. Throws the signal's reason. */
   proceeds(): Promise<void> | undefined {
     if (!this.isPaused) return undefined
     this.isPaused = false
@@ -194,7 +190,7 @@ export class Statement implements Waiter, PausedReply {
     return this.hasYieldedSlot ? this.mayGoOn() : undefined
   }
 
-  /** Does nothing for a statement that holds much memory: their number is limited by the slots. */
+  /** Keeps the slot of a statement that uses much memory, since slots limit their number. */
   private offerSlot(): void {
     if ((this.progress?.bytesHeld ?? 0) > yieldBytesMax) return
     this.pausedAtMs = performance.now()
@@ -207,7 +203,6 @@ export class Statement implements Waiter, PausedReply {
     this.context.admission.leave(this.sharer)
   }
 
-  /** Counts bytes of the reply. */
   sent(bytes: number): void {
     this.bytesSent += bytes
   }
@@ -239,7 +234,7 @@ export class Statement implements Waiter, PausedReply {
     this.slow = undefined
     const { isPaused, facts, progress, caller, response, explain } = this
     const nowMs = performance.now()
-    const ms = nowMs - this.begunAtMs - this.pausedMs - (isPaused ? nowMs - this.pauseStartMs : 0)
+    const ms = nowMs - this.createdAtMs - this.pausedMs - (isPaused ? nowMs - this.pauseStartMs : 0)
     if (ms < slow.thresholdMs) return
     const { text, fdAlias, clientAddress } = facts
     const { rows = 0, touched = 0, workedMs = 0 } = progress ?? {}
@@ -290,8 +285,8 @@ export class Statement implements Waiter, PausedReply {
     return undefined
   }
 
-  private async begunAt(turn: Promise<void>): Promise<void> {
-    await turn
+  private async startAfter(admitted: Promise<void>): Promise<void> {
+    await admitted
     this.hasBegun = true
   }
 

@@ -34,10 +34,7 @@ export class Statements {
     return new Statement(facts, sharerOf(request), request.response, this.context, request.caller)
   }
 
-  /**
-   * Ends the statements for which `endReasonOf` returns a reason. A reply that has begun ends with that error, or is aborted if the client does not
-   * read.
-   */
+  /** Ends statements for which `endReasonOf` returns a reason: begun replies end with that error, or are aborted if unread. */
   async endEach(endReasonOf: (caller: Caller, alias: string) => Promise<Error | undefined>): Promise<void> {
     for (const statement of [...this.context.inProgress.values()]) {
       const { caller, fdAlias } = statement
@@ -56,7 +53,6 @@ export class Statements {
     setTimeout(breakOff, endedReplyMsMax).unref()
   }
 
-  /** Counts listed statements by state. */
   counts(): Record<StatementRecord['state'], number> {
     const counts = { queued: 0, running: 0, sending: 0 }
     for (const { state } of this.context.inProgress.values()) counts[state]++
@@ -69,7 +65,7 @@ export class Statements {
     return all.filter((statement) => statement.isOf(whose)).map((statement) => statement.record())
   }
 
-  /** Whether others have recently waited while this reply held a slot. */
+  /** Whether a statement has recently waited while this reply held a slot. */
   isSlotRequested(response: object): boolean {
     if (!this.context.admission.isSlotRequested) return false
     return [...this.context.inProgress.values()].some((statement) => statement.holdsSlotFor(response))

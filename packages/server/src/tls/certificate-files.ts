@@ -1,15 +1,14 @@
-/** Certificate and key of the server, from PEM files: read when it starts, and again when they change. */
+/** Certificate and key of the server in PEM files, which are reloaded when they change. */
 import { X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { Logger } from 'pino'
-import { certificateLookMs } from '../limits.ts'
+import { certificatePollMs } from '../limits.ts'
 
 export interface TlsFiles {
-  /** The server's certificate, followed by those that lead to its root. */
+  /** The server's certificate, followed by the chain to its root. */
   readonly cert: string
   readonly key: string
-  /** Certificate authorities for client certificates. */
   readonly clientCa?: string | undefined
 }
 
@@ -27,16 +26,16 @@ export class CertificateFiles {
   private readonly timer: NodeJS.Timeout
   private seen: string
 
-  /** `take`: called with the content of changed files. Throws an Error with a sentence if they cannot be used now. */
-  constructor(files: TlsFiles, logger: Logger, take: (material: TlsMaterial) => void, lookMs = certificateLookMs) {
+  /** `take`: called with the content of changed files. Throws an Error with a one-sentence message if they cannot be used now. */
+  constructor(files: TlsFiles, logger: Logger, take: (material: TlsMaterial) => void, pollMs = certificatePollMs) {
     this.files = files
     this.logger = logger
     this.take = take
     this.seen = versionOf(files)
-    this.timer = setInterval(() => this.look(), lookMs).unref()
+    this.timer = setInterval(() => this.poll(), pollMs).unref()
   }
 
-  /** Reads them whether or not they have changed. */
+  /** Reloads the files even if they have not changed. */
   reload(): void {
     this.seen = versionOf(this.files)
     try {
@@ -54,12 +53,12 @@ export class CertificateFiles {
     clearInterval(this.timer)
   }
 
-  private look(): void {
+  private poll(): void {
     if (versionOf(this.files) !== this.seen) this.reload()
   }
 }
 
-/** Throws an Error with a sentence. */
+/** Throws an Error with a one-sentence message. */
 export function readTlsFiles({ cert, key, clientCa }: TlsFiles): TlsMaterial {
   const material = {
     cert: readPem(cert, 'TLS certificate'),
@@ -92,7 +91,7 @@ function readPem(file: string, what: string): Buffer {
   }
 }
 
-/** Translates texts of OpenSSL, which do not help an operator. */
+/** Translates errors of OpenSSL for operators. */
 function endReasonOf({ code, message }: NodeJS.ErrnoException): string {
   if (code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH') return 'the key belongs to another certificate'
   if (code === 'ERR_OSSL_PEM_NO_START_LINE') return 'both must be PEM files'
@@ -102,7 +101,7 @@ function endReasonOf({ code, message }: NodeJS.ErrnoException): string {
   return message
 }
 
-/** Another text when one of the files is another one, or was written to. */
+/** Returns a text that changes when a file is replaced or modified. */
 function versionOf({ cert, key, clientCa }: TlsFiles): string {
   return [cert, key, clientCa ?? cert].map(fileVersion).join(' ')
 }

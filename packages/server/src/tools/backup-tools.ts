@@ -29,9 +29,9 @@ export const backupTools: readonly Tool[] = [
         const options = { isIncremental: incremental === true, keepMs, signal: run.signal, onProgress }
         const { backup, removed } = await fd.backUp(directory, options)
         const { objects, commits } = backup.counts
-        const held = commits === undefined ? `${objects} objects` : `${commits} commits`
+        const content = commits === undefined ? `${objects} objects` : `${commits} commits`
         return [
-          `Backup ${backup.name}: ${held}, ${backup.file.bytes} bytes, verified.`,
+          `Backup ${backup.name}: ${content}, ${backup.file.bytes} bytes, verified.`,
           ...removed.map((name) => `Removed ${name}.`),
         ]
       })
@@ -80,7 +80,7 @@ export const backupTools: readonly Tool[] = [
   },
 ]
 
-/** Throws MalformedRequest where the configuration names no directory. */
+/** Throws MalformedRequest if the configuration names no directory. */
 function settingsOf({ backups }: ToolRun): BackupSettings {
   if (backups !== undefined) return backups
   const message = 'The configuration of the server names no directory of backups (backups.directory).'

@@ -1,4 +1,4 @@
-/** The flag `bootFile`, which every tool takes: the federated database, as clients of the original name it (contract 2.2.12). */
+/** The flag `bootFile` of every tool: the federated database, as clients of the original name it (contract 2.2.12). */
 import { resolve } from 'node:path'
 import { AshlarError, withoutCredentials } from '@ashlar/engine'
 import { storeDirectory } from '@ashlar/engine/store-address'
@@ -17,23 +17,23 @@ export interface Place {
   readonly bootFile?: string | undefined
 }
 
-/** Returns true if it may be the federated database of that alias at that place. */
+/** Returns true if `bootFile` may name the federated database of that alias at that place. */
 export function bootFileAgrees(bootFile: string, alias: string, { store, bootFile: configured }: Place): boolean {
   const directory = storeDirectory(store)
   if ([alias, withoutUser(store), directory, configured].includes(withoutUser(bootFile))) return true
   const paths = [directory, configured].filter((path) => path !== undefined)
-  const given = storeDirectory(bootFile) ?? bootFile
-  if (paths.some((path) => resolve(path) === resolve(given))) return true
+  const requestedPath = storeDirectory(bootFile) ?? bootFile
+  if (paths.some((path) => resolve(path) === resolve(requestedPath))) return true
   const names = [alias, ...paths.flatMap((path) => [lastName(path), withoutExtension(path)])]
   return names.includes(withoutExtension(bootFile))
 }
 
-/** Two addresses of one database may differ in their parameters: these stay. */
+/** Keeps the parameters of an address: two addresses of one database may differ in them. */
 function withoutUser(address: string): string {
   return address.replace(/^(postgres(?:ql)?:\/\/)[^@/?]*@/, '$1')
 }
 
-/** The last part of a path, with slashes of either kind. */
+/** Returns the last part of a path with slashes of either kind. */
 function lastName(path: string): string {
   return (
     path
@@ -47,7 +47,7 @@ function withoutExtension(path: string): string {
   return lastName(path).replace(/(?<=.)\.[^.]*$/, '')
 }
 
-/** The flag, in any case, and the others. Throws MalformedRequest, MalformedValue. */
+/** Separates the flag, whose name is case-insensitive, from the other flags. Throws MalformedRequest, MalformedValue. */
 export function readBootFile(flags: unknown): { readonly bootFile: string | undefined; readonly others: unknown } {
   if (typeof flags !== 'object' || flags === null || Array.isArray(flags)) return { bootFile: undefined, others: flags }
   const others: [string, unknown][] = []
@@ -73,15 +73,15 @@ function fault(type: 'MalformedRequest' | 'MalformedValue', message: string, nam
 
 /** Returns the note for a bootFile that is accepted although it names no federated database of the server. */
 export function bootFileNote(bootFile: string, alias: string): string {
-  return `The bootFile ${shown(bootFile)} is not known here: the federated database ${alias} was taken, the only one.`
+  return `The bootFile ${quotedPath(bootFile)} is not known here: the federated database ${alias} was taken, the only one.`
 }
 
 /** Throws MalformedRequest. */
 export function refuseBootFile(bootFile: string, problem: string): never {
-  const message = `The bootFile ${shown(bootFile)} ${problem}.`
+  const message = `The bootFile ${quotedPath(bootFile)} ${problem}.`
   throw new AshlarError('MalformedRequest', message, [{ place: ['flags'], message }])
 }
 
-function shown(bootFile: string): string {
+function quotedPath(bootFile: string): string {
   return `'${withoutCredentials(bootFile).slice(0, 100)}'`
 }

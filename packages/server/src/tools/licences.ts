@@ -1,4 +1,4 @@
-/** The licences of Ashlar and of all packages that a server runs, as these state them. */
+/** The licences of Ashlar and of all packages that a server runs, as the packages declare them. */
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { packageFolder } from '../version.ts'
@@ -12,9 +12,9 @@ interface Manifest {
   readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 
-const ownName = /^@ashlar\//
+const ashlarName = /^@ashlar\//
 
-/** Returns a line for each package: Ashlar first, then the others by name. Optional packages that are not installed are left out. */
+/** Returns a line for each package, Ashlar first, then by name. Optional packages that are not installed are left out. */
 export async function licences(): Promise<string[]> {
   const found = new Map<string, string>()
   const seen = new Set([packageFolder])
@@ -31,7 +31,7 @@ export async function licences(): Promise<string[]> {
       left.push(place)
     }
   }
-  const isOwn = ([name]: readonly [string, string]): boolean => ownName.test(name)
+  const isOwn = ([name]: readonly [string, string]): boolean => ashlarName.test(name)
   const packages = [...found].sort(([one], [other]) => (one < other ? -1 : 1))
   const [ashlar] = packages.filter(isOwn)
   const others = packages.filter((entry) => !isOwn(entry))
@@ -47,7 +47,7 @@ function licenceOf({ license, licenses }: Manifest): string {
   return types.length === 0 ? 'see its files' : types.join(' OR ')
 }
 
-/** Finds the directory of a package, beside the package that needs it or in a directory above. */
+/** Finds the directory of a package as Node does, in `node_modules` of the dependent package or of a directory above. */
 async function findPackage(name: string, from: string): Promise<string | undefined> {
   for (let directory = from; ; directory = dirname(directory)) {
     const place = join(directory, 'node_modules', name)

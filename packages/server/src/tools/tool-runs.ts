@@ -1,4 +1,4 @@
-/** Runs of tools: running ones with their progress, and the last ones that ended. */
+/** Runs of tools: active ones with their progress, and the most recent ones that have ended. */
 import { AshlarError, type CancelSignal, type FederatedDatabase } from '@ashlar/engine'
 import type { BackupSettings } from '../backups/backup-settings.ts'
 import type { ServerLimits } from '../limits.ts'
@@ -15,12 +15,11 @@ export interface RunRecord extends Partial<ToolReply> {
   readonly fdAlias: string
   readonly startedAt: string
   readonly state: 'running' | 'ended'
-  /** Objects or entries. */
   readonly done: number
   readonly total?: number
 }
 
-const endedRunsKept = 20
+const endedRunsMax = 20
 
 export class ToolRuns {
   private records: RunRecord[] = []
@@ -30,7 +29,7 @@ export class ToolRuns {
   private readonly onFault: (error: unknown) => void
   private readonly backups: BackupSettings | undefined
 
-  /** `onFault`: called for failures of runs that are not awaited. `backups`: the directory of backups, if configured. */
+  /** `onFault`: receives failures of runs that are not awaited. `backups`: the directory of backups, if configured. */
   constructor(
     limits: Pick<ServerLimits, 'backgroundRunsMax'>,
     onFault: (error: unknown) => void,
@@ -45,7 +44,7 @@ export class ToolRuns {
     return this.records
   }
 
-  /** `note`: precedes the output. Throws internal errors, OutcomeUnknown, and the signal's reason; errors of the tool are its reply. */
+  /** `note`: precedes the output. Throws internal errors, OutcomeUnknown, and the signal's reason; returns errors of the tool as its result. */
   async run(tool: Tool, fd: FederatedDatabase, flags: Flags, signal: CancelSignal, note?: string): Promise<ToolReply> {
     const noted = (output: string): string => [...(note === undefined ? [] : [note]), output].join('\n')
     let record: RunRecord = {
@@ -101,7 +100,7 @@ export class ToolRuns {
 
   private forgetOld(): void {
     const ended = this.records.filter(({ state }) => state === 'ended')
-    const old = new Set(ended.slice(0, Math.max(0, ended.length - endedRunsKept)))
+    const old = new Set(ended.slice(0, Math.max(0, ended.length - endedRunsMax)))
     this.records = this.records.filter((record) => !old.has(record))
   }
 }

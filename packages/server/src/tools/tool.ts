@@ -1,14 +1,14 @@
-/** What an administrative tool is (contract 2.2). */
+/** The interface of an administrative tool (contract 2.2). */
 import { AshlarError, type CancelSignal, type FederatedDatabase } from '@ashlar/engine'
 import type { BackupSettings } from '../backups/backup-settings.ts'
 import { quoteNames } from '../errors/problem.ts'
 
 export interface Flag {
-  /** Numbers are greater than 0. */
+  /** Numbers must be positive. */
   readonly type: 'text' | 'boolean' | 'number'
   readonly description: string
   readonly isRequired?: true
-  /** Another name by which it may be given. */
+  /** An alias of the flag. */
   readonly otherName?: string
 }
 
@@ -18,19 +18,18 @@ export interface Tool {
   readonly name: string
   readonly description: string
   readonly flags: Readonly<Record<string, Flag>>
-  /** Permissions that the caller needs on the whole federated database: those of equivalent operations. */
+  /** Permissions that the caller needs on the whole federated database: the same as for equivalent operations. */
   readonly needs: readonly ('read' | 'define' | 'operate')[]
   /** The tool does not depend on the federated database. */
-  readonly isOfServer?: true
-  /** The tool may change something; repeating it does no more. */
+  readonly isServerWide?: true
+  /** The tool may change something; it is idempotent. */
   readonly changes?: true
-  /** Throws AshlarError for what the tool cannot do. */
+  /** Throws AshlarError if the tool cannot perform its work. */
   run(fd: FederatedDatabase, flags: Flags, run: ToolRun): Promise<ToolResult>
 }
 
 export interface ToolResult {
   readonly output: string
-  /** Problems that the tool has found. */
   readonly error?: string
 }
 
@@ -42,10 +41,10 @@ export interface ToolRun {
   report(done: number, total?: number): void
 }
 
-/** Numbers and booleans may be texts, as everywhere. Throws MalformedRequest, MalformedValue, UnknownField. */
-export function readFlags(tool: Tool, given: unknown): Flags {
-  if (given === undefined || given === null) return checked(tool, {})
-  if (typeof given !== 'object' || Array.isArray(given)) {
+/** Numbers and booleans may be texts, as in all requests. Throws MalformedRequest, MalformedValue, UnknownField. */
+export function readFlags(tool: Tool, input: unknown): Flags {
+  if (input === undefined || input === null) return checked(tool, {})
+  if (typeof input !== 'object' || Array.isArray(input)) {
     throw new AshlarError('MalformedRequest', 'flags is an object of flags by their names.')
   }
   const names = new Map(
@@ -54,12 +53,12 @@ export function readFlags(tool: Tool, given: unknown): Flags {
       [otherName, name],
     ]),
   )
-  const unknown = Object.keys(given).filter((name) => !names.has(name))
+  const unknown = Object.keys(input).filter((name) => !names.has(name))
   if (unknown.length > 0) {
     throw new AshlarError('UnknownField', `The tool ${tool.name} has no flag ${quoteNames(unknown)}.`)
   }
   const flags: Record<string, string | boolean | number> = {}
-  for (const [spelling, value] of Object.entries(given)) {
+  for (const [spelling, value] of Object.entries(input)) {
     const name = names.get(spelling) as string
     const read = readFlag(spelling, tool.flags[name] as Flag, value)
     if (flags[name] !== undefined && plain(flags[name]) !== plain(read)) {
@@ -74,7 +73,7 @@ export function readFlags(tool: Tool, given: unknown): Flags {
   return checked(tool, flags)
 }
 
-/** Blanks around the parts of a list do not count. */
+/** Trims blanks around the parts of a list. */
 function plain(value: string | boolean | number): string {
   return String(value)
     .replace(/\s*,\s*/g, ',')

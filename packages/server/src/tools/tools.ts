@@ -98,19 +98,19 @@ export const tools: readonly Tool[] = [
   {
     name: 'License',
     needs: ['operate'],
-    isOfServer: true,
+    isServerWide: true,
     description: 'Shows the licence of Ashlar, and those of its packages.',
     flags: {},
     run: async () => ({ output: lines(await licences()) }),
   },
 ]
 
-/** Throws MalformedRequest with the names that there are. */
+/** Throws MalformedRequest with the names of all tools. */
 export function toolNamed(name: string): Tool {
   const found = tools.find((tool) => tool.name.toLowerCase() === name.toLowerCase())
   if (found !== undefined) return found
-  const known = tools.map((tool) => tool.name).join(', ')
-  const message = `There is no tool ${quote(name)}; there are ${known}.`
+  const names = tools.map((tool) => tool.name).join(', ')
+  const message = `There is no tool ${quote(name)}; there are ${names}.`
   throw new AshlarError('MalformedRequest', message, [{ place: ['tool'], message: 'is not a tool' }])
 }
 
@@ -141,8 +141,8 @@ async function statistics(fd: FederatedDatabase, _flags: Flags, { signal }: Tool
   const earlier = (objects: number): string => (objects === 0 ? '' : `, ${objects} of earlier shapes`)
   const output = lines([
     ...classes.map(({ className, objects, bytes, objectsOfEarlierShapes, links }) => {
-      const held = links.entries === 0 ? '' : `, ${links.entries} link entries of ${links.bytes} bytes`
-      return `class ${className}: ${objects} objects of ${bytes} bytes${earlier(objectsOfEarlierShapes)}${held}`
+      const linkText = links.entries === 0 ? '' : `, ${links.entries} link entries of ${links.bytes} bytes`
+      return `class ${className}: ${objects} objects of ${bytes} bytes${earlier(objectsOfEarlierShapes)}${linkText}`
     }),
     ...indexes.map(({ name, entries, bytes }) => `index ${name}: ${entries} entries of ${bytes} bytes`),
     ...(receipts.entries === 0 ? [] : [`replies kept: ${receipts.entries} entries of ${receipts.bytes} bytes`]),

@@ -17,7 +17,7 @@ export class RequestTraces implements WorkSpans {
     this.tracer = api.trace.getTracer('ashlar', version)
   }
 
-  /** A part of the request whose work this is. */
+  /** Begins a span for a part of the current request. */
   begin(name: SpanName): EndSpan | undefined {
     const { context, trace, SpanStatusCode } = this.api
     const active = context.active()
@@ -32,14 +32,14 @@ export class RequestTraces implements WorkSpans {
     }
   }
 
-  /** Part of the client's trace, where its headers name one (W3C `traceparent`, if the SDK reads that). */
+  /** Continues the client's trace if the headers name one (W3C `traceparent`, if the SDK supports it). */
   beginRequest(method: string, headers: IncomingHttpHeaders): Span {
     const { context, propagation, SpanKind } = this.api
     const parent = propagation.extract(context.active(), headers)
     return this.tracer.startSpan(method, { kind: SpanKind.SERVER }, parent)
   }
 
-  /** Runs work whose spans become children of the span, even later ones. */
+  /** Runs work whose spans become children of the span, including asynchronous ones. */
   within<T>(span: Span, go: () => T): T {
     const { context, trace } = this.api
     return context.with(trace.setSpan(context.active(), span), go)
@@ -50,7 +50,7 @@ export class RequestTraces implements WorkSpans {
     const [method = '', route = ''] = operation.split(' ')
     const attributes: Attributes = {
       'http.response.status_code': status,
-      // What no operation is has no route.
+      // An unknown operation has no route.
       ...(route !== '' && { 'http.request.method': method, 'http.route': route }),
       ...(problem !== undefined && { 'error.type': problem }),
     }

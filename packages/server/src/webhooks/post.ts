@@ -1,4 +1,4 @@
-/** A delivery: a POST with a timeout that follows no redirect, and reads little of the reply. */
+/** A delivery: a POST with a timeout that does not follow redirects, and reads little of the reply. */
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP } from 'node:net'
@@ -9,7 +9,7 @@ import { AddressRefused, hostOf, isPrivate, publicLookup } from './targets.ts'
 
 export type Delivery =
   | { readonly kind: 'delivered' }
-  /** The receiver wants no more of them (410). */
+  /** The receiver has refused further deliveries (410). */
   | { readonly kind: 'gone' }
   | { readonly kind: 'failed'; readonly reason: string; readonly retryAfterMs?: number | undefined }
 
@@ -22,7 +22,7 @@ export interface Post {
   readonly signal: CancelSignal
 }
 
-/** Never throws; a failure names no secret, and nothing of the receiver's but its status. */
+/** Never throws; a failure contains no secret, and of the receiver's reply only the status. */
 export function post({ url, headers, body, allowPrivateAddresses, timeoutMs, signal }: Post): Promise<Delivery> {
   const host = hostOf(url)
   if (!allowPrivateAddresses && isIP(host) !== 0 && isPrivate(host)) return refused(new AddressRefused(host, host))
@@ -56,7 +56,7 @@ export function post({ url, headers, body, allowPrivateAddresses, timeoutMs, sig
       const { statusCode = 0 } = response
       const delivery = deliveryOf(statusCode, response.headers['retry-after'])
       let bytes = 0
-      // Cut off, it might be taken for a failure by the receiver.
+      // A truncated reply might look like a failure to the receiver.
       response.on('data', (part: Buffer) => {
         bytes += part.length
         if (bytes > webhookReplyBytesMax) end(delivery)

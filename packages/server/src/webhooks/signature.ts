@@ -1,4 +1,4 @@
-/** Signatures as Standard Webhooks has them (https://www.standardwebhooks.com): receivers check them by any of its libraries. */
+/** Signatures according to Standard Webhooks (https://www.standardwebhooks.com), which receivers can check with its libraries. */
 import { createHmac } from 'node:crypto'
 
 const prefix = 'whsec_'
@@ -13,7 +13,7 @@ export function readSecret(text: string): Buffer | undefined {
   return isWhole && key.length >= keyBytesMin && key.length <= keyBytesMax ? key : undefined
 }
 
-/** `secret`: a readable one. `seconds`: time of this attempt, since 1970. */
+/** `secret`: valid for `readSecret`. `seconds`: time of this attempt, since 1970. */
 export function signedHeaders(secret: string, id: string, seconds: number, body: string): Record<string, string> {
   const signature = createHmac('sha256', readSecret(secret) as Buffer)
     .update(`${id}.${seconds}.${body}`)

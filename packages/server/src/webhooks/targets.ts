@@ -1,11 +1,11 @@
 /**
- * Decides which targets a webhook may have. The configuration must allow the host name, and the addresses to which it resolves are checked as well,
- * for the very connection: otherwise, the owner of the name or the author of the configuration could reach services that only this machine can.
+ * Restricts the targets of webhooks. The configuration must allow the host name, and the addresses to which it resolves are checked for the same
+ * connection: otherwise, the owner of the name or the author of the configuration could reach services that only this machine can.
  */
 import { type LookupAddress, lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-/** Addresses of this machine, private networks, and others that are not public (RFC 6890). */
+/** Addresses of this machine, of private networks, and further non-public ones (RFC 6890). */
 const privateRanges: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = [
   ['0.0.0.0', 8, 'ipv4'],
   ['10.0.0.0', 8, 'ipv4'],
@@ -22,7 +22,7 @@ const privateRanges: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = [
   ['224.0.0.0', 4, 'ipv4'],
   ['240.0.0.0', 4, 'ipv4'],
   ['::', 127, 'ipv6'],
-  // Addresses of IPv4, by whichever way of writing or translating them.
+  // IPv4 addresses in all their embedded and translated forms.
   ['::ffff:0:0', 96, 'ipv6'],
   ['64:ff9b::', 96, 'ipv6'],
   ['64:ff9b:1::', 48, 'ipv6'],
@@ -35,7 +35,7 @@ const privateRanges: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = [
   ['ff00::', 8, 'ipv6'],
 ]
 
-/** Apart: a list has an address of IPv4 in its ranges of IPv6 as well. */
+/** Separate lists: a BlockList also matches IPv4 addresses with its IPv6 ranges. */
 const privateAddresses = { ipv4: new BlockList(), ipv6: new BlockList() }
 for (const [network, prefix, family] of privateRanges) privateAddresses[family].addSubnet(network, prefix, family)
 
@@ -50,19 +50,19 @@ export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '').toLowerCase()
 }
 
-/** `allowed`: as the configuration has them. */
+/** `allowed`: as configured. */
 export function isAllowedHost(host: string, allowed: readonly string[]): boolean {
   return allowed.some((one) => (one.startsWith('*.') ? host.endsWith(one.slice(1)) : host === one))
 }
 
-/** Its name has such an address alone. */
+/** A name that resolves only to refused addresses. */
 export class AddressRefused extends Error {
   constructor(host: string, address: string) {
     super(`${host} is ${address}, an address of this machine or of a private network (allowPrivateAddresses).`)
   }
 }
 
-/** Looks up public addresses only, for `http.request`. */
+/** Resolves to public addresses only, for `http.request`. */
 export const publicLookup: LookupFunction = (host, options, callback) => {
   lookup(host, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
     if (error !== null) return callback(error, [])

@@ -1,9 +1,9 @@
-/** Where changes are delivered by themselves: the setting `webhooks`. Plain values, which workers are sent as JSON. */
+/** The setting `webhooks`: receivers of changes. Plain values, since workers receive them as JSON. */
 
 export interface WebhookSettings {
-  /** Names that URLs may have: `hooks.example.com`, or `*.example.com` for all below; in lower case. */
+  /** Host names of URLs, in lower case: `hooks.example.com`, or `*.example.com` for all subdomains. */
   readonly allowedHosts: readonly string[]
-  /** Whether names may lead to this machine, and to networks that are nobody's. */
+  /** Whether names may resolve to addresses of this machine and of private networks. */
   readonly allowPrivateAddresses: boolean
   readonly hooks: readonly WebhookConfig[]
 }
@@ -13,14 +13,13 @@ export interface WebhookConfig {
   readonly name: string
   readonly fd: string
   readonly url: string
-  /** `whsec_` and base64. Never to be printed. */
+  /** `whsec_` and base64. Must not be printed. */
   readonly secret: string
   readonly className?: string | undefined
   readonly where?: string | undefined
   readonly include: 'values' | 'keys'
-  /** Where a new webhook starts: at the oldest change kept, or at future changes. */
+  /** Where a new webhook starts: at the oldest change in the log, or at future changes. */
   readonly since: 'first' | 'now'
-  /** Changes of one delivery at most. */
   readonly changesMax: number
   /** How long a delivery is retried before it becomes a dead letter. */
   readonly retryForMs: number

@@ -1,6 +1,6 @@
 /**
  * Delivers the changes of one webhook, one by one, while this process is its worker. A delivery counts as done only after the receiver has accepted
- * it: if the process is killed in between, it is sent once more.
+ * it: if the process is killed in between, it is sent again.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -15,13 +15,13 @@ import {
   type SubscriptionState,
 } from '@ashlar/engine'
 import { subscriptionLeaseMs } from '@ashlar/engine/limits'
-import { type ServerLimits, webhookLookMs, webhookRestMs } from '../limits.ts'
+import { type ServerLimits, webhookPollMs, webhookRestMs } from '../limits.ts'
 import { type Delivery, post } from './post.ts'
 import { signedHeaders } from './signature.ts'
 import type { WebhookConfig } from './webhook-settings.ts'
 
 export interface WorkerListener {
-  /** Called once for the same reason. */
+  /** Called once per reason. */
   onFailure(hook: string, reason: string): void
   onDeadLetter(hook: string, reason: string): void
   onDisabled(hook: string, reason: string): void
@@ -69,9 +69,9 @@ export class WebhookWorker {
     this.subscription = this.newSubscription()
   }
 
-  /** Creates another view of the subscription, for readers and for changes by others. */
+  /** Creates another view of the subscription, for readers and for external changes. */
   newSubscription(): Subscription {
-    return this.fd.subscription(subscriptionName(this.config))
+    return this.fd.subscription(`webhook ${this.config.name}`)
   }
 
   start(): void {
@@ -85,7 +85,7 @@ export class WebhookWorker {
     await this.working
   }
 
-  /** To be called after a change of the subscription. */
+  /** Call after a change of the subscription. */
   checkNow(): void {
     this.wake?.()
   }
@@ -105,10 +105,10 @@ export class WebhookWorker {
     await this.subscription.release().catch(() => undefined)
   }
 
-  /** Waits for a change, which may remove the obstacle, such as a missing class. */
+  /** Waits for a change that may remove the obstacle, such as a missing class. */
   private async waitForChange(): Promise<void> {
     const seen = this.fd.waiters.count
-    await this.rest(webhookLookMs)
+    await this.rest(webhookPollMs)
     await this.fd.waiters.wait(seen, webhookRestMs, this.stopping)
   }
 
@@ -117,7 +117,7 @@ export class WebhookWorker {
     return (await this.fd.changes.page({ since: 'now', include: 'keys', limit: 1, signal: this.stopping })).position
   }
 
-  /** Ends when this process no longer works for it, by SubscriptionLost. */
+  /** Ends with SubscriptionLost when another process has taken over. */
   private async deliverAll(acquired: SubscriptionState): Promise<void> {
     let state = acquired
     let savedMs = performance.now()
@@ -164,7 +164,7 @@ export class WebhookWorker {
     const { due } = before
     if (due !== undefined && since === before.position) {
       const message = this.messageOf(page.changes.slice(0, due.changes), due, before)
-      // The webhook was configured again.
+      // The webhook was reconfigured.
       if (message.id === due.id) return this.deliver(message, before)
     }
     const { changes, position } = page
@@ -174,7 +174,7 @@ export class WebhookWorker {
     return this.deliver(message, await this.subscription.update({ position: since, due: next }))
   }
 
-  /** Until it is delivered, is a dead letter, or the receiver wants no more. */
+  /** Repeats until the message is delivered, is a dead letter, or the receiver has refused further deliveries. */
   private async deliver(message: Message, before: SubscriptionState): Promise<SubscriptionState> {
     let state = before
     for (;;) {
@@ -188,7 +188,6 @@ export class WebhookWorker {
     }
   }
 
-  /** Once. */
   send(id: string, body: string): Promise<Delivery> {
     const { secret } = this.config
     const headers = signedHeaders(secret, id, Math.floor(Date.now() / 1_000), body)
@@ -279,7 +278,7 @@ export class WebhookWorker {
     }
   }
 
-  /** With heartbeats. */
+  /** Writes heartbeats while it waits. */
   private async restUntil(time: string | undefined): Promise<void> {
     if (time === undefined) return
     for (;;) {
@@ -318,14 +317,10 @@ export class WebhookWorker {
   }
 }
 
-function subscriptionName({ name }: WebhookConfig): string {
-  return `webhook ${name}`
-}
-
 const noFailure = { attempts: undefined, failingSince: undefined, nextAttemptAt: undefined, error: undefined }
 const nothingDue = { ...noFailure, due: undefined }
 
-/** Longer each time, and never the same for many that have failed together. */
+/** Grows exponentially, with jitter to spread deliveries that have failed together. */
 function retryMs(attempts: number, { webhookRetryMsMin, webhookRetryMsMax }: WebhookLimits): number {
   const ms = Math.min(webhookRetryMsMin * 3 ** Math.min(attempts - 1, 20), webhookRetryMsMax)
   return ms * (0.8 + 0.4 * Math.random())

@@ -1,4 +1,4 @@
-/** The webhooks of a server: their workers, their state, and operations on them. */
+/** The webhooks of a server: workers, state, and operations. */
 import type { DeadLetter, DeadLetterSummary, FederatedDatabase, Subscription, SubscriptionState } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import type { WebhookConfig, WebhookSettings } from './webhook-settings.ts'
@@ -6,14 +6,14 @@ import { type WebhookLimits, WebhookWorker, type WorkerListener } from './webhoo
 
 export interface WebhookState {
   readonly config: WebhookConfig
-  /** Undefined if none has begun. */
+  /** Undefined before the first delivery. */
   readonly state: SubscriptionState | undefined
 }
 
 export class Webhooks {
   private readonly workers: readonly WebhookWorker[]
 
-  /** Throws an Error with a sentence where a webhook is of a federated database that is not served. */
+  /** Throws an Error with a one-sentence message if a webhook belongs to a federated database that is not served. */
   constructor(
     settings: WebhookSettings,
     fds: readonly FederatedDatabase[],
@@ -23,9 +23,9 @@ export class Webhooks {
     this.workers = settings.hooks.map((config) => {
       const fd = fds.find(({ alias }) => alias === config.fd)
       if (fd === undefined) {
-        const known = fds.map(({ alias }) => alias).join(', ')
+        const aliases = fds.map(({ alias }) => alias).join(', ')
         throw new Error(
-          `Webhook ${config.name} is of the federated database ${config.fd}, which is not served: ${known}.`,
+          `Webhook ${config.name} is of the federated database ${config.fd}, which is not served: ${aliases}.`,
         )
       }
       return new WebhookWorker(config, fd, settings.allowPrivateAddresses, limits, listener)
@@ -65,7 +65,7 @@ export class Webhooks {
     if (!(await this.subscriptionOf(alias, name).removeDeadLetter(number))) throw noSuchLetter(name, number)
   }
 
-  /** Sends it again, now, and removes it if the receiver has accepted it. Throws WebhookNotFound, DeadLetterNotFound, DeliveryFailed, StoreUnavailable. */
+  /** Sends the message, and removes it once accepted. Throws WebhookNotFound, DeadLetterNotFound, DeliveryFailed, StoreUnavailable. */
   async redeliver(alias: string, name: string, number: number): Promise<void> {
     const worker = this.workerOf(alias, name)
     const { id, body } = await this.deadLetter(alias, name, number)
@@ -84,7 +84,7 @@ export class Webhooks {
     worker.checkNow()
   }
 
-  /** Creates a subscription apart from that of the worker, which reflects the worker's progress. */
+  /** Creates a separate view of the worker's subscription. */
   private subscriptionOf(alias: string, name: string): Subscription {
     return this.workerOf(alias, name).newSubscription()
   }

@@ -1,4 +1,4 @@
-/** What the change feed sends (contract 2.4); each export is a type of the client by the same name. */
+/** Schemas of the change feed (contract 2.4); each export is a type of the client with the same name. */
 import { Type } from './json-schema.ts'
 import { Attributes, Oid } from './wire-schemas.ts'
 

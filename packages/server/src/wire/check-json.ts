@@ -7,11 +7,10 @@ import type { Schema } from './json-schema.ts'
 /** The first error of a value, in this order: its type, the keywords of the type, the content. */
 export interface SchemaFailure {
   readonly keyword: string
-  /** The rule that the value breaks; empty for an unknown field. */
+  /** The violated rule; empty for an unknown field. */
   readonly message: string
-  /** A field that is needed, or not known. */
+  /** The field that is missing or unknown. */
   readonly field?: string
-  /** The path of the value. */
   readonly place: readonly (string | number)[]
 }
 
@@ -40,14 +39,14 @@ const nouns: Readonly<Record<string, string>> = {
   object: 'an object',
 }
 
-/** Keywords that restrict values, besides those that only describe them. */
+/** Keywords that restrict values; the rest only describe them. */
 const checkOf: Readonly<Record<string, (keywords: Keywords) => Check>> = {
   minLength: ({ minLength }) => {
     const failure = failed(
       'minLength',
       minLength === 1 ? 'must not be empty' : `must have at least ${minLength} characters`,
     )
-    // By UTF-16 units, since counting characters would walk through a long text.
+    // Counts UTF-16 units: counting characters would walk through a long text.
     return (value) => (typeof value === 'string' && value.length < Number(minLength) ? failure : undefined)
   },
   pattern: ({ pattern }) => {
@@ -72,7 +71,7 @@ const checkOf: Readonly<Record<string, (keywords: Keywords) => Check>> = {
     const alternatives = anyOf as Keywords[]
     const checks = alternatives.map(compileCheck)
     const words = alternatives.map((alternative) => alternative.const)
-    const ofWords = words.includes(undefined) ? undefined : failed('const', `must be ${oneOf(words)}`)
+    const wordsFailure = words.includes(undefined) ? undefined : failed('const', `must be ${oneOf(words)}`)
     return (value) => {
       let first: SchemaFailure | undefined
       for (const check of checks) {
@@ -80,7 +79,7 @@ const checkOf: Readonly<Record<string, (keywords: Keywords) => Check>> = {
         if (failure === undefined) return undefined
         first ??= failure
       }
-      return first?.keyword === 'const' ? (ofWords ?? first) : first
+      return first?.keyword === 'const' ? (wordsFailure ?? first) : first
     }
   },
   items: ({ items }) => {
@@ -96,7 +95,7 @@ const checkOf: Readonly<Record<string, (keywords: Keywords) => Check>> = {
   },
   required: ({ required }) => {
     const names = required as readonly string[]
-    return ofObject((value) => {
+    return objectCheck((value) => {
       for (const field of names)
         if (value[field] === undefined) return { ...failed('required', 'needs a field'), field }
       return undefined
@@ -104,9 +103,9 @@ const checkOf: Readonly<Record<string, (keywords: Keywords) => Check>> = {
   },
   additionalProperties: ({ additionalProperties, properties = {} }) => {
     if (additionalProperties !== false) throw new Error('further fields are refused, or may be anything')
-    const known = new Set(Object.keys(properties as object))
-    return ofObject((value) => {
-      for (const field in value) if (!known.has(field)) return { ...failed('additionalProperties', ''), field }
+    const allowed = new Set(Object.keys(properties as object))
+    return objectCheck((value) => {
+      for (const field in value) if (!allowed.has(field)) return { ...failed('additionalProperties', ''), field }
       return undefined
     })
   },
@@ -115,7 +114,7 @@ const checkOf: Readonly<Record<string, (keywords: Keywords) => Check>> = {
     const checks = names.map((name) =>
       compileCheck((properties as Readonly<Record<string, Keywords>>)[name] as Keywords),
     )
-    return ofObject((value) => {
+    return objectCheck((value) => {
       for (let at = 0; at < names.length; at++) {
         const name = names[at] as string
         const field = value[name]
@@ -129,7 +128,7 @@ const checkOf: Readonly<Record<string, (keywords: Keywords) => Check>> = {
     const checks = Object.entries(patternProperties as Readonly<Record<string, Keywords>>)
       .filter(([, schema]) => schema.type !== undefined || keywordsOf(schema).length > 0)
       .map(([pattern, schema]) => [new RegExp(pattern, 'u'), compileCheck(schema)] as const)
-    return ofObject((value) => {
+    return objectCheck((value) => {
       for (const [expression, check] of checks) {
         for (const name in value) {
           const failure = expression.test(name) ? check(value[name]) : undefined
@@ -144,21 +143,21 @@ const checkOf: Readonly<Record<string, (keywords: Keywords) => Check>> = {
 const keywordsInOrder = Object.keys(checkOf)
 const describing = new Set(['type', 'description', 'deprecated'])
 
-/** Throws for a keyword that is not known: it would be overlooked. */
+/** Throws on an unknown keyword, which would be ignored otherwise. */
 export function compileCheck(schema: Schema): Check {
   const unknown = Object.keys(schema).find((keyword) => !describing.has(keyword) && !(keyword in checkOf))
   const { type } = schema
-  const isOfType = type === undefined ? undefined : types[type as string]
-  if (unknown !== undefined || (type !== undefined && isOfType === undefined)) {
+  const hasType = type === undefined ? undefined : types[type as string]
+  if (unknown !== undefined || (type !== undefined && hasType === undefined)) {
     throw new Error(`a schema says what nobody checks: ${unknown ?? type}`)
   }
-  const ofOtherType = failed('type', `must be ${nouns[type as string]}`)
+  const typeFailure = failed('type', `must be ${nouns[type as string]}`)
   const checks = keywordsOf(schema).map((keyword) => (checkOf[keyword] as (keywords: Keywords) => Check)(schema))
   const [only] = checks
   if (only === undefined)
-    return isOfType === undefined ? () => undefined : (value) => (isOfType(value) ? undefined : ofOtherType)
+    return hasType === undefined ? () => undefined : (value) => (hasType(value) ? undefined : typeFailure)
   return (value) => {
-    if (isOfType !== undefined && !isOfType(value)) return ofOtherType
+    if (hasType !== undefined && !hasType(value)) return typeFailure
     for (let at = 0; at < checks.length; at++) {
       const failure = (checks[at] as Check)(value)
       if (failure !== undefined) return failure
@@ -175,7 +174,7 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function ofObject(check: (value: JsonObject) => SchemaFailure | undefined): Check {
+function objectCheck(check: (value: JsonObject) => SchemaFailure | undefined): Check {
   return (value) => (isObject(value) ? check(value) : undefined)
 }
 

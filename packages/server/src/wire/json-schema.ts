@@ -1,19 +1,18 @@
-/** Builders of JSON schemas, from which the compiler knows what they admit. Every process of a server loads them: they are small. */
+/** Builders of JSON schemas, from which TypeScript infers types. They are small, since every process of a server loads them. */
 
 declare const admitted: unique symbol
-// The marks are symbols: neither JSON nor validators see them.
+// Symbols are ignored by JSON and validators.
 const isOptional: unique symbol = Symbol('optional')
 const original: unique symbol = Symbol('original')
 
-/** A JSON schema; `T` is what it admits. */
+/** A JSON schema; `T` is the type of valid values. */
 export interface Schema<T = unknown> {
   readonly [keyword: string]: unknown
   readonly [admitted]?: T
-  /** The schema of which this is a copy with other keywords, or a placeholder for a recursive schema. */
+  /** The schema of which this is a copy with different keywords, or for which this is a recursive placeholder. */
   readonly [original]?: () => Schema
 }
 
-/** The schema of an optional property. */
 export interface OptionalSchema<T> extends Schema<T> {
   readonly [isOptional]: true
 }
@@ -33,7 +32,7 @@ export interface ObjectSchema<P> extends Schema<Admitted<P>> {
   readonly properties: P
 }
 
-/** Further keywords, as `description` or `pattern`; they follow in the schema. */
+/** Further keywords, such as `description` or `pattern`. */
 type Keywords = Readonly<Record<string, unknown>>
 
 const of =
@@ -52,7 +51,6 @@ export const Type = {
     const: text,
     ...keywords,
   }),
-  /** One of some words. */
   Enum: <const T extends string>(words: readonly T[], keywords: Keywords = {}): Schema<T> => ({
     type: 'string',
     enum: words,
@@ -67,7 +65,7 @@ export const Type = {
     anyOf: schemas,
     ...keywords,
   }),
-  /** Any names, values of one kind. */
+  /** An object with arbitrary names and values of one schema. */
   Record: <S extends Schema>(values: S, keywords: Keywords = {}): Schema<Readonly<Record<string, Static<S>>>> => ({
     type: 'object',
     patternProperties: { '^.*$': values },
@@ -82,13 +80,13 @@ export const Type = {
     [isOptional]: true,
     [original]: () => originalOf(schema),
   }),
-  /** The schema with a description of its use. */
+  /** A copy of the schema with a description of its use. */
   Described: <S extends Schema>(schema: S, description: string): S => ({
     ...schema,
     description,
     [original]: () => originalOf(schema),
   }),
-  /** A schema within itself: validators accept any object there. */
+  /** A recursive reference to a schema; validators accept any object there. */
   Deferred: (schema: () => Schema): Schema<Readonly<Record<string, unknown>>> => ({
     type: 'object',
     [original]: schema,

@@ -1,7 +1,7 @@
-/** The properties of attributes and classes in the bodies of schema requests (contract 10.1, 10.2). */
+/** Schemas of the properties of attributes and classes in schema requests (contract 10.1, 10.2). */
 import { type OptionalSchema, type Schema, type Static, Type } from './json-schema.ts'
 
-// What only clients of the original send is `deprecated`: the types of the client leave it out.
+// Fields that only clients of the original send are `deprecated`: the types of the client leave them out.
 export const quotedBoolean = Type.Union([
   Type.Boolean(),
   Type.Literal('true', { deprecated: true }),
@@ -9,7 +9,7 @@ export const quotedBoolean = Type.Union([
 ])
 export const quotedInteger = Type.Union([Type.Integer(), Type.String({ pattern: '^\\d+$' })])
 
-/** Constraints, defaults and texts; null in a request takes one away. A test compares them with the properties that the engine knows. */
+/** Constraints, defaults and texts; null in a request removes one. A test compares them with the properties that the engine knows. */
 export const propertyFields = {
   isRequired: Type.Optional(Type.Described(quotedBoolean, 'The value is never null.')),
   default: Type.Optional(
@@ -63,7 +63,7 @@ type Nullable<P extends Readonly<Record<string, Schema>>> = {
   readonly [K in keyof P]: OptionalSchema<Static<P[K]> | null>
 }
 
-/** The fields of a change: null takes one away. */
+/** Fields of a change: null removes one. */
 export function nullable<P extends Readonly<Record<string, Schema>>>(fields: P): Nullable<P> {
   const entries = Object.entries(fields).map(([name, { description, ...schema }]) => {
     const isAny = Object.keys(schema).length === 0

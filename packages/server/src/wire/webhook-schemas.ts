@@ -1,4 +1,4 @@
-/** Representations of webhooks (contract 2.5); each export is a type of the client by the same name. */
+/** Schemas of webhooks (contract 2.5); each export is a type of the client with the same name. */
 import { Type } from './json-schema.ts'
 
 const time = (description: string) => Type.Optional(Type.String({ description }))

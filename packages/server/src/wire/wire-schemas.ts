@@ -1,6 +1,6 @@
 /**
  * The bodies of requests and replies (contract, section 2). Validation, the OpenAPI document and the types of the client follow from these schemas;
- * each export is a type of the client by the same name.
+ * each export is a type of the client with the same name.
  */
 import { problemTypes } from '../errors/server-errors.ts'
 import { type Schema, Type } from './json-schema.ts'

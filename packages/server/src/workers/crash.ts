@@ -1,12 +1,12 @@
-/** Crashes in native code: how they are recognized, what the operator reads, and how many are too many. */
+/** Crashes in native code: detection, the message for the operator, and the limit on their number. */
 import { storeDirectory } from '@ashlar/engine/store-address'
 
-/** Signals after a failure of native code, including failed assertions of LMDB and V8. */
+/** Signals caused by failures of native code, including failed assertions of LMDB and V8. */
 const crashSignals: readonly string[] = ['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE', 'SIGTRAP', 'SIGXFSZ']
 /** The corresponding exit codes on Windows: access violation, in-page error, failed check, abort. */
 const crashCodes: readonly number[] = [0xc000_0005, 0xc000_0006, 0xc000_0409, 134]
 
-/** The name of the crash; undefined for an end of any other kind. */
+/** Returns the name of the crash; undefined if the process ended otherwise. */
 export function crashOf(code: number | null, signal: string | null): string | undefined {
   if (signal !== null) return crashSignals.includes(signal) ? signal : undefined
   const isCrash = process.platform === 'win32' && code !== null && crashCodes.includes(code)
@@ -19,7 +19,6 @@ export interface Crashed {
   readonly crash: string
   /** Addresses of the LMDB stores that the process had open. */
   readonly stores: readonly string[]
-  /** The work of the process. */
   readonly work: 'serve' | 'copy' | 'verify' | 'compact' | 'backup' | 'restore' | 'security'
   /** The limit of file sizes (ulimit -f), if any; LMDB maps its files beyond their size. */
   readonly fileBytesMax?: number | undefined
@@ -50,20 +49,20 @@ export function crashSentence({ pid, crash, stores, work, fileBytesMax: bytesMax
   return `${crashed} while it had ${stores.join(', ')} open. ${cause} ${advice}`
 }
 
-/** Addresses of the stores, among these, in which native code reads a file of ours. */
+/** Returns the addresses of stores in files that native code reads. */
 export function lmdbStores(addresses: readonly string[]): string[] {
   return addresses.filter((address) => storeDirectory(address) !== undefined)
 }
 
 /**
- * Counts crashes within a sliding span of time. Processes that served together and crash before the first of them was replaced have one cause, such
- * as a truncated lock table: that counts as one crash.
+ * Counts crashes within a sliding window. If processes that served at the same time crash before the first of them has been replaced, they share one
+ * cause, such as a truncated lock table, and count as one crash.
  */
 export class CrashCount<P> {
   private readonly max: number
   private readonly windowMs: number
   private times: readonly number[] = []
-  /** Processes that served at the last counted crash, until another one has started to serve. */
+  /** Processes that served at the last counted crash; cleared when another process starts to serve. */
   private companions: ReadonlySet<P> = new Set()
 
   constructor(max: number, windowMs: number) {
@@ -71,10 +70,7 @@ export class CrashCount<P> {
     this.windowMs = windowMs
   }
 
-  /**
-   * Counts a crash; returns true if there were `max` within the span. `serving`: the processes that served just before it crashed. `nowMs`: of a
-   * monotonic clock.
-   */
+  /** Returns true for the `max`-th crash within the window. `serving`: the processes that served before it. `nowMs`: monotonic. */
   isTooMany(crashed: P, serving: Iterable<P>, nowMs: number): boolean {
     if (this.companions.has(crashed)) return false
     this.companions = new Set(serving)
@@ -82,7 +78,7 @@ export class CrashCount<P> {
     return this.times.length >= this.max
   }
 
-  /** To be called when a worker begins to serve: crashes count from then on. */
+  /** Call when a worker begins to serve, which separates later crashes from earlier ones. */
   serves(): void {
     this.companions = new Set()
   }

@@ -1,4 +1,4 @@
-/** The process that starts the workers, keeps up their number, and stops them; it serves no request and opens no store itself. */
+/** The process that starts, supervises and stops the workers; it serves no requests and opens no stores. */
 import cluster, { type Worker as Child } from 'node:cluster'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -11,7 +11,7 @@ import { closeUnacknowledged } from './unacknowledged.ts'
 
 const firstDelayMs = 100
 const delayMsMax = 10_000
-/** After what a worker itself takes to stop. */
+/** Added to the time that a worker takes to stop. */
 const stopGraceMs = 5_000
 
 /** Exit code after crashes of the workers (EX_SOFTWARE), for supervisors that must not restart the server. */
@@ -28,17 +28,17 @@ export class Primary {
   private readonly config: Config
   private readonly logger: Logger
   private readonly stopMsMax: number
-  /** Start of the process in milliseconds of the clock. Loading `performance` would take a module of Node. */
+  /** Start of the process in milliseconds of the clock. Loading `performance` would cost a module of Node. */
   private readonly upSince = Math.round(Date.now() - process.uptime() * 1000)
   private readonly crashes: CrashCount<Child>
   private readonly children = new Set<Child>()
   private readonly listening = new Set<Child>()
   private readonly gatherRequests = new GatherRequests()
-  /** Set once all workers serve: from then on, those that end are replaced. */
+  /** Set when all workers serve; later, workers that exit are replaced. */
   private served: Served | undefined
-  /** The address of the first worker, which all share. */
+  /** The address of the first worker, shared by all. */
   private url: string | undefined
-  /** Workers share a port by the number that they request, so all request the same: 0 if the first did. */
+  /** Workers share a port if they request the same number, so all request the same: 0 if the first did. */
   private port: number
   /** Consecutive failures since a worker last started to serve. */
   private failures = 0
@@ -61,12 +61,12 @@ export class Primary {
   }
 
   /**
-   * Starts the first worker alone, since it creates what does not exist yet, and then the others. Returns undefined if one exits instead, having
-   * reported the reason; but one that is killed while others serve is replaced.
+   * Starts the first worker alone, since it creates missing files, and then the rest. Returns undefined if a worker exits, having reported the
+   * reason; one that is killed while another serves is replaced.
    */
   async start(): Promise<Served | undefined> {
     const first = await this.startOne()
-    // Once the server stops, nobody else tells a worker that was still starting.
+    // A worker that is still starting receives no other message to stop.
     if (first === undefined || first === 'killed' || this.stopping !== undefined) return this.failed()
     const others = Array.from({ length: this.config.workers - 1 }, () => this.startOne())
     if ((await Promise.all(others)).includes(undefined) || this.stopping !== undefined) return this.failed()
@@ -75,13 +75,12 @@ export class Primary {
     return first
   }
 
-  /** Asked again, waits for the same. */
+  /** Later calls wait for the same stop. */
   readonly stop = (): Promise<void> => {
     this.stopping ??= this.stopAll()
     return this.stopping
   }
 
-  /** Has all workers read files again. */
   readonly reload = (): void => {
     for (const child of this.listening) sendToWorker(child, { kind: 'reload' })
   }
@@ -108,7 +107,7 @@ export class Primary {
         this.ended(child, code, signal)
       })
       child.on('error', (error) => {
-        // A message that could not be sent to a process that is ending: its exit follows.
+        // A message could not be sent to a process that is ending; its exit follows.
         if (child.process.pid !== undefined) return
         resolve(undefined)
         this.notStarted(child, error)
@@ -124,7 +123,7 @@ export class Primary {
   private onWorkerListening(child: Child, { url, stores }: Served): Served {
     const { pid } = child.process
     this.url ??= url
-    // It requested any port, while the last worker with the right one exited.
+    // It requested any port, because the last worker with the shared port had exited.
     if (this.url !== url) child.process.kill('SIGKILL')
     this.failures = 0
     this.crashes.serves()
@@ -137,7 +136,7 @@ export class Primary {
     return [...this.listening].filter((other) => other !== child)
   }
 
-  /** Reports that the system lacks processes, memory or files at the moment; there is no process that could exit. */
+  /** Reports a temporary lack of processes, memory or files; no process exists that could exit. */
   private notStarted(child: Child, error: Error): void {
     this.children.delete(child)
     if (this.stopping !== undefined) return
@@ -160,13 +159,13 @@ export class Primary {
     else if (signal !== null && this.url === undefined && this.stopping === undefined) {
       writeError(`Process ${pid} was ended by ${signal} before it served.`)
     }
-    // The port that was shared is free again: the next has to ask for it by its number.
+    // The shared port is free again; the next worker must request it by its number.
     if (this.listening.size === 0 && this.url !== undefined) this.port = Number(new URL(this.url).port)
     // A worker that exits before all serve has reported the reason, and the server ends.
     const isStarting = this.served === undefined && (this.url === undefined || signal === null)
     if (this.stopping !== undefined || isStarting) return
     this.logger.error({ worker: child.id, pid, code, signal }, 'a worker ended; another takes its place')
-    // Otherwise it is replaced when all others serve.
+    // Otherwise it is replaced when all workers serve.
     if (this.served !== undefined) void this.replace()
   }
 
@@ -197,7 +196,7 @@ export class Primary {
     const codes = [...this.children].map((child) => {
       const isServing = this.listening.has(child)
       sendToWorker(child, { kind: 'stop' })
-      // A worker that does not serve yet has nothing to complete, and does not listen to its primary.
+      // A worker that does not serve yet has nothing to complete, and does not listen to the primary.
       if (!isServing) child.process.kill('SIGTERM')
       return new Promise<number | null>((resolve) => {
         child.once('exit', (code) => resolve(isServing ? code : 0))
@@ -223,9 +222,9 @@ function writeError(sentence: string): void {
 }
 
 /**
- * Returns what `cluster.fork` puts over the environment of the primary; undefined values are not set. Node parses the certificates of
- * NODE_EXTRA_CA_CERTS, and all of its own, at each start: for 144 of them longer than the rest of its start. A worker that makes no connections gets
- * none. `given`: the environment of the primary; modules that its options load may make connections.
+ * Returns overrides of the environment of the primary for `cluster.fork`; undefined values are not set. Node parses the certificates of
+ * NODE_EXTRA_CA_CERTS, along with its own, at each start, which for 144 certificates takes longer than the rest of its start. Workers without
+ * outgoing connections do not get the variable, unless NODE_OPTIONS or `execArgv` load modules, which may make connections.
  */
 export function environmentOf(
   config: Pick<Config, 'federatedDatabases' | 'auth' | 'securityStore' | 'jwt' | 'webhooks'>,
@@ -235,7 +234,7 @@ export function environmentOf(
   return isExtended || connects(config) ? {} : { NODE_EXTRA_CA_CERTS: undefined }
 }
 
-/** Whether a worker connects to servers: of PostgreSQL, of an issuer of tokens, or those to which changes are delivered. */
+/** Returns whether a worker connects to PostgreSQL, to an issuer of tokens, or to receivers of webhooks. */
 function connects(config: Parameters<typeof environmentOf>[0]): boolean {
   const isRemote = storesOf(config).some((address) => !/^(lmdb|memory):/.test(address))
   return isRemote || config.jwt !== undefined || config.webhooks !== undefined

@@ -1,4 +1,4 @@
-/** Connections handed to a worker that never acknowledged them: closed when the worker is gone, since node:cluster would keep them open forever. */
+/** Closes connections handed to a worker that exited without acknowledging them, which node:cluster would keep open forever. */
 import type { Worker as Child } from 'node:cluster'
 
 const pollMs = 10
@@ -13,10 +13,7 @@ interface ClusterMessage {
   readonly ack?: number
 }
 
-/**
- * To be called before the worker listens. It relies on undocumented parts of Node, as of Node 20; `workers.test.ts` fails if they change. The
- * alternative, `cluster.SCHED_NONE`, often leaves all connections to one worker.
- */
+/** Call before the worker listens. Relies on undocumented parts of Node 20, tested in `workers.test.ts`; SCHED_NONE distributes unevenly. */
 export function closeUnacknowledged(worker: Child): void {
   const { process: child } = worker
   const unacknowledged = new Map<number, Handle>()
@@ -35,7 +32,7 @@ export function closeUnacknowledged(worker: Child): void {
     closeOnceRead()
   })
 
-  /** Its last messages may be read after its exit: what it had refused is handed to another, and has to stay open. */
+  /** Its last messages may arrive after its exit: connections it refused are handed to another worker and must stay open. */
   function closeOnceRead(): void {
     if (child.connected) {
       setTimeout(closeOnceRead, pollMs)
@@ -43,7 +40,7 @@ export function closeUnacknowledged(worker: Child): void {
     }
     for (const handle of unacknowledged.values()) handle.close()
     unacknowledged.clear()
-    // Node keeps the channel open until the handle has arrived, and until then the worker counts as one that holds the port.
+    // Node keeps the channel open until the handle has arrived; until then, the worker counts as a holder of the port.
     if (child.channel) child.emit('internalMessage', { cmd: 'NODE_HANDLE_ACK' })
   }
 }

@@ -8,10 +8,9 @@ export class Worker implements Peers {
   private readonly questions = new Map<number, (answers: readonly Answer[]) => void>()
   /** When the server started, in milliseconds of the clock. */
   upSince = performance.timeOrigin
-  private asked = 0
+  private lastId = 0
   private answer: (question: Question) => readonly Answer[] = () => []
 
-  /** Resolves with what it is to serve. */
   configured(): Promise<Config> {
     return new Promise((resolve) => {
       process.on('message', (message: ToWorker) => {
@@ -30,7 +29,7 @@ export class Worker implements Peers {
     })
   }
 
-  /** Reports to the primary that the worker serves; from then on, it stops when the primary says so or is gone. */
+  /** Reports to the primary that the worker serves; it then stops on request of the primary, or when the primary is gone. */
   reportListening({ url, federatedDatabases, reload, stop }: RunningServer): void {
     process.on('message', (message: ToWorker) => {
       if (message.kind === 'stop') void stop()
@@ -49,9 +48,9 @@ export class Worker implements Peers {
   gather<About extends keyof Answers>(
     question: Question & { readonly about: About },
   ): Promise<readonly Answers[About][]> {
-    const id = ++this.asked
+    const id = ++this.lastId
     return new Promise((resolve) => {
-      // All answer what was asked.
+      // Answers have the type of the question.
       this.questions.set(id, (answers) => resolve(answers as readonly Answers[About][]))
       sendToPrimary({ kind: 'ask', id, question })
     })

@@ -112,7 +112,7 @@ rule(
       const payload = { name: 'admin', password }
       return app.inject({ method: 'POST', url: '/v1/security/session', payload, headers })
     }
-    const wrong = Array.from({ length: signInFailures.ofPairMax }, () => signIn('a wrong password', '203.0.113.7'))
+    const wrong = Array.from({ length: signInFailures.pairMax }, () => signIn('a wrong password', '203.0.113.7'))
     expect(new Set((await Promise.all(wrong)).map(({ statusCode }) => statusCode))).toEqual(new Set([401]))
     expect((await signIn(passwordOf('admin'), '203.0.113.7')).statusCode).toBe(429)
     expect((await signIn(passwordOf('admin'), '203.0.113.8')).statusCode).toBe(200)

@@ -140,15 +140,15 @@ rule('9.1.5', 'who is wrong too often has to wait, and others need not', async (
   const { app, security, user } = await openSecureServer()
   await user('bob', ['reader'])
   const attempts = await Promise.all(
-    Array.from({ length: signInFailures.ofPairMax + 5 }, (_, at) => signIn(app, 'bob', `wrong password ${at}`)),
+    Array.from({ length: signInFailures.pairMax + 5 }, (_, at) => signIn(app, 'bob', `wrong password ${at}`)),
   )
   const statuses = attempts.map(({ statusCode }) => statusCode)
-  expect(statuses.filter((status) => status === 401)).toHaveLength(signInFailures.ofPairMax)
+  expect(statuses.filter((status) => status === 401)).toHaveLength(signInFailures.pairMax)
   const throttled = attempts.filter(({ statusCode }) => statusCode === 429)
   expect(throttled).toHaveLength(5)
   expect(throttled[0]?.json().type).toBe('TooManySignIns')
   expect(Number(throttled[0]?.headers['retry-after'])).toBeGreaterThan(60)
-  expect(security.hashes.checks).toBe(signInFailures.ofPairMax)
+  expect(security.hashes.checks).toBe(signInFailures.pairMax)
   // The right one is not looked at either, or it could be found by trying on.
   expect((await signIn(app, 'bob', passwordOf('bob'))).statusCode).toBe(429)
   expect((await signIn(app, 'admin', passwordOf('admin'))).statusCode).toBe(200)
@@ -162,7 +162,7 @@ rule('9.1.5', 'a password that was right a short time ago is no way around the c
   const guesses = (count: number) => Array.from({ length: count }, (_, at) => basic('bob', `wrong password ${at}`))
   const [ofBob, ofAttacker, ofOffice] = ['192.0.2.1', '198.51.100.7', '203.0.113.9']
   expect([await statusOf(ofBob, authorization), await statusOf(ofOffice, authorization)]).toEqual([200, 200])
-  for (const guess of guesses(signInFailures.ofPairMax)) expect(await statusOf(ofAttacker, guess)).toBe(401)
+  for (const guess of guesses(signInFailures.pairMax)) expect(await statusOf(ofAttacker, guess)).toBe(401)
   expect([await statusOf(ofAttacker, authorization), await statusOf(ofAttacker, basic('bob', 'no'))]).toEqual([
     429, 429,
   ])
@@ -171,7 +171,7 @@ rule('9.1.5', 'a password that was right a short time ago is no way around the c
   expect(await statusOf(ofBob, authorization)).toBe(200)
   expect(security.hashes.checks).toBe(before)
   // Nor from its own address once that has been wrong too often.
-  for (const guess of guesses(signInFailures.ofPairMax)) expect(await statusOf(ofBob, guess)).toBe(401)
+  for (const guess of guesses(signInFailures.pairMax)) expect(await statusOf(ofBob, guess)).toBe(401)
   expect(await statusOf(ofBob, authorization)).toBe(429)
   expect(await statusOf(ofOffice, authorization)).toBe(200)
 })
@@ -184,10 +184,10 @@ rule('9.1.5', 'nor where an address is refused for the sake of other names', asy
   const check = (password: string) => checks.check('bob', password, '192.0.2.1')
   const tooMany = expect.objectContaining({ type: 'TooManySignIns' })
   await check(passwordOf('bob'))
-  for (let at = 0; at < signInFailures.ofAddressMax; at++) throttle.begin(`name${at}`, '192.0.2.1')
+  for (let at = 0; at < signInFailures.addressMax; at++) throttle.begin(`name${at}`, '192.0.2.1')
   expect(await check(passwordOf('bob'))).toMatchObject({ caller: { name: 'bob' } })
   // A name that has been right there is looked at as long as itself is not wrong too often.
-  for (let at = 0; at < signInFailures.ofPairMax; at++) expect(await check(`wrong ${at}`)).toBeUndefined()
+  for (let at = 0; at < signInFailures.pairMax; at++) expect(await check(`wrong ${at}`)).toBeUndefined()
   await expect(check(passwordOf('bob'))).rejects.toEqual(tooMany)
 })
 

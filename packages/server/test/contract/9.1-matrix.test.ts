@@ -118,11 +118,11 @@ rule(['9.3.1', '9.3.4'], 'each operation of a transaction with each role', async
         const reply = await app.inject({ method: 'POST', url, headers: { authorization }, payload: [step] })
         const needs = needsOf(operation)
         const isOpen = needs.includes('identify')
-        const isOfServer = scope === 'service' && !isOpen
+        const isServerWide = scope === 'service' && !isOpen
         const isForWhole = own !== undefined && !isOpen && !isByClass(operation)
         const areAllowed = ['read' as const, ...needs].every((need) => allowed.includes(need))
         const refusal = where === 'sales' ? 'FederatedDatabaseNotFound' : 'Forbidden'
-        const isRefused = where === 'sales' || !areAllowed || isOfServer || isForWhole
+        const isRefused = where === 'sales' || !areAllowed || isServerWide || isForWhole
         expect([role, where, path, reply.json().type === refusal]).toEqual([role, where, path, isRefused])
       }
     }

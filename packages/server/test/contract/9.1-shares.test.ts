@@ -1,6 +1,6 @@
 /** Contract 9.1.13: who may have passwords hashed, and how often. */
 import { expect } from 'vitest'
-import { passwordHashesAtOnceMax, passwordHashesPerSharerMax, passwordHashesWaitingMax } from '../../src/limits.ts'
+import { concurrentPasswordHashesMax, passwordHashesPerSharerMax, passwordHashesWaitingMax } from '../../src/limits.ts'
 import { type Hasher, PasswordPlaces } from '../../src/security/password-places.ts'
 import { SignInThrottle } from '../../src/security/sign-in-throttle.ts'
 import { basic, openSecureServer, passwordOf } from '../unit/open-secure-server.ts'
@@ -12,8 +12,8 @@ function underTest(failures: Readonly<Record<string, number>> = {}) {
   const begun: string[] = []
   const ends: (() => void)[] = []
   const refused: string[] = []
-  const hash = (name: string, sharer: string, isKnown: boolean): void => {
-    const hasher: Hasher = { sharer, isKnown }
+  const hash = (name: string, sharer: string, isTrusted: boolean): void => {
+    const hasher: Hasher = { sharer, isTrusted }
     const work = (): Promise<void> => {
       begun.push(name)
       return new Promise((resolve) => ends.push(resolve))
@@ -30,22 +30,22 @@ function underTest(failures: Readonly<Record<string, number>> = {}) {
 
 rule('9.1.13', 'hashes are by turns of callers who are known and of all others, and of each of them', async () => {
   const { hash, begun, endOne } = underTest()
-  for (let at = 0; at < passwordHashesAtOnceMax; at++) hash(`first${at}`, 'address:a', false)
+  for (let at = 0; at < concurrentPasswordHashesMax; at++) hash(`first${at}`, 'address:a', false)
   for (let at = 0; at < 5; at++) hash('a', 'address:a', false)
   for (let at = 0; at < 5; at++) hash('mallory', 'user:mallory', true)
   for (const name of ['b', 'c']) hash(name, `address:${name}`, false)
   hash('ann', 'user:ann', true)
   for (let at = 0; at < 6; at++) await endOne()
   // None has a second one before those of the others that wait have their first.
-  expect(begun.slice(passwordHashesAtOnceMax)).toEqual(['mallory', 'a', 'ann', 'b', 'mallory', 'c'])
+  expect(begun.slice(concurrentPasswordHashesMax)).toEqual(['mallory', 'a', 'ann', 'b', 'mallory', 'c'])
 })
 
 rule('9.1.13', 'whoever has been wrong least goes first, in every other turn', async () => {
   const { hash, begun, endOne } = underTest({ 'address:guesses': 50, 'address:more': 80 })
-  for (let at = 0; at < passwordHashesAtOnceMax; at++) hash('first', 'address:a', false)
+  for (let at = 0; at < concurrentPasswordHashesMax; at++) hash('first', 'address:a', false)
   for (const name of ['more', 'more', 'guesses', 'guesses', 'new', 'other']) hash(name, `address:${name}`, false)
   for (let at = 0; at < 4; at++) await endOne()
-  expect(begun.slice(passwordHashesAtOnceMax)).toEqual(['new', 'more', 'other', 'guesses'])
+  expect(begun.slice(concurrentPasswordHashesMax)).toEqual(['new', 'more', 'other', 'guesses'])
 })
 
 rule(
@@ -53,7 +53,7 @@ rule(
   'a caller or address has its share of those that wait, and gives way where all places are taken',
   async () => {
     const { hash, begun, refused, endOne } = underTest()
-    for (let at = 0; at < passwordHashesAtOnceMax; at++) hash('first', 'address:a', false)
+    for (let at = 0; at < concurrentPasswordHashesMax; at++) hash('first', 'address:a', false)
     const sharers = passwordHashesWaitingMax / passwordHashesPerSharerMax
     for (let sharer = 0; sharer < sharers; sharer++) {
       for (let at = 0; at < passwordHashesPerSharerMax; at++) hash('many', `address:${sharer}`, false)

@@ -29,7 +29,7 @@ export function needsOf({ needs, path }: Operation): readonly Need[] {
 
 /** Whether grants for parts of it may be enough for the operation at all. */
 export function isByClass(operation: Operation): boolean {
-  return operation.scope === 'fd' && operation.isOfWhole !== true
+  return operation.scope === 'fd' && operation.isFdWide !== true
 }
 
 /** The type of the refusal; `served`: neither of them. Operations on the callers themselves may refuse for reasons of their own: undefined. */

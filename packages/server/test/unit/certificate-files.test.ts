@@ -9,7 +9,7 @@ import { otherPair, type Pair, serverPair } from '../certificates.ts'
 import { clientAuthority } from '../client-certificates.ts'
 import { rule } from '../contract/rule.ts'
 
-const lookMs = 20
+const pollMs = 20
 
 function directory(): string {
   const made = mkdtempSync(join(tmpdir(), 'ashlar-tls-'))
@@ -27,7 +27,7 @@ function watch(from: string) {
   const taken: TlsMaterial[] = []
   const log: { level: number; msg: string }[] = []
   const logger = pino({}, { write: (line: string) => log.push(JSON.parse(line)) })
-  const watched = new CertificateFiles(files, logger, (material) => taken.push(material), lookMs)
+  const watched = new CertificateFiles(files, logger, (material) => taken.push(material), pollMs)
   onTestFinished(() => watched.close())
   return { files, taken, log, watched }
 }

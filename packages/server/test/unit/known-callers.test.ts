@@ -1,7 +1,7 @@
 /** The callers that a process remembers, while the security database cannot be read. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { revisionIntervalMs, unreadableSecurityMsMax } from '../../src/limits.ts'
-import { KnownCallers } from '../../src/security/known-callers.ts'
+import { CachedCallers } from '../../src/security/known-callers.ts'
 import type { SecurityDatabase } from '../../src/security/security-database.ts'
 
 beforeEach(() => {
@@ -23,7 +23,7 @@ it('go on for a bound, then nobody is let in, until it can be read again', async
     },
     rows: async (text: string) => (text.includes('.User') ? [user] : []),
   } as unknown as SecurityDatabase
-  const callers = new KnownCallers(database, (error) => failures.push(error))
+  const callers = new CachedCallers(database, (error) => failures.push(error))
   await callers.start()
   expect((await callers.user('bob'))?.caller.name).toBe('bob')
   isReachable = false
@@ -51,7 +51,7 @@ it('are read once for all who ask at once, and again after something has changed
       return [user]
     },
   } as unknown as SecurityDatabase
-  const callers = new KnownCallers(database, (error) => expect.unreachable(String(error)))
+  const callers = new CachedCallers(database, (error) => expect.unreachable(String(error)))
   await callers.refresh()
   const asked = [callers.user('bob'), callers.user('bob'), callers.user('bob')]
   expect(reads).toBe(1)
@@ -75,7 +75,7 @@ it('are looked for again where reading them has failed', async () => {
       return text.includes('.User') ? [user] : []
     },
   } as unknown as SecurityDatabase
-  const callers = new KnownCallers(database, (error) => expect.unreachable(String(error)))
+  const callers = new CachedCallers(database, (error) => expect.unreachable(String(error)))
   await callers.refresh()
   const failed = await Promise.allSettled([callers.user('bob'), callers.user('bob')])
   expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected'])

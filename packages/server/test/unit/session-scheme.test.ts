@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { sessionIdleMsMax } from '../../src/limits.ts'
 import type { ArrivedRequest } from '../../src/security/authenticator.ts'
-import { KnownCallers } from '../../src/security/known-callers.ts'
+import { CachedCallers } from '../../src/security/known-callers.ts'
 import { cookieName, SessionScheme } from '../../src/security/schemes.ts'
 import { readSession } from '../../src/security/secrets.ts'
 import { SecurityDatabase } from '../../src/security/security-database.ts'
@@ -23,9 +23,9 @@ it('go on where another process was asked within the hour, and are over and forg
   await addUser(database, { name: 'bob', roles: ['reader'], passwordHash: 'x' })
   const { cookie = '' } = (await beginSession(database, 'bob', 'x')) ?? {}
   const request = { headers: { cookie: `${cookieName(false)}=${cookie}` }, socket: {} } as unknown as ArrivedRequest
-  const processes = [0, 1].map(() => new KnownCallers(database, (error) => expect.unreachable(String(error))))
+  const processes = [0, 1].map(() => new CachedCallers(database, (error) => expect.unreachable(String(error))))
   const ask = async (at: number): Promise<string | null | undefined> => {
-    const scheme = new SessionScheme(processes[at] as KnownCallers)
+    const scheme = new SessionScheme(processes[at] as CachedCallers)
     return (await scheme.authenticate(request))?.name
   }
   const over = expect.objectContaining({ type: 'Unauthenticated' })

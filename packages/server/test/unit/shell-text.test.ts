@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { completeText } from '../../src/cli/shell/complete-text.ts'
 import { helpTopics } from '../../src/cli/shell/help-topics.ts'
 import { asOneLine } from '../../src/cli/shell/history.ts'
-import { KnownSchema } from '../../src/cli/shell/known-schema.ts'
+import { SchemaView } from '../../src/cli/shell/known-schema.ts'
 import { StatementReader } from '../../src/cli/shell/statement-reader.ts'
 import { functionNames, keywords, systemVariables, typeNames } from '../../src/cli/shell/words.ts'
 
@@ -82,7 +82,7 @@ describe('completion', () => {
     },
     { ...common, className: 'Old.Order', superClass: null, attributes: [] },
   ]
-  const schema = new KnownSchema(classes, [])
+  const schema = new SchemaView(classes, [])
 
   it.each([
     ['', 'FROM'],

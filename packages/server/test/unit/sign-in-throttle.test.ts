@@ -6,7 +6,7 @@ import { SignInThrottle } from '../../src/security/sign-in-throttle.ts'
 /** Whether wrong passwords from one address keep the other from trying. */
 function areOne(address: string, other: string): boolean {
   const throttle = new SignInThrottle(() => 0)
-  for (let time = 0; time < signInFailures.ofPairMax; time++) throttle.begin('bob', address)
+  for (let time = 0; time < signInFailures.pairMax; time++) throttle.begin('bob', address)
   try {
     throttle.begin('bob', other)
     return false
@@ -39,9 +39,9 @@ it.each([
 it('others who are wrong at an address do not keep out a name that has been right there', () => {
   const throttle = new SignInThrottle(() => 0)
   throttle.begin('ann', '192.0.2.1').wasRight()
-  for (let time = 0; time < signInFailures.ofAddressMax; time++) throttle.begin(`guess${time}`, '192.0.2.1')
+  for (let time = 0; time < signInFailures.addressMax; time++) throttle.begin(`guess${time}`, '192.0.2.1')
   expect(() => throttle.begin('bob', '192.0.2.1')).toThrow(/Too many wrong passwords/)
   // Guesses of this name are as few as anywhere.
-  for (let time = 0; time < signInFailures.ofPairMax; time++) throttle.begin('ann', '192.0.2.1')
+  for (let time = 0; time < signInFailures.pairMax; time++) throttle.begin('ann', '192.0.2.1')
   expect(() => throttle.begin('ann', '192.0.2.1')).toThrow(/Too many wrong passwords/)
 })

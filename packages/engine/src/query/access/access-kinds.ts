@@ -2,7 +2,7 @@
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { OidAccess, PlanAccess } from './access-path.ts'
-import type { WholePredicate } from './entry-filter.ts'
+import type { FullPredicate } from './entry-filter.ts'
 import { planIndexScans } from './index-scan.ts'
 import { planOidLookups } from './oid-lookup.ts'
 import { planReverseNavigations } from './reverse-navigation.ts'
@@ -17,7 +17,7 @@ export function accessesFor(
   cls: SchemaClass,
   conditions: readonly Condition[],
   planning: Planning,
-  whole?: WholePredicate,
+  fullPredicate?: FullPredicate,
 ): OidAccess[] {
-  return accessKinds.flatMap((plan) => plan({ cls, conditions, planning, whole, accessesFor }))
+  return accessKinds.flatMap((plan) => plan({ cls, conditions, planning, fullPredicate, accessesFor }))
 }

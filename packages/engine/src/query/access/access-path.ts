@@ -1,7 +1,4 @@
-/**
- * The interface of access paths to the objects of a source. Each kind is one file: the conditions that it can answer, its
- * estimate, how it is opened, and its EXPLAIN output. The path is chosen at run time.
- */
+/** Interface of access paths, one file per kind: which conditions it answers, its estimate, execution and EXPLAIN. Chosen at run time. */
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { Awaitable, KeyRange } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
@@ -13,7 +10,7 @@ import type { PushRows } from '../execute/pushed-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
-import type { WholePredicate } from './entry-filter.ts'
+import type { FullPredicate } from './entry-filter.ts'
 import type { ObjectScan } from './object-scan.ts'
 import type { OidSource } from './oid-source.ts'
 import type { Condition } from './sargable-predicates.ts'
@@ -81,7 +78,7 @@ export interface AccessRequest {
   readonly conditions: readonly Condition[]
   readonly planning: Planning
   /** Set if all objects found are checked against it. */
-  readonly whole: WholePredicate | undefined
+  readonly fullPredicate: FullPredicate | undefined
   /** For conditions on other objects, and for subsets of the conditions. */
   readonly accessesFor: AccessesFor
 }
@@ -90,7 +87,7 @@ export type AccessesFor = (
   cls: SchemaClass,
   conditions: readonly Condition[],
   planning: Planning,
-  whole?: WholePredicate,
+  fullPredicate?: FullPredicate,
 ) => OidAccess[]
 
 /** Returns every access of one kind that answers at least one of the conditions. */

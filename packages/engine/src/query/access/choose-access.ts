@@ -43,8 +43,8 @@ class Considered {
 
   candidates(plan: SourcePlan, chosen: AccessPath): Candidate[] {
     const ordered = plan.ordered === undefined ? [] : [plan.ordered]
-    const known = [...plan.accesses, ...ordered, ...this.estimates.keys(), chosen]
-    return [...new Set(known)].map((access) => {
+    const all = [...plan.accesses, ...ordered, ...this.estimates.keys(), chosen]
+    return [...new Set(all)].map((access) => {
       const { estimated, isAtLeast = false } = this.estimates.get(access) ?? {}
       const isChosen = access === chosen && !this.isDeferred
       return { plan: access.describe(plan.className), estimated, isAtLeast, isChosen }
@@ -70,7 +70,7 @@ export function chooseAccess(
 ): Awaitable<ChosenAccessPath> {
   const choice = { evaluation, context, rowLimit }
   if (context.probe !== undefined) return explainedChoice(plan, choice)
-  if (plan.ofElements.length > 0) return chooseWithElements(plan, choice)
+  if (plan.elementAccesses.length > 0) return chooseWithElements(plan, choice)
   return settledAccess(plan, choice) ?? choose(plan, choice)
 }
 
@@ -78,9 +78,10 @@ export function chooseAccess(
 async function chooseWithElements(plan: SourcePlan, choice: Choice): Promise<ChosenAccessPath> {
   const { evaluation, context } = choice
   const chosen = await choose(plan, choice)
-  const { accesses, ofElements } = plan
+  const { accesses, elementAccesses } = plan
   const isSole = accesses.length === 1 && chosen.access === accesses[0]
-  if (!isSole && chosen.estimated > 0) for (const access of ofElements) await access.findElements?.(evaluation, context)
+  if (!isSole && chosen.estimated > 0)
+    for (const access of elementAccesses) await access.findElements?.(evaluation, context)
   return chosen
 }
 
@@ -95,13 +96,10 @@ async function explainedChoice(plan: SourcePlan, choice: Choice): Promise<Chosen
   } catch (error) {
     if (error !== unknownValue) throw error
     considered.isDeferred = true
-    return { access: likelyAccess(plan), estimated: await plan.extent.estimate(context), considered }
+    const { references, accesses, ordered, extent } = plan
+    const access = references ?? bestOf(accesses) ?? (ordered?.isPresorted === true ? undefined : ordered) ?? extent
+    return { access, estimated: await extent.estimate(context), considered }
   }
-}
-
-/** Used if values are not known yet. */
-function likelyAccess({ references, accesses, ordered, extent }: SourcePlan): AccessPath {
-  return references ?? bestOf(accesses) ?? (ordered?.isPresorted === true ? undefined : ordered) ?? extent
 }
 
 /** Counting entries costs about this fraction of reading them. */
@@ -155,16 +153,16 @@ async function choose(plan: SourcePlan, choice: Choice): Promise<ChosenAccessPat
   const read = best !== undefined && best.estimated < max ? best : { access: plan.extent, estimated: extent }
   const skips = skippingOf(plan, indexOnly, read, extent, max)
   const skipping = await cheapest(isNarrowest ? [] : skips.accesses, choice, skips.most)
-  const known = skipping !== undefined && skipping.estimated < skips.most ? skipping : read
+  const selected = skipping !== undefined && skipping.estimated < skips.most ? skipping : read
   const covered = indexOnly.find((scan) => {
-    return scan.isSameAs(known.access) || (known.access === plan.extent && !scan.isSkipping)
+    return scan.isSameAs(selected.access) || (selected.access === plan.extent && !scan.isSkipping)
   })
   if (covered !== undefined) {
-    considered?.note(covered, known.estimated, Number.POSITIVE_INFINITY)
-    return { access: covered, estimated: known.estimated }
+    considered?.note(covered, selected.estimated, Number.POSITIVE_INFINITY)
+    return { access: covered, estimated: selected.estimated }
   }
-  const inOrder = ordered && accessInOrder(ordered, known, plan, extent, rowLimit)
-  if (inOrder === undefined) return (await narrowed(known, plan, extent, choice)) ?? known
+  const inOrder = ordered && accessInOrder(ordered, selected, plan, extent, rowLimit)
+  if (inOrder === undefined) return (await narrowed(selected, plan, extent, choice)) ?? selected
   considered?.note(inOrder, rowLimit ?? extent, Number.POSITIVE_INFINITY)
   return { access: inOrder, estimated: rowLimit ?? extent }
 }
@@ -230,9 +228,9 @@ function accessInOrder(
   return rowLimit <= entriesMax ? new OrderedTrial(ordered, extent, entriesMax) : undefined
 }
 
-/** A smaller index range is read to its end. `isOfAll`: the trial covers the whole index rather than a range. */
-function trialOfExtent(objects: number, isOfAll: boolean): number {
-  return Math.max(candidatesMin, Math.ceil(objects / (isOfAll ? 2 * extentShare : extentShare)))
+/** A smaller index range is read to its end. `coversIndex`: the trial covers the whole index rather than a range. */
+function trialOfExtent(objects: number, coversIndex: boolean): number {
+  return Math.max(candidatesMin, Math.ceil(objects / (coversIndex ? 2 * extentShare : extentShare)))
 }
 
 /** Whether the rows are all objects read, or the first ones in the requested order. */
@@ -255,10 +253,7 @@ function indexOnlyFor({ indexOnly }: SourcePlan, { script }: StatementContext): 
   return script.capabilities.isPartial === true ? [] : indexOnly
 }
 
-/**
- * An access that yields the first rows directly, where counting would cost more than reading: one in the requested order if all
- * others read the same entries, or without an order one whose objects nearly all qualify.
- */
+/** An access to the first rows that needs no estimates: in the requested order, or without an order if nearly all its objects qualify. */
 function accessOfFirstRows(plan: SourcePlan, rowLimit: number): AccessPath | undefined {
   const { accesses, ordered, areRows } = plan
   const { conjuncts } = plan.filter

@@ -4,17 +4,17 @@ import type { IndexKeyFormat } from '../../indexes/index-key.ts'
 import type { Bytes } from '../../store/store.ts'
 import { type Bound, conjunctsOf } from '../bind/bound.ts'
 import { type Evaluate, type EvaluationContext, evaluationApart } from '../evaluate/evaluation-context.ts'
-import { decideAtOnce } from '../operators/filter.ts'
+import { decideSync } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
 import { attributesReadBy, EntryReader, type PartRead, partsRead } from './entry-view.ts'
 
 /** The complete predicate of an access path that answers some of its conditions. */
-export interface WholePredicate {
+export interface FullPredicate {
   readonly where: Bound | undefined
   /** The slot of the objects. */
   readonly slot: number
   /** It is checked for one part of an OR whose other parts check it, too. */
-  readonly isOfPart?: true
+  readonly isOrPart?: true
 }
 
 /** False for an entry whose object cannot qualify. */
@@ -35,20 +35,20 @@ export interface AnsweredByRange {
 export function planEntryFilter(
   format: IndexKeyFormat,
   { equal, others }: AnsweredByRange,
-  { where, slot }: WholePredicate,
+  { where, slot }: FullPredicate,
   { compiler, text }: Planning,
 ): EntryFilter | undefined {
   if (where === undefined) return undefined
-  const told = keyConjunctsOf(format, where, slot)
+  const conjuncts = keyConjunctsOf(format, where, slot)
     .filter(({ isEquality, read }) => !isEquality || !read.every((attribute) => equal.has(attribute)))
     .map(({ conjunct }) => conjunct)
-  if (told.length <= others) return undefined
+  if (conjuncts.length <= others) return undefined
   // The rest is checked on the objects, since each part of an OR has a filter.
-  told.length = Math.min(told.length, conjunctsMax)
-  const parts = partsRead(format, attributesReadBy(told, slot) ?? new Set())
+  conjuncts.length = Math.min(conjuncts.length, conjunctsMax)
+  const parts = partsRead(format, attributesReadBy(conjuncts, slot) ?? new Set())
   if (parts === undefined) return undefined
-  const texts = told.map(({ start, end }) => text.slice(start, end))
-  return new EntryFilter(parts, compiler.compileAll(told), slot, texts)
+  const texts = conjuncts.map(({ start, end }) => text.slice(start, end))
+  return new EntryFilter(parts, compiler.compileAll(conjuncts), slot, texts)
 }
 
 /** A conjunct that can be evaluated on index keys, and the attributes that it reads. */
@@ -62,23 +62,23 @@ interface KeyConjunct {
 const keyConjunctsByPredicate = new WeakMap<Bound, Map<string, readonly KeyConjunct[]>>()
 
 function keyConjunctsOf(format: IndexKeyFormat, where: Bound, slot: number): readonly KeyConjunct[] {
-  let kept = keyConjunctsByPredicate.get(where)
-  if (kept === undefined) {
-    kept = new Map()
-    keyConjunctsByPredicate.set(where, kept)
+  let cache = keyConjunctsByPredicate.get(where)
+  if (cache === undefined) {
+    cache = new Map()
+    keyConjunctsByPredicate.set(where, cache)
   }
   const paths = format.parts.map(({ path }) => path.join('.'))
   const name = `${slot} ${format.index.name} ${paths}`
-  let told = kept.get(name)
-  if (told === undefined) {
-    told = conjunctsOf(where).flatMap((conjunct) => {
+  let found = cache.get(name)
+  if (found === undefined) {
+    found = conjunctsOf(where).flatMap((conjunct) => {
       const read = attributesReadBy([conjunct], slot)
       if (read === undefined || read.size === 0 || partsRead(format, read) === undefined) return []
       return [{ conjunct, isEquality: conjunct.kind === 'compare' && conjunct.operator === 'equal', read: [...read] }]
     })
-    kept.set(name, told)
+    cache.set(name, found)
   }
-  return told
+  return found
 }
 
 export class EntryFilter {
@@ -114,7 +114,7 @@ export class EntryFilter {
 /** True also on errors: whether the row is reached and fails is decided by the whole predicate. */
 function isNotFalse(conjunct: Evaluate, evaluation: EvaluationContext): boolean {
   try {
-    return decideAtOnce((own) => conjunct(own) === true, evaluation) !== false
+    return decideSync((own) => conjunct(own) === true, evaluation) !== false
   } catch (error) {
     if (error instanceof AshlarError && error.kind !== 'fault') return true
     throw error

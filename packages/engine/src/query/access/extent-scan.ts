@@ -11,13 +11,13 @@ import type { PushRows } from '../execute/pushed-rows.ts'
 import type { OutputRow } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
-import { decideAtOnce, qualified } from '../operators/filter.ts'
+import { decideSync, qualified } from '../operators/filter.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { ObjectAccess } from './access-path.ts'
 import { filterRest, type ObjectScan } from './object-scan.ts'
 import { pushObjects } from './push-objects.ts'
 
-const countedAtOnce = 4_096
+const objectsPerBatch = 4_096
 /** Large enough to make an index worthwhile; constant for all classes, so that it reveals nothing. */
 const objectsOfPartialExtent = 1_000_000
 
@@ -51,25 +51,22 @@ export class ExtentScan implements ObjectAccess {
     return count
   }
 
-  /**
-   * Conditions on the record alone are evaluated on the borrowed bytes, and only qualifying objects are copied. With a limit,
-   * the first rows are returned, the same ones on every run.
-   */
+  /** Copies only objects that qualify by their record, which is evaluated in place. With a limit, yields the same first rows on every run. */
   async *objects(scan: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]> {
     const { filter, evaluation, context, source } = scan
-    const { ofRecord, slot } = filter
-    const ofRecords = evaluationApart(evaluation)
+    const { recordPredicate, slot } = filter
+    const scanEvaluation = evaluationApart(evaluation)
     let undecided = new Set<ObjectView>()
     const use = (key: Uint8Array, record: Uint8Array): ObjectView | undefined => {
       source.examined++
       const borrowed = context.reader.view(undefined, key, record)
-      if (ofRecord === undefined) return borrowed.copy()
-      ofRecords.slots[slot] = borrowed
-      const isKept = decideAtOnce(ofRecord, ofRecords)
+      if (recordPredicate === undefined) return borrowed.copy()
+      scanEvaluation.slots[slot] = borrowed
+      const qualifies = decideSync(recordPredicate, scanEvaluation)
       evaluation.memory.endRow()
-      if (isKept === false) return undefined
+      if (qualifies === false) return undefined
       const view = borrowed.copy()
-      if (isKept === undefined) undecided.add(view)
+      if (qualifies === undefined) undecided.add(view)
       return view
     }
     for await (const batch of context.scanAll(await this.extents(context), use, {
@@ -77,8 +74,8 @@ export class ExtentScan implements ObjectAccess {
     })) {
       context.check()
       let views = batch.filter((view) => view !== undefined)
-      if (ofRecord !== undefined && undecided.size > 0) {
-        const decided = new Set(await qualified([...undecided], ofRecord, slot, evaluation, context))
+      if (recordPredicate !== undefined && undecided.size > 0) {
+        const decided = new Set(await qualified([...undecided], recordPredicate, slot, evaluation, context))
         const all = undecided
         views = views.filter((view) => !all.has(view) || decided.has(view))
         undecided = new Set()
@@ -98,7 +95,7 @@ export class ExtentScan implements ObjectAccess {
       true,
       () => {
         const read = (key: Bytes, record: Bytes): ObjectView => context.reader.view(undefined, key, record)
-        return { read, later: () => unreachable('an object is read at once') }
+        return { read, readAsync: () => unreachable('an object is read at once') }
       },
     )
   }
@@ -126,7 +123,7 @@ export class ExtentScan implements ObjectAccess {
     if (snapshot.count !== undefined) {
       for (const extent of extents) await countRange(snapshot, extent, { passed, slice: script.slice })
     } else {
-      const options = { keysOnly: true, batch: countedAtOnce }
+      const options = { keysOnly: true, batch: objectsPerBatch }
       for await (const batch of context.scanAll(extents, () => undefined, options)) passed(batch.length)
     }
     operator.examined = count

@@ -3,7 +3,7 @@ import type { SchemaClass } from '../../schema/catalog.ts'
 import type { BoundAttribute, BoundOrderItem } from '../bind/bound.ts'
 import type { IndexHint } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
-import { type Condition, ownConditions, pathOf } from './sargable-predicates.ts'
+import { type Condition, directConditions, pathOf } from './sargable-predicates.ts'
 
 /** Undefined if no condition can use an index, or all of them have one. */
 export function hintOfConditions(
@@ -11,11 +11,11 @@ export function hintOfConditions(
   conditions: readonly Condition[],
   planning: Planning,
 ): IndexHint | undefined {
-  const own = ownConditions(conditions).filter(({ path }) => isKey(path.key, planning))
+  const own = directConditions(conditions).filter(({ path }) => isKey(path.key, planning))
   const equal = own.filter(({ kind }) => kind === 'equal' || kind === 'anyOf')
   const range = own.find(({ kind }) => kind === 'lower' || kind === 'upper')
-  const asked = [...equal, ...(range === undefined ? [] : [range])].map(({ path }) => path.key)
-  const keys = asked.filter((key, i) => asked.findIndex((other) => nameOf(other) === nameOf(key)) === i)
+  const paths = [...equal, ...(range === undefined ? [] : [range])].map(({ path }) => path.key)
+  const keys = paths.filter((key, i) => paths.findIndex((other) => nameOf(other) === nameOf(key)) === i)
   const statement = createIndex(cls, keys, planning)
   // The number of objects in a range is unknown until it is searched.
   return statement === undefined ? undefined : { statement, rows: undefined, isLikely: equal.length > 0 }

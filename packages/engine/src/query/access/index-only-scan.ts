@@ -17,9 +17,9 @@ import type { Planning } from '../operators/planning.ts'
 import type { AccessPath, ObjectAccess } from './access-path.ts'
 import { attributesReadBy, EntryReader, entryView, type PartRead, partsRead } from './entry-view.ts'
 import { IndexScan, planIndexScan } from './index-scan.ts'
-import { entriesAtOnce, filterRest, type ObjectScan } from './object-scan.ts'
+import { entryBatchSize, filterRest, type ObjectScan } from './object-scan.ts'
 import { pushObjects } from './push-objects.ts'
-import { type Condition, ownConditions } from './sargable-predicates.ts'
+import { type Condition, directConditions } from './sargable-predicates.ts'
 import { SkipScan } from './skip-scan.ts'
 
 /** For every index whose entries contain all values that the clauses need. Exact only for callers who see all objects. */
@@ -33,11 +33,11 @@ export function planIndexOnlyScans(
   planning: Planning,
 ): IndexOnlyScan[] {
   // An index contains objects of the class and all its subclasses.
-  const isOfEntries = clauses.groupBy !== undefined || clauses.projections?.length === 0
-  if (!isOfEntries || classes.classes.length !== cls.subclasses.length + 1) return []
+  const isEntryOnly = clauses.groupBy !== undefined || clauses.projections?.length === 0
+  if (!isEntryOnly || classes.classes.length !== cls.subclasses.length + 1) return []
   const read = attributesRead(clauses, slot)
   if (read === undefined || read.size === 0) return []
-  const own = ownConditions(conditions)
+  const own = directConditions(conditions)
   const scans: IndexOnlyScan[] = []
   for (const index of cls.indexes) {
     if (index.state !== 'ready' || index.indexedClass !== cls.number) continue
@@ -79,11 +79,11 @@ function extremeOf(clauses: BoundClauses, { conditions }: IndexScan, parts: read
   if (!conditions.equal.every(({ kind }) => kind === 'value' || kind === 'null')) return undefined
   const part = parts[conditions.equal.length]
   if (part?.attribute === undefined || part.codec.form === 'text') return undefined
-  const isOfPart = ({ function: name, operand }: BoundAggregate): boolean => {
+  const usesPart = ({ function: name, operand }: BoundAggregate): boolean => {
     const isExtreme = name === 'MIN' || name === 'MAX'
     return isExtreme && operand?.kind === 'attribute' && operand.attribute.index === part.attribute
   }
-  if (!aggregates.every(isOfPart) || aggregates.some(({ operand }) => operand?.type.kind === 'reference'))
+  if (!aggregates.every(usesPart) || aggregates.some(({ operand }) => operand?.type.kind === 'reference'))
     return undefined
   const names = new Set(aggregates.map(({ function: name }) => name))
   return { isLeast: names.has('MIN'), isGreatest: names.has('MAX') }
@@ -130,10 +130,7 @@ export class IndexOnlyScan implements ObjectAccess {
     return this.extreme !== undefined
   }
 
-  /**
-   * Reads only one end of the range, where nearly every object qualifies. With conditions beyond the range, the first
-   * qualifying object may be far from the end. `conjuncts`: of the predicate.
-   */
+  /** Reads one end of the range; with further conditions, the first qualifying object may be far from it. `conjuncts`: of the predicate. */
   isAnsweredAtEnd(conjuncts: number): boolean {
     return this.readsOnlyEnd && this.scan.conjunctsAnswered >= conjuncts
   }
@@ -143,9 +140,9 @@ export class IndexOnlyScan implements ObjectAccess {
     const ranges = await this.scan.ranges(evaluation, context)
     const { extreme } = this
     if (extreme === undefined) {
-      const batch = entriesAtOnce(scan.filter, this.scan.conjunctsAnswered, rowLimit)
-      const isOfAll = rowLimit === undefined || context.isRemote
-      yield* this.views(scan, context.scanAll(ranges, this.read, isOfAll ? {} : { batch, isOrdered: true }))
+      const batch = entryBatchSize(scan.filter, this.scan.conjunctsAnswered, rowLimit)
+      const readsAll = rowLimit === undefined || context.isRemote
+      yield* this.views(scan, context.scanAll(ranges, this.read, readsAll ? {} : { batch, isOrdered: true }))
       return
     }
     for (const range of ranges) {
@@ -165,7 +162,7 @@ export class IndexOnlyScan implements ObjectAccess {
         const reader = new EntryReader(this.parts)
         return {
           read: (key) => reader.read(key),
-          later: async (value) => (await this.whole(scan, [oidFromBytes(value, 0)]))[0] as ObjectView,
+          readAsync: async (value) => (await this.objectsOf(scan, [oidFromBytes(value, 0)]))[0] as ObjectView,
         }
       },
     )
@@ -194,13 +191,14 @@ export class IndexOnlyScan implements ObjectAccess {
     batches: AsyncIterable<readonly (ObjectView | Oid)[]>,
   ): AsyncGenerator<ObjectView[]> {
     const { filter, evaluation, context, source } = scan
-    const { ofRecord, slot } = filter
+    const { recordPredicate, slot } = filter
     for await (const entries of batches) {
       context.check()
       source.examined += entries.length
       source.returned += entries.length
-      const views = await this.whole(scan, entries)
-      const decided = ofRecord === undefined ? views : await qualified(views, ofRecord, slot, evaluation, context)
+      const views = await this.objectsOf(scan, entries)
+      const decided =
+        recordPredicate === undefined ? views : await qualified(views, recordPredicate, slot, evaluation, context)
       const rows = await filterRest(scan, decided, views.length)
       if (rows.length > 0) yield rows
       const pause = context.yieldIfDue()
@@ -209,7 +207,7 @@ export class IndexOnlyScan implements ObjectAccess {
   }
 
   /** Reads the object if a string is cut. Throws ReadSkew if the object is missing. */
-  private async whole({ context }: ObjectScan, entries: readonly (ObjectView | Oid)[]): Promise<ObjectView[]> {
+  private async objectsOf({ context }: ObjectScan, entries: readonly (ObjectView | Oid)[]): Promise<ObjectView[]> {
     const cut = entries.filter((entry) => typeof entry === 'string')
     if (cut.length === 0) return entries as ObjectView[]
     const views = new Map<Oid, ObjectView>()

@@ -30,14 +30,14 @@ import type { AccessRequest, EntryRange, KeyValue, OidAccess } from './access-pa
 import {
   type AnsweredByRange,
   type EntryFilter,
+  type FullPredicate,
   type MayQualify,
   planEntryFilter,
-  type WholePredicate,
 } from './entry-filter.ts'
 import { keyValueOf } from './key-value.ts'
 import { noKeyValue } from './no-key-value.ts'
 import { EntrySource, type OidSource } from './oid-source.ts'
-import { isSamePath, ownConditions, type PathCondition } from './sargable-predicates.ts'
+import { directConditions, isSamePath, type PathCondition } from './sargable-predicates.ts'
 
 export interface KeyRangeEnd extends KeyValue {
   readonly isInclusive: boolean
@@ -58,9 +58,9 @@ export interface KeyConditions {
   readonly upper: KeyRangeEnd | undefined
 }
 
-export function planIndexScans({ cls, conditions, planning, whole }: AccessRequest): IndexScan[] {
-  const own = ownConditions(conditions)
-  const scans = cls.indexes.flatMap((index) => planIndexScan(index, cls, own, planning, whole) ?? [])
+export function planIndexScans({ cls, conditions, planning, fullPredicate }: AccessRequest): IndexScan[] {
+  const own = directConditions(conditions)
+  const scans = cls.indexes.flatMap((index) => planIndexScan(index, cls, own, planning, fullPredicate) ?? [])
   // For equal numbers of entries, conditions checked on keys leave fewer objects.
   const checks = ({ filter }: IndexScan): number => filter?.texts.length ?? 0
   return scans.sort((one, other) => checks(other) - checks(one))
@@ -72,13 +72,13 @@ export function planIndexScan(
   cls: SchemaClass,
   conditions: readonly PathCondition[],
   planning: Planning,
-  whole?: WholePredicate,
+  fullPredicate?: FullPredicate,
 ): IndexScan | undefined {
   if (index.state !== 'ready') return undefined
   const keyConditions = keyConditionsOf(index.keyAttributes, conditions, planning)
   if (keyConditions.equal.length === 0 && keyConditions.lower === undefined && keyConditions.upper === undefined)
     return undefined
-  return new IndexScan(planning.formats.of(cls), index, keyConditions, planning, whole)
+  return new IndexScan(planning.formats.of(cls), index, keyConditions, planning, fullPredicate)
 }
 
 /** `isOneRange`: excludes IN, which needs one range per value. */
@@ -104,7 +104,7 @@ export function keyConditionsOf(
   return { equal, ...range }
 }
 
-/** `isSpread`: an IN precedes; a second one would multiply the ranges. */
+/** `hasInList`: an IN precedes; a second one would multiply the ranges. */
 function equalityOf(
   conditions: readonly PathCondition[],
   hasInList: boolean,
@@ -162,13 +162,13 @@ export class IndexScan implements OidAccess {
   /** Checks on keys beyond the range. */
   readonly filter: EntryFilter | undefined
 
-  /** `whole`: the predicate that all objects are checked against, as far as known here. */
+  /** `fullPredicate`: the predicate that all objects are checked against, as far as known here. */
   constructor(
     format: ClassFormat,
     index: IndexDefinition,
     conditions: KeyConditions,
     planning: Planning,
-    whole?: WholePredicate,
+    fullPredicate?: FullPredicate,
   ) {
     const { equal, lower, upper } = conditions
     const { compiler } = planning
@@ -180,16 +180,18 @@ export class IndexScan implements OidAccess {
     const { parts } = this.format
     this.isTruncated = parts.some(mayBeTruncated)
     this.hasOneRange = equal.every(({ kind }) => kind !== 'anyOf')
-    const isWhole = equal.length === parts.length
-    this.isAtMostOne = isWhole && index.isUnique && equal.every(({ kind }) => kind === 'value')
+    const hasAllParts = equal.length === parts.length
+    this.isAtMostOne = hasAllParts && index.isUnique && equal.every(({ kind }) => kind === 'value')
     const range = (lower === undefined ? 0 : 1) + (upper === undefined ? 0 : 1)
-    this.rank = (isWhole && index.isUnique ? 50 : 0) + equal.length * 4 + range
+    this.rank = (hasAllParts && index.isUnique ? 50 : 0) + equal.length * 4 + range
     this.conjunctsAnswered = answeredBy(conditions)
     const narrowing = index.keyAttributes.slice(0, equal.length + Math.min(range, 1))
     this.keyPaths = narrowing.map(({ path }) => path)
     this.narrowedBy = this.keyPaths.flatMap((path) => path[0] ?? [])
-    const isFiltered = whole !== undefined && !this.isAtMostOne
-    this.filter = isFiltered ? planEntryFilter(this.format, byRange(conditions, parts), whole, planning) : undefined
+    const isFiltered = fullPredicate !== undefined && !this.isAtMostOne
+    this.filter = isFiltered
+      ? planEntryFilter(this.format, byRange(conditions, parts), fullPredicate, planning)
+      : undefined
   }
 
   /** For EXPLAIN. */
@@ -246,8 +248,8 @@ export class IndexScan implements OidAccess {
       }
       return
     }
-    for (let at = 0; at < ranges.length; at += keysAtOnce) {
-      const keys = ranges.slice(at, at + keysAtOnce).map(({ from }) => from)
+    for (let at = 0; at < ranges.length; at += keysPerBatch) {
+      const keys = ranges.slice(at, at + keysPerBatch).map(({ from }) => from)
       const found = readIndexOidsOf(context.snapshot, keys)
       const oids = found instanceof Promise ? await found : found
       plan.examined += oids.length
@@ -286,7 +288,7 @@ export class IndexScan implements OidAccess {
     context: StatementContext,
     isReverse = false,
   ): Awaitable<EntryRange | 'several'> {
-    // The objects of a single range would include those of entries that the filter rejects.
+    // The objects of a single range would include objects of entries that the filter rejects.
     if (this.filter !== undefined) return 'several'
     return mapAwaitable(this.ranges(evaluation, context), ([range, ...others]) => {
       return range === undefined || others.length > 0 ? 'several' : { ...range, isReverse }
@@ -295,21 +297,13 @@ export class IndexScan implements OidAccess {
 
   /** Empty if nothing can match. Computed once per statement, so that the scan starts with the data of the estimate. */
   ranges(evaluation: EvaluationContext, context: StatementContext): Awaitable<readonly KeyConditionRange[]> {
-    const known = evaluation.constants[this.place]
-    if (known !== undefined) return known as readonly KeyConditionRange[]
+    const cached = evaluation.constants[this.place]
+    if (cached !== undefined) return cached as readonly KeyConditionRange[]
     const ranges = this.hasOneRange ? this.oneRange(evaluation, context) : this.severalRanges(evaluation, context)
-    if (ranges instanceof Promise) return this.cacheAsync(ranges, evaluation)
-    evaluation.constants[this.place] = ranges
-    return ranges
-  }
-
-  private async cacheAsync(
-    ranges: Promise<KeyConditionRange[]>,
-    evaluation: EvaluationContext,
-  ): Promise<KeyConditionRange[]> {
-    const found = await ranges
-    evaluation.constants[this.place] = found
-    return found
+    return mapAwaitable(ranges, (found) => {
+      evaluation.constants[this.place] = found
+      return found
+    })
   }
 
   /** An IN has one range per value, in order. */
@@ -336,7 +330,7 @@ export class IndexScan implements OidAccess {
       const range = keyConditionRange(format, { equal, lower, upper })
       if (Buffer.compare(range.from, range.to) < 0) sound.push(range)
     })
-    const sorted = context.sorted(sound, byBeginning)
+    const sorted = context.sorted(sound, (one, other) => Buffer.compare(one.from, other.from))
     const ranges: KeyConditionRange[] = []
     await forEachYielding(sorted, context, (range) => {
       // Long strings that are cut to the same key have the same range.
@@ -347,18 +341,11 @@ export class IndexScan implements OidAccess {
 
   /** Without IN, as in most statements, there is no list of ranges to sort. */
   private oneRange(evaluation: EvaluationContext, context: StatementContext): Awaitable<KeyConditionRange[]> {
-    const values = evaluateConstants(this.evaluates, evaluation, context)
-    return values instanceof Promise ? this.oneRangeAsync(values) : this.rangeOf(values)
-  }
-
-  private async oneRangeAsync(values: Promise<unknown[]>): Promise<KeyConditionRange[]> {
-    return this.rangeOf(await values)
-  }
-
-  private rangeOf(values: unknown[]): KeyConditionRange[] {
-    const condition = keyConditionOf(this.conditions, values)
-    const range = condition && soundRange(this.format, condition)
-    return range === undefined ? [] : [range]
+    return mapAwaitable(evaluateConstants(this.evaluates, evaluation, context), (values) => {
+      const condition = keyConditionOf(this.conditions, values)
+      const range = condition && soundRange(this.format, condition)
+      return range === undefined ? [] : [range]
+    })
   }
 }
 
@@ -436,10 +423,6 @@ function endText({ isInclusive, prefixOf, text }: KeyRangeEnd, name: string | un
   return prefixOf === 'calculated' ? text : `${name} ${sign}${isInclusive ? '=' : ''} ${text}`
 }
 
-function byBeginning(one: KeyConditionRange, other: KeyConditionRange): number {
-  return Buffer.compare(one.from, other.from)
-}
-
 /** Removes duplicates and values that no key can have. */
 async function keyValues(values: readonly unknown[], context: StatementContext): Promise<unknown[]> {
   const usable = new Set<unknown>()
@@ -455,7 +438,7 @@ async function forEachYielding<T>(
   { script }: StatementContext,
   use: (one: T) => unknown,
 ): Promise<void> {
-  if (all.length <= atOnce) for (const one of all) use(one)
+  if (all.length <= syncMax) for (const one of all) use(one)
   else
     await inSlices(
       all,
@@ -466,7 +449,7 @@ async function forEachYielding<T>(
     )
 }
 
-const atOnce = 256
+const syncMax = 256
 
 /** Undefined: no bound. Null: a comparison with null, which is never true. */
 function boundOf(end: KeyRangeEnd | undefined, value: unknown): KeyBound | undefined | null {
@@ -483,7 +466,7 @@ function endValue(
   return end && evaluateConstant(end.evaluate, evaluation, context)
 }
 
-const keysAtOnce = 256
+const keysPerBatch = 256
 
 /** Ranges that are read or counted between clock checks. */
 const rangesPerClockCheck = 64
@@ -510,7 +493,7 @@ export async function* entriesOf(
   }
 }
 
-/** The number of conjuncts expressed by the ends of the range; 0 for those that the range answers only partly. */
+/** The number of conjuncts expressed by the ends of the range; 0 for conjuncts that the range answers only partly. */
 function rangesAnswered(lower: KeyRangeEnd | undefined, upper: KeyRangeEnd | undefined): number {
   // The range does not cover the part of a LIKE pattern after its prefix.
   const isPrefix = lower?.prefixOf === 'STARTS_WITH' && upper?.prefixOf === 'STARTS_WITH' && lower.text === upper.text

@@ -1,7 +1,4 @@
-/**
- * Intersects two access paths: if the entries of one are few compared with the objects of the other, it saves reading objects
- * that do not qualify.
- */
+/** Intersects two access paths, if reading entries of both costs less than reading the objects of one. */
 import type { Oid } from '../../types/oid.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -21,10 +18,7 @@ interface Narrowing {
   readonly estimated: number
 }
 
-/**
- * Finds the access whose entries leave the fewest objects of the narrowest one, if that costs less than reading them all.
- * `objects`: the size of the class. Only for a synchronous store. `note`: receives the counts.
- */
+/** Finds the access that leaves the fewest objects of `narrowest`, if it saves work. `objects`: size of the class. For synchronous stores only. */
 export async function intersectionOf(
   narrowest: Narrowing,
   accesses: readonly OidAccess[],
@@ -83,17 +77,17 @@ export class Intersection implements OidAccess {
   }
 
   async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
-    const [ofFew, ofMany] = plan.inputs as [ExplainNode, ExplainNode]
-    const held = new Set<Oid>()
-    for await (const oids of context.measured(this.few.oids(evaluation, context, ofFew), ofFew)) {
-      ofFew.returned += oids.length
-      context.hold(0, oids.length * heldBytes)
-      for (const oid of oids) held.add(oid)
+    const [fewNode, manyNode] = plan.inputs as [ExplainNode, ExplainNode]
+    const fewOids = new Set<Oid>()
+    for await (const oids of context.measured(this.few.oids(evaluation, context, fewNode), fewNode)) {
+      fewNode.returned += oids.length
+      context.hold(0, oids.length * oidBytes)
+      for (const oid of oids) fewOids.add(oid)
     }
-    for await (const oids of context.measured(this.many.oids(evaluation, context, ofMany), ofMany)) {
-      ofMany.returned += oids.length
+    for await (const oids of context.measured(this.many.oids(evaluation, context, manyNode), manyNode)) {
+      manyNode.returned += oids.length
       plan.examined += oids.length
-      const both = oids.filter((oid) => held.has(oid))
+      const both = oids.filter((oid) => fewOids.has(oid))
       if (both.length > 0) yield both
     }
   }
@@ -103,14 +97,14 @@ export class Intersection implements OidAccess {
     context: StatementContext,
     plan: ExplainNode | undefined,
   ): Promise<OidSource> {
-    const [ofFew, ofMany] = plan?.inputs ?? []
-    const few = await this.few.source?.(evaluation, context, ofFew)
-    const many = await this.many.source?.(evaluation, context, ofMany)
+    const [fewNode, manyNode] = plan?.inputs ?? []
+    const few = await this.few.source?.(evaluation, context, fewNode)
+    const many = await this.many.source?.(evaluation, context, manyNode)
     return few === undefined || many === undefined ? nothing : new IntersectedSource(few, many, context, plan)
   }
 }
 
-const heldBytes = 64
+const oidBytes = 64
 const nothing: OidSource = { next: () => false }
 
 const oidsPerBatch = 4_096
@@ -120,10 +114,10 @@ class IntersectedSource implements OidSource {
   private readonly many: OidSource
   private readonly context: StatementContext
   private readonly plan: ExplainNode | undefined
-  private readonly held = new OidSet()
+  private readonly fewOids = new OidSet()
   private readonly candidates = new OidBatch(oidsPerBatch)
   private at = 0
-  private isHeld = false
+  private isLoaded = false
   private hasMore = true
 
   constructor(few: OidSource, many: OidSource, context: StatementContext, plan: ExplainNode | undefined) {
@@ -135,8 +129,8 @@ class IntersectedSource implements OidSource {
 
   /** A batch may be empty, so that the caller can yield before the next. */
   next(batch: OidBatch): boolean {
-    const { candidates, held } = this
-    if (!this.isHeld) {
+    const { candidates, fewOids } = this
+    if (!this.isLoaded) {
       this.hold()
       return true
     }
@@ -150,7 +144,7 @@ class IntersectedSource implements OidSource {
     }
     while (this.at < candidates.count && !batch.isFull) {
       const nth = this.at++
-      if (held.has(candidates.highAt(nth), candidates.lowAt(nth))) batch.addOf(candidates, nth)
+      if (fewOids.has(candidates.highAt(nth), candidates.lowAt(nth))) batch.addOf(candidates, nth)
     }
     return this.hasMore || this.at < candidates.count
   }
@@ -162,12 +156,12 @@ class IntersectedSource implements OidSource {
   }
 
   private hold(): void {
-    const { candidates, held } = this
-    const before = held.count
-    this.isHeld = !this.few.next(candidates)
-    for (let nth = 0; nth < candidates.count; nth++) held.add(candidates.highAt(nth), candidates.lowAt(nth))
+    const { candidates, fewOids } = this
+    const before = fewOids.count
+    this.isLoaded = !this.few.next(candidates)
+    for (let nth = 0; nth < candidates.count; nth++) fewOids.add(candidates.highAt(nth), candidates.lowAt(nth))
     this.counted(0)
     candidates.count = 0
-    this.context.hold(0, (held.count - before) * OidSet.bytesOfOne)
+    this.context.hold(0, (fewOids.count - before) * OidSet.bytesOfOne)
   }
 }

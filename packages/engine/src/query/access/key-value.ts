@@ -5,7 +5,7 @@ import type { Bound, BoundAttribute } from '../bind/bound.ts'
 import type { Compiler } from '../evaluate/compile-expression.ts'
 import type { Evaluate } from '../evaluate/evaluation-context.ts'
 import { isNumeric, type ValueType } from '../values/value-type.ts'
-import { wholeOf } from '../values/whole-number.ts'
+import { toInteger } from '../values/whole-number.ts'
 import type { KeyValue } from './access-path.ts'
 import { noKeyValue } from './no-key-value.ts'
 
@@ -20,16 +20,16 @@ export function keyValueOf(
 ): KeyValue {
   const evaluate = compiler.compile(bound)
   const { type } = key.at(-1) as BoundAttribute
-  const shown = text.slice(bound.start, bound.end)
+  const written = text.slice(bound.start, bound.end)
   const element = bound.type.kind === 'collection' ? bound.type.element : bound.type
-  if (!isNumeric(type) || !isNumeric(element)) return { evaluate, text: shown }
+  if (!isNumeric(type) || !isNumeric(element)) return { evaluate, text: written }
   const fit = fitFor(type, use)
-  return { evaluate: fitted(evaluate, fit), text: shown }
+  return { evaluate: fitted(evaluate, fit), text: written }
 }
 
 function fitFor({ kind }: ValueType, use: KeyUse): (value: unknown) => unknown {
   if (kind === 'decimal') return (value) => toDecimal(value as AnyNumber) ?? noKeyValue
-  return kind === 'integer' ? (value) => toWhole(value, use) : toReal
+  return kind === 'integer' ? (value) => toIntegerKey(value, use) : toReal
 }
 
 function fitted(evaluate: Evaluate, fit: (value: unknown) => unknown): Evaluate {
@@ -41,9 +41,9 @@ function fitted(evaluate: Evaluate, fit: (value: unknown) => unknown): Evaluate 
   }
 }
 
-function toWhole(value: unknown, use: KeyUse): unknown {
+function toIntegerKey(value: unknown, use: KeyUse): unknown {
   if (typeof value === 'bigint' || Number.isSafeInteger(value)) return value
-  if (value instanceof Decimal) return decimalToWhole(value, use)
+  if (value instanceof Decimal) return decimalToIntegerKey(value, use)
   const number = value as number
   if (Number.isNaN(number)) return noKeyValue
   // There is no key far outside the range of integers: all results are checked on the object anyway.
@@ -53,10 +53,10 @@ function toWhole(value: unknown, use: KeyUse): unknown {
   return BigInt(use === 'lower' ? Math.floor(number) : Math.ceil(number))
 }
 
-function decimalToWhole(value: Decimal, use: KeyUse): unknown {
+function decimalToIntegerKey(value: Decimal, use: KeyUse): unknown {
   if (!value.isWhole && use === 'equal') return noKeyValue
-  const whole = roundedTo(value, 0, use === 'lower' ? 'down' : 'up')
-  return (whole && wholeOf(BigInt(plainText(whole)))) ?? noKeyValue
+  const rounded = roundedTo(value, 0, use === 'lower' ? 'down' : 'up')
+  return (rounded && toInteger(BigInt(plainText(rounded)))) ?? noKeyValue
 }
 
 function toReal(value: unknown): unknown {

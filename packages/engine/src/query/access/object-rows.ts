@@ -10,7 +10,7 @@ import type { ExplainNode } from '../explain/explain-node.ts'
 import { filterOperator } from '../operators/filter.ts'
 import type { AccessPath, OidAccess } from './access-path.ts'
 import type { ChosenAccessPath } from './choose-access.ts'
-import { entriesAtOnce, fetchObjects, type ObjectScan } from './object-scan.ts'
+import { entryBatchSize, fetchObjects, type ObjectScan } from './object-scan.ts'
 import { pushRows } from './push-objects.ts'
 import { areRowsInOrder, type SourcePlan } from './source-plan.ts'
 
@@ -21,10 +21,7 @@ interface ObjectRows {
   readonly operator: ExplainNode
 }
 
-/**
- * Batches of qualifying objects. `rowLimit`: the number needed in the requested order; undefined for all. `skipped`: the number
- * of these to skip without reading.
- */
+/** Batches of qualifying objects. `rowLimit`: how many are needed in the requested order. `skipped`: how many of these to skip unread. */
 export function objectRows(
   plan: SourcePlan,
   chosen: Omit<ChosenAccessPath, 'estimated'> & { readonly estimated: number | undefined },
@@ -44,8 +41,8 @@ export function objectRows(
   const isPartial = context.script.capabilities.isPartial === true
   const unseen = !isPartial && areRowsInOrder(plan, access) ? skipped : 0
   const scan: ObjectScan = { classes, entries, filter, evaluation, context, source, filterOperator: filtered, unseen }
-  const isOfEntries = plan.isExistenceOnly && !isPartial && isAnsweredBy(access, plan)
-  const rows = 'oids' in access ? objectsOf(access, scan, rowLimit, isOfEntries) : access.objects(scan, rowLimit)
+  const usesEntriesOnly = plan.isExistenceOnly && !isPartial && isAnsweredBy(access, plan)
+  const rows = 'oids' in access ? objectsOf(access, scan, rowLimit, usesEntriesOnly) : access.objects(scan, rowLimit)
   const push = pushRows(access, scan)
   const operator = filtered ?? source
   if (considered?.isScanOfMany === true) {
@@ -65,13 +62,13 @@ function objectsOf(
   access: OidAccess,
   scan: ObjectScan,
   rowLimit: number | undefined,
-  isOfEntries: boolean,
+  usesEntriesOnly: boolean,
 ): AsyncGenerator<ObjectView[]> {
   const { evaluation, context, source } = scan
   // If each batch is a round trip, a few surplus entries cost less than another batch.
-  const batch = context.isRemote ? undefined : entriesAtOnce(scan.filter, access.conjunctsAnswered, rowLimit)
+  const batch = context.isRemote ? undefined : entryBatchSize(scan.filter, access.conjunctsAnswered, rowLimit)
   const oids = access.oids(evaluation, context, source, batch)
-  return isOfEntries ? unseenObjects(scan, oids) : fetchObjects(scan, oids, access.mayRepeat)
+  return usesEntriesOnly ? unseenObjects(scan, oids) : fetchObjects(scan, oids, access.mayRepeat)
 }
 
 const unseen = new ValuesView([])

@@ -70,8 +70,8 @@ async function loadAndFilter(scan: ObjectScan, oids: readonly Oid[]): Promise<Ob
       if (entries !== undefined) throw new ReadSkew(`${entries} names object ${oids[i]}, which is not there`)
     } else if (classes.numbers.has(view.format.cls.number)) views.push(view)
   }
-  const { ofRecord, slot } = filter
-  const decided = ofRecord === undefined ? views : qualified(views, ofRecord, slot, evaluation, context)
+  const { recordPredicate, slot } = filter
+  const decided = recordPredicate === undefined ? views : qualified(views, recordPredicate, slot, evaluation, context)
   return filterRest(scan, decided instanceof Promise ? await decided : decided, views.length)
 }
 
@@ -99,7 +99,7 @@ const batchDefault = 256
 const filteredBatchMin = 32
 
 /** The number of index entries to read for `rowLimit` rows. `answered`: conjuncts that are true for nearly every object of the entries. */
-export function entriesAtOnce({ conjuncts }: FilterPlan, answered: number, rowLimit: number | undefined): number {
+export function entryBatchSize({ conjuncts }: FilterPlan, answered: number, rowLimit: number | undefined): number {
   const isFiltered = conjuncts > answered
   return Math.min(batchDefault, Math.max(isFiltered ? filteredBatchMin : 1, rowLimit ?? batchDefault))
 }

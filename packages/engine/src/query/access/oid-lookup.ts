@@ -2,17 +2,17 @@
 import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
-import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { type EvaluationContext, unknownValue } from '../evaluate/evaluation-context.ts'
 import { evaluateConstant } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import { type RowStatements, statementsOf } from '../operators/row-statements.ts'
 import { constantKey, type KeyValue, type OidAccess, type PlanAccess } from './access-path.ts'
-import { KnownOids, type OidSource } from './oid-source.ts'
-import { ownConditions } from './sargable-predicates.ts'
+import { OidList, type OidSource } from './oid-source.ts'
+import { directConditions } from './sargable-predicates.ts'
 
 export const planOidLookups: PlanAccess = ({ conditions, planning }) => {
-  return ownConditions(conditions).flatMap((condition) => {
+  return directConditions(conditions).flatMap((condition) => {
     if (condition.path.key.length > 0) return []
     if (condition.kind === 'equal') return [new OidLookup(constantKey(condition.value, planning), undefined, true)]
     return condition.kind === 'anyOf' ? [new OidLookup(constantKey(condition.values, planning))] : []
@@ -53,7 +53,7 @@ export class OidLookup implements OidAccess {
   }
 
   /** Whether the OIDs include the null reference `0-0-0-0`. */
-  async namesNothing(evaluation: EvaluationContext, context: StatementContext): Promise<boolean> {
+  async includesNull(evaluation: EvaluationContext, context: StatementContext): Promise<boolean> {
     const value = await evaluateConstant(this.references.evaluate, evaluation, context)
     return Array.isArray(value) ? value.includes(noOid) : value === noOid
   }
@@ -74,7 +74,13 @@ export class OidLookup implements OidAccess {
   }
 
   isDeferred(evaluation: EvaluationContext, context: StatementContext): boolean {
-    return this.rowsOf(evaluation, context) !== undefined
+    try {
+      return this.rowsOf(evaluation, context) !== undefined
+    } catch (error) {
+      // EXPLAIN does not run the statements.
+      if (error !== unknownValue) throw error
+      return true
+    }
   }
 
   source(
@@ -87,7 +93,7 @@ export class OidLookup implements OidAccess {
     return mapAwaitable(value, (references) => {
       const unique = uniqueOids(references)
       if (plan !== undefined) plan.examined += unique.length
-      return new KnownOids(unique)
+      return new OidList(unique)
     })
   }
 

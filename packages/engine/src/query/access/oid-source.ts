@@ -142,7 +142,7 @@ export function restOf(range: KeyRange, last: Bytes, isReverse: boolean): KeyRan
 }
 
 /** A given list of OIDs. */
-export class KnownOids implements OidSource {
+export class OidList implements OidSource {
   private readonly oids: readonly Oid[]
   private at = 0
 

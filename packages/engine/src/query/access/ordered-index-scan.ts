@@ -14,21 +14,18 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { AccessPath, EntryRange, ObjectAccess } from './access-path.ts'
-import type { WholePredicate } from './entry-filter.ts'
+import type { FullPredicate } from './entry-filter.ts'
 import { IndexScan, type KeyEquality, rangeOf } from './index-scan.ts'
 import { keyValueOf } from './key-value.ts'
-import { entriesAtOnce, loadInParts, type ObjectScan } from './object-scan.ts'
+import { entryBatchSize, loadInParts, type ObjectScan } from './object-scan.ts'
 import type { OidSource } from './oid-source.ts'
-import { type Condition, isSamePath, ownConditions, type PathCondition, pathOf } from './sargable-predicates.ts'
+import { type Condition, directConditions, isSamePath, type PathCondition, pathOf } from './sargable-predicates.ts'
 import { sortedObjects } from './sorted-objects.ts'
 
-/**
- * Chooses an index that has exactly the requested attributes after those fixed by equality, or else the one with the longest
- * matching prefix, within which objects are sorted.
- */
+/** Chooses an index in the requested order after attributes fixed by equality, or else the one with the longest prefix of it. */
 export function planOrderedIndexScan(
   cls: SchemaClass,
-  whole: WholePredicate,
+  fullPredicate: FullPredicate,
   orderBy: readonly BoundOrderItem[],
   conditions: readonly Condition[],
   planning: Planning,
@@ -40,14 +37,14 @@ export function planOrderedIndexScan(
   const keys: (readonly BoundAttribute[])[] = []
   for (const { expression, isDescending } of orderBy) {
     if (keys.length === keysMax) break
-    const path = pathOf(expression, whole.slot)
+    const path = pathOf(expression, fullPredicate.slot)
     if (isDescending !== isReverse || path === undefined || path.steps.length > 0 || path.key.length === 0) break
     keys.push(path.key)
   }
-  const own = ownConditions(conditions)
+  const own = directConditions(conditions)
   for (let count = keys.length; count > 0; count--) {
     for (const index of indexes) {
-      const scan = scanInOrder(index, cls, keys.slice(0, count), own, planning, whole)
+      const scan = scanInOrder(index, cls, keys.slice(0, count), own, planning, fullPredicate)
       if (scan === undefined) continue
       const presorted = count === orderBy.length ? undefined : scan.conditions.equal.length + count
       return new OrderedIndexScan(scan, planOrder(orderBy, planning.compiler), isReverse, presorted)
@@ -62,7 +59,7 @@ function scanInOrder(
   order: readonly (readonly BoundAttribute[])[],
   conditions: readonly PathCondition[],
   planning: Planning,
-  whole: WholePredicate,
+  fullPredicate: FullPredicate,
 ): IndexScan | undefined {
   const equal: KeyEquality[] = []
   const { keyAttributes } = index
@@ -74,12 +71,12 @@ function scanInOrder(
     equal.push({ kind: 'value', value: keyValueOf(found.value, found.path.key, 'equal', planning) })
     at++
   }
-  // The null reference sorts before all others in an index, but with nulls in ORDER BY.
+  // The null reference is the first one in an index, but is sorted with nulls in ORDER BY.
   if (order.some((path) => path.at(-1)?.spec.logicalType === 'reference')) return undefined
   const isSameOrder = order.every((attributes, i) => isSamePath(attributes, keyAttributes[at + i]?.path ?? []))
   if (!isSameOrder) return undefined
   const first = conditions.filter((condition) => isSamePath(condition.path.key, keyAttributes[at]?.path ?? []))
-  return new IndexScan(planning.formats.of(cls), index, { equal, ...rangeOf(first, planning) }, planning, whole)
+  return new IndexScan(planning.formats.of(cls), index, { equal, ...rangeOf(first, planning) }, planning, fullPredicate)
 }
 
 export class OrderedIndexScan implements ObjectAccess {
@@ -134,7 +131,7 @@ export class OrderedIndexScan implements ObjectAccess {
     )
   }
 
-  private get isOfObjects(): boolean {
+  private get needsObjects(): boolean {
     return this.index.isTruncated || this.isPresorted
   }
 
@@ -148,31 +145,28 @@ export class OrderedIndexScan implements ObjectAccess {
     context: StatementContext,
     plan: ExplainNode | undefined,
   ): Awaitable<OidSource> | undefined {
-    return this.isOfObjects ? undefined : this.index.source(evaluation, context, plan, this.isReverse)
+    return this.needsObjects ? undefined : this.index.source(evaluation, context, plan, this.isReverse)
   }
 
   /** Undefined if `source` is undefined. */
   entryRange(evaluation: EvaluationContext, context: StatementContext): Awaitable<EntryRange | 'several'> | undefined {
-    return this.isOfObjects ? undefined : this.index.entryRange(evaluation, context, this.isReverse)
+    return this.needsObjects ? undefined : this.index.entryRange(evaluation, context, this.isReverse)
   }
 
-  /**
-   * Entries with equal keys, for example of cut strings, are sorted by the objects' values. Ends after a limit of examined
-   * entries, including those of the previous scan.
-   */
+  /** Entries with equal keys, as of cut strings, are sorted by the objects' values. Ends after a limit of entries, including the previous scan's. */
   async *objects(
-    given: ObjectScan,
+    baseScan: ObjectScan,
     rowLimit: number | undefined,
     examinedMax = Number.POSITIVE_INFINITY,
   ): AsyncGenerator<ObjectView[]> {
-    const scan = { ...given, entries: this.index.entries }
+    const scan = { ...baseScan, entries: this.index.entries }
     const { evaluation, context, source } = scan
     const { presorted } = this
     const first = presorted === undefined ? undefined : rowLimit
-    const batch = entriesAtOnce(scan.filter, this.conjunctsAnswered, rowLimit)
+    const batch = entryBatchSize(scan.filter, this.conjunctsAnswered, rowLimit)
     const ranges = await this.index.ranges(evaluation, context)
     const mayQualify = this.index.filter?.forRun(evaluation)
-    let unseen = this.isOfObjects ? 0 : (given.unseen ?? 0)
+    let unseen = this.needsObjects ? 0 : (baseScan.unseen ?? 0)
     let left = unseen > 0 ? rowLimit : undefined
     for (const range of this.isReverse ? ranges.toReversed() : ranges) {
       let alike: { prefix: Buffer; oids: Oid[] } | undefined

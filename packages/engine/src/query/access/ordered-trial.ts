@@ -7,10 +7,7 @@ import type { OrderedIndexScan } from './ordered-index-scan.ts'
 import { pushRows } from './push-objects.ts'
 import { sortedObjects } from './sorted-objects.ts'
 
-/**
- * The number of entries needed depends on the distribution of qualifying rows in the order, which no count shows, so it is
- * tried. A failed trial costs a small part of the fallback.
- */
+/** No count shows how the qualifying rows are distributed in the order, so it is tried. A failed trial costs a small part of the fallback. */
 export class OrderedTrial implements ObjectAccess {
   private readonly ordered: OrderedIndexScan
   private readonly otherwise: AccessPath
@@ -47,11 +44,11 @@ export class OrderedTrial implements ObjectAccess {
     else yield* this.sorted(scan, rowLimit)
   }
 
-  private async *sorted(given: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]> {
+  private async *sorted(baseScan: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]> {
     const { otherwise, ordered } = this
-    const { evaluation, context } = given
-    const source = given.source.inputs[0] as ExplainNode
-    const scan = { ...given, source, entries: 'oids' in otherwise ? otherwise.entries : undefined }
+    const { evaluation, context } = baseScan
+    const source = baseScan.source.inputs[0] as ExplainNode
+    const scan = { ...baseScan, source, entries: 'oids' in otherwise ? otherwise.entries : undefined }
     const rows =
       'oids' in otherwise
         ? fetchObjects(scan, otherwise.oids(evaluation, context, source), otherwise.mayRepeat)

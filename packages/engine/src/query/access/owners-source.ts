@@ -11,7 +11,7 @@ import { OidBatch, type OidSource, restOf } from './oid-source.ts'
 export type Owners = KeyRange | Oid | undefined
 
 export interface OwnersPlan {
-  ownersOf(far: Oid): Owners
+  ownersOf(target: Oid): Owners
   /** Whether the OID is in the key or in the value. */
   readonly isInKey: boolean
   /** The offset of the OID. */
@@ -24,12 +24,12 @@ const passedMax = 1_024
 const objectsMax = 256
 
 export class OwnersSource implements OidSource {
-  private readonly far: OidSource
+  private readonly targets: OidSource
   private readonly plan: OwnersPlan
   private readonly context: StatementContext
-  private readonly farBatch = new OidBatch(objectsMax)
-  private farAt = 0
-  private hasMoreFar = true
+  private readonly targetBatch = new OidBatch(objectsMax)
+  private targetAt = 0
+  private hasMoreTargets = true
   /** The rest of the owners of the current target. */
   private rest: KeyRange | undefined
   private readonly seen: OidSet | undefined
@@ -39,14 +39,14 @@ export class OwnersSource implements OidSource {
 
   /** `mayRepeat`: an owner may refer to several targets, or a target may repeat. */
   constructor(
-    far: OidSource,
+    targets: OidSource,
     plan: OwnersPlan,
     mayRepeat: boolean,
     context: StatementContext,
     explained: ExplainNode | undefined,
   ) {
     this.explained = explained
-    this.far = far
+    this.targets = targets
     this.plan = plan
     this.seen = mayRepeat ? new OidSet() : undefined
     this.context = context
@@ -75,21 +75,21 @@ export class OwnersSource implements OidSource {
   }
 
   private get isAtEnd(): boolean {
-    return this.rest === undefined && this.farAt === this.farBatch.count && !this.hasMoreFar
+    return this.rest === undefined && this.targetAt === this.targetBatch.count && !this.hasMoreTargets
   }
 
   private nextOwners(): Owners {
-    const { farBatch } = this
-    if (this.farAt === farBatch.count) {
-      if (!this.hasMoreFar) return undefined
-      farBatch.count = 0
-      this.farAt = 0
-      this.hasMoreFar = this.far.next(farBatch)
+    const { targetBatch } = this
+    if (this.targetAt === targetBatch.count) {
+      if (!this.hasMoreTargets) return undefined
+      targetBatch.count = 0
+      this.targetAt = 0
+      this.hasMoreTargets = this.targets.next(targetBatch)
       const found = this.explained?.inputs[0]
-      if (found !== undefined) found.returned += farBatch.count
-      if (farBatch.count === 0) return undefined
+      if (found !== undefined) found.returned += targetBatch.count
+      if (targetBatch.count === 0) return undefined
     }
-    return this.plan.ownersOf(farBatch.oidAt(this.farAt++))
+    return this.plan.ownersOf(targetBatch.oidAt(this.targetAt++))
   }
 
   private takeEntry(key: Bytes, value: Bytes, batch: OidBatch): boolean {

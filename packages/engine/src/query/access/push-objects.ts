@@ -1,7 +1,4 @@
-/**
- * Pushes objects to an operator one by one, borrowed from the store's memory and filtered in place, without copies or batches:
- * those of key ranges or of OIDs.
- */
+/** Pushes objects to an operator one by one, borrowed from the store's memory and filtered in place, without copies or batches. */
 import { assert } from '../../errors.ts'
 import { scanBatchBytes } from '../../limits.ts'
 import { objectKeyBytes, oidOfObjectKey } from '../../records/object-key.ts'
@@ -9,16 +6,16 @@ import { ReadSkew } from '../../store/read-skew.ts'
 import type { Awaitable, Bytes, KeyRange } from '../../store/store.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { PushRows, RowConsumer } from '../execute/pushed-rows.ts'
-import { decideAtOnce, qualified } from '../operators/filter.ts'
+import { decideSync, qualified } from '../operators/filter.ts'
 import type { AccessPath } from './access-path.ts'
 import type { ObjectScan } from './object-scan.ts'
 import { OidBatch, type OidSource, restOf } from './oid-source.ts'
 
-/** Creates a view of an entry, borrowed like the entry; undefined if more must be read, which `later` does. */
+/** Creates a view of an entry, borrowed like the entry; undefined if more must be read, which `readAsync` does. */
 interface EntryReader {
   read(key: Bytes, value: Bytes): ObjectView | undefined
   /** The asynchronous form, for an entry whose bytes are no longer borrowed. */
-  later(value: Bytes): Promise<ObjectView>
+  readAsync(value: Bytes): Promise<ObjectView>
 }
 
 /** Undefined if the store is asynchronous. `areObjects`: the entries are objects and count as such. */
@@ -66,9 +63,9 @@ const pushedShare = 4
 abstract class ObjectPusher {
   protected readonly scan: ObjectScan
   private readonly consumer: RowConsumer<ObjectView>
-  private looked = 0
+  private checkedRows = 0
   protected examined = 0
-  private kept = 0
+  private returned = 0
   /** A row whose filter needs an asynchronous evaluation. */
   private undecided: ObjectView | undefined
   /** The first one was refused. If part of the predicate needs more than the record, they may still fail it. */
@@ -85,11 +82,11 @@ abstract class ObjectPusher {
   /** Pushes a row; false if `settle` must be called before the next one. */
   protected offer(view: ObjectView): boolean {
     const { context, evaluation, filter } = this.scan
-    const { ofRecord, slot } = filter
+    const { recordPredicate, slot } = filter
     evaluation.slots[slot] = view
-    const isRow = ofRecord === undefined || decideAtOnce(ofRecord, evaluation)
+    const isRow = recordPredicate === undefined || decideSync(recordPredicate, evaluation)
     if (isRow === undefined) this.undecided = view.copy()
-    else if (isRow && (this.copies.length > 0 || !this.isTaken(view))) this.keep(view.copy())
+    else if (isRow && (this.copies.length > 0 || !this.isFinished(view))) this.keep(view.copy())
     context.endRow()
     const { length } = this.copies
     if (this.undecided !== undefined || length >= this.copyCount || this.copiedBytes >= scanBatchBytes) return false
@@ -98,18 +95,18 @@ abstract class ObjectPusher {
 
   /** Whether the current time slice continues; called after each row and each skipped entry. */
   protected mayContinue(): boolean {
-    return (++this.looked & rowsPerClockCheckMask) !== 0 || !this.scan.context.isTurnDue
+    return (++this.checkedRows & rowsPerClockCheckMask) !== 0 || !this.scan.context.isTurnDue
   }
 
   /** Whether the row is finished: taken or rejected. */
-  private isTaken(view: ObjectView): boolean {
+  private isFinished(view: ObjectView): boolean {
     const { rest } = this.scan.filter
     if (rest !== undefined) {
-      const isRow = decideAtOnce(rest, this.scan.evaluation)
+      const isRow = decideSync(rest, this.scan.evaluation)
       if (isRow !== true) return isRow === false
     }
     if (!this.consumer.consume(view)) return false
-    this.kept++
+    this.returned++
     this.pushedSince++
     return true
   }
@@ -123,7 +120,7 @@ abstract class ObjectPusher {
   protected async settle(): Promise<void> {
     const { context } = this.scan
     if (this.undecided !== undefined) {
-      const [row] = await this.rowsOf([this.undecided], this.scan.filter.ofRecord)
+      const [row] = await this.rowsOf([this.undecided], this.scan.filter.recordPredicate)
       this.undecided = undefined
       if (row !== undefined) this.keep(row)
     }
@@ -141,48 +138,48 @@ abstract class ObjectPusher {
     this.copyCount = isOften ? Math.min(copiesMax, 2 * copyCount) : Math.max(1, copyCount >> 1)
     this.pushedSince = 0
     const rows = await this.rowsOf(copies, this.scan.filter.rest)
-    this.kept += rows.length
+    this.returned += rows.length
     if (rows.length > 0) await this.consumer.consumeCopies(rows)
     this.scan.context.endRow()
   }
 
   /** A row that had to be read is then treated like any other. */
   protected async takeRead(view: ObjectView): Promise<void> {
-    const [row] = await this.rowsOf([view], this.scan.filter.ofRecord)
+    const [row] = await this.rowsOf([view], this.scan.filter.recordPredicate)
     if (row !== undefined) this.keep(row)
   }
 
   private async rowsOf(
     views: readonly ObjectView[],
-    predicate: ObjectScan['filter']['ofRecord'],
+    predicate: ObjectScan['filter']['recordPredicate'],
   ): Promise<readonly ObjectView[]> {
     const { evaluation, context, filter } = this.scan
     return predicate === undefined ? views : qualified(views, predicate, filter.slot, evaluation, context)
   }
 
   protected abstract readonly areObjects: boolean
-  protected abstract readonly areOfOids: boolean
+  protected abstract readonly readsOids: boolean
 
   private count(): void {
-    const { examined, kept, scan } = this
+    const { examined, returned, scan } = this
     const { context, source, filterOperator } = scan
-    if (this.areOfOids) context.reader.objectsRead += examined
+    if (this.readsOids) context.reader.objectsRead += examined
     // Sources of OIDs count the entries that they read.
     else source.examined += examined
     source.returned += examined
     if (this.areObjects) context.touched(examined)
     if (filterOperator !== undefined) {
       filterOperator.examined += examined
-      filterOperator.returned += kept
+      filterOperator.returned += returned
     }
     this.examined = 0
-    this.kept = 0
+    this.returned = 0
   }
 }
 
 class RangePusher extends ObjectPusher {
   protected override readonly areObjects: boolean
-  protected override readonly areOfOids = false
+  protected override readonly readsOids = false
   private readonly reader: EntryReader
   /** The value of the entry that could not be read synchronously. */
   private unread: Buffer | undefined
@@ -201,7 +198,7 @@ class RangePusher extends ObjectPusher {
       if (this.unread !== undefined) {
         const { unread } = this
         this.unread = undefined
-        await this.takeRead(await this.reader.later(unread))
+        await this.takeRead(await this.reader.readAsync(unread))
       }
       await this.settle()
     }
@@ -232,7 +229,7 @@ const oidsPerBatch = 4_096
 /** The objects of OIDs, without duplicates. */
 class OidPusher extends ObjectPusher {
   protected override readonly areObjects = true
-  protected override readonly areOfOids = true
+  protected override readonly readsOids = true
   private readonly batch = new OidBatch(oidsPerBatch)
   private readonly key = Buffer.allocUnsafe(objectKeyBytes)
 
@@ -245,14 +242,14 @@ class OidPusher extends ObjectPusher {
       for (let at = 0; at < batch.count; at++) {
         batch.writeKey(at, this.key)
         reader.hasBorrowedBytes = true
-        let goesOn: Awaitable<boolean | undefined>
+        let continues: Awaitable<boolean | undefined>
         try {
-          goesOn = snapshot.view(this.key, this.use)
+          continues = snapshot.view(this.key, this.use)
         } finally {
           reader.hasBorrowedBytes = false
         }
-        assert(typeof goesOn !== 'object', 'a store whose reads are immediate answers at once')
-        if (!(goesOn ?? this.skipMissing())) await this.settle()
+        assert(typeof continues !== 'object', 'a store whose reads are immediate answers at once')
+        if (!(continues ?? this.skipMissing())) await this.settle()
       }
       await this.settle()
     }
@@ -262,8 +259,8 @@ class OidPusher extends ObjectPusher {
     const { context, classes } = this.scan
     this.examined++
     const view = context.reader.view(undefined, this.key, record)
-    const isOfClass = view.format !== undefined && classes.numbers.has(view.format.cls.number)
-    return isOfClass ? this.offer(view) : this.mayContinue()
+    const isInClasses = view.format !== undefined && classes.numbers.has(view.format.cls.number)
+    return isInClasses ? this.offer(view) : this.mayContinue()
   }
 
   /** Handles a missing object. Throws ReadSkew if its OID came from an entry. */

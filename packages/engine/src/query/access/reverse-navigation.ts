@@ -27,9 +27,15 @@ import {
   soundRange,
 } from './index-scan.ts'
 import { OidLookup } from './oid-lookup.ts'
-import { KnownOids, type OidSource } from './oid-source.ts'
+import { OidList, type OidSource } from './oid-source.ts'
 import { ChainedSource, type Owners, type OwnersPlan, OwnersSource } from './owners-source.ts'
-import { type Condition, isOfPath, isSamePath, ownConditions, type PathCondition } from './sargable-predicates.ts'
+import {
+  type Condition,
+  directConditions,
+  isPathCondition,
+  isSamePath,
+  type PathCondition,
+} from './sargable-predicates.ts'
 import { planScannedOids, ScannedOids } from './scanned-oids.ts'
 import { UnlinkedObjects } from './unlinked-objects.ts'
 
@@ -51,10 +57,10 @@ export const planReverseNavigations: PlanAccess = (request) => {
   const accesses: OidAccess[] = []
   for (const condition of conditions) {
     if (condition.kind === 'within') accesses.push(...fromElements(request, condition))
-    if (!isOfPath(condition)) continue
+    if (!isPathCondition(condition)) continue
     const [step, ...steps] = condition.path.steps
     if (step === undefined) {
-      accesses.push(...fromKnownObjects(request, condition))
+      accesses.push(...fromOids(request, condition))
       continue
     }
     const group = byStep.get(step.number) ?? { step, inner: [] }
@@ -65,10 +71,10 @@ export const planReverseNavigations: PlanAccess = (request) => {
     if (step.type.kind !== 'reference' || step.type.cls === null) continue
     const target = step.type.cls
     const scanned = planScannedOids(target, inner, planning)
-    const known = accessesFor(target, inner, planning)
+    const targetAccesses = accessesFor(target, inner, planning)
     // Conditions fully answered by an index need no scan.
-    const isKnown = known.some(({ conjunctsAnswered }) => conjunctsAnswered >= inner.length)
-    for (const access of [...known, ...(scanned === undefined || isKnown ? [] : [scanned])]) {
+    const isAnswered = targetAccesses.some(({ conjunctsAnswered }) => conjunctsAnswered >= inner.length)
+    for (const access of [...targetAccesses, ...(scanned === undefined || isAnswered ? [] : [scanned])]) {
       for (const way of waysBack(request, step, target)) {
         accesses.push(new ReverseNavigation(access, target, step, way))
       }
@@ -99,7 +105,7 @@ function fromElements(
 }
 
 /** `ref = an OID`, using the inverse; an index on the reference is a separate access. */
-function fromKnownObjects({ cls, planning }: AccessRequest, condition: PathCondition): OidAccess[] {
+function fromOids({ cls, planning }: AccessRequest, condition: PathCondition): OidAccess[] {
   const [step] = condition.path.key
   if (step === undefined || condition.path.key.length > 1) return []
   if (condition.kind !== 'equal' && condition.kind !== 'anyOf') return []
@@ -109,10 +115,10 @@ function fromKnownObjects({ cls, planning }: AccessRequest, condition: PathCondi
   if (inverse === undefined) return []
   const way = { kind: 'inverse', inverse } as const
   const isOne = condition.kind === 'equal'
-  const known = new OidLookup(constantKey(isOne ? condition.value : condition.values, planning))
+  const lookup = new OidLookup(constantKey(isOne ? condition.value : condition.values, planning))
   const areAllOfClass = isOne && holdsOnly(inverse, cls)
-  const unlinked = { known, objects: new UnlinkedObjects(cls, step.index) }
-  return [new ReverseNavigation(known, target, step, way, areAllOfClass ? 1 : 0, unlinked)]
+  const unlinked = { lookup, objects: new UnlinkedObjects(cls, step.index) }
+  return [new ReverseNavigation(lookup, target, step, way, areAllOfClass ? 1 : 0, unlinked)]
 }
 
 /** Whether every object that the attribute links is of the class. */
@@ -124,7 +130,7 @@ function holdsOnly({ spec }: BoundAttribute, cls: SchemaClass): boolean {
 }
 
 function waysBack(
-  { cls, conditions, planning, whole }: AccessRequest,
+  { cls, conditions, planning, fullPredicate }: AccessRequest,
   step: BoundAttribute,
   target: SchemaClass,
 ): Way[] {
@@ -132,13 +138,14 @@ function waysBack(
   const ways: Way[] = []
   const inverse = inverseAttribute(step, target, formats)
   if (inverse !== undefined) ways.push({ kind: 'inverse', inverse })
-  const own = ownConditions(conditions)
+  const own = directConditions(conditions)
   for (const index of cls.indexes) {
     const [first, ...next] = index.keyAttributes
     if (index.state !== 'ready' || first === undefined || !isSamePath([step], first.path)) continue
     const format = indexKeyFormat(index, formats.of(cls))
     const keyConditions = keyConditionsOf(next, own, planning, true)
-    const filter = whole && planEntryFilter(format, byRange(keyConditions, format.parts.slice(1)), whole, planning)
+    const filter =
+      fullPredicate && planEntryFilter(format, byRange(keyConditions, format.parts.slice(1)), fullPredicate, planning)
     ways.push({ kind: 'index', format, conditions: keyConditions, filter })
   }
   // For equal numbers of entries, conditions checked on keys leave fewer objects.
@@ -168,7 +175,7 @@ const countedObjectsMax = 16
 
 /** The values may include the null reference `0-0-0-0`: objects without a target cannot be found backwards. */
 interface Unlinked {
-  readonly known: OidLookup
+  readonly lookup: OidLookup
   readonly objects: UnlinkedObjects
 }
 
@@ -229,7 +236,7 @@ class ReverseNavigation implements OidAccess {
     const keyCondition = await this.condition(evaluation, context)
     if (keyCondition === undefined) return 0
     // All objects would be scanned.
-    if ((await this.unlinked?.known.namesNothing(evaluation, context)) === true) return max
+    if ((await this.unlinked?.lookup.includesNull(evaluation, context)) === true) return max
     const found: Oid[] = []
     let objects = 0
     // This many are scanned before the first target is found.
@@ -237,10 +244,10 @@ class ReverseNavigation implements OidAccess {
     if (count >= max) return max
     for await (const oids of inner.oids(evaluation, context, inner.describe(cls.name))) {
       context.entriesCounted += oids.length
-      for (const far of oids) {
+      for (const target of oids) {
         if (++objects > countedObjectsMax) continue
-        found.push(far)
-        const range = this.rangeOf(far, keyCondition)
+        found.push(target)
+        const range = this.rangeOf(target, keyCondition)
         if (range === 'none') continue
         const owners = range === undefined ? 1 : await context.countAbout(range, max - count)
         count += owners
@@ -268,8 +275,8 @@ class ReverseNavigation implements OidAccess {
   private keep(objects: number, oids: readonly Oid[], { constants }: EvaluationContext): void {
     const { place, way } = this
     if (place === undefined || way.kind === 'index' || objects > oids.length) return
-    const known: KnownElements = { oids, cls: this.cls, inverse: way.inverse.number }
-    constants[place] = known
+    const elements: KnownElements = { oids, cls: this.cls, inverse: way.inverse.number }
+    constants[place] = elements
   }
 
   async *oids(
@@ -282,12 +289,12 @@ class ReverseNavigation implements OidAccess {
     if (keyCondition === undefined) return
     const { unlinked } = this
     // In a look-up the value belongs to a row, so it may differ for later rows.
-    const hasUnlinked = (await unlinked?.known.namesNothing(evaluation, context)) === true
+    const hasUnlinked = (await unlinked?.lookup.includesNull(evaluation, context)) === true
     const mayQualify = this.way.kind === 'index' ? this.way.filter?.forRun(evaluation) : undefined
     const found = plan.inputs[0] as ExplainNode
-    for await (const far of context.measured(this.inner.oids(evaluation, context, found), found)) {
-      found.returned += far.length
-      for (const oid of far) {
+    for await (const targets of context.measured(this.inner.oids(evaluation, context, found), found)) {
+      found.returned += targets.length
+      for (const oid of targets) {
         const range = this.rangeOf(oid, keyCondition)
         if (range === 'none') continue
         if (range !== undefined && this.way.kind === 'index') {
@@ -305,10 +312,10 @@ class ReverseNavigation implements OidAccess {
     explained: ExplainNode | undefined,
   ): Promise<OidSource> {
     const keyCondition = await this.condition(evaluation, context)
-    if (keyCondition === undefined) return new KnownOids([])
+    if (keyCondition === undefined) return new OidList([])
     const { inner, way, unlinked } = this
     const found = explained?.inputs[0] ?? inner.describe(this.cls.name)
-    const far =
+    const targets =
       (await inner.source?.(evaluation, context, found)) ?? (await collectOids(inner, found, evaluation, context))
     const plan: OwnersPlan = {
       ownersOf: (oid) => this.ownersOf(oid, keyCondition, context),
@@ -316,19 +323,19 @@ class ReverseNavigation implements OidAccess {
       at: way.kind === 'inverse' && way.inverse.linkStorage === 'set' ? linkHeaderBytes : 0,
       mayQualify: way.kind === 'index' ? way.filter?.forRun(evaluation) : undefined,
     }
-    const owners = new OwnersSource(far, plan, this.mayRepeat, context, explained)
-    if ((await unlinked?.known.namesNothing(evaluation, context)) !== true || unlinked === undefined) return owners
+    const owners = new OwnersSource(targets, plan, this.mayRepeat, context, explained)
+    if ((await unlinked?.lookup.includesNull(evaluation, context)) !== true || unlinked === undefined) return owners
     const others: Oid[] = []
     for await (const oids of unlinked.objects.oids(evaluation, context, explained ?? explainNode('extentScan')))
       for (const oid of oids) others.push(oid)
-    return new ChainedSource([owners, new KnownOids(others)])
+    return new ChainedSource([owners, new OidList(others)])
   }
 
-  private ownersOf(far: Oid, keyCondition: KeyCondition, context: StatementContext): Owners {
-    const range = this.rangeOf(far, keyCondition)
+  private ownersOf(target: Oid, keyCondition: KeyCondition, context: StatementContext): Owners {
+    const range = this.rangeOf(target, keyCondition)
     if (range === 'none') return undefined
     if (range !== undefined || this.way.kind === 'index') return range
-    return this.partnerOf(context.reader.objectOnce(far), this.way.inverse)
+    return this.partnerOf(context.reader.objectOnce(target), this.way.inverse)
   }
 
   /** The conditions on key attributes after the reference; undefined if no entry can match. */
@@ -340,7 +347,7 @@ class ReverseNavigation implements OidAccess {
 
   /** The objects linked by the partner attribute of one target. */
   private async *owners(
-    far: Oid,
+    target: Oid,
     range: KeyRange | undefined,
     context: StatementContext,
     plan: ExplainNode,
@@ -349,7 +356,7 @@ class ReverseNavigation implements OidAccess {
     const { way } = this
     if (way.kind === 'index') return
     if (range === undefined) {
-      const [view] = await context.reader.load([far])
+      const [view] = await context.reader.load([target])
       const partner = view && this.partnerOf(view, way.inverse)
       plan.examined++
       if (partner !== undefined && partner !== noOid) yield [partner]
@@ -372,14 +379,14 @@ class ReverseNavigation implements OidAccess {
   }
 
   /** Undefined if the partner attribute is to-one, and so in the record. */
-  private rangeOf(far: Oid, { equal, lower, upper }: KeyCondition): KeyRange | undefined | 'none' {
+  private rangeOf(target: Oid, { equal, lower, upper }: KeyCondition): KeyRange | undefined | 'none' {
     const { way } = this
     if (way.kind === 'index') {
-      return soundRange(way.format, { equal: [far, ...equal], lower, upper }) ?? 'none'
+      return soundRange(way.format, { equal: [target, ...equal], lower, upper }) ?? 'none'
     }
     if (way.inverse.linkStorage === undefined) return undefined
     const kind = way.inverse.linkStorage === 'set' ? linkKind.target : linkKind.position
-    return linkRange(far, way.inverse.number, kind)
+    return linkRange(target, way.inverse.number, kind)
   }
 }
 
@@ -389,16 +396,16 @@ async function collectOids(
   plan: ExplainNode,
   evaluation: EvaluationContext,
   context: StatementContext,
-): Promise<KnownOids> {
+): Promise<OidList> {
   const found = new Set<Oid>()
   for await (const oids of access.oids(evaluation, context, plan)) {
-    context.hold(0, oids.length * heldBytes)
+    context.hold(0, oids.length * oidBytes)
     for (const oid of oids) found.add(oid)
   }
-  return new KnownOids([...found])
+  return new OidList([...found])
 }
 
-const heldBytes = 64
+const oidBytes = 64
 
 function describeIndex({ format, conditions, filter }: Extract<Way, { kind: 'index' }>): object {
   const texts = conditionTexts(format.parts.slice(1), conditions)
@@ -410,6 +417,6 @@ function describeIndex({ format, conditions, filter }: Extract<Way, { kind: 'ind
 }
 
 /** All entries whose first key attribute refers to the object. */
-export function referringRange(format: IndexKeyFormat, far: Oid): KeyRange {
-  return keyConditionRange(format, { equal: [far] })
+export function referringRange(format: IndexKeyFormat, target: Oid): KeyRange {
+  return keyConditionRange(format, { equal: [target] })
 }

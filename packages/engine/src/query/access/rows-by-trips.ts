@@ -1,40 +1,35 @@
-/** Rows that are objects, for a remote store: all of them page by page, or those of an index, with objects and entries in the same round trip. */
+/** Rows that are objects, for a remote store: objects page by page, or together with the index entries that name them. */
 import { assert } from '../../errors.ts'
 import { oidOfObjectKey } from '../../records/object-key.ts'
 import { PartSizes } from '../../records/part-sizes.ts'
 import { mapAwaitable } from '../../store/awaitable.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, NamingEntries } from '../../store/store.ts'
-import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { type Following, requestFollowed } from '../evaluate/followed-references.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { StatementContext } from '../execute/statement-context.ts'
-import type { LoopCounts } from '../explain/loop-counts.ts'
 import { rowsSkipped } from '../operators/row-limits.ts'
 import type { RowChunks } from '../query-request.ts'
 import type { EntryRange } from './access-path.ts'
 import type { ChosenAccessPath } from './choose-access.ts'
-import { entriesAtOnce } from './object-scan.ts'
+import { entryBatchSize } from './object-scan.ts'
 import { restOf } from './oid-source.ts'
-import { begun, isBrokenOff, type Pause, RowsInPlace, type RowsPlan, rowKey } from './rows-in-place.ts'
+import { mustRestart, type Pause, RowsInPlace, type RowsRun, rowKey } from './rows-in-place.ts'
 import { areRowsInOrder } from './source-plan.ts'
 
-/** Up to this number, skipped objects are read with the others; beyond, the operators read only their entries. */
+/** Up to this number, skipped objects are read with the rest; beyond, the operators read only their entries. */
 const skippedMax = 256
 
 /** Resolves when the first page has been read. */
 export function rowsByTrips(
-  plan: RowsPlan,
+  run: RowsRun,
   { access }: ChosenAccessPath,
-  evaluation: EvaluationContext,
-  context: StatementContext,
   rowLimit: number | undefined,
-  explained: LoopCounts | undefined,
 ): Awaitable<RowChunks | undefined> | undefined {
+  const { plan, evaluation, context } = run
   if (context.snapshot.readNaming === undefined) return undefined
   const { objects, limits } = plan
-  if (access === objects.extent && plan.areInAnyOrder && plan.areOfRecords) {
-    return allRows(plan, evaluation, context, rowLimit, explained)
+  if (access === objects.extent && plan.areInAnyOrder && plan.areRecordsOnly) {
+    return allRows(run, rowLimit)
   }
   const found =
     access === objects.ordered ? objects.ordered : plan.areInAnyOrder && 'oids' in access ? access : undefined
@@ -48,31 +43,17 @@ export function rowsByTrips(
   function rowsOf(one: EntryRange | 'several'): Awaitable<RowChunks | undefined> {
     if (one === 'several' || found === undefined) return undefined
     const isExact = access === objects.exact
-    const rows = new NamedRows(
-      one,
-      found.entries,
-      entriesAtOnce(objects.filter, found.conjunctsAnswered, isExact ? 1 : rowLimit),
-      rowLimit,
-      plan,
-      evaluation,
-      context,
-      explained,
-    )
-    return rows.readFirst(isExact || rowLimit !== undefined).then(() => begun(rows, limits, evaluation, context))
+    const pageEntries = entryBatchSize(objects.filter, found.conjunctsAnswered, isExact ? 1 : rowLimit)
+    const rows = new NamedRows(one, found.entries, pageEntries, rowLimit, run)
+    return rows.readFirst(isExact || rowLimit !== undefined).then(() => rows.start())
   }
 }
 
-async function allRows(
-  plan: RowsPlan,
-  evaluation: EvaluationContext,
-  context: StatementContext,
-  rowLimit: number | undefined,
-  explained: LoopCounts | undefined,
-): Promise<RowChunks> {
-  const extents = await plan.objects.extent.extents(context)
-  const rows = new ScannedRows(extents, rowLimit, plan, evaluation, context, explained)
+async function allRows(run: RowsRun, rowLimit: number | undefined): Promise<RowChunks> {
+  const extents = await run.plan.objects.extent.extents(run.context)
+  const rows = new ScannedRows(extents, rowLimit, run)
   await rows.readBatch()
-  return begun(rows, plan.limits, evaluation, context)
+  return rows.start()
 }
 
 /** All objects, batch by batch. */
@@ -82,18 +63,11 @@ class ScannedRows extends RowsInPlace {
   private at = 0
   private isOver = false
 
-  constructor(
-    extents: readonly KeyRange[],
-    rowLimit: number | undefined,
-    plan: RowsPlan,
-    evaluation: EvaluationContext,
-    context: StatementContext,
-    explained: LoopCounts | undefined,
-  ) {
-    super(plan, evaluation, context, explained)
+  constructor(extents: readonly KeyRange[], rowLimit: number | undefined, run: RowsRun) {
+    super(run)
     // A store with `readNaming` returns bytes that are never overwritten.
     const entry = (key: Bytes, value: Bytes): Entry => ({ key, value })
-    this.batches = context.scanAll(extents, entry, { isOrdered: rowLimit !== undefined })[Symbol.asyncIterator]()
+    this.batches = run.context.scanAll(extents, entry, { isOrdered: rowLimit !== undefined })[Symbol.asyncIterator]()
   }
 
   async readBatch(): Promise<void> {
@@ -112,7 +86,7 @@ class ScannedRows extends RowsInPlace {
         return this.readBatch()
       }
       const pause = this.writeRow(entry.key, entry.value, false)
-      if (!isBrokenOff(pause)) this.at++
+      if (!mustRestart(pause)) this.at++
       if (pause !== undefined) return pause
     }
     return 'end'
@@ -138,12 +112,9 @@ class NamedRows extends RowsInPlace {
     entries: string | undefined,
     pageEntries: number,
     rowLimit: number | undefined,
-    plan: RowsPlan,
-    evaluation: EvaluationContext,
-    context: StatementContext,
-    explained: LoopCounts | undefined,
+    run: RowsRun,
   ) {
-    super(plan, evaluation, context, explained)
+    super(run)
     this.range = range
     this.rest = range
     this.entries = entries
@@ -153,7 +124,7 @@ class NamedRows extends RowsInPlace {
 
   /** `isEnough`: the first page is expected to contain all rows needed. */
   readFirst(isEnough: boolean): Promise<void> {
-    this.isOnly = isEnough && this.plan.areOfRecords
+    this.isOnly = isEnough && this.plan.areRecordsOnly
     return this.readPage()
   }
 
@@ -177,21 +148,21 @@ class NamedRows extends RowsInPlace {
   private async fetchFollowed(): Promise<void> {
     const { followed: references } = this.plan
     const { reader } = this.context
-    let asking: Following[] = []
+    let pending: Following[] = []
     this.requestedViews = []
-    for (let at = 0; at < this.count && asking.length < this.left; at++) {
+    for (let at = 0; at < this.count && pending.length < this.left; at++) {
       const record = this.page?.named(at)
       const view = record && this.likelyRow(this.keyAt(at), record)
       this.requestedViews.push(view)
-      if (view !== undefined) asking.push({ view, references })
+      if (view !== undefined) pending.push({ view, references })
     }
     for (;;) {
-      const behind: Following[] = []
+      const next: Following[] = []
       let isMissing = false
-      for (const one of asking) isMissing = requestFollowed(one, reader, behind) || isMissing
+      for (const one of pending) isMissing = requestFollowed(one, reader, next) || isMissing
       if (!isMissing) return
       await reader.fetchMissing()
-      asking = behind
+      pending = next
     }
   }
 
@@ -217,15 +188,15 @@ class NamedRows extends RowsInPlace {
     const key = this.keyAt(this.at)
     if (record === undefined)
       throw new ReadSkew(`${this.entries} names object ${oidOfObjectKey(key)}, which is not there`)
-    const pause = this.writeRow(key, record, !this.plan.areOfRecords)
-    if (!isBrokenOff(pause)) this.at++
+    const pause = this.writeRow(key, record, !this.plan.areRecordsOnly)
+    if (!mustRestart(pause)) this.at++
     return pause
   }
 
   private requestAll(): void {
     for (let { at } = this; at < this.count; at++) {
       const record = this.page?.named(at)
-      if (record !== undefined) this.askFor(this.keyAt(at), record)
+      if (record !== undefined) this.requestData(this.keyAt(at), record)
     }
   }
 

@@ -19,7 +19,7 @@ import { columnsWriter, type Projections, type WriteColumns } from '../operators
 import { countOf, type RowLimits } from '../operators/row-limits.ts'
 import type { RowChunk, RowChunks } from '../query-request.ts'
 import type { ChosenAccessPath } from './choose-access.ts'
-import { entriesAtOnce } from './object-scan.ts'
+import { entryBatchSize } from './object-scan.ts'
 import { OidBatch, type OidSource, restOf } from './oid-source.ts'
 import { areRowsInOrder, type SourcePlan } from './source-plan.ts'
 
@@ -29,7 +29,7 @@ export interface RowsPlan {
   readonly projections: Projections
   readonly limits: RowLimits
   /** The predicate and the columns need only the objects' records. */
-  readonly areOfRecords: boolean
+  readonly areRecordsOnly: boolean
   /** The statement requests no order. */
   readonly areInAnyOrder: boolean
   /** Other whole objects are returned, whose reads are known only once they are loaded. */
@@ -38,23 +38,27 @@ export interface RowsPlan {
   readonly followed: readonly FollowedReference[]
 }
 
-/**
- * Undefined if the access cannot provide objects one by one: they are not in the requested order, repeat, or use several ranges
- * of a remote store. `rowLimit`: the number of rows needed.
- */
+/** One run of the plan. */
+export interface RowsRun {
+  readonly plan: RowsPlan
+  readonly evaluation: EvaluationContext
+  readonly context: StatementContext
+  /** Counts for EXPLAIN. */
+  readonly explained: LoopCounts | undefined
+}
+
+/** Undefined if the access is not in the requested order, repeats objects, or uses several ranges of a remote store. `rowLimit`: rows needed. */
 export function rowsInPlace(
-  plan: RowsPlan,
+  run: RowsRun,
   { access }: ChosenAccessPath,
-  evaluation: EvaluationContext,
-  context: StatementContext,
   rowLimit: number | undefined,
-  explained: LoopCounts | undefined,
 ): Awaitable<RowChunks | undefined> | undefined {
+  const { plan, evaluation, context, explained } = run
   if (context.snapshot.visit === undefined) return undefined
   const { objects } = plan
   const { ordered, extent } = objects
-  if (access === extent && plan.areInAnyOrder && plan.areOfRecords) {
-    return allRows(extent.extents(context), plan, evaluation, context, explained)
+  if (access === extent && plan.areInAnyOrder && plan.areRecordsOnly) {
+    return mapAwaitable(extent.extents(context), (ranges) => new ExtentRows(ranges, run).start())
   }
   const found = access === ordered ? ordered : plan.areInAnyOrder && 'oids' in access ? access : undefined
   const source = found?.source?.(evaluation, context, explained?.source)
@@ -62,68 +66,9 @@ export function rowsInPlace(
   const { entries } = found
   const areRows = areRowsInOrder(objects, access)
   const batch = new OidBatch(
-    access === objects.exact ? 1 : entriesAtOnce(objects.filter, found.conjunctsAnswered, rowLimit),
+    access === objects.exact ? 1 : entryBatchSize(objects.filter, found.conjunctsAnswered, rowLimit),
   )
-  if (source instanceof Promise) {
-    return lookedUpAsync(source, batch, entries, areRows, plan, evaluation, context, explained)
-  }
-  return begun(
-    new LookedUpRows(source, batch, entries, areRows, plan, evaluation, context, explained),
-    plan.limits,
-    evaluation,
-    context,
-  )
-}
-
-function allRows(
-  extents: ReturnType<SourcePlan['extent']['extents']>,
-  plan: RowsPlan,
-  evaluation: EvaluationContext,
-  context: StatementContext,
-  explained: LoopCounts | undefined,
-): Awaitable<RowChunks> {
-  return mapAwaitable(extents, (ranges) => {
-    return begun(new ExtentRows(ranges, plan, evaluation, context, explained), plan.limits, evaluation, context)
-  })
-}
-
-async function lookedUpAsync(
-  source: Promise<OidSource>,
-  batch: OidBatch,
-  entries: string | undefined,
-  areRows: boolean,
-  plan: RowsPlan,
-  evaluation: EvaluationContext,
-  context: StatementContext,
-  explained: LoopCounts | undefined,
-): Promise<RowChunks> {
-  const rows = new LookedUpRows(await source, batch, entries, areRows, plan, evaluation, context, explained)
-  return begun(rows, plan.limits, evaluation, context)
-}
-
-/** Returns all rows if they fit in the first time slice and in one chunk. */
-export function begun(
-  rows: RowsInPlace,
-  { skip, take }: RowLimits,
-  evaluation: EvaluationContext,
-  context: StatementContext,
-): Awaitable<RowChunks> {
-  if (skip === undefined && take === undefined) return rows.begin(0, Number.POSITIVE_INFINITY)
-  return firstSliceOf(rows, skip, take, evaluation, context)
-}
-
-function firstSliceOf(
-  rows: RowsInPlace,
-  skip: RowLimits['skip'],
-  take: RowLimits['take'],
-  evaluation: EvaluationContext,
-  context: StatementContext,
-): Awaitable<RowChunks> {
-  return mapAwaitable(countOf(skip, evaluation, context), (skipped = 0) => {
-    return mapAwaitable(countOf(take, evaluation, context), (rowLimit = Number.POSITIVE_INFINITY) => {
-      return rows.begin(skipped, rowLimit)
-    })
-  })
+  return mapAwaitable(source, (oids) => new LookedUpRows(oids, batch, entries, areRows, run).start())
 }
 
 /**
@@ -144,7 +89,7 @@ export abstract class RowsInPlace {
   private toSkip = 0
   /** As far as known before the first row. */
   protected toTake = 0
-  private looked = 0
+  private checkedRows = 0
   /** Objects examined but not yet counted. */
   private touched = 0
   /** The shape of the last object of a requested class, which the next one mostly shares. */
@@ -154,13 +99,7 @@ export abstract class RowsInPlace {
   private qualified = 0
   private readonly explained: LoopCounts | undefined
 
-  /** `explained`: counts for EXPLAIN. */
-  constructor(
-    plan: RowsPlan,
-    evaluation: EvaluationContext,
-    context: StatementContext,
-    explained: LoopCounts | undefined,
-  ) {
+  constructor({ plan, evaluation, context, explained }: RowsRun) {
     this.explained = explained
     const { projections } = plan
     this.plan = plan
@@ -173,18 +112,30 @@ export abstract class RowsInPlace {
   /** Writes rows from the current position. */
   protected abstract write(): Pause
 
-  begin(skipped: number, rowLimit: number): RowChunks {
+  /** Returns all rows if they fit in the first time slice and in one chunk. */
+  start(): Awaitable<RowChunks> {
+    const { plan, evaluation, context } = this
+    const { skip, take } = plan.limits
+    if (skip === undefined && take === undefined) return this.begin(0, Number.POSITIVE_INFINITY)
+    return mapAwaitable(countOf(skip, evaluation, context), (skipped = 0) => {
+      return mapAwaitable(countOf(take, evaluation, context), (rowLimit = Number.POSITIVE_INFINITY) => {
+        return this.begin(skipped, rowLimit)
+      })
+    })
+  }
+
+  private begin(skipped: number, rowLimit: number): RowChunks {
     this.toSkip = skipped
     this.toTake = rowLimit
     const pause = this.areEnough ? 'end' : this.write()
-    if (pause !== 'end') return this.later(pause)
+    if (pause !== 'end') return this.remainingRows(pause)
     const rows = this.hasRows ? [this.take()] : []
     this.countTouched()
     this.writer.end()
     return new RowsAtHand(rows)
   }
 
-  private async *later(first: Pause): AsyncGenerator<RowChunk> {
+  private async *remainingRows(first: Pause): AsyncGenerator<RowChunk> {
     const { context } = this
     let isSent = false
     for (let pause = first; ; pause = this.write()) {
@@ -197,7 +148,7 @@ export abstract class RowsInPlace {
       }
       this.countTouched()
       if (pause === 'end' || this.areEnough) break
-      if (!isBrokenOff(pause)) await context.yieldIfDue()
+      if (!mustRestart(pause)) await context.yieldIfDue()
     }
     if (this.hasRows) yield this.take()
     this.writer.end()
@@ -255,7 +206,7 @@ export abstract class RowsInPlace {
     try {
       const { plan, evaluation } = this
       const { filter, classes } = plan.objects
-      const { slot, ofRecord, rest } = filter
+      const { slot, recordPredicate, rest } = filter
       const shape = shapeNumberOf(record)
       if (shape !== this.shape) {
         const format = context.formats.ofShape(shape)
@@ -266,7 +217,7 @@ export abstract class RowsInPlace {
       const format = this.format as ClassFormat
       const view = new ObjectView(undefined, key, format, record)
       evaluation.slots[slot] = view
-      if (ofRecord !== undefined && ofRecord(evaluation) !== true) return this.passed()
+      if (recordPredicate !== undefined && recordPredicate(evaluation) !== true) return this.passed()
       if (rest !== undefined && rest(evaluation) !== true) return this.passed()
       if (this.toSkip > 0) {
         this.toSkip--
@@ -284,7 +235,7 @@ export abstract class RowsInPlace {
     }
     this.written(rowStart)
     if (this.areEnough) return undefined
-    return this.isFull ? 'full' : this.look()
+    return this.isFull ? 'full' : this.checkClock()
   }
 
   /** The object, if it may qualify, as far as can be determined without reading anything else or yielding. */
@@ -296,7 +247,7 @@ export abstract class RowsInPlace {
     const view = new ObjectView(undefined, key, format, record)
     evaluation.slots[filter.slot] = view
     try {
-      if (filter.ofRecord !== undefined && filter.ofRecord(evaluation) !== true) return undefined
+      if (filter.recordPredicate !== undefined && filter.recordPredicate(evaluation) !== true) return undefined
       if (filter.rest !== undefined && filter.rest(evaluation) !== true) return undefined
     } catch (error) {
       if (error !== needsFetch) throw error
@@ -308,7 +259,7 @@ export abstract class RowsInPlace {
   }
 
   /** Requests the data that the row needs, to be fetched together with that of other rows. */
-  protected askFor(key: Bytes, record: Bytes): void {
+  protected requestData(key: Bytes, record: Bytes): void {
     const { plan, evaluation, context } = this
     const view = this.likelyRow(key, record)
     if (view === undefined) return
@@ -323,28 +274,24 @@ export abstract class RowsInPlace {
   }
 
   private passed(): Pause | undefined {
-    this.endRow()
-    return this.look()
+    this.context.endRow()
+    return this.checkClock()
   }
 
   private written(rowStart: number): void {
     this.writer.starts.push(rowStart + 1)
     this.qualified++
     this.toTake--
-    this.endRow()
-  }
-
-  private endRow(): void {
     this.context.endRow()
   }
 
-  private look(): Pause | undefined {
-    return (++this.looked & rowsPerClockCheckMask) === 0 && this.context.isTurnDue ? 'due' : undefined
+  private checkClock(): Pause | undefined {
+    return (++this.checkedRows & rowsPerClockCheckMask) === 0 && this.context.isTurnDue ? 'due' : undefined
   }
 }
 
 /** Whether the row must be restarted. */
-export function isBrokenOff(pause: Pause | undefined): boolean {
+export function mustRestart(pause: Pause | undefined): boolean {
   return pause === 'lacksLinks'
 }
 
@@ -358,20 +305,10 @@ class LookedUpRows extends RowsInPlace {
   private hasMore = true
 
   /**
-   * `entries`: the source of the OIDs, whose objects must exist; undefined if they may be missing. `areRows`: each OID is a
-   * row, so skipped ones are not read.
+   * `entries`: source of the OIDs, whose objects must exist; undefined if they may be missing. `areRows`: each OID is a row, so it may be skipped.
    */
-  constructor(
-    oids: OidSource,
-    batch: OidBatch,
-    entries: string | undefined,
-    areRows: boolean,
-    plan: RowsPlan,
-    evaluation: EvaluationContext,
-    context: StatementContext,
-    explained: LoopCounts | undefined,
-  ) {
-    super(plan, evaluation, context, explained)
+  constructor(oids: OidSource, batch: OidBatch, entries: string | undefined, areRows: boolean, run: RowsRun) {
+    super(run)
     this.oids = oids
     this.batch = batch
     this.entries = entries
@@ -400,7 +337,7 @@ class LookedUpRows extends RowsInPlace {
     const { batch, context, plan } = this
     const key = rowKey
     batch.writeKey(this.at, key)
-    const use: (record: Bytes) => Buffer | Written = plan.areOfRecords ? this.writeBorrowed : copied
+    const use: (record: Bytes) => Buffer | Written = plan.areRecordsOnly ? this.writeBorrowed : copied
     const answer = context.snapshot.view(key, use)
     assert(!(answer instanceof Promise), 'a store whose reads are immediate answers at once')
     if (answer === undefined) {
@@ -409,7 +346,7 @@ class LookedUpRows extends RowsInPlace {
       throw new ReadSkew(`${this.entries} names object ${oidOfObjectKey(key)}, which is not there`)
     }
     const pause = Buffer.isBuffer(answer) ? this.writeRow(key, answer, true) : answer.pause
-    if (!isBrokenOff(pause)) this.at++
+    if (!mustRestart(pause)) this.at++
     return pause
   }
 
@@ -466,14 +403,8 @@ class ExtentRows extends RowsInPlace {
   private rest: KeyRange | undefined
   private pause: Pause | undefined
 
-  constructor(
-    ranges: readonly KeyRange[],
-    plan: RowsPlan,
-    evaluation: EvaluationContext,
-    context: StatementContext,
-    explained: LoopCounts | undefined,
-  ) {
-    super(plan, evaluation, context, explained)
+  constructor(ranges: readonly KeyRange[], run: RowsRun) {
+    super(run)
     this.ranges = ranges
   }
 
@@ -489,7 +420,7 @@ class ExtentRows extends RowsInPlace {
         continue
       }
       const { pause } = this
-      this.rest = isBrokenOff(pause) ? { ...range, from: last } : restOf(range, last, false)
+      this.rest = mustRestart(pause) ? { ...range, from: last } : restOf(range, last, false)
       if (pause !== undefined) return pause
     }
     return 'end'

@@ -45,23 +45,20 @@ export type Condition =
 
 export type PathCondition = Exclude<Condition, { kind: 'or' | 'within' }>
 
-export function isOfPath(condition: Condition): condition is PathCondition {
+export function isPathCondition(condition: Condition): condition is PathCondition {
   return condition.kind !== 'or' && condition.kind !== 'within'
 }
 
 /** Conditions on attributes of the object itself. */
-export function ownConditions(conditions: readonly Condition[]): PathCondition[] {
-  return conditions.filter(isOfPath).filter(({ path }) => path.steps.length === 0)
+export function directConditions(conditions: readonly Condition[]): PathCondition[] {
+  return conditions.filter(isPathCondition).filter(({ path }) => path.steps.length === 0)
 }
 
 export function isSamePath(attributes: readonly BoundAttribute[], path: readonly number[]): boolean {
   return attributes.length === path.length && attributes.every(({ number }, i) => number === path[i])
 }
 
-/**
- * The maximum number of conditions of a predicate considered for access paths. Each of them has its own access paths, which
- * examine all conjuncts, so the cost is quadratic. The others are checked on the results.
- */
+/** Maximum number of conditions considered: each has accesses that examine all conjuncts, which is quadratic. The rest is checked on results. */
 const conditionsMax = 128
 /** The maximum number of conditions with access paths for each of their parts. */
 const alternativesMax = 16
@@ -72,7 +69,7 @@ export function sargablePredicates(where: Bound | undefined, slot: number): Cond
   let alternatives = 0
   for (const conjunct of conjunctsOf(where)) {
     for (const condition of conditionsIn(conjunct, slot)) {
-      if (isOfPath(condition) || ++alternatives <= alternativesMax) conditions.push(condition)
+      if (isPathCondition(condition) || ++alternatives <= alternativesMax) conditions.push(condition)
       if (conditions.length === conditionsMax) return conditions
     }
   }
@@ -140,17 +137,17 @@ function patternConditions(bound: Extract<Bound, { kind: 'matches' }>, slot: num
 
 /** A range of keys for strings with a prefix that does not depend on rows. */
 function prefixConditions(
-  [text, given]: readonly Bound[],
+  [text, pattern]: readonly Bound[],
   word: PrefixWord,
-  prefixOf: (given: string) => string,
+  prefixOf: (pattern: string) => string,
   slot: number,
 ): Condition[] {
   const path = text === undefined ? undefined : pathOf(text, slot)
-  if (path === undefined || given === undefined || text?.type.kind !== 'string') return []
-  if (!isConstant(given) || !isText(given.type)) return []
-  const { type, start, end } = given
+  if (path === undefined || pattern === undefined || text?.type.kind !== 'string') return []
+  if (!isConstant(pattern) || !isText(pattern.type)) return []
+  const { type, start, end } = pattern
   const bound = (endOf: (prefix: string) => unknown): Bound => {
-    return { kind: 'convert', operand: given, convert: (value) => endOf(prefixOf(value as string)), type, start, end }
+    return { kind: 'convert', operand: pattern, convert: (value) => endOf(prefixOf(value as string)), type, start, end }
   }
   return [
     { kind: 'lower', path, value: bound(wellFormed), isInclusive: true, prefixOf: word },
@@ -204,10 +201,7 @@ function logicalConditions(bound: Extract<Bound, { kind: 'logical' }>, slot: num
 /** Fewer parts get an access each, as written. */
 const listedPartsMin = 17
 
-/**
- * Rewrites `a = 1 OR a = 2 OR …` to `a IN LIST{1, 2, …}`: planning an access for each of thousands takes tens of milliseconds.
- * Undefined for other predicates.
- */
+/** Rewrites `a = 1 OR a = 2 OR …` to `a IN LIST{1, 2, …}`, since thousands of accesses take tens of milliseconds to plan. */
 function asList(parts: readonly (readonly Condition[])[], { start, end }: Span): Condition | undefined {
   const [first] = parts[0] ?? []
   if (parts.length < listedPartsMin || first?.kind !== 'equal') return undefined
@@ -256,7 +250,7 @@ function booleanCondition(bound: Bound, value: boolean, slot: number): Condition
   return [{ kind: 'equal', path, value: constant }]
 }
 
-const turned = {
+const reversedOperators = {
   equal: 'equal',
   less: 'greater',
   lessOrEqual: 'greaterOrEqual',
@@ -267,10 +261,10 @@ const turned = {
 function comparisonConditions(bound: Extract<Bound, { kind: 'compare' }>, slot: number): Condition[] {
   const { operator } = bound
   if (operator === 'notEqual') return []
-  const isTurned = isConstant(bound.left)
-  const [side, value] = isTurned ? [bound.right, bound.left] : [bound.left, bound.right]
+  const isReversed = isConstant(bound.left)
+  const [side, value] = isReversed ? [bound.right, bound.left] : [bound.left, bound.right]
   if (!isConstant(value)) return []
-  const actual = isTurned ? turned[operator] : operator
+  const actual = isReversed ? reversedOperators[operator] : operator
   const path = pathOf(side, slot)
   if (path === undefined) return calculatedConditions(side, actual, value, bound, slot)
   if (!isKeyType(side.type, value.type)) return []
@@ -282,7 +276,7 @@ function comparisonConditions(bound: Extract<Bound, { kind: 'compare' }>, slot: 
 /** For `a + 1 = 32` and `SUBSTR(a, 0, 2) = 'LA'`: ranges, since the value of the calculation is known only at run time. */
 function calculatedConditions(
   side: Bound,
-  operator: keyof typeof turned,
+  operator: keyof typeof reversedOperators,
   value: Bound,
   { start, end }: Bound,
   slot: number,
@@ -293,7 +287,7 @@ function calculatedConditions(
   const path = undone && pathOf(undone.side, slot)
   if (undone === undefined || path === undefined) return []
   const limit: Bound = { ...undone.value, start, end }
-  const actual = undone.isTurned ? turned[operator] : operator
+  const actual = undone.isReversed ? reversedOperators[operator] : operator
   const isInclusive = actual !== 'less' && actual !== 'greater'
   const conditions: Condition[] = []
   if (!actual.startsWith('less')) conditions.push({ kind: 'lower', path, value: limit, isInclusive, prefixOf: word })
@@ -314,7 +308,7 @@ function beginningConditions(
   const calculate = (value: string, start: number | bigint): string => (Number(start) <= 0 ? value : '')
   const { type } = value
   const prefix: Bound = { kind: 'arithmetic', operator: 'plus', left: value, right: from, calculate, type, ...span }
-  return prefixConditions([text, prefix], 'calculated', (given) => given, slot)
+  return prefixConditions([text, prefix], 'calculated', (prefix) => prefix, slot)
 }
 
 /** Whether the key bytes of both types are the same for equal values and ordered like the values. */

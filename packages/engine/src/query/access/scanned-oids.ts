@@ -13,7 +13,7 @@ import type { Planning } from '../operators/planning.ts'
 import { compareFor, equalsFor } from '../values/compare.ts'
 import { constantKey, type KeyValue, type OidAccess } from './access-path.ts'
 import { ExtentScan } from './extent-scan.ts'
-import { type Condition, ownConditions, type PathCondition } from './sargable-predicates.ts'
+import { type Condition, directConditions, type PathCondition } from './sargable-predicates.ts'
 
 /** Returns true if an object may fulfil a condition. `value`: of its attribute, not null. `operand`: the value of the condition. */
 type Test = (value: unknown, operand: unknown) => boolean
@@ -32,7 +32,7 @@ export function planScannedOids(
   conditions: readonly Condition[],
   planning: Planning,
 ): ScannedOids | undefined {
-  const scanned = ownConditions(conditions).flatMap((condition) => scannedCondition(condition, planning) ?? [])
+  const scanned = directConditions(conditions).flatMap((condition) => scannedCondition(condition, planning) ?? [])
   return scanned.length === 0 ? undefined : new ScannedOids(cls, scanned, planning)
 }
 
@@ -101,8 +101,8 @@ export class ScannedOids implements OidAccess {
   }
 
   async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
-    const known = evaluation.constants[this.place] as Found | undefined
-    const { oids, examined } = known ?? (await this.find(evaluation, context))
+    const cached = evaluation.constants[this.place] as Found | undefined
+    const { oids, examined } = cached ?? (await this.find(evaluation, context))
     evaluation.constants[this.place] = { oids, examined }
     plan.examined += examined
     if (oids.length > 0) yield [...oids]

@@ -29,12 +29,13 @@ export function visibilityAccesses(
   // Joined to one text, since EXPLAIN shows parts of it.
   const numbers = new Set(predicates.map((predicate) => predicate.cls))
   const [number] = numbers
-  const known = number === undefined || numbers.size > 1 ? undefined : planning.formats.catalog.classByNumber(number)
-  if (known === undefined) return []
+  const predicateClass =
+    number === undefined || numbers.size > 1 ? undefined : planning.formats.catalog.classByNumber(number)
+  if (predicateClass === undefined) return []
   const text = predicates.map((predicate) => `(${predicate.text}\n)`).join(' OR ')
-  const bound = boundPredicate(text, known, slot, planning)
+  const bound = boundPredicate(text, predicateClass, slot, planning)
   if (bound === undefined) return []
-  return accessesFor(cls, ownConditions(bound, slot), { ...planning, text })
+  return accessesFor(cls, directConditions(bound, slot), { ...planning, text })
 }
 
 /** Undefined if it cannot be bound to the catalog that the reader sees. */
@@ -56,7 +57,7 @@ function boundPredicate(text: string, cls: SchemaClass, slot: number, { formats 
   }
 }
 
-function ownConditions(bound: Bound, slot: number): Condition[] {
+function directConditions(bound: Bound, slot: number): Condition[] {
   return conjunctsOf(bound).flatMap((conjunct) =>
     dependsOnOwnValues(conjunct) ? sargablePredicates(conjunct, slot) : partsOfOr(conjunct, slot),
   )
@@ -65,7 +66,7 @@ function ownConditions(bound: Bound, slot: number): Condition[] {
 /** For each alternative, the conditions on the object itself. */
 function partsOfOr(bound: Bound, slot: number): Condition[] {
   if (bound.kind !== 'logical' || bound.operator !== 'or') return []
-  const parts = bound.operands.map((operand) => ownConditions(operand, slot))
+  const parts = bound.operands.map((operand) => directConditions(operand, slot))
   return parts.some((part) => part.length === 0) ? [] : [{ kind: 'or', parts }]
 }
 

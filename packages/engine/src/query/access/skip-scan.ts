@@ -16,7 +16,7 @@ import { evaluateConstants } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
-import type { WholePredicate } from './entry-filter.ts'
+import type { FullPredicate } from './entry-filter.ts'
 import {
   conditionTexts,
   evaluatesOf,
@@ -26,7 +26,7 @@ import {
   keyConditionsOf,
   soundRange,
 } from './index-scan.ts'
-import { type Condition, ownConditions } from './sargable-predicates.ts'
+import { type Condition, directConditions } from './sargable-predicates.ts'
 
 /** The cost of finding the next value and its range, in entries, for a local and a remote store. */
 const seekCost = 8
@@ -41,50 +41,50 @@ export function planSkipScans(
   cls: SchemaClass,
   conditions: readonly Condition[],
   planning: Planning,
-  whole?: WholePredicate,
+  fullPredicate?: FullPredicate,
 ): SkipScan[] {
-  const own = ownConditions(conditions)
+  const own = directConditions(conditions)
   return cls.indexes.flatMap((index) => {
     if (index.state !== 'ready') return []
     const before = keyConditionsOf(index.keyAttributes, own, planning, true)
-    const behind = keyConditionsOf(index.keyAttributes.slice(before.equal.length + 1), own, planning, true)
-    const isAsked = behind.equal.length > 0 || behind.lower !== undefined || behind.upper !== undefined
-    return isAsked ? [new SkipScan(cls, index, before, behind, planning, whole)] : []
+    const after = keyConditionsOf(index.keyAttributes.slice(before.equal.length + 1), own, planning, true)
+    const hasConditions = after.equal.length > 0 || after.lower !== undefined || after.upper !== undefined
+    return hasConditions ? [new SkipScan(cls, index, before, after, planning, fullPredicate)] : []
   })
 }
 
 export class SkipScan extends IndexScan {
   override readonly rank = 0
   /** The conditions on the attributes after the skipped one. */
-  private readonly behind: KeyConditions
+  private readonly after: KeyConditions
   private readonly evaluatesBehind: readonly Evaluate[]
   /** The index of the result among the values that are constant for all rows. */
   private readonly foundPlace: number
-  private readonly shown: Readonly<Record<string, unknown>>
+  private readonly planDetails: Readonly<Record<string, unknown>>
 
   constructor(
     cls: SchemaClass,
     index: IndexDefinition,
     before: KeyConditions,
-    behind: KeyConditions,
+    after: KeyConditions,
     planning: Planning,
-    whole: WholePredicate | undefined,
+    fullPredicate: FullPredicate | undefined,
   ) {
-    super(planning.formats.of(cls), index, before, planning, whole)
-    this.behind = behind
-    this.evaluatesBehind = evaluatesOf(behind)
+    super(planning.formats.of(cls), index, before, planning, fullPredicate)
+    this.after = after
+    this.evaluatesBehind = evaluatesOf(after)
     this.foundPlace = planning.compiler.constants++
     const { parts } = indexKeyFormat(index, planning.formats.of(cls))
     const skipped = before.equal.length
-    this.shown = {
+    this.planDetails = {
       ...this.details,
-      conditions: [...conditionTexts(parts, before), ...conditionTexts(parts.slice(skipped + 1), behind)],
+      conditions: [...conditionTexts(parts, before), ...conditionTexts(parts.slice(skipped + 1), after)],
       skipped: parts[skipped]?.name,
     }
   }
 
   override describe(className: string): ExplainNode {
-    return explainNode('skipScan', { class: className, ...this.shown })
+    return explainNode('skipScan', { class: className, ...this.planDetails })
   }
 
   /** The cost in entries read. */
@@ -106,33 +106,34 @@ export class SkipScan extends IndexScan {
     context: StatementContext,
     max: number,
   ): Promise<Found | undefined> {
-    const known = evaluation.constants[this.foundPlace] as Found | undefined
-    if (known !== undefined) return known.cost < max ? known : undefined
-    const asked = keyConditionOf(this.behind, await evaluateConstants(this.evaluatesBehind, evaluation, context))
+    const cached = evaluation.constants[this.foundPlace] as Found | undefined
+    if (cached !== undefined) return cached.cost < max ? cached : undefined
+    const keyCondition = keyConditionOf(this.after, await evaluateConstants(this.evaluatesBehind, evaluation, context))
     const cost = context.isRemote ? remoteSeekCost : seekCost
     const found: Found = { cost: 0, ranges: [] }
     let values = 0
     let alike = 0
-    let [held, charged] = [0, 0]
-    const beginnings = asked === undefined ? [] : this.beginnings(await super.ranges(evaluation, context), context)
+    let [neededBytes, charged] = [0, 0]
+    const beginnings =
+      keyCondition === undefined ? [] : this.beginnings(await super.ranges(evaluation, context), context)
     for await (const { beginning, end } of beginnings) {
       if (++values <= valuesTried) {
         alike += await context.countEntries({ from: beginning.key, to: end }, 2 * cost)
         if (values === valuesTried && alike <= valuesTried * cost) return undefined
       }
-      const range = asked && soundRange(this.format, asked, beginning)
+      const range = keyCondition && soundRange(this.format, keyCondition, beginning)
       found.cost += cost
       if (range !== undefined) {
         if (found.cost < max) found.cost += await context.countEntries(range, max - found.cost)
         found.ranges.push(range)
-        held += rangeBytes + range.from.length + range.to.length
+        neededBytes += rangeBytes + range.from.length + range.to.length
       }
       const isTooMuch = found.cost >= max || values > skippedValuesMax
-      if (isTooMuch || !isCharged(context, held - charged)) {
+      if (isTooMuch || !isCharged(context, neededBytes - charged)) {
         context.hold(0, -charged)
         return undefined
       }
-      charged = held
+      charged = neededBytes
     }
     evaluation.constants[this.foundPlace] = found
     return found

@@ -28,9 +28,9 @@ export interface SourcePlan {
   /** An access to at most one object: no other can be better. */
   readonly exact: OidAccess | undefined
   /** Accesses with `findElements`. */
-  readonly ofElements: readonly OidAccess[]
+  readonly elementAccesses: readonly OidAccess[]
   readonly ordered: OrderedIndexScan | undefined
-  /** Considered if the others would read many entries. */
+  /** Considered if the other accesses would read many entries. */
   readonly skipping: readonly SkipScan[]
   readonly extent: ExtentScan
   /** For grouped rows: indexes whose entries contain all needed values, best first. */
@@ -54,13 +54,16 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
   const classes = isClass ? source.classes : withSubclasses(cls)
   const conditions = sargablePredicates(where, slot)
   const isOrdered = isClass && groupBy === undefined
-  const whole = { where, slot }
+  const fullPredicate = { where, slot }
   const accesses = isClass
-    ? [...accessesFor(cls, conditions, planning, whole), ...visibilityAccesses(classes.classes, cls, slot, planning)]
+    ? [
+        ...accessesFor(cls, conditions, planning, fullPredicate),
+        ...visibilityAccesses(classes.classes, cls, slot, planning),
+      ]
     : []
-  const skipping = isClass ? planSkipScans(cls, conditions, planning, whole) : []
+  const skipping = isClass ? planSkipScans(cls, conditions, planning, fullPredicate) : []
   const areFirst = groupBy === undefined && clauses.distinct === undefined && clauses.windows.length === 0
-  const ordered = isOrdered ? planOrderedIndexScan(cls, whole, orderBy, conditions, planning) : undefined
+  const ordered = isOrdered ? planOrderedIndexScan(cls, fullPredicate, orderBy, conditions, planning) : undefined
   const indexOnly = isClass ? planIndexOnlyScans(cls, classes, slot, clauses, conditions, skipping, planning) : []
   return {
     className: cls.name,
@@ -70,7 +73,7 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
       ? undefined
       : new OidLookup(constantKey(source.references, planning), statementsPlan(source.statements)),
     accesses,
-    ofElements: accesses.filter(({ findElements }) => findElements !== undefined),
+    elementAccesses: accesses.filter(({ findElements }) => findElements !== undefined),
     exact: accesses.find(({ isAtMostOne }) => isAtMostOne),
     ordered,
     skipping,

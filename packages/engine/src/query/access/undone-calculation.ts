@@ -1,6 +1,6 @@
 /** Rewrites a comparison of a calculation, such as `a + 1 < 32`, to a comparison of the attribute: `a < 31`. */
 import { type Bound, isConstant } from '../bind/bound.ts'
-import { calculateWhole, type Whole } from '../values/whole-number.ts'
+import { calculateInteger, type Integer } from '../values/whole-number.ts'
 import { noKeyValue } from './no-key-value.ts'
 
 export interface UndoneCalculation {
@@ -8,7 +8,7 @@ export interface UndoneCalculation {
   /** `noKeyValue` if the calculation may fail for some object: then all objects are examined. */
   readonly value: Bound
   /** The direction of the comparison is reversed. */
-  readonly isTurned: boolean
+  readonly isReversed: boolean
 }
 
 /** Beyond it, the sum of many such values with a 32-bit attribute could overflow an integer, which is an error. */
@@ -22,7 +22,7 @@ export function undoneCalculation(side: Bound, value: Bound, most = undoneMax): 
   const undone = most === 0 ? undefined : undoneOnce(side, value)
   if (undone === undefined || isSmallAttribute(undone.side)) return undone
   const further = undoneCalculation(undone.side, undone.value, most - 1)
-  return further && { ...further, isTurned: further.isTurned !== undone.isTurned }
+  return further && { ...further, isReversed: further.isReversed !== undone.isReversed }
 }
 
 function undoneOnce(side: Bound, value: Bound): UndoneCalculation | undefined {
@@ -33,14 +33,14 @@ function undoneOnce(side: Bound, value: Bound): UndoneCalculation | undefined {
   const [attribute, added] = isRightOperand ? [right, left] : [left, right]
   if (!isConstant(added) || added.type.kind !== 'integer') return undefined
   // `c - a`: reverses the comparison.
-  const isTurned = isRightOperand && operator === 'minus'
-  const undo = operator === 'plus' || isTurned ? 'minus' : 'plus'
-  const calculate = (one: Whole, other: Whole): unknown => {
-    if ((one as unknown) === noKeyValue || isFar(other)) return noKeyValue
-    return (isTurned ? calculateWhole(undo, other, one) : calculateWhole(undo, one, other)) ?? noKeyValue
+  const isReversed = isRightOperand && operator === 'minus'
+  const undo = operator === 'plus' || isReversed ? 'minus' : 'plus'
+  const calculate = (one: Integer, other: Integer): unknown => {
+    if ((one as unknown) === noKeyValue || isTooLarge(other)) return noKeyValue
+    return (isReversed ? calculateInteger(undo, other, one) : calculateInteger(undo, one, other)) ?? noKeyValue
   }
   const undone: Bound = { ...side, left: value, right: added, calculate }
-  return { side: attribute, value: undone, isTurned }
+  return { side: attribute, value: undone, isReversed }
 }
 
 /** The attribute is small enough that the calculation does not overflow an integer. */
@@ -50,6 +50,6 @@ function isSmallAttribute(bound: Bound): boolean {
   return spec.logicalType === 'integer' && spec.storage !== 'b64'
 }
 
-function isFar(added: Whole): boolean {
+function isTooLarge(added: Integer): boolean {
   return BigInt(added) > addedMax || BigInt(added) < -addedMax
 }

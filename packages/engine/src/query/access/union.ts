@@ -4,17 +4,17 @@ import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import { bestOf, type OidAccess, type PlanAccess } from './access-path.ts'
-import type { WholePredicate } from './entry-filter.ts'
+import type { FullPredicate } from './entry-filter.ts'
 
 /** Up to this number of parts, each part filters entries by the whole predicate. */
 const checkedPartsMax = 16
 
-export const planUnions: PlanAccess = ({ cls, conditions, planning, whole, accessesFor }) => {
+export const planUnions: PlanAccess = ({ cls, conditions, planning, fullPredicate, accessesFor }) => {
   const unions: OidAccess[] = []
   for (const condition of conditions) {
     if (condition.kind !== 'or') continue
     const parts: OidAccess[] = []
-    const checked = checkedInParts(whole, condition.parts.length)
+    const checked = checkedInParts(fullPredicate, condition.parts.length)
     for (const part of condition.parts) {
       const best = bestOf(accessesFor(cls, part, planning, checked))
       // The remaining parts, possibly thousands, need not be planned.
@@ -30,9 +30,9 @@ export const planUnions: PlanAccess = ({ cls, conditions, planning, whole, acces
  * Each part compiles its own filter, so thousands of parts with thousands of alternatives each would exhaust memory. Beyond the
  * limit, objects are read and checked instead. For the same reason nested parts have no filter.
  */
-function checkedInParts(whole: WholePredicate | undefined, parts: number): WholePredicate | undefined {
-  if (whole === undefined || whole.isOfPart === true || parts > checkedPartsMax) return undefined
-  return { ...whole, isOfPart: true }
+function checkedInParts(fullPredicate: FullPredicate | undefined, parts: number): FullPredicate | undefined {
+  if (fullPredicate === undefined || fullPredicate.isOrPart === true || parts > checkedPartsMax) return undefined
+  return { ...fullPredicate, isOrPart: true }
 }
 
 class Union implements OidAccess {

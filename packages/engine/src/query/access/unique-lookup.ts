@@ -18,15 +18,15 @@ import type { RowsPlan } from './rows-in-place.ts'
 
 /** Longer records use the regular path, which yields. */
 const recordBytesMax = 8_192
-/** The record size times the number of its uses: its JSON then fits in the memory that a request may use without reservation (`ownBytes`). */
-const shownBytesMax = 65_536
+/** The record size times the number of its uses: its JSON then fits in the memory that a request may use without reservation (`unpooledBytes`). */
+const writtenBytesMax = 65_536
 
 /** Undefined for a plan that may read anything besides the entry and the record, or filter out rows. */
 export function uniqueLookup(rows: RowsPlan): UniqueLookup | undefined {
-  const { objects, limits, areOfRecords, areInAnyOrder } = rows
-  const { exact, references, ofElements, filter } = objects
-  if (!(exact instanceof IndexScan) || !areOfRecords || !areInAnyOrder) return undefined
-  if (references !== undefined || ofElements.length > 0 || filter.rest !== undefined) return undefined
+  const { objects, limits, areRecordsOnly, areInAnyOrder } = rows
+  const { exact, references, elementAccesses, filter } = objects
+  if (!(exact instanceof IndexScan) || !areRecordsOnly || !areInAnyOrder) return undefined
+  if (references !== undefined || elementAccesses.length > 0 || filter.rest !== undefined) return undefined
   if (limits.skip !== undefined || limits.take !== undefined) return undefined
   return new UniqueLookup(exact, rows)
 }
@@ -35,20 +35,17 @@ export class UniqueLookup {
   private readonly access: IndexScan
   private readonly rows: RowsPlan
   /** The number of columns that may show most of the record, for example the same long string. */
-  private readonly timesShown: number
+  private readonly recordUses: number
   /** Null until they are computed. */
   private columns: StoredColumns | null | undefined
 
   constructor(access: IndexScan, rows: RowsPlan) {
     this.access = access
     this.rows = rows
-    this.timesShown = rows.projections?.length ?? 1
+    this.recordUses = rows.projections?.length ?? 1
   }
 
-  /**
-   * Returns all rows; undefined if the statement needs the regular path. `dialect`: must always be the same. Throws the errors
-   * of expressions and reads.
-   */
+  /** All rows; undefined if the regular path is needed. `dialect` must always be the same. Throws the errors of expressions and reads. */
   answer(
     evaluation: EvaluationContext,
     snapshot: Snapshot,
@@ -75,10 +72,10 @@ export class UniqueLookup {
   private row(record: Bytes, evaluation: EvaluationContext, formats: RecordFormats): RowChunks | undefined {
     const { filter, classes } = this.rows.objects
     const format = formats.ofShape(shapeNumberOf(record))
-    if (record.length > recordBytesMax || record.length * this.timesShown > shownBytesMax) return undefined
+    if (record.length > recordBytesMax || record.length * this.recordUses > writtenBytesMax) return undefined
     if (!classes.numbers.has(format.cls.number)) return otherRows
     evaluation.slots[filter.slot] = new ObjectView(undefined, objectKey, format, record)
-    if (filter.ofRecord !== undefined && filter.ofRecord(evaluation) !== true) return otherRows
+    if (filter.recordPredicate !== undefined && filter.recordPredicate(evaluation) !== true) return otherRows
     const { to } = json
     to.reset()
     json.byte(newline)

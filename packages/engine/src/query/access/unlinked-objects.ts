@@ -25,9 +25,9 @@ export class UnlinkedObjects {
 
   /** Yields batches. `plan`: counts the objects examined. */
   async *oids({ constants }: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
-    const known = this.found.get(constants)
-    if (known !== undefined) {
-      for (let at = 0; at < known.length; at += oidsPerBatch) yield known.slice(at, at + oidsPerBatch)
+    const cached = this.found.get(constants)
+    if (cached !== undefined) {
+      for (let at = 0; at < cached.length; at += oidsPerBatch) yield cached.slice(at, at + oidsPerBatch)
       return
     }
     const all: Oid[] = []

@@ -1,38 +1,38 @@
 /** Rejects attributes next to an aggregate without GROUP BY, because they differ from row to row of the one group. */
 import type { Span } from '../language/ast.ts'
-import { shownPart, truncateForMessage } from '../language/query-error.ts'
+import { excerpt, truncateForMessage } from '../language/query-error.ts'
 import { isReference } from '../values/value-type.ts'
 import { type Bound, type BoundAggregate, type BoundClauses, partsOf } from './bound.ts'
 import { isKeyType } from './require-key.ts'
 import type { Binder, Scope } from './scope.ts'
 
 /** A longer GROUP BY is omitted from the message. */
-const shownKeysMax = 1_000
+const listedKeysMax = 1_000
 
 /** `scope` is that of one row. Throws QueryError with the missing GROUP BY. */
-export function refuseBesideAggregates(clauses: BoundClauses, scope: Scope, binder: Binder): void {
+export function refuseUngroupedValues(clauses: BoundClauses, scope: Scope, binder: Binder): void {
   const { projections, isWithAll, windows, orderBy, skip, take } = clauses
   const [aggregate] = clauses.aggregates as readonly [BoundAggregate]
   const found = new RowValues(scope, binder.text)
   if (projections === undefined || isWithAll) found.addAll(aggregate)
   for (const { expression } of projections ?? []) found.add(expression)
   for (const { operand, otherwise, partitionBy, orderBy: within } of windows) {
-    const asked = [operand, otherwise, ...partitionBy, ...within.map(({ expression }) => expression)]
-    for (const value of asked) if (value !== undefined) found.add(value)
+    const operands = [operand, otherwise, ...partitionBy, ...within.map(({ expression }) => expression)]
+    for (const value of operands) if (value !== undefined) found.add(value)
   }
   // Columns have been checked as projections.
   for (const { expression } of orderBy) if (expression.isColumn !== true) found.add(expression)
   for (const limit of [skip, take]) if (limit !== undefined) found.add(limit.expression)
   const [first] = found.keys
   if (first === undefined) return
-  const whole = shownPart(binder.text, aggregate)
-  const problem = `${truncateForMessage(first.text)} differs from row to row, and ${whole} is one value for all rows`
+  const aggregateText = excerpt(binder.text, aggregate)
+  const problem = `${truncateForMessage(first.text)} differs from row to row, and ${aggregateText} is one value for all rows`
   throw binder.error(first.span, `${problem}: ${advice(found.keys)}`)
 }
 
 function advice(keys: readonly RowValue[]): string {
   const list = [...new Set(keys.map(({ text }) => text))].join(', ')
-  if (!keys.every(({ isKey }) => isKey) || list.length > shownKeysMax)
+  if (!keys.every(({ isKey }) => isKey) || list.length > listedKeysMax)
     return 'write GROUP BY, or an aggregate of it such as COLLECT'
   return `add GROUP BY ${list} for one row each, or write an aggregate of it such as MIN`
 }
@@ -75,25 +75,25 @@ class RowValues {
     this.visit(bound)
   }
 
-  private visit(bound: Bound): { readonly isOfRow: boolean; readonly hasOther: boolean } {
+  private visit(bound: Bound): { readonly dependsOnRow: boolean; readonly hasOther: boolean } {
     const before = this.keys.length
     const { kind, start, end } = bound
     const isRow = 'slot' in bound && this.slots.has(bound.slot)
-    let isOfRow = isRow
+    let dependsOnRow = isRow
     let hasOther = kind === 'aggregate' || kind === 'window' || kind === 'inner'
     for (const part of partsOf(bound)) {
       const visited = this.visit(part)
-      isOfRow ||= visited.isOfRow
+      dependsOnRow ||= visited.dependsOnRow
       hasOther ||= visited.hasOther
     }
     const written = this.text.slice(start, end)
-    if (isOfRow && !hasOther && isKeyType(bound.type) && bound.type.kind !== 'object') {
+    if (dependsOnRow && !hasOther && isKeyType(bound.type) && bound.type.kind !== 'object') {
       this.keys.length = before
       this.keys.push({ span: { start, end }, text: written, isKey: true })
     } else if (isRow) {
       const text = this.owners.get(bound.slot)
       this.keys.push({ span: { start, end }, text: text ?? written, isKey: text !== undefined })
     }
-    return { isOfRow, hasOther }
+    return { dependsOnRow, hasOther }
   }
 }

@@ -37,7 +37,7 @@ import {
   wordOfType,
 } from '../values/value-type.ts'
 import { equalQuantifier, predicateQuantifier } from './bind-operation.ts'
-import { linksAsked } from './bind-path.ts'
+import { linksOfExists } from './bind-path.ts'
 import { bindNext } from './bind-sequence.ts'
 import { type AggregateName, type Bound, isConstant } from './bound.ts'
 import { hint } from './class-names.ts'
@@ -67,7 +67,7 @@ export const windowNames: readonly string[] = [
   'FIRST_VALUE',
   'LAST_VALUE',
 ]
-const ownNames = [
+const specialNames = [
   'BYTES',
   'JSON',
   'IS_NULL',
@@ -128,7 +128,7 @@ export function bindCall(expression: CallExpression, scope: Scope, binder: Binde
   }
   const definition = functions.get(name)
   if (definition === undefined) {
-    const known = [...functions.keys(), ...aggregateNames, ...ownNames]
+    const known = [...functions.keys(), ...aggregateNames, ...specialNames]
     const advice = windowNames.includes(name)
       ? `: ${name} is followed by OVER (…)`
       : (hintOfFunction(name) ?? hint(name, known))
@@ -147,10 +147,10 @@ function bindToday({ start, end }: Span): Bound {
 function bindFunction(definition: FunctionDefinition, expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const { name, start, end } = expression
   const { operands: kinds, optional = 0 } = definition
-  const given = expression.operands.length
-  if (given > kinds.length || given < kinds.length - optional) {
+  const count = expression.operands.length
+  if (count > kinds.length || count < kinds.length - optional) {
     const counts = optional === 0 ? `${kinds.length}` : `${kinds.length - optional} to ${kinds.length}`
-    throw binder.error(expression, `${name} takes ${counts} operands, not ${given}`)
+    throw binder.error(expression, `${name} takes ${counts} operands, not ${count}`)
   }
   const operands = expression.operands.map((operand, i) => {
     return checkedOperand(binder.bind(operand, scope), kinds[i] as OperandKind, name, binder)
@@ -164,7 +164,7 @@ function bindFunction(definition: FunctionDefinition, expression: CallExpression
 
 export function checkedOperand(operand: Bound, kind: OperandKind, name: string, binder: Binder): Bound {
   if (operand.type.kind === 'null' || fitsOperand(kind, operand.type)) return operand
-  const wanted = {
+  const expected = {
     number: 'a number',
     integer: 'a whole number',
     text: 'a text',
@@ -173,7 +173,7 @@ export function checkedOperand(operand: Bound, kind: OperandKind, name: string, 
     clock: 'a time',
     textOrBytes: 'a text or bytes',
   }[kind]
-  throw binder.error(operand, `${name} takes ${wanted}, not ${aTypeName(operand.type)}`)
+  throw binder.error(operand, `${name} takes ${expected}, not ${aTypeName(operand.type)}`)
 }
 
 function onlyOperand(expression: CallExpression, scope: Scope, binder: Binder): Bound {
@@ -182,7 +182,7 @@ function onlyOperand(expression: CallExpression, scope: Scope, binder: Binder): 
   throw binder.error(expression, `${expression.name} takes 1 operand, not ${expression.operands.length}`)
 }
 
-/** BYTES('…'): a text that is known before the rows, as a value of the type for which it stands. */
+/** BYTES('…'): a text that is constant for all rows, converted to the type. */
 function bindWritten(name: string, type: ScalarType, expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const operand = coerced(onlyOperand(expression, scope, binder), type, binder, name)
   const { start, end } = expression
@@ -194,7 +194,7 @@ function bindWritten(name: string, type: ScalarType, expression: CallExpression,
   )
 }
 
-/** JSON('…'): a text that is known before the rows, read as JSON; a parameter that is an array or an object, as it is. */
+/** JSON('…'): parses a text that is constant for all rows; a parameter that is an array or object is used as is. */
 function bindJson(expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const operand = onlyOperand(expression, scope, binder)
   const { start, end } = expression
@@ -245,7 +245,7 @@ function bindTest(
 function bindExists(expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const [first, second] = expression.operands
   if (first?.kind === 'nested' && second === undefined && hasRows(first.statement)) {
-    const links = linksAsked(first.statement, scope, binder)
+    const links = linksOfExists(first.statement, scope, binder)
     if (links === undefined) return binder.bindExists(firstRowOf(first.statement), scope, expression)
     return isFilled(links, expression)
   }
@@ -290,8 +290,8 @@ function firstRowOf(statement: RowsStatement): RowsStatement {
 
 function bindCoalesce(expression: CallExpression, scope: Scope, binder: Binder): Bound {
   if (expression.operands.length === 0) throw binder.error(expression, 'COALESCE takes at least 1 operand')
-  const given = expression.operands.map((operand) => binder.bind(operand, scope))
-  const operands = alikeValues(given, binder)
+  const values = expression.operands.map((operand) => binder.bind(operand, scope))
+  const operands = alikeValues(values, binder)
   let type = (operands[0] as Bound).type
   for (const operand of operands.slice(1)) {
     const common = commonType(type, operand.type)
@@ -320,10 +320,10 @@ function bindConcat(expression: CallExpression, scope: Scope, binder: Binder): B
 
 /** DATE_TRUNC('month', d) returns the type of d, date or datetime. */
 function bindDateTrunc(expression: CallExpression, scope: Scope, binder: Binder): Bound {
-  const { name, operands: given, start, end } = expression
-  const [first, second] = given
-  if (first === undefined || second === undefined || given.length > 2) {
-    throw binder.error(expression, `${name} takes 2 operands, not ${given.length}`)
+  const { name, operands, start, end } = expression
+  const [first, second] = operands
+  if (first === undefined || second === undefined || operands.length > 2) {
+    throw binder.error(expression, `${name} takes 2 operands, not ${operands.length}`)
   }
   const unit = checkedOperand(binder.bind(first, scope), 'text', name, binder)
   const moment = checkedOperand(binder.bind(second, scope), 'moment', name, binder)
@@ -353,16 +353,24 @@ function withinAggregate(scope: Scope): Scope {
 
 /** The fraction of PERCENTILE, which must be constant. */
 export function bindFraction(expression: CallExpression, scope: Scope, binder: Binder): Bound {
-  const [, given] = expression.operands
-  if (given === undefined) throw binder.error(expression, 'PERCENTILE takes 2 operands: values, and a part from 0 to 1')
-  const fraction = checkedOperand(binder.bind(given, withinAggregate(scope)), 'number', expression.name, binder)
-  if (!isConstant(fraction)) throw binder.error(given, 'the part that PERCENTILE takes is the same for all rows')
+  const [, operand] = expression.operands
+  if (operand === undefined)
+    throw binder.error(expression, 'PERCENTILE takes 2 operands: values, and a part from 0 to 1')
+  const fraction = checkedOperand(binder.bind(operand, withinAggregate(scope)), 'number', expression.name, binder)
+  if (!isConstant(fraction)) throw binder.error(operand, 'the part that PERCENTILE takes is the same for all rows')
   const checked = (value: unknown): unknown => {
     const part = Number(value)
     if (part >= 0 && part <= 1) return part
-    throw binder.error(given, `PERCENTILE takes a part from 0 to 1, not ${part}`)
+    throw binder.error(operand, `PERCENTILE takes a part from 0 to 1, not ${part}`)
   }
-  return { kind: 'convert', operand: fraction, convert: checked, type: realType, start: given.start, end: given.end }
+  return {
+    kind: 'convert',
+    operand: fraction,
+    convert: checked,
+    type: realType,
+    start: operand.start,
+    end: operand.end,
+  }
 }
 
 /** OF(n, c, p) and OF_EQUAL(n, c, v) are true for at least n elements. */
@@ -390,8 +398,8 @@ function bindAggregate(name: AggregateName, expression: CallExpression, scope: S
     throw binder.error(expression, `${name} takes ${most} operand${most > 1 ? 's' : ''}, not ${operands.length}`)
   const fraction = name === 'PERCENTILE' ? bindFraction(expression, scope, binder) : undefined
   if (operands.length === 0 && name !== 'COUNT') throw binder.error(expression, `${name} takes an operand`)
-  const [given] = operands
-  const operand = given === undefined ? undefined : binder.bind(given, withinAggregate(scope))
+  const [first] = operands
+  const operand = first === undefined ? undefined : binder.bind(first, withinAggregate(scope))
   const { isDistinct = false } = expression
   if (operand !== undefined && isDistinct) {
     const values = isMany(operand.type) ? operand.type.element : operand.type

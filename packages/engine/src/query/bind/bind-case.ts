@@ -13,8 +13,8 @@ export function bindCase(expression: CaseExpression, scope: Scope, binder: Binde
     return branchesOf(expression, (when) => bindCondition(when, scope, binder), scope, binder)
   }
   const value = binder.bind(operand, scope)
-  const isKnown = isConstant(value) || value.kind === 'attribute'
-  const slot = isKnown ? undefined : binder.newSlot()
+  const isCheap = isConstant(value) || value.kind === 'attribute'
+  const slot = isCheap ? undefined : binder.newSlot()
   const compared: Bound =
     slot === undefined ? value : { kind: 'slot', slot, type: value.type, start: value.start, end: value.end }
   const body = branchesOf(
@@ -40,9 +40,11 @@ function branchesOf(
   binder: Binder,
 ): Bound {
   const conditions = branches.map(({ when }) => conditionOf(when))
-  const given = branches.map(({ value }) => binder.bind(value, scope))
-  if (otherwise !== undefined) given.push(binder.bind(otherwise, scope))
-  const values = alikeValues(given, binder)
+  const results = [...branches.map(({ value }) => value), ...(otherwise === undefined ? [] : [otherwise])]
+  const values = alikeValues(
+    results.map((value) => binder.bind(value, scope)),
+    binder,
+  )
   const type = typeOfAll(values, binder, 'CASE has values')
   return {
     kind: 'case',

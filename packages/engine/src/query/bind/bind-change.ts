@@ -131,25 +131,25 @@ function bindSet(action: SetAction, scope: Scope, binder: Binder): BoundAction {
   }
   const { element } = target.type
   const isSpread = bound.type.kind === 'collection'
-  const wanted: ValueType = isSpread ? { kind: 'collection', form: 'list', element } : element
+  const expected: ValueType = isSpread ? { kind: 'collection', form: 'list', element } : element
   const what = isSpread ? target.text : `an element of ${target.text}`
-  return { kind: 'set', target, value: assignable(bound, wanted, what, binder), isSpread }
+  return { kind: 'set', target, value: assignable(bound, expected, what, binder), isSpread }
 }
 
 /** Rejects SET and CLEAR of the same target twice, or of a part of a target that is set as a whole. Throws QueryError. */
 function refuseSameTargets(actions: readonly BoundAction[], binder: Binder): void {
-  const whole = new Set<string>()
+  const fullTargets = new Set<string>()
   const withParts = new Set<string>()
   for (const { kind, target } of actions) {
     if (kind !== 'set' && kind !== 'clear') continue
     const steps = targetSteps(target, binder.text)
     const paths = steps.map((_step, i) => JSON.stringify(steps.slice(0, i + 1)))
     const path = paths.pop() as string
-    if (whole.has(path)) throw binder.error(target.span, `${target.text} is given two values`)
-    if (withParts.has(path) || paths.some((outer) => whole.has(outer))) {
+    if (fullTargets.has(path)) throw binder.error(target.span, `${target.text} is given two values`)
+    if (withParts.has(path) || paths.some((outer) => fullTargets.has(outer))) {
       throw binder.error(target.span, `${target.text} is given a value as a whole, and one in part`)
     }
-    whole.add(path)
+    fullTargets.add(path)
     for (const outer of paths) withParts.add(outer)
   }
 }
@@ -219,15 +219,15 @@ export function bindUpsert(statement: UpsertStatement, binder: Binder): BoundUps
   const cls = refuseRoot(binder, statement.className, named)
   const scope: Scope = { ...emptyScope, mayDraw: true }
   const assignments = bindAssignments(statement.assignments, cls, scope, binder)
-  const wanted = statement.on.map((name) => ({ name, path: keyPath(cls, name.text, name, binder) }))
+  const keyPaths = statement.on.map((name) => ({ name, path: keyPath(cls, name.text, name, binder) }))
   const index = cls.indexes.find((candidate) => {
-    const isExact = candidate.keyAttributes.length === wanted.length
+    const isExact = candidate.keyAttributes.length === keyPaths.length
     return (
       isExact &&
       candidate.isUnique &&
       candidate.state === 'ready' &&
       candidate.keyAttributes.every(({ path }) => {
-        return wanted.some((key) => key.path.join() === path.join())
+        return keyPaths.some((key) => key.path.join() === path.join())
       })
     )
   })
@@ -238,7 +238,7 @@ export function bindUpsert(statement: UpsertStatement, binder: Binder): BoundUps
   const keys = index.keyAttributes.map(({ path }) => {
     const found = assignments.find((assignment) => assignment.path.map(({ number }) => number).join() === path.join())
     if (found !== undefined) return found
-    const key = wanted.find((candidate) => candidate.path.join() === path.join())
+    const key = keyPaths.find((candidate) => candidate.path.join() === path.join())
     throw binder.error(statement, `the key attribute ${key?.name.text} is given no value`)
   })
   return { cls, index, assignments, keys }

@@ -1,4 +1,4 @@
-/** Computed attributes that follow references (contract 10.6.16): where one is named, it means its expression. */
+/** Computed attributes that follow references (contract 10.6.16): their names are replaced by their expressions. */
 import type { ClassAttribute } from '../../schema/catalog.ts'
 import { namesIn } from '../../schema/class-expressions.ts'
 import { expressionText, isExpression, type SchemaExpression } from '../../schema/expression.ts'
@@ -9,10 +9,10 @@ import type { Bound, BoundAttribute } from './bound.ts'
 import { assignable } from './coercion.ts'
 import { type Binder, contextScope } from './scope.ts'
 
-/** Of an expression of the schema. */
+/** Maximum tokens of an expression of the schema. */
 export const expressionTokensMax = 2_000
 
-/** What stands for the attribute; undefined for one whose value an object has of its own. While classes are defined, it is not yet known whether it has. */
+/** Undefined for an attribute whose value is stored. While classes are being defined, this is not known yet for expressions in text form. */
 function substituted({ found }: BoundAttribute): Substitution | undefined {
   const computed = found?.properties?.own.computed
   if (found === undefined || !isExpression(computed)) return undefined
@@ -24,7 +24,7 @@ interface Substitution {
   readonly expression: SchemaExpression
 }
 
-/** The expression in place of the attribute of the object in the slot; undefined where the attribute has none. Throws QueryError. */
+/** The expression in place of an attribute of the object in `slot`; undefined if the attribute's value is stored. Throws QueryError. */
 export function bindComputed(attribute: BoundAttribute, slot: number, span: Span, binder: Binder): Bound | undefined {
   const substitution = substituted(attribute)
   return substitution && bindSubstitution(substitution, slot, span, binder)
@@ -62,7 +62,7 @@ function bindSubstitution(
 
 const computedDepthMax = 20
 
-/** The same for the object that a reference leads to. */
+/** The same for an attribute of the object that a reference leads to. */
 export function bindComputedOf(
   object: Bound,
   attribute: BoundAttribute,
@@ -92,7 +92,7 @@ export function bindComputedOf(
   return { kind: 'elementAt', collection: each, index, type: body.type, start, end }
 }
 
-/** Parts of an expression have their places in another text: here they are all where its name is. */
+/** Moves all parts of an expression to the span of the attribute's name, since their own positions are in another text. */
 function placedAt(part: unknown, span: Span): unknown {
   if (Array.isArray(part)) return part.map((one) => placedAt(one, span))
   if (typeof part !== 'object' || part === null || Object.getPrototypeOf(part) !== Object.prototype) return part
@@ -103,5 +103,5 @@ function placedAt(part: unknown, span: Span): unknown {
   return { ...Object.fromEntries(entries), ...('start' in part ? { start: span.start, end: span.end } : {}) }
 }
 
-/** What of a bound expression has no place in a text. */
+/** Properties of bound expressions that have no position in the text. */
 const notOfText: readonly string[] = ['type', 'types', 'attribute', 'cls', 'value']

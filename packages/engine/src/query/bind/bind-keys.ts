@@ -1,7 +1,7 @@
 /** The keys of ORDER BY, GROUP BY and PARTITION BY. */
 import { AshlarError } from '../../errors.ts'
 import type { Expression, Projection } from '../language/ast.ts'
-import { shownPart, truncateForMessage } from '../language/query-error.ts'
+import { excerpt, truncateForMessage } from '../language/query-error.ts'
 import { compareFor } from '../values/compare.ts'
 import { aTypeName, isText } from '../values/value-type.ts'
 import { tryBind } from './bind-path.ts'
@@ -9,7 +9,7 @@ import { type Bound, type BoundOrderItem, isConstant } from './bound.ts'
 import { requireKey } from './require-key.ts'
 import type { Binder, Scope } from './scope.ts'
 
-/** `columns` are those of the rows, for the message. */
+/** `columns`: the columns of the rows, for the message. */
 export function bindOrderItem(
   expression: Expression,
   isDescending: boolean,
@@ -43,7 +43,7 @@ export function bindGroupKey(
 function columnAsGroupKey(key: Expression, columns: readonly Projection[], binder: Binder): AshlarError | undefined {
   const column = key.kind === 'name' ? columns.find(({ name }) => name === key.name) : undefined
   if (column === undefined) return undefined
-  const written = shownPart(binder.text, column.expression)
+  const written = excerpt(binder.text, column.expression)
   return binder.error(key, `GROUP BY takes an expression, not a column's name: GROUP BY ${written}`)
 }
 
@@ -66,8 +66,8 @@ function refuseConstant(
 ): void {
   // Columns may be constant, because programs order by any column of a statement.
   if (!isConstant(key) || key.isColumn === true) return
-  const taken = clause === 'ORDER BY' ? "a column's name or an expression" : 'an expression'
-  throw binder.error(written, `${clause} takes ${taken}, ${whyNot(clause, written, key, columns, binder)}`)
+  const expected = clause === 'ORDER BY' ? "a column's name or an expression" : 'an expression'
+  throw binder.error(written, `${clause} takes ${expected}, ${whyNot(clause, written, key, columns, binder)}`)
 }
 
 function whyNot(
@@ -80,7 +80,7 @@ function whyNot(
   if (written.kind === 'literal' && written.literal.type === 'integer') {
     const column = columns[Number(written.literal.value) - 1]
     if (column !== undefined) {
-      const advice = clause === 'ORDER BY' ? '' : `: ${clause} ${shownPart(text, column.expression)}`
+      const advice = clause === 'ORDER BY' ? '' : `: ${clause} ${excerpt(text, column.expression)}`
       return `not a column's number: column ${written.literal.value} is '${truncateForMessage(column.name)}'${advice}`
     }
   }
@@ -88,11 +88,11 @@ function whyNot(
     return 'which a constant is not: names stand without quotes'
   }
   if (kind !== 'variable') return 'which a constant is not'
-  const parameter = shownPart(text, written)
+  const parameter = excerpt(text, written)
   const isSame = `and ${parameter} is the same for all rows`
   if (!isText(type) || written.kind !== 'variable') return isSame
   const column = columns.find(({ expression }) => expression.kind === 'name')
-  const name = column === undefined ? 'name' : shownPart(text, column.expression)
+  const name = column === undefined ? 'name' : excerpt(text, column.expression)
   const choice = `CASE ${parameter} WHEN '${name.replaceAll('`', '')}' THEN ${name} END`
   return `${isSame}: write the name into the statement, or choose it by ${choice}`
 }

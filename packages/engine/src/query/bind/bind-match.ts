@@ -60,7 +60,7 @@ export interface BoundPattern {
 }
 
 export interface BoundMatch {
-  /** Vertices of MATCH, then those of each OPTIONAL MATCH; the same order applies to patterns. */
+  /** Vertices of MATCH, followed by the vertices of each OPTIONAL MATCH; the same order applies to patterns. */
   readonly vertices: readonly BoundVertex[]
   readonly patterns: readonly BoundPattern[]
   readonly optional: readonly BoundOptional[]
@@ -107,8 +107,8 @@ export function bindMatch(statement: MatchStatement, binder: Binder, walkEdgesMa
     nameAll(inferred, vertices.slice(firstNew), part.patterns, names, binder)
     return inferred
   }
-  const scopeOf = (known: ReadonlyMap<string, Bound>): Scope => {
-    return { outer: undefined, context: undefined, names: known, aggregates: undefined }
+  const scopeOf = (named: ReadonlyMap<string, Bound>): Scope => {
+    return { outer: undefined, context: undefined, names: named, aggregates: undefined }
   }
   const patterns = bindPart(statement)
   const own = scopeOf(new Map(names))
@@ -119,14 +119,14 @@ export function bindMatch(statement: MatchStatement, binder: Binder, walkEdgesMa
     patterns.push(...bindPart(part))
     const scope = scopeOf(new Map(names))
     bound.push(...vertices.slice(first.vertex).map((vertex) => bindVertex(vertex, scope, binder)))
-    const inPatterns = conditionsOnKnown(part, first.vertex, byName, vertices, scope, binder)
+    const inPatterns = conditionsOnBound(part, first.vertex, byName, vertices, scope, binder)
     const after = part.where === undefined ? [] : [bindWhere(part.where, scope, binder)]
     return { firstPattern: first.pattern, firstVertex: first.vertex, inPatterns, where: after }
   })
   const scope = scopeOf(names)
   const clauses = { ...bindClauses({ ...statement, where: undefined }, scope, binder), where }
-  const whole = withAllNames(clauses, names, scope, binder)
-  return { vertices: bound, patterns, optional, clauses: whole, ...rowTypeOf(whole, walkType, statement) }
+  const allClauses = withAllNames(clauses, names, scope, binder)
+  return { vertices: bound, patterns, optional, clauses: allClauses, ...rowTypeOf(allClauses, walkType, statement) }
 }
 
 /** Rejects an unrestricted vertex, or one in EXISTS, with the name of an outer one: it would be a new vertex, but the outer is usually meant. */
@@ -138,9 +138,9 @@ function refuseNamesAround({ patterns, optional }: MatchStatement, { outer, text
     if (name === undefined || !isNameAround(name, outer)) continue
     const isBare = written.every((one) => one.name !== name || (one.className === undefined && one.where === undefined))
     if (!outer.isExists && !isBare) continue
-    const shown = truncateForMessage(name)
+    const quotedName = truncateForMessage(name)
     const other = name === 'x' ? 'y' : 'x'
-    const message = `'${shown}' is a new vertex here, not the '${shown}' of the statement around it: to begin there, write MATCH (${other})-… WHERE ${other} = ${shown}; else give it another name`
+    const message = `'${quotedName}' is a new vertex here, not the '${quotedName}' of the statement around it: to begin there, write MATCH (${other})-… WHERE ${other} = ${quotedName}; else give it another name`
     throw queryError(text, vertex, message)
   }
 }
@@ -170,7 +170,7 @@ function nameAll(
 }
 
 /** Conditions in braces of an OPTIONAL MATCH on vertices that are bound before it. */
-function conditionsOnKnown(
+function conditionsOnBound(
   { patterns }: MatchPart,
   firstNew: number,
   byName: ReadonlyMap<string, number>,
@@ -319,8 +319,8 @@ function attributesCalled(
 }
 
 /** Matches the plain name, or the name qualified by the declaring class. */
-function isCalled({ attribute, declaringClass }: ReferenceAttribute, wanted: string): boolean {
-  return attribute.name === wanted || `${declaringClass.name}.${attribute.name}` === wanted
+function isCalled({ attribute, declaringClass }: ReferenceAttribute, name: string): boolean {
+  return attribute.name === name || `${declaringClass.name}.${attribute.name}` === name
 }
 
 /** Narrows attributes by the classes of their ends, and vertices without a class by the edges at them. */
@@ -387,18 +387,18 @@ class AlikeEdges {
   private readonly inferred = new Map<BoundEdge['attributes'], Map<string, InferredEdge>>()
 
   infer(edge: BoundEdge, left: SchemaClass | null, right: SchemaClass | null): InferredEdge {
-    let ofAttributes = this.inferred.get(edge.attributes)
-    if (ofAttributes === undefined) {
-      ofAttributes = new Map()
-      this.inferred.set(edge.attributes, ofAttributes)
+    let byKey = this.inferred.get(edge.attributes)
+    if (byKey === undefined) {
+      byKey = new Map()
+      this.inferred.set(edge.attributes, byKey)
     }
     const { direction, min, isVariable, leftLabel, rightLabel } = edge
     const classes = [left, right, leftLabel, rightLabel].map((cls) => cls?.number ?? '')
     const key = [direction, min > 0, isVariable, ...classes].join()
-    let inferred = ofAttributes.get(key)
+    let inferred = byKey.get(key)
     if (inferred === undefined) {
       inferred = inferEdge(edge, left, right)
-      ofAttributes.set(key, inferred)
+      byKey.set(key, inferred)
     }
     return inferred
   }

@@ -22,7 +22,7 @@ import {
   stringType,
   typeName,
 } from '../values/value-type.ts'
-import { calculateBits, type Whole } from '../values/whole-number.ts'
+import { calculateBits, type Integer } from '../values/whole-number.ts'
 import { bindPredicate, tryBind } from './bind-path.ts'
 import { listOf } from './bind-value.ts'
 import { type Bound, isConstant } from './bound.ts'
@@ -97,11 +97,11 @@ function bindOperand(operand: Expression, { operands }: OperationExpression, sco
   const bound = tryBind(operand, scope, binder)
   if (!(bound instanceof AshlarError)) return bound
   const [found] = bound.errors
-  const isBesideText = operands.some((other) => {
-    const beside = other === operand ? bound : tryBind(other, scope, binder)
-    return !(beside instanceof AshlarError) && isText(beside.type)
+  const isNextToText = operands.some((other) => {
+    const otherBound = other === operand ? bound : tryBind(other, scope, binder)
+    return !(otherBound instanceof AshlarError) && isText(otherBound.type)
   })
-  if (!isBesideText || found === undefined || found.message.endsWith('?')) throw bound
+  if (!isNextToText || found === undefined || found.message.endsWith('?')) throw bound
   throw binder.error(operand, `${found.message}; texts are quoted: '${truncateForMessage(operand.name)}'`)
 }
 
@@ -126,32 +126,32 @@ function refuseInnerId({ operands: written }: OperationExpression, operands: rea
 function pattern(
   operator: OperatorName,
   text: Bound,
-  given: Bound,
+  pattern: Bound,
   { start, end }: OperationExpression,
   binder: Binder,
 ): Bound {
   checkText(text, operator, binder)
-  checkText(given, operator, binder)
+  checkText(pattern, operator, binder)
   const language = operator === 'like' || operator === 'ilike' ? 'like' : 'regularExpression'
   const isIgnoringCase = ['ilike', 'matchesIgnoringCase', 'notMatchesIgnoringCase'].includes(operator)
   const isNegated = operator === 'notMatches' || operator === 'notMatchesIgnoringCase'
-  const texts = { text, pattern: given, isIgnoringCase, isNegated }
+  const texts = { text, pattern, isIgnoringCase, isNegated }
   return { kind: 'matches', language, ...texts, type: booleanType, start, end }
 }
 
 /** `v IN (a, b)`; a single operand may itself be a collection. */
-function bindInList(value: Bound, given: readonly Bound[], span: OperationExpression, binder: Binder): Bound {
-  const [only] = given as readonly [Bound]
-  if (value.type.kind === 'json' && !(given.length === 1 && isMany(only.type))) {
+function bindInList(value: Bound, elements: readonly Bound[], span: OperationExpression, binder: Binder): Bound {
+  const [only] = elements as readonly [Bound]
+  if (value.type.kind === 'json' && !(elements.length === 1 && isMany(only.type))) {
     return bindInList(
       canonical(value),
-      given.map((one) => canonicalOf(one, binder)),
+      elements.map((one) => canonicalOf(one, binder)),
       span,
       binder,
     )
   }
-  if (given.length === 1 && isMany(only.type)) return equalQuantifier('any', only, value, undefined, span, binder)
-  const list = listOf(given, { start: only.start, end: (given.at(-1) as Bound).end }, binder)
+  if (elements.length === 1 && isMany(only.type)) return equalQuantifier('any', only, value, undefined, span, binder)
+  const list = listOf(elements, { start: only.start, end: (elements.at(-1) as Bound).end }, binder)
   return equalQuantifier('any', list, value, undefined, span, binder)
 }
 
@@ -167,8 +167,8 @@ function bindBetween(value: Bound, least: Bound, most: Bound, span: OperationExp
   }
   if (isConstant(value) || pathKinds.includes(value.kind)) return both(value)
   const slot = binder.newSlot()
-  const held: Bound = { kind: 'slot', slot, type: value.type, start: value.start, end: value.end }
-  return { kind: 'once', slot, value, body: both(held), type: booleanType, start, end }
+  const cached: Bound = { kind: 'slot', slot, type: value.type, start: value.start, end: value.end }
+  return { kind: 'once', slot, value, body: both(cached), type: booleanType, start, end }
 }
 
 /** Kinds that are as cheap to evaluate twice as to cache, and whose conditions an index may answer. */
@@ -184,9 +184,9 @@ export function comparison(
   { start, end }: Span,
   binder: Binder,
 ): Bound {
-  const [given, other] = [onlyValue(one, another, binder), onlyValue(another, one, binder)]
+  const [first, other] = [onlyValue(one, another, binder), onlyValue(another, one, binder)]
   const isEquality = operator === 'equal' || operator === 'notEqual'
-  const [left, right] = comparable(alike(given, other, binder), isEquality)
+  const [left, right] = comparable(alike(first, other, binder), isEquality)
   const span = { start, end }
   if (left.type.kind === 'null' || right.type.kind === 'null') {
     return { kind: 'constant', value: null, type: booleanType, ...span }
@@ -196,7 +196,7 @@ export function comparison(
   if (isEquality ? equals === undefined : compare === undefined) {
     throw binder.error(
       span,
-      `${operatorText[operator]} does not compare ${typeOf(given)} with ${typeOf(other)}${adviceOnElements(operator, given, other, binder)}`,
+      `${operatorText[operator]} does not compare ${typeOf(first)} with ${typeOf(other)}${adviceOnElements(operator, first, other, binder)}`,
     )
   }
   return { kind: 'compare', operator, left, right, equals, compare, type: booleanType, ...span }
@@ -241,16 +241,16 @@ function onlyValue(bound: Bound, compared: Bound, { text }: Binder): Bound {
 function adviceOnElements(operator: Comparison, one: Bound, other: Bound, { text }: Binder): string {
   const collection = isMany(one.type) ? one : other
   if (!isMany(collection.type) || isMany(one.type) === isMany(other.type)) return ''
-  const asked = collection.kind === 'each' ? collection.collection : collection
-  const written = text.slice(asked.start, asked.end).slice(0, shownMax)
+  const path = collection.kind === 'each' ? collection.collection : collection
+  const written = text.slice(path.start, path.end).slice(0, excerptMax)
   const { element } = collection.type
-  if (asked !== collection || isReference(element) || element.kind === 'embedded') {
+  if (path !== collection || isReference(element) || element.kind === 'embedded') {
     return `: ${written} ANY (…) asks each element`
   }
   return operator === 'equal' ? `: v IN ${written} asks whether it has a value` : ''
 }
 
-const shownMax = 40
+const excerptMax = 40
 
 /** Converts a side that is constant before the rows to the type of the other one. */
 function alike(one: Bound, other: Bound, binder: Binder): [Bound, Bound] {
@@ -264,7 +264,7 @@ function alike(one: Bound, other: Bound, binder: Binder): [Bound, Bound] {
   return [one, other]
 }
 
-/** Values of type json are equal where their canonical texts are: these are compared in their place. */
+/** Values of type json are equal if their canonical texts are, so these are compared instead. */
 function comparable([one, other]: [Bound, Bound], isEquality: boolean): [Bound, Bound] {
   const areJson = one.type.kind === 'json' && other.type.kind === 'json'
   return areJson && isEquality ? [canonical(one), canonical(other)] : [one, other]
@@ -276,13 +276,13 @@ function canonical(operand: Bound): Bound {
   return { kind: 'call', name: 'JSON', operands: [operand], ...call, type: stringType, start, end }
 }
 
-/** Of a value that is compared with one of type json. */
+/** The canonical text of a value that is compared with a value of type json. */
 function canonicalOf(operand: Bound, binder: Binder): Bound {
   const json = coerced(operand, jsonType, binder)
   return json.type.kind === 'json' ? canonical(json) : json
 }
 
-/** The elements of a collection as values of type json, and those as their canonical texts. */
+/** Converts the elements to canonical texts of type json. */
 function canonicalElements(collection: Bound, binder: Binder): Bound {
   const { type, start, end } = collection
   if (type.kind !== 'collection') return collection
@@ -296,34 +296,34 @@ function canonicalElements(collection: Bound, binder: Binder): Bound {
 /** `equal` in a collection: `v IN c`, ANY_EQUAL, ALL_EQUAL, OF_EQUAL. */
 export function equalQuantifier(
   mode: 'any' | 'all' | 'atLeast',
-  given: Bound,
+  source: Bound,
   value: Bound,
   count: Bound | undefined,
   { start, end }: { readonly start: number; readonly end: number },
   binder: Binder,
 ): Bound {
   const span = { start, end }
-  if (given.type.kind === 'null') return { kind: 'constant', value: null, type: booleanType, ...span }
-  if (!isMany(given.type)) throw binder.error(given, `${aTypeName(given.type)} has no elements`)
-  if (value.type.kind === 'json' || given.type.element.kind === 'json') {
-    const elements = canonicalElements(given, binder)
+  if (source.type.kind === 'null') return { kind: 'constant', value: null, type: booleanType, ...span }
+  if (!isMany(source.type)) throw binder.error(source, `${aTypeName(source.type)} has no elements`)
+  if (value.type.kind === 'json' || source.type.element.kind === 'json') {
+    const elements = canonicalElements(source, binder)
     const one = coerced(value, jsonType, binder)
-    if (elements !== given && one.type.kind === 'json')
+    if (elements !== source && one.type.kind === 'json')
       return equalQuantifier(mode, elements, canonical(one), count, { start, end }, binder)
   }
-  const wanted = coerced(value, given.type.element, binder)
+  const operand = coerced(value, source.type.element, binder)
   const collection =
-    isConstant(given) && given.type.kind === 'collection'
+    isConstant(source) && source.type.kind === 'collection'
       ? coerced(
-          given,
-          { ...given.type, element: value.type.kind === 'null' ? given.type.element : value.type },
+          source,
+          { ...source.type, element: value.type.kind === 'null' ? source.type.element : value.type },
           binder,
           whatOf(value),
         )
-      : given
-  const element = (collection.type as typeof given.type).element
-  const isEmpty = element.kind === 'null' || wanted.type.kind === 'null'
-  const equals = isEmpty ? () => false : equalsFor(element, wanted.type)
+      : source
+  const element = (collection.type as typeof source.type).element
+  const isEmpty = element.kind === 'null' || operand.type.kind === 'null'
+  const equals = isEmpty ? () => false : equalsFor(element, operand.type)
   if (equals === undefined) {
     throw binder.error(span, `the elements are ${typeName(element)}s, and not compared with ${aTypeName(value.type)}`)
   }
@@ -332,7 +332,7 @@ export function equalQuantifier(
     mode,
     count,
     collection,
-    test: { kind: 'equal', value: wanted, equals },
+    test: { kind: 'equal', value: operand, equals },
     type: booleanType,
     ...span,
   }
@@ -403,7 +403,7 @@ function unary(
   const node = { kind: 'unary', operator, operand, type, start, end } as const
   if (type.kind === 'null') return { kind: 'constant', value: null, type: nullType, start, end }
   if (operator === 'bitComplement' && type.kind === 'integer') {
-    return { ...node, calculate: (value: Whole) => calculateBits('bitXor', value, -1) }
+    return { ...node, calculate: (value: Integer) => calculateBits('bitXor', value, -1) }
   }
   const negate = isScalar(type) ? scalarKinds[type.kind].negate : undefined
   if (operator !== 'bitComplement' && negate !== undefined) {
@@ -423,7 +423,7 @@ function arithmetic(
     const other = left.type.kind === 'null' ? right.type : left.type
     return { kind: 'constant', value: null, type: other.kind === 'null' ? integerType : other, start, end }
   }
-  const [one, other] = besideDecimal(left, right, binder)
+  const [one, other] = withSharedDecimals(left, right, binder)
   const found = arithmeticFor(operator, one.type, other.type)
   if (found === undefined) {
     throw binder.error(
@@ -443,10 +443,10 @@ function arithmetic(
   }
 }
 
-/** Beside a decimal, numbers and texts that are known before the rows are decimals. */
-function besideDecimal(left: Bound, right: Bound, binder: Binder): [Bound, Bound] {
-  const isTaken = (value: Bound): boolean => isWrittenNumber(value) || (isText(value.type) && isConstant(value))
-  if (left.type.kind === 'decimal' && isTaken(right)) return [left, coerced(right, decimalType, binder)]
-  if (right.type.kind === 'decimal' && isTaken(left)) return [coerced(left, decimalType, binder), right]
+/** Numbers and texts that are constant for all rows become decimals if the other operand is a decimal. */
+function withSharedDecimals(left: Bound, right: Bound, binder: Binder): [Bound, Bound] {
+  const isConvertible = (value: Bound): boolean => isWrittenNumber(value) || (isText(value.type) && isConstant(value))
+  if (left.type.kind === 'decimal' && isConvertible(right)) return [left, coerced(right, decimalType, binder)]
+  if (right.type.kind === 'decimal' && isConvertible(left)) return [coerced(left, decimalType, binder), right]
   return [left, right]
 }

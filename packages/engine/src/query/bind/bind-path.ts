@@ -12,7 +12,7 @@ import type {
   Statement,
   SubscriptExpression,
 } from '../language/ast.ts'
-import { shownPart, truncateForMessage } from '../language/query-error.ts'
+import { excerpt, truncateForMessage } from '../language/query-error.ts'
 import { edgeFields } from '../values/edge.ts'
 import {
   aTypeName,
@@ -93,7 +93,7 @@ export function pathWritten({ text, start, end }: QualifiedName): { readonly roo
 }
 
 /** Binds `EXISTS(FROM c.orders)` to the links, if they have an inverse and so lead to existing objects. Undefined for any other statement. */
-export function linksAsked(statement: Statement, scope: Scope, binder: Binder): Bound | undefined {
+export function linksOfExists(statement: Statement, scope: Scope, binder: Binder): Bound | undefined {
   if (statement.kind !== 'select' || statement.source.kind !== 'class' || statement.source.isOnly) return undefined
   const { source, others = [], where, groupBy, skip, take, projections, isWithAll } = statement
   const isPlain = where === undefined && groupBy.length === 0 && skip === undefined && take === undefined
@@ -129,21 +129,21 @@ function memberAlong(object: Bound, path: string, span: Span, scope: Scope, bind
   const attempt = (name: string): Bound | AshlarError => {
     return attempted(() => member(object, asAttributeName(name), span, scope, binder))
   }
-  const whole = attempt(path)
-  if (!(whole instanceof AshlarError)) return whole
+  const fullMember = attempt(path)
+  if (!(fullMember instanceof AshlarError)) return fullMember
   for (const end of stepEnds(path)) {
     const first = attempt(path.slice(0, end))
     if (!(first instanceof AshlarError)) return memberAlong(first, path.slice(end + 1), span, scope, binder)
   }
-  throw whole
+  throw fullMember
 }
 
 function lookUp(name: string, span: Span, scope: Scope, binder: Binder): Bound | undefined {
   for (let around: Scope | undefined = scope; around !== undefined; around = around.outer) {
     const named = around.names.get(name)
     if (named !== undefined) return { ...named, start: span.start, end: span.end }
-    const ofSource = inSources(name, span, around, binder)
-    if (ofSource !== undefined) return ofSource
+    const fromSource = inSources(name, span, around, binder)
+    if (fromSource !== undefined) return fromSource
     if (around.context === undefined) continue
     const found = inContext(name, span, around.context, binder)
     if (found !== undefined) return found
@@ -274,7 +274,10 @@ function member(object: Bound, name: string, span: Span, scope: Scope, binder: B
     return { kind: 'field', object, index: attribute.index, name, type: attribute.type, start, end }
   }
   if (type.kind === 'null') return { kind: 'constant', value: null, type, start, end }
-  if (type.kind === 'json') return jsonPart(object, nameAsValue(name, nameSpan), span)
+  if (type.kind === 'json') {
+    const step = { kind: 'constant', value: name, type: stringType, start: nameSpan.start, end: nameSpan.end } as const
+    return jsonPart(object, step, span)
+  }
   const found = fieldOf(object, name, span)
   if (found !== undefined) return found
   throw binder.error(
@@ -283,19 +286,12 @@ function member(object: Bound, name: string, span: Span, scope: Scope, binder: B
   )
 }
 
-function nameAsValue(value: string, { start, end }: Span): Bound {
-  return { kind: 'constant', value, type: stringType, start, end }
-}
-
-/** A member of a value of type json, or an element: null where there is none. */
+/** A member or an element of a value of type json; null if there is none. */
 function jsonPart(object: Bound, step: Bound, { start, end }: Span): Bound {
-  const calculate = step.type.kind === 'integer' ? elementOfJson : jsonMember
+  const element = (text: string, position: number | bigint): string | null => jsonElement(text, Number(position))
+  const calculate = step.type.kind === 'integer' ? element : jsonMember
   const call = { readers: [], calculate, takesRoom: false, isVolatile: false } as const
   return { kind: 'call', name: 'JSON', operands: [object, step], ...call, type: jsonType, start, end }
-}
-
-function elementOfJson(text: string, position: number | bigint): string | null {
-  return jsonElement(text, Number(position))
 }
 
 function adviceOnField({ kind, type, start, end }: Bound, name: string, { text }: Binder): string {
@@ -303,8 +299,8 @@ function adviceOnField({ kind, type, start, end }: Bound, name: string, { text }
     const names = type.fields.map((field) => field.name)
     return hint(name, names)
   }
-  // Rows of a one-column variable are its values; those of a statement in parentheses are records.
-  return kind === 'slot' && isScalar(type) ? `: ${shownPart(text, { start, end })} is the value of the row itself` : ''
+  // Rows of a one-column variable are its values; rows of a nested statement are records.
+  return kind === 'slot' && isScalar(type) ? `: ${excerpt(text, { start, end })} is the value of the row itself` : ''
 }
 
 /** The member of every element: a list stays a list, anything else becomes a sequence. */

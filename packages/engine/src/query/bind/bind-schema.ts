@@ -87,13 +87,13 @@ const fieldInMessage = new RegExp(
 /** Translates field names in a command's error into keywords of the statement, so that the rules of `schema/` need not know the caller. */
 export function withStatementWords(error: unknown): unknown {
   if (!(error instanceof AshlarError) || error.type !== 'InvalidDefinition') return error
-  const told = (message: string): string => {
+  const translate = (message: string): string => {
     return message.replace(fieldInMessage, (field) =>
       field === 'logicalType' ? 'the type' : (settingWords[field] as string),
     )
   }
-  const errors = error.errors.map((detail) => ({ ...detail, message: told(detail.message) }))
-  return new AshlarError(error.type, told(error.message), errors, error.extensions)
+  const errors = error.errors.map((detail) => ({ ...detail, message: translate(detail.message) }))
+  return new AshlarError(error.type, translate(error.message), errors, error.extensions)
 }
 
 /** Settings whose value is a class name, and settings whose value is a type. */
@@ -215,8 +215,8 @@ function describeAttribute(
 ): AttributeDescription {
   const properties: Record<string, unknown> = {}
   const elementProperties: Record<string, unknown> = {}
-  const of = { what: attributeOf(className, name), classNamed, binder }
-  const definition = describeType(type, { ...of, properties, elementProperties })
+  const typeBinder = { what: attributeOf(className, name), classNamed, binder }
+  const definition = describeType(type, { ...typeBinder, properties, elementProperties })
   return { attributeName: name, type: definition, properties, elementProperties }
 }
 
@@ -224,7 +224,7 @@ interface TypeBinder {
   readonly what: string
   readonly classNamed: ClassNamed
   readonly binder: Binder
-  /** Receives the properties of the attribute; undefined where a type has none, such as that of a key. */
+  /** Receives the properties of the attribute; undefined if the type has none, for example the type of a key. */
   readonly properties: Record<string, unknown> | undefined
   readonly elementProperties: Record<string, unknown> | undefined
 }

@@ -14,7 +14,7 @@ import type {
 } from '../language/ast.ts'
 
 import { aTypeName, booleanType, isReference, type RecordType, type ValueType } from '../values/value-type.ts'
-import { refuseBesideAggregates } from './beside-aggregates.ts'
+import { refuseUngroupedValues } from './beside-aggregates.ts'
 import { bindGroupKey, bindOrderItem } from './bind-keys.ts'
 import { isNameAround, pathWritten } from './bind-path.ts'
 import { windowRule } from './bind-window.ts'
@@ -96,10 +96,10 @@ export const noClauses: BoundClauses = {
 export function rowTypeOf(
   clauses: BoundClauses,
   self: ValueType,
-  { ofUnion }: Returned,
+  { unionPart }: Returned,
 ): { rowType: ValueType; isSingle: boolean } {
   const { projections, groupBy } = clauses
-  const isSingle = ofUnion === undefined && groupBy !== undefined && groupBy.length === 0 && projections?.length === 1
+  const isSingle = unionPart === undefined && groupBy !== undefined && groupBy.length === 0 && projections?.length === 1
   const [only] = projections ?? []
   if (projections === undefined) return { rowType: self, isSingle: false }
   if (only !== undefined && projections.length === 1) return { rowType: only.expression.type, isSingle }
@@ -149,11 +149,14 @@ export function bindRowsSource(
 }
 
 function referencesSource(references: Bound, source: Source, binder: Binder): BoundSource {
-  const given = references.type.kind === 'collection' ? references.type.element : references.type
-  const type = isReference(given) ? given : coerced(references, { kind: 'reference', cls: null }, binder).type
+  const element = references.type.kind === 'collection' ? references.type.element : references.type
+  const type = isReference(element) ? element : coerced(references, { kind: 'reference', cls: null }, binder).type
   if (!isReference(type))
     throw binder.error(source, `a source is a class or references, not ${aTypeName(references.type)}`)
-  const cls = type.cls ?? anyClass(references, binder)
+  const { cls } = type
+  // A literal OID does not determine its class, without which attribute names cannot be resolved.
+  if (cls === null)
+    throw binder.error(references, 'the class of the objects is not known here: write FROM a class WHERE $$ID = …')
   return { kind: 'references', cls, references }
 }
 
@@ -161,11 +164,6 @@ function referencesSource(references: Bound, source: Source, binder: Binder): Bo
 function pathAround(name: QualifiedName, binder: Binder): Bound | undefined {
   const { root, path } = pathWritten(name)
   return binder.outer !== undefined && isNameAround(root, binder.outer) ? binder.capture(path, binder.outer) : undefined
-}
-
-/** A literal OID does not determine its class, without which attribute names cannot be resolved. */
-function anyClass(references: Bound, binder: Binder): never {
-  throw binder.error(references, 'the class of the objects is not known here: write FROM a class WHERE $$ID = …')
 }
 
 export function bindWhere(expression: Expression, scope: Scope, binder: Binder): Bound {
@@ -185,7 +183,7 @@ export function bindClauses(clauses: Clauses & Returned, scope: Scope, binder: B
   const windows: BoundWindow[] = []
   const rows: Scope = { ...scope, aggregates: collector, groupKeys, windows }
   const bound = projections?.map((projection) => bindProjection(projection, rows, binder, isDistinct))
-  if (bound !== undefined && clauses.ofUnion !== 'other') refuseSameNames(bound, projections ?? [], binder)
+  if (bound !== undefined && clauses.unionPart !== 'other') refuseSameNames(bound, projections ?? [], binder)
   const named: Scope = { ...rows, aliases: new Map(bound?.map(({ name, expression }) => [name, expression])) }
   const having = clauses.having === undefined ? undefined : bindHaving(clauses.having, named, binder)
   const distinct = isDistinct ? distinctKeys(bound, scope, binder, isWithAll) : undefined
@@ -208,7 +206,7 @@ export function bindClauses(clauses: Clauses & Returned, scope: Scope, binder: B
     isWithAll,
     distinct,
   }
-  if (all.groupBy?.length === 0 && binder.dialect === 'ashlar') refuseBesideAggregates(all, scope, binder)
+  if (all.groupBy?.length === 0 && binder.dialect === 'ashlar') refuseUngroupedValues(all, scope, binder)
   return all
 }
 
@@ -271,10 +269,10 @@ function distinctKeys(
 export function refuseAttributeNames({ projections, isWithAll }: Returned, source: BoundSource, binder: Binder): void {
   if (!isWithAll) return
   const { classes } = source.kind === 'class' ? source.classes : withSubclasses(source.cls)
-  const shown = new Set(['__class__', '__identifier__'])
-  for (const cls of classes) for (const { outputName } of cls.attributes) shown.add(outputName)
+  const reservedNames = new Set(['__class__', '__identifier__'])
+  for (const cls of classes) for (const { outputName } of cls.attributes) reservedNames.add(outputName)
   for (const projection of projections ?? []) {
-    if (!shown.has(projection.name)) continue
+    if (!reservedNames.has(projection.name)) continue
     const name = projection.name.slice(0, 60)
     throw binder.error(projection, `objects have '${name}' already, which * returns; AS gives the column another name`)
   }

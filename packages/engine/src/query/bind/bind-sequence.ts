@@ -1,4 +1,4 @@
-/** NEXT, and what statements about sequences need (docs/query-language.md, Sequences). */
+/** NEXT, which draws a number of a sequence (docs/query-language.md, Sequences). */
 import { requireWhole } from '../../schema/sequence-definition.ts'
 import type { CallExpression } from '../language/ast.ts'
 import { truncateForMessage } from '../language/query-error.ts'

@@ -23,7 +23,7 @@ import { type Binder, contextScope, namesOf, type Scope } from './scope.ts'
 export function bindShape(expression: ShapeExpression, scope: Scope, binder: Binder): Bound {
   const { isWhole, entries, start, end } = expression
   const object = binder.bind(expression.object, scope)
-  const element = shownElement(object, expression, binder)
+  const element = elementTypeOf(object, expression, binder)
   if (object.type.kind !== 'collection') refuseClauses(expression, object.type, binder)
   const slot = object.kind === 'self' ? object.slot : binder.newSlot()
   const inner = contextScope(slot, element, namesOf(scope))
@@ -31,7 +31,7 @@ export function bindShape(expression: ShapeExpression, scope: Scope, binder: Bin
   refuseSameNames(fields, entries, binder, false)
   if (isWhole) refuseNamesOf(element, entries, binder)
   const count = (limit: LimitClause | undefined): Bound | undefined => bindLimit(limit, inner, binder)?.expression
-  const shown = shownType(
+  const outputType = outputTypeOf(
     isWhole,
     element,
     fields.map(({ name, expression: { type } }) => ({ name, type })),
@@ -46,13 +46,13 @@ export function bindShape(expression: ShapeExpression, scope: Scope, binder: Bin
     orderBy: expression.orderBy.map((item) => bindOrderItem(item.expression, item.isDescending, inner, binder)),
     skip: count(expression.skip),
     take: count(expression.take),
-    type: ofMany(object.type, shown),
+    type: withSameForm(object.type, outputType),
     start,
     end,
   }
 }
 
-function shownElement({ type }: Bound, { object }: ShapeExpression, binder: Binder): ReferenceType | EmbeddedType {
+function elementTypeOf({ type }: Bound, { object }: ShapeExpression, binder: Binder): ReferenceType | EmbeddedType {
   const element = isMany(type) ? type.element : type
   if (isReference(element)) return { kind: 'reference', cls: element.cls }
   if (element.kind === 'embedded') return element
@@ -66,7 +66,7 @@ function refuseClauses({ where, orderBy, skip, take }: ShapeExpression, type: Va
   throw binder.error(clause, `a shape of ${what} has no WHERE, ORDER BY, SKIP and TAKE`)
 }
 
-/** Rejects entries of a whole object that are named like its own attributes or those of subclasses. */
+/** Rejects entries of a whole object that are named like an attribute of its class or of a subclass. */
 function refuseNamesOf(element: ReferenceType | EmbeddedType, entries: readonly Projection[], binder: Binder): void {
   const classes = classesOf(element, binder)
   for (const entry of entries) {
@@ -83,16 +83,20 @@ function classesOf({ kind, cls }: ReferenceType | EmbeddedType, { catalog }: Bin
   return cls === null ? catalog.classes : withSubclasses(cls).classes
 }
 
-function shownType(isWhole: boolean, element: ReferenceType | EmbeddedType, fields: readonly RecordField[]): ValueType {
+function outputTypeOf(
+  isWhole: boolean,
+  element: ReferenceType | EmbeddedType,
+  fields: readonly RecordField[],
+): ValueType {
   if (!isWhole) return { kind: 'record', fields }
-  const whole: ObjectType | EmbeddedType = isReference(element) ? { kind: 'object', cls: element.cls } : element
-  if (fields.length === 0) return whole
-  const record: RecordType = { kind: 'record', fields: [{ name: '*', type: whole, isSpread: true }, ...fields] }
+  const object: ObjectType | EmbeddedType = isReference(element) ? { kind: 'object', cls: element.cls } : element
+  if (fields.length === 0) return object
+  const record: RecordType = { kind: 'record', fields: [{ name: '*', type: object, isSpread: true }, ...fields] }
   return record
 }
 
-function ofMany(type: ValueType, shown: ValueType): ValueType {
-  if (type.kind === 'map') return { ...type, element: shown }
-  if (type.kind !== 'collection') return shown
-  return { kind: 'collection', form: type.form === 'list' ? 'list' : 'sequence', element: shown }
+function withSameForm(type: ValueType, element: ValueType): ValueType {
+  if (type.kind === 'map') return { ...type, element }
+  if (type.kind !== 'collection') return element
+  return { kind: 'collection', form: type.form === 'list' ? 'list' : 'sequence', element }
 }

@@ -24,8 +24,8 @@ export interface BoundTarget {
 
 export type BoundElements =
   | { readonly kind: 'index'; readonly index: Bound }
-  /** `held` is the current value of the key. */
-  | { readonly kind: 'key'; readonly key: Bound; readonly held: Bound }
+  /** `current` is the current value of the key. */
+  | { readonly kind: 'key'; readonly key: Bound; readonly current: Bound }
   | { readonly kind: 'slice'; readonly from: Bound | undefined; readonly to: Bound | undefined }
   /** Elements for which the predicate is true before the change. */
   | { readonly kind: 'predicate'; readonly collection: Bound; readonly slot: number; readonly predicate: Bound }
@@ -34,9 +34,9 @@ export type BoundElements =
 export function collectionTarget(expression: Expression, scope: Scope, binder: Binder): BoundTarget {
   const target = bindTarget(expression, scope, binder)
   const isOne = target.owners === undefined || !isMany(target.owners.type)
-  const isOfOneElement = target.elements?.kind === 'index' && target.within.length > 0
-  if (isMany(target.type) && isOne && (target.elements === undefined || isOfOneElement)) {
-    if (!isOfOneElement || target.type.kind === 'collection') return target
+  const isWithinElement = target.elements?.kind === 'index' && target.within.length > 0
+  if (isMany(target.type) && isOne && (target.elements === undefined || isWithinElement)) {
+    if (!isWithinElement || target.type.kind === 'collection') return target
     throw binder.error(expression, `${target.text} is a map of one element: SET the map as a whole`)
   }
   throw binder.error(expression, `${target.text} is not one collection`)
@@ -48,9 +48,9 @@ export function bindTarget(expression: Expression, scope: Scope, binder: Binder)
   if (isMasked(written)) throw binder.error(span, 'targets are compared by their text')
   const text = `'${written.slice(0, 60)}'`
   if (expression.kind === 'subscript' || expression.kind === 'slice') {
-    const whole = bindTarget(expression.object, scope, binder)
-    if (whole.elements !== undefined) throw binder.error(expression, `${text} is not an element of one collection`)
-    return { ...whole, text, span, ...elementsOf(expression, whole, scope, binder) }
+    const collection = bindTarget(expression.object, scope, binder)
+    if (collection.elements !== undefined) throw binder.error(expression, `${text} is not an element of one collection`)
+    return { ...collection, text, span, ...elementsOf(expression, collection, scope, binder) }
   }
   const bound = binder.bind(expression, scope)
   const target = attributeTarget(bound)
@@ -58,28 +58,28 @@ export function bindTarget(expression: Expression, scope: Scope, binder: Binder)
     const { type } = target.inner.at(-1) ?? target.attribute
     return { ...target, elements: undefined, within: [], type, text, span }
   }
-  const ofElements = elementTarget(bound)
-  const last = ofElements?.within.at(-1)
-  if (ofElements === undefined || last === undefined) {
+  const elementsTarget = elementTarget(bound)
+  const last = elementsTarget?.within.at(-1)
+  if (elementsTarget === undefined || last === undefined) {
     const advice = bound.type.kind === 'json' ? ': json is changed as a whole' : ''
     throw binder.error(expression, `${text} is not an attribute that could be changed${advice}`)
   }
-  return { ...ofElements, type: last.type, text, span }
+  return { ...elementsTarget, type: last.type, text, span }
 }
 
 function elementsOf(
   expression: Extract<Expression, { kind: 'subscript' | 'slice' }>,
-  whole: BoundTarget,
+  collection: BoundTarget,
   scope: Scope,
   binder: Binder,
 ): Pick<BoundTarget, 'elements' | 'type'> {
   const bound = binder.bind(expression, scope)
-  const { type } = whole
+  const { type } = collection
   switch (bound.kind) {
     case 'elementAt':
       return { elements: { kind: 'index', index: bound.index }, type: bound.type }
     case 'valueOfKey':
-      return { elements: { kind: 'key', key: bound.key, held: bound }, type: bound.type }
+      return { elements: { kind: 'key', key: bound.key, current: bound }, type: bound.type }
     case 'slice':
       return { elements: { kind: 'slice', from: bound.from, to: bound.to }, type }
     case 'choose': {
@@ -194,15 +194,15 @@ export function targetSteps({ owners, attribute, inner, elements, within }: Boun
 }
 
 function elementsStep(elements: BoundElements, text: string): string {
-  const shown = (bound: Bound | undefined): string => (bound === undefined ? '' : boundKey(bound, text))
+  const key = (bound: Bound | undefined): string => (bound === undefined ? '' : boundKey(bound, text))
   switch (elements.kind) {
     case 'index':
-      return `[${shown(elements.index)}]`
+      return `[${key(elements.index)}]`
     case 'key':
-      return `[${shown(elements.key)}]`
+      return `[${key(elements.key)}]`
     case 'slice':
-      return `[${shown(elements.from)}:${shown(elements.to)}]`
+      return `[${key(elements.from)}:${key(elements.to)}]`
     case 'predicate':
-      return `[?${shown(elements.predicate)}]`
+      return `[?${key(elements.predicate)}]`
   }
 }

@@ -179,14 +179,6 @@ function stepAt(
   return [resolveAttribute(binder, owner, steps[at] as string, assignment), at + 1]
 }
 
-function hintOfCast(name: string): string {
-  return hintOfType(name) ?? hint(name, castTypes)
-}
-
-function isNearType({ name }: CastExpression['type']): boolean {
-  return hintOfCast(name) !== ''
-}
-
 /** Casts to a logical type, or a reference to a class, which is null if the object is of another class. */
 function targetOf(type: TypeExpression, binder: Binder): ReturnType<typeof castTarget> {
   try {
@@ -204,15 +196,11 @@ export function bindCast(expression: CastExpression, scope: Scope, binder: Binde
   const isClass = mayBeClass(type) && findClass(binder, type.name) !== undefined
   const target = isClass ? undefined : targetOf(type, binder)
   if (target === undefined) {
-    const cls =
-      findClass(binder, expression.type.name) ??
-      (isNearType(expression.type)
-        ? undefined
-        : resolveClass(binder, { text: expression.type.name, ...expression.type }))
-    if (cls === undefined) {
-      const { name } = expression.type
-      throw binder.error(expression.type, `there is no type or class '${truncateForMessage(name)}'${hintOfCast(name)}`)
-    }
+    const { name } = type
+    const typeHint = hintOfType(name) ?? hint(name, castTypes)
+    const cls = findClass(binder, name) ?? (typeHint === '' ? resolveClass(binder, { text: name, ...type }) : undefined)
+    if (cls === undefined)
+      throw binder.error(type, `there is no type or class '${truncateForMessage(name)}'${typeHint}`)
     const reference = coerced(operand, { kind: 'reference', cls: null }, binder)
     if (!isReference(reference.type)) {
       throw binder.error(operand, `only a reference is cast to class ${cls.name}, not ${aTypeName(operand.type)}`)

@@ -25,10 +25,10 @@ export function bindWindow(expression: WindowExpression, scope: Scope, binder: B
     throw binder.error(expression, `${name} OVER is about all rows of a partition: it takes no ORDER BY`)
   }
   const rows = { partitionBy, orderBy, over: binder.text.slice(over.start, over.end) }
-  const asked = isRanking(name) ? ranking(expression, binder) : operandsOf(name, expression, inner, binder)
-  const window: BoundWindow = { function: name, ...asked, ...rows, start, end }
+  const operands = isRanking(name) ? ranking(expression, binder) : operandsOf(name, expression, inner, binder)
+  const window: BoundWindow = { function: name, ...operands, ...rows, start, end }
   const index = scope.windows.push(window) - 1
-  return { kind: 'window', index, type: asked.type, start: call.start, end }
+  return { kind: 'window', index, type: operands.type, start: call.start, end }
 }
 
 function nameOf({ call }: WindowExpression, binder: Binder): WindowName {
@@ -44,7 +44,7 @@ function isRanking(name: WindowName): boolean {
 
 type AccessRequest = Pick<BoundWindow, 'operand' | 'isDistinct' | 'fraction' | 'distance' | 'otherwise' | 'type'>
 
-const nothingAsked = {
+const noOperands = {
   operand: undefined,
   isDistinct: false,
   fraction: undefined,
@@ -54,23 +54,23 @@ const nothingAsked = {
 
 function ranking({ call }: WindowExpression, binder: Binder): AccessRequest {
   if (call.operands.length > 0) throw binder.error(call, `${call.name} takes 0 operands, not ${call.operands.length}`)
-  return { ...nothingAsked, type: integerType }
+  return { ...noOperands, type: integerType }
 }
 
 function operandsOf(name: WindowName, { call }: WindowExpression, scope: Scope, binder: Binder): AccessRequest {
   const { operands, isDistinct = false } = call
   const most = name === 'LAG' || name === 'LEAD' ? 3 : name === 'PERCENTILE' ? 2 : 1
-  const [given, second, third] = operands
-  if (operands.length > most || (given === undefined && name !== 'COUNT')) {
+  const [first, second, third] = operands
+  if (operands.length > most || (first === undefined && name !== 'COUNT')) {
     throw binder.error(
       call,
       `${name} takes ${most === 1 ? '1 operand' : `1 to ${most} operands`}, not ${operands.length}`,
     )
   }
-  const operand = given && binder.bind(given, scope)
+  const operand = first && binder.bind(first, scope)
   if (operand !== undefined && isDistinct) requireKey(operand.type, operand, `${name}(DISTINCT …) takes`, binder)
   const type = operand?.type ?? integerType
-  const plain = { ...nothingAsked, operand, isDistinct }
+  const plain = { ...noOperands, operand, isDistinct }
   if (name === 'FIRST_VALUE' || name === 'LAST_VALUE') return { ...plain, type }
   if (name === 'LAG' || name === 'LEAD') return { ...plain, ...neighbour(name, type, second, third, scope, binder) }
   if (operand !== undefined && isMany(operand.type)) {

@@ -19,7 +19,7 @@ export interface BoundAttribute {
   readonly spec: TypeSpec
   readonly linkStorage: LinkStorage | undefined
   readonly type: ValueType
-  /** As the class has it, where a name was resolved. */
+  /** Defined if the attribute was resolved by name: its definition in the class. */
   readonly found?: ClassAttribute
 }
 
@@ -105,7 +105,7 @@ export type Bound =
       readonly isIgnoringCase: boolean
       readonly isNegated: boolean
     })
-  /** A number of a sequence: another one each time. */
+  /** A number of a sequence; each evaluation draws a new one. */
   | (Node & { readonly kind: 'next'; readonly sequence: string })
   | (Node & {
       readonly kind: 'call'
@@ -435,19 +435,19 @@ function constancy(bound: Bound): number {
   if (bound.kind === 'call' && bound.isVolatile) return ~0
   const parts = partsOf(bound)
   if (parts.length === 0) return 0
-  const known = constancies.get(bound)
-  if (known !== undefined) return known
+  const cached = constancies.get(bound)
+  if (cached !== undefined) return cached
   let height = 0
-  let isOf = true
+  let isConstantPart = true
   for (const part of parts) {
-    const ofPart = constancy(part)
-    isOf = ofPart >= 0
-    height = Math.max(height, 1 + (isOf ? ofPart : ~ofPart))
-    if (!isOf) break
+    const partDepth = constancy(part)
+    isConstantPart = partDepth >= 0
+    height = Math.max(height, 1 + (isConstantPart ? partDepth : ~partDepth))
+    if (!isConstantPart) break
   }
-  const told = isOf ? height : ~height
-  if (height % levelsBetweenNotes === 0) constancies.set(bound, told)
-  return told
+  const depth = isConstantPart ? height : ~height
+  if (height % levelsBetweenNotes === 0) constancies.set(bound, depth)
+  return depth
 }
 
 /** The parts of `a AND b AND c`. */

@@ -39,13 +39,13 @@ function classNamed(binder: Binder, name: QualifiedName, isPluralAllowed: boolea
 }
 
 /** Suggests each class once, by its simple name if that is unambiguous. */
-function hintOfClasses({ catalog }: Binder, wanted: string): string {
+function hintOfClasses({ catalog }: Binder, name: string): string {
   const names = catalog.classes.map(({ name }) => name)
-  if (wanted.includes('.')) return hint(wanted, names)
+  if (name.includes('.')) return hint(name, names)
   const counts = new Map<string, number>()
   for (const name of names) counts.set(simpleNameOf(name), (counts.get(simpleNameOf(name)) ?? 0) + 1)
   const shortest = names.map((name) => (counts.get(simpleNameOf(name)) === 1 ? simpleNameOf(name) : name))
-  return hint(wanted, shortest) || hint(wanted, names)
+  return hint(name, shortest) || hint(name, names)
 }
 
 /** Rejects the root class, which has no objects, attributes or indexes. Throws QueryError. */
@@ -68,7 +68,7 @@ function actionDenied(action: StatementAction, className: string): AshlarError {
   return new AshlarError('Forbidden', `The caller may not ${action} objects of class ${className}.`)
 }
 
-/** `actions` are those of the statement. Throws QueryError for a class that is only embedded, and Forbidden. */
+/** `actions`: the actions of the statement. Throws QueryError for a class that is only embedded, and Forbidden. */
 export function resolveReferenceable(
   binder: Binder,
   name: QualifiedName,
@@ -102,7 +102,7 @@ export function findAttribute(binder: Binder, cls: SchemaClass, name: string, sp
   }
 }
 
-/** Throws QueryError that suggests similar names, including those of subclasses. */
+/** Throws QueryError that suggests similar names, also of attributes of subclasses. */
 export function resolveAttribute(binder: Binder, cls: SchemaClass, name: string, span: Span): BoundAttribute {
   const found = findAttribute(binder, cls, name, span)
   if (found !== undefined) return found

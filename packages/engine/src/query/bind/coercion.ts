@@ -37,9 +37,9 @@ export function coerced(bound: Bound, type: ValueType, binder: Binder, what?: st
   return { kind: 'convert', operand: bound, convert, type, start, end }
 }
 
-/** Unifies values of one kind: the first datetime decides on the presence of an offset, and beside decimals constants are decimals. Throws QueryError. */
+/** Unifies values of one kind: all get the offset of the first datetime, and constants among decimals become decimals. Throws QueryError. */
 export function alikeValues(values: readonly Bound[], binder: Binder): Bound[] {
-  if (values.some(({ type }) => type.kind === 'decimal')) return besideDecimals(values, binder)
+  if (values.some(({ type }) => type.kind === 'decimal')) return withSharedDecimals(values, binder)
   const first = values.find(({ type }) => type.kind === 'datetime' || type.kind === 'datetimeoffset')
   if (first === undefined) return [...values]
   return values.map((value) => {
@@ -48,13 +48,13 @@ export function alikeValues(values: readonly Bound[], binder: Binder): Bound[] {
   })
 }
 
-/** A real that an attribute or a function gives makes all of them real. */
-function besideDecimals(values: readonly Bound[], binder: Binder): Bound[] {
+/** A real of an attribute or function makes all values real. */
+function withSharedDecimals(values: readonly Bound[], binder: Binder): Bound[] {
   if (values.some((value) => value.type.kind === 'real' && !isWrittenNumber(value))) return [...values]
   return values.map((value) => (isWrittenNumber(value) ? coerced(value, decimalType, binder) : value))
 }
 
-/** A literal, a parameter, or what is calculated of them: beside a decimal it is one. */
+/** Whether the value is a literal, a parameter, or computed from such: it becomes a decimal in combination with one. */
 export function isWrittenNumber(bound: Bound): boolean {
   if (!isNumeric(bound.type)) return false
   switch (bound.kind) {
@@ -91,12 +91,12 @@ function conversion(from: ValueType, type: ValueType, subject: Subject): Convert
   )
 }
 
-/** Of single values, of parameters of any type, and of records, which parameters have within. */
+/** For single values, for parameters of any type, and for records, which parameters may contain. */
 function jsonConversion(from: ValueType, subject: Subject): Convert | undefined {
   const { bound, binder } = subject
-  const isWhole = bound.kind === 'variable' || from.kind === 'record'
-  const ofParameter = isWhole ? jsonOfParameter(from, binder.catalog) : undefined
-  const convert = ofParameter ?? jsonOfSingle(from, binder.catalog)
+  const mayBeComposite = bound.kind === 'variable' || from.kind === 'record'
+  const parameterConvert = mayBeComposite ? jsonOfParameter(from, binder.catalog) : undefined
+  const convert = parameterConvert ?? jsonOfSingle(from, binder.catalog)
   return convert && ((value) => toClientError(subject, () => convert(value)))
 }
 
@@ -111,14 +111,15 @@ function constantConversion(from: ValueType, type: ValueType, subject: Subject):
     return convert
   }
   if (!isNumeric(from)) return undefined
-  // What has no decimal is compared as the double that it is, and cannot be stored.
+  // A value that no decimal represents is compared as a double, and cannot be stored.
   if (type.kind === 'decimal') return (value) => toDecimal(value as AnyNumber) ?? value
   if (type.kind !== 'real') return undefined
   if (type.isSingle === true) return (value) => Math.fround(Number(value))
-  return from.kind === 'real' ? undefined : toDouble
+  // An integer beyond 2^53 or a decimal is stored in a real as the nearest double, and compared as such.
+  return from.kind === 'real' ? undefined : Number
 }
 
-/** A number that is written in the statement or its parameters, with all of its digits, or what is calculated of such numbers. */
+/** The exact value of a number written in the statement or its parameters, or computed from such numbers. */
 function writtenDecimal({ bound, binder, what }: Subject): Bound | undefined {
   const { start, end } = bound
   switch (bound.kind) {
@@ -147,17 +148,17 @@ function writtenDecimal({ bound, binder, what }: Subject): Bound | undefined {
   }
 }
 
-/** A number with more digits than a double holds is a real, unless it comes to stand beside a decimal. */
-export function asReal(given: Bound): Bound {
-  const { type, start, end } = given
-  if (isWritten(type)) return { kind: 'convert', operand: given, convert: Number, type: fractionType, start, end }
-  if (type.kind !== 'collection' || !isWritten(type.element)) return given
+/** A number with more digits than a double holds is a real unless it is combined with a decimal. */
+export function asReal(bound: Bound): Bound {
+  const { type, start, end } = bound
+  if (isWritten(type)) return { kind: 'convert', operand: bound, convert: Number, type: fractionType, start, end }
+  if (type.kind !== 'collection' || !isWritten(type.element)) return bound
   const convert = (values: unknown): unknown =>
     (values as unknown[]).map((value) => (value === null ? null : Number(value)))
-  return { kind: 'convert', operand: given, convert, type: { ...type, element: fractionType }, start, end }
+  return { kind: 'convert', operand: bound, convert, type: { ...type, element: fractionType }, start, end }
 }
 
-/** The same, of the elements of a list. */
+/** Like `writtenDecimal`, for the elements of a list. */
 function decimalElements({ bound, binder, what }: Subject, type: ValueType): Bound | undefined {
   if (bound.kind !== 'elements' || type.kind !== 'collection' || type.element.kind !== 'decimal') return undefined
   if (!isConstant(bound)) return undefined
@@ -170,11 +171,6 @@ function kindConversion(from: ValueType, type: ValueType, subject: Subject): Con
   if (!isScalar(from) || !isScalar(type)) return undefined
   const convert = scalarKinds[type.kind].coerceFrom[from.kind]
   return convert && ((value) => toClientError(subject, () => convert(value)))
-}
-
-/** An integer beyond 2^53 is stored in a real as the nearest double, and compared as such; so is a decimal. */
-function toDouble(value: unknown): unknown {
-  return typeof value === 'number' ? value : Number(value)
 }
 
 /** Reports an invalid value with its position. */
@@ -190,7 +186,7 @@ function toClientError({ bound, binder, what }: Subject, convert: () => unknown)
 /** Throws QueryError if values of the type can never be assigned to the attribute. */
 export function assignable(bound: Bound, type: ValueType, what: string, binder: Binder): Bound {
   const value = coerced(bound, type, binder, what)
-  if (hasFractions(value.type) && isWhole(type)) {
+  if (hasFractions(value.type) && isIntegral(type)) {
     throw binder.error(
       bound,
       `${what} is ${aTypeName(type)}: a number with a fraction, however small, is not a whole number`,
@@ -204,22 +200,22 @@ function hasFractions(type: ValueType): boolean {
   return isMany(type) ? hasFractions(type.element) : isFraction(type)
 }
 
-function isWhole(type: ValueType): boolean {
-  return isMany(type) ? isWhole(type.element) : type.kind === 'integer'
+function isIntegral(type: ValueType): boolean {
+  return isMany(type) ? isIntegral(type.element) : type.kind === 'integer'
 }
 
-function fits(from: ValueType, to: ValueType, isKnownBefore: boolean): boolean {
+function fits(from: ValueType, to: ValueType, isConstantValue: boolean): boolean {
   if (from.kind === 'null') return true
   if (isNumeric(from) && isNumeric(to)) return true
   if (isText(from) && isText(to)) return true
   if (isReference(from) && isReference(to)) return true
   if (from.kind === 'collection' && (to.kind === 'collection' || to.kind === 'map')) {
-    return to.kind === 'collection' && fits(from.element, to.element, isKnownBefore)
+    return to.kind === 'collection' && fits(from.element, to.element, isConstantValue)
   }
-  if (from.kind === 'map' && to.kind === 'map') return fits(from.element, to.element, isKnownBefore)
+  if (from.kind === 'map' && to.kind === 'map') return fits(from.element, to.element, isConstantValue)
   if (from.kind === 'embedded' && to.kind === 'embedded') return from.cls === to.cls
-  // The fields of a JSON object in a parameter are checked like those of a request body.
+  // The fields of a JSON object in a parameter are checked like the fields of a request body.
   if (from.kind === 'record')
-    return isKnownBefore && (to.kind === 'embedded' || to.kind === 'map' || to.kind === 'interval')
+    return isConstantValue && (to.kind === 'embedded' || to.kind === 'map' || to.kind === 'interval')
   return from.kind === to.kind
 }

@@ -3,20 +3,20 @@ import { isMany, isReference, type ValueType } from '../values/value-type.ts'
 import { type Bound, partsOf } from './bound.ts'
 
 /** Cached because parts are tested as well as the whole, which would otherwise be repeated from every depth. */
-const known = new WeakMap<Bound, boolean>()
+const cache = new WeakMap<Bound, boolean>()
 
 /** Whether only the record of the current object has to be read. */
 export function isOfRecord(bound: Bound): boolean {
-  if (partsOf(bound).length === 0) return isOfRecordAnew(bound)
-  let isOf = known.get(bound)
-  if (isOf === undefined) {
-    isOf = isOfRecordAnew(bound)
-    known.set(bound, isOf)
+  if (partsOf(bound).length === 0) return computeIsOfRecord(bound)
+  let result = cache.get(bound)
+  if (result === undefined) {
+    result = computeIsOfRecord(bound)
+    cache.set(bound, result)
   }
-  return isOf
+  return result
 }
 
-function isOfRecordAnew(bound: Bound): boolean {
+function computeIsOfRecord(bound: Bound): boolean {
   switch (bound.kind) {
     case 'follow':
     case 'isValid':

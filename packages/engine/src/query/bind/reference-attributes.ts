@@ -19,17 +19,17 @@ export interface EdgeObjects {
   readonly leading: ReferenceAttribute
 }
 
-const ofCatalogs = new WeakMap<Catalog, readonly ReferenceAttribute[]>()
+const cache = new WeakMap<Catalog, readonly ReferenceAttribute[]>()
 
 /** All references of referenceable classes, single or in collections, except inside embedded objects. */
 export function referenceAttributesOf(catalog: Catalog): readonly ReferenceAttribute[] {
-  let found = ofCatalogs.get(catalog)
+  let found = cache.get(catalog)
   if (found === undefined) {
     found = withEdges(
-      catalog.classes.filter((cls) => cls.isReferenceable).flatMap((cls) => ownReferences(cls, catalog)),
+      catalog.classes.filter((cls) => cls.isReferenceable).flatMap((cls) => declaredReferences(cls, catalog)),
       catalog,
     )
-    ofCatalogs.set(catalog, found)
+    cache.set(catalog, found)
   }
   return found
 }
@@ -57,7 +57,7 @@ export function headClass(reference: ReferenceAttribute, label: SchemaClass | nu
   return isThrough ? reference.edge.leading.referencedClass : reference.referencedClass
 }
 
-function ownReferences(declaringClass: SchemaClass, catalog: Catalog): ReferenceAttribute[] {
+function declaredReferences(declaringClass: SchemaClass, catalog: Catalog): ReferenceAttribute[] {
   return declaringClass.definition.attributes.flatMap((attribute) => {
     const spec = referenceSpecIn(attribute.spec)
     const referencedClass = spec === undefined ? undefined : catalog.classByNumber(spec.referencedClass)

@@ -9,7 +9,7 @@ export function rowStatements(source: Source, rows: Bound, binder: Binder): RowS
     return { indexes: [], variable: rows.name, distinctParts: 0, types: [], isOneColumn: false }
   }
   const parts = rows.kind === 'union' ? rows.operands : [rows]
-  const indexes = parts.flatMap((part) => (isOfRows(part, binder) ? [part.index] : []))
+  const indexes = parts.flatMap((part) => (isRows(part, binder) ? [part.index] : []))
   if (indexes.length < parts.length) return undefined
   const isNamed = source.kind === 'references' && source.references.kind === 'nested' && source.references.isNamed
   for (const index of indexes) (binder.nested[index] as NestedValue).source = isNamed ? 'held' : 'once'
@@ -26,13 +26,13 @@ export function objectStatements(source: Source, references: Bound, binder: Bind
   return { ...statements, distinctParts: Number.POSITIVE_INFINITY, types: [element], isOneColumn: true }
 }
 
-/** Reads the objects of a variable from disk, if they are there, on each use. */
+/** Rereads the objects of a variable on each use, if they are on disk. */
 export function withVariableRows(bound: BoundSource, source: Source, binder: Binder): BoundSource {
   if (bound.kind === 'class' || bound.references.kind !== 'variable') return bound
   return { ...bound, statements: objectStatements(source, bound.references, binder) }
 }
 
-function isOfRows(part: Bound, binder: Binder): part is Extract<Bound, { kind: 'nested' }> {
+function isRows(part: Bound, binder: Binder): part is Extract<Bound, { kind: 'nested' }> {
   if (part.kind !== 'nested' || part.type.kind !== 'collection') return false
   const statement = binder.nested[part.index]?.statement
   if (statement === undefined || binder.isSingleWithin(statement)) return false

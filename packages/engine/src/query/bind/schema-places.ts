@@ -102,11 +102,11 @@ function spanInType(type: TypeExpression, steps: CommandPlace): Span {
   return spanInSettings(type.settings, steps, type)
 }
 
-function spanInSettings(settings: readonly TypeSetting[], [field, ...steps]: CommandPlace, whole: Span): Span {
+function spanInSettings(settings: readonly TypeSetting[], [field, ...steps]: CommandPlace, fallback: Span): Span {
   const setting = settings.find(({ name }) => {
     return (settingField(name) ?? attributePropertyNamed(name)?.field) === field
   })
-  if (setting === undefined) return whole
+  if (setting === undefined) return fallback
   const { value } = setting
   return typeof value === 'number' || 'json' in value ? setting : spanInType(value, steps)
 }

@@ -27,7 +27,7 @@ export interface Scope {
   readonly windows?: BoundWindow[] | undefined
   /** The keys of the group by `boundKey`; the reference to nothing is null among them. */
   readonly groupKeys?: ReadonlySet<string> | undefined
-  /** Where values stand that statements may draw from sequences. */
+  /** Whether NEXT is allowed, which draws from a sequence. */
   readonly mayDraw?: true | undefined
   /** Columns by name, used if a name has no other meaning. */
   readonly aliases?: ReadonlyMap<string, Bound> | undefined
@@ -63,7 +63,7 @@ export function namesOf(scope: Scope | undefined): Scope | undefined {
 }
 
 export interface VariableTypes {
-  /** The plan is for values of the variable that can be converted. Throws what `convert` throws for the one that there is. */
+  /** Restricts the plan to values of the variable that can be converted. Throws what `convert` throws for the current value. */
   requireConvertible(name: string, convert: Convert): void
   get(name: string): ValueType | undefined
   has(name: string): boolean
@@ -119,9 +119,9 @@ export class Binder {
   readonly outer: Outer | undefined
   /** The outer values that the statement uses, by the names of variables. */
   readonly captured = new Map<string, Bound>()
-  /** Told of each attribute and class that a name was found to mean, also where that is given up again. */
+  /** Called with each attribute and class that a name resolves to, also if that binding is discarded later. */
   onName: ((span: Span, found: ClassAttribute | SchemaClass) => void) | undefined
-  /** How many computed attributes are being bound, each within the one before. */
+  /** Nesting depth of computed attributes during binding. */
   computedDepth = 0
   slots = 0
   /** Whether the bound statement yields one value as an expression, instead of one per row. */
@@ -188,8 +188,8 @@ export class Binder {
   }
 
   private bindOnce(statement: Statement, scope: Scope, outer: Outer): NestedBinding {
-    const known = this.boundWithin.get(statement)
-    if (known?.scope === scope) return known.binding
+    const cached = this.boundWithin.get(statement)
+    if (cached?.scope === scope) return cached.binding
     const binding = this.bindWithin(statement, outer)
     this.boundWithin.set(statement, { scope, binding })
     return binding

@@ -1,32 +1,32 @@
-/** What SET, ADD, CLEAR and REMOVE mean for one row: worked out for all rows before any object is changed. */
+/** Evaluation of SET, ADD, CLEAR and REMOVE for one row, before any object is changed. */
 import type { Oid } from '../../types/oid.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { isNothing } from '../values/compare.ts'
 import type { ActionPlan, ElementsPlan } from './plan-change.ts'
 
-/** What was worked out for one row and one action, before any object was changed. */
+/** The evaluated operands of one action for one row. */
 export interface ActionValues {
-  /** The objects whose attribute is meant. */
+  /** The objects whose attribute is changed. */
   readonly owners: readonly Oid[]
   readonly values: readonly unknown[]
   readonly pairs: readonly { readonly key: unknown; readonly value: unknown }[]
   readonly elements: ElementChoice | undefined
 }
 
-/** Which elements are meant, worked out for one row. */
+/** The elements selected for one row. */
 export type ElementChoice =
   | { readonly kind: 'index'; readonly index: number }
-  /** `isHeld`: the map has the key. */
-  | { readonly kind: 'key'; readonly key: unknown; readonly isHeld: boolean }
+  /** `hasKey`: the map has the key. */
+  | { readonly kind: 'key'; readonly key: unknown; readonly hasKey: boolean }
   | { readonly kind: 'slice'; readonly from: number | undefined; readonly to: number | undefined }
   | { readonly kind: 'positions'; readonly positions: readonly number[] }
-  /** The index or key is null: there is no such element. */
+  /** The index or key is null, so no element is selected. */
   | { readonly kind: 'none' }
 
 export function evaluateAction(action: ActionPlan, evaluation: EvaluationContext, self: Oid): ActionValues {
   const { owners, elements } = action.target
-  const held = owners?.(evaluation)
-  const found = owners === undefined ? [self] : Array.isArray(held) ? held : [held]
+  const owner = owners?.(evaluation)
+  const found = owners === undefined ? [self] : Array.isArray(owner) ? owner : [owner]
   return {
     owners: [...new Set(found.filter((oid) => !isNothing(oid)))] as Oid[],
     values: valuesOf(action, evaluation),
@@ -59,15 +59,15 @@ function indexChoice(index: unknown): ElementChoice {
   return index === null || index === undefined ? { kind: 'none' } : { kind: 'index', index: Number(index) }
 }
 
-/** `isHeldAsked`: whether a map has the key matters. */
-function choose(elements: ElementsPlan, evaluation: EvaluationContext, isHeldAsked: boolean): ElementChoice {
+/** `checksKey`: whether the map has the key must be determined. */
+function choose(elements: ElementsPlan, evaluation: EvaluationContext, checksKey: boolean): ElementChoice {
   switch (elements.kind) {
     case 'index':
       return indexChoice(elements.index(evaluation))
     case 'key': {
       const key = elements.key(evaluation)
       if (key === null || key === undefined) return { kind: 'none' }
-      return { kind: 'key', key, isHeld: isHeldAsked && (elements.held(evaluation) ?? null) !== null }
+      return { kind: 'key', key, hasKey: checksKey && (elements.current(evaluation) ?? null) !== null }
     }
     case 'slice': {
       const [from, to] = [elements.from?.(evaluation), elements.to?.(evaluation)]

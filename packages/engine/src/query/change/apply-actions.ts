@@ -1,4 +1,4 @@
-/** SET, CLEAR, ADD and REMOVE carried out on one object, with the same checks as an update by a request. */
+/** Applies SET, CLEAR, ADD and REMOVE to one object, with the same checks as an update by a request. */
 import { applyChanges } from '../../objects/apply-changes.ts'
 import type { ValueChange } from '../../records/attribute-change.ts'
 import { changeAt, formatAt } from '../../records/attribute-path.ts'
@@ -28,24 +28,24 @@ import {
   changeWithin,
   clearElements,
   fieldsWithin,
-  type Given,
+  type Operand,
   removeElement,
   setElements,
 } from './changed-elements.ts'
 import { ElementEdits, pathOf } from './element-edits.ts'
 import type { ActionPlan, TargetPlan } from './plan-change.ts'
 
-/** `worked`: what was worked out for each action. */
+/** `evaluated`: the evaluated operands of each action. */
 export async function applyActions(
   changeContext: ChangeContext,
   actions: readonly ActionPlan[],
-  worked: readonly ActionValues[],
+  evaluated: readonly ActionValues[],
 ): Promise<void> {
   const edits = new ElementEdits(changeContext)
   for (const [i, action] of actions.entries()) {
     const { target } = action
     try {
-      await applyAction(changeContext, edits, action, worked[i] as ActionValues)
+      await applyAction(changeContext, edits, action, evaluated[i] as ActionValues)
     } catch (error) {
       throw placed(changeContext.text, target.span, errorOfAttribute(error, target.attribute.cls.name, pathOf(target)))
     }
@@ -61,14 +61,14 @@ async function applyAction(
 ): Promise<void> {
   const { unit } = changeContext
   await unit.objects.loadAll(values.owners)
-  const given = once(() => givenBy(changeContext, action, values))
+  const operand = once(() => operandOf(changeContext, action, values))
   for (const oid of values.owners) {
     const state = unit.objects.known(oid)
     if (state === undefined) {
       unit.requireNoObject(oid)
       continue
     }
-    const found = changeFor(edits, action, values, given, state, changeContext)
+    const found = changeFor(edits, action, values, operand, state, changeContext)
     const change = found instanceof Promise ? await found : found
     if (change !== undefined) {
       await applyChanges(unit, state, [changeAt(unit.commandFormatOf(state), pathOf(action.target), change)])
@@ -76,7 +76,7 @@ async function applyAction(
   }
 }
 
-function once(make: Given): Given {
+function once(make: Operand): Operand {
   let made: { readonly value: Awaitable<unknown> } | undefined
   return () => {
     made ??= { value: make() }
@@ -84,28 +84,28 @@ function once(make: Given): Given {
   }
 }
 
-/** What is done to the attribute; undefined where there is nothing to change, or elements only. */
+/** The change of the attribute; undefined if there is none, or if `edits` holds it. */
 function changeFor(
   edits: ElementEdits,
   action: ActionPlan,
   { elements: choice }: ActionValues,
-  given: Given,
+  operand: Operand,
   state: ObjectState,
   { unit }: ChangeContext,
 ): Awaitable<ValueChange | undefined> {
   const { target } = action
   switch (action.kind) {
     case 'set':
-      if (choice === undefined) return given() as Awaitable<ValueChange>
-      return setElements(edits, action, choice, given, state, unit)
+      if (choice === undefined) return operand() as Awaitable<ValueChange>
+      return setElements(edits, action, choice, operand, state, unit)
     case 'clear':
       if (choice !== undefined) return clearElements(edits, target, choice, state, unit)
       return { kind: 'set', value: creationValue(formatAt(unit.commandFormatOf(state), pathOf(target))) }
     case 'add':
     case 'remove': {
-      if (choice !== undefined) return changeWithin(edits, action, choice, given, state, unit)
-      if (action.isOfEdited) return changeEdited(edits, action, given, state)
-      return mapAwaitable(given(), (made) => collectionChange(action, made))
+      if (choice !== undefined) return changeWithin(edits, action, choice, operand, state, unit)
+      if (action.isEdited) return changeEdited(edits, action, operand, state)
+      return mapAwaitable(operand(), (made) => collectionChange(action, made))
     }
     case 'removeAt':
       return removeElement(edits, target, choice, state)
@@ -114,63 +114,61 @@ function changeFor(
 
 function collectionChange(
   { kind, target }: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
-  given: unknown,
+  operand: unknown,
 ): ValueChange {
-  if (target.type.kind !== 'map') return { kind, elements: given as readonly unknown[] }
+  if (target.type.kind !== 'map') return { kind, elements: operand as readonly unknown[] }
   return kind === 'add'
-    ? { kind: 'putPairs', pairs: given as readonly MapPair[] }
-    : { kind: 'removeKeys', keys: given as readonly unknown[] }
+    ? { kind: 'putPairs', pairs: operand as readonly MapPair[] }
+    : { kind: 'removeKeys', keys: operand as readonly unknown[] }
 }
 
-/** What an action gives, as the attribute keeps it. New objects are created here; without any it is there at once. Throws ValueError. */
-function givenBy(changeContext: ChangeContext, action: ActionPlan, worked: ActionValues): Awaitable<unknown> {
-  const { values, pairs } = worked
-  if (!holdsNewObject(values) && !holdsNewObject(pairs)) return givenValue(changeContext, action, worked)
+/** The operand of an action in the attribute's representation. Creates new objects; synchronous without any. Throws ValueError. */
+function operandOf(changeContext: ChangeContext, action: ActionPlan, evaluated: ActionValues): Awaitable<unknown> {
+  const { values, pairs } = evaluated
+  if (!holdsNewObject(values) && !holdsNewObject(pairs)) return acceptedOperand(changeContext, action, evaluated)
   const made = async (): Promise<ActionValues> => ({
-    ...worked,
+    ...evaluated,
     values: (await materializeNewObjects(changeContext, values)) as readonly unknown[],
     pairs: (await materializeNewObjects(changeContext, pairs)) as readonly MapPair[],
   })
-  return made().then((plain) => givenValue(changeContext, action, plain))
+  return made().then((plain) => acceptedOperand(changeContext, action, plain))
 }
 
-/** The change of a whole attribute, the value for elements, elements, pairs or keys. Throws ValueError. */
-function givenValue({ unit }: ChangeContext, action: ActionPlan, worked: ActionValues): unknown {
+/** A change of a whole attribute, or a value for elements, elements, pairs or keys. Throws ValueError. */
+function acceptedOperand({ unit }: ChangeContext, action: ActionPlan, evaluated: ActionValues): unknown {
   const { target } = action
   const { commandCatalog: catalog } = unit
   const format = targetFormat(unit, target)
   switch (action.kind) {
     case 'set': {
       const { type } = action.value
-      const [value] = worked.values
+      const [value] = evaluated.values
       if (action.isSpread) return editedElements(format, type, value, catalog)
       if (target.elements === undefined) return valueChange(format, type, value, catalog)
       if (target.within.length > 0) return acceptedValue(format.codec, type, value, catalog)
       // The value of a key is checked together with its key.
-      return target.elements.kind === 'key' ? value : editedElements(format, listOf(type), [value], catalog)[0]
+      return target.elements.kind === 'key'
+        ? value
+        : editedElements(format, { kind: 'collection', form: 'list', element: type }, [value], catalog)[0]
     }
     case 'add':
-      if (target.type.kind === 'map') return givenPairs(action, format, worked, catalog)
-      return givenElements(action, format, worked, catalog)
+      if (target.type.kind === 'map') return operandPairs(action, format, evaluated, catalog)
+      return operandElements(action, format, evaluated, catalog)
     case 'remove':
-      if (target.type.kind === 'map') return givenKeys(action, format, worked)
-      return givenElements(action, format, worked, catalog)
+      if (target.type.kind === 'map') return operandKeys(action, format, evaluated)
+      return operandElements(action, format, evaluated, catalog)
     default:
       return undefined
   }
 }
 
-function listOf(element: ValueType): ValueType {
-  return { kind: 'collection', form: 'list', element }
-}
-
-/** Of the attribute that is meant, within chosen elements or not, or of the collection that has them. */
+/** The format of the target attribute, perhaps within elements, or of the collection whose elements are selected. */
 function targetFormat({ commandFormats }: UnitOfWork, target: TargetPlan): AttributeFormat {
   const within = fieldsWithin(target, commandFormats).at(-1)
   return within ?? formatAt(commandFormats.byNumber(target.attribute.cls.number), pathOf(target))
 }
 
-/** Where elements are chosen, a set may be given the reference to nothing: it removes the element. */
+/** In a set whose elements are selected, a null reference may be assigned: it removes the element. */
 function editedElements(
   { codec, attribute }: AttributeFormat,
   type: ValueType,
@@ -182,15 +180,15 @@ function editedElements(
   return elements.map((element) => element ?? noOid)
 }
 
-function givenElements(
-  { elements: plans, isOfEdited }: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
+function operandElements(
+  { elements: plans, isEdited }: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
   format: AttributeFormat,
   { values }: ActionValues,
   catalog: Catalog,
 ): unknown[] {
   const elements: unknown[] = []
   for (const [i, { type }] of plans.entries()) {
-    const accepted = isOfEdited
+    const accepted = isEdited
       ? editedElements(format, type, values[i], catalog)
       : acceptedElements(format.codec, type, values[i], catalog)
     for (const element of accepted) elements.push(element)
@@ -198,29 +196,29 @@ function givenElements(
   return elements
 }
 
-function givenPairs(
+function operandPairs(
   action: Extract<ActionPlan, { kind: 'add' }>,
   { codec }: AttributeFormat,
-  { values, pairs: given }: ActionValues,
+  { values, pairs: operand }: ActionValues,
   catalog: Catalog,
 ): readonly unknown[] {
-  const pairs: MapPair[] = [...given]
+  const pairs: MapPair[] = [...operand]
   for (const [i, { type }] of action.elements.entries()) {
     for (const pair of acceptedValue(codec, type, values[i], catalog) as readonly MapPair[]) pairs.push(pair)
   }
   return codec.accept(pairs) as readonly unknown[]
 }
 
-/** By way of pairs without a value: a map's codec knows its keys. */
-function givenKeys(
+/** Converted as pairs without values, since the codec of a map has no other access to its keys. */
+function operandKeys(
   { elements }: Extract<ActionPlan, { kind: 'remove' }>,
   { codec }: AttributeFormat,
   { values }: ActionValues,
 ): readonly unknown[] {
   const keys: unknown[] = []
   for (const [i, { type }] of elements.entries()) {
-    const given = type.kind === 'collection' ? ((values[i] ?? []) as readonly unknown[]) : [values[i]]
-    for (const key of given) keys.push(key)
+    const operand = type.kind === 'collection' ? ((values[i] ?? []) as readonly unknown[]) : [values[i]]
+    for (const key of operand) keys.push(key)
   }
   return (codec.accept(keys.map((key) => ({ key, value: null }))) as readonly MapPair[]).map(({ key }) => key)
 }

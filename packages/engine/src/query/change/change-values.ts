@@ -1,4 +1,4 @@
-/** What expressions give, as attributes keep it: new objects get their OIDs, every value passes the checks of its attribute's codec. */
+/** Conversion of expression values to attribute values: creates new objects, and validates values with the codecs of their attributes. */
 
 import { attributeError } from '../../objects/attribute-error.ts'
 import { createObject } from '../../objects/create.ts'
@@ -8,7 +8,7 @@ import type { AttributeFormat } from '../../records/class-format.ts'
 import { readValueChange } from '../../records/read-change.ts'
 import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
 import { Decimal } from '../../types/decimal-number.ts'
-import { decimalAsGiven } from '../../types/hidden-fraction.ts'
+import { decimalToJsonNumber } from '../../types/hidden-fraction.ts'
 import { type Codec, ValueError } from '../../types/logical-type.ts'
 import type { MapPair } from '../../types/map.ts'
 import type { Oid } from '../../types/oid.ts'
@@ -21,14 +21,14 @@ import { toJson } from '../values/value-json.ts'
 import { isMany, type ScalarType, type ValueType } from '../values/value-type.ts'
 
 export interface ChangeContext {
-  /** Of the statements, for errors. */
+  /** The text of the statements, for errors. */
   readonly text: string
   readonly unit: UnitOfWork
-  /** Counts objects that are changed; throws LimitExceeded. */
+  /** Counts changed objects; throws LimitExceeded. */
   count(objects: number): void
 }
 
-/** What setting an attribute to a value without new objects does. Throws ValueError. */
+/** The change that sets an attribute to a value without new objects. Throws ValueError. */
 export function valueChange(
   attribute: AttributeFormat,
   type: ValueType,
@@ -36,36 +36,36 @@ export function valueChange(
   catalog: Catalog,
 ): ValueChange {
   const isForm = type.kind === 'record' && attribute.attribute.spec.logicalType === 'map'
-  // An object given as a parameter may be any of the forms in which a body gives a map.
+  // An object parameter may have any form that a request body allows for a map.
   if (isForm && value !== null) return readValueChange(attribute, toJson(type, value, catalog))
   return { kind: 'set', value: acceptedValue(attribute.codec, type, value, catalog) }
 }
 
-/** A value without new objects as a codec keeps it. Throws ValueError. */
+/** A value without new objects in the codec's representation. Throws ValueError. */
 export function acceptedValue(codec: Codec, type: ValueType, value: unknown, catalog: Catalog): unknown {
-  // Of types that have no null it is the default: empty, an object of its defaults, or no object.
+  // For a type without null it is the default: an empty value, an embedded object of defaults, or no object.
   if (value === null || value === undefined) return codec.isNullable ? null : codec.defaultValue
   if (holdsRecords(type)) return codec.parse(toJson(type, value, catalog))
   return codec.accept(widened(type, value))
 }
 
-/** The elements of a value, or of a collection of them, as the codec of their collection keeps them. Throws ValueError. */
+/** The elements of a value or collection, in the representation of their collection's codec. Throws ValueError. */
 export function acceptedElements(codec: Codec, type: ValueType, value: unknown, catalog: Catalog): readonly unknown[] {
   const list: ValueType = isMany(type) ? type : { kind: 'collection', form: 'list', element: type }
   return acceptedValue(codec, list, isMany(type) ? value : [value], catalog) as readonly unknown[]
 }
 
-/** JSON objects, which are given as parameters: their fields are checked as those of a body. */
+/** JSON objects given as parameters, whose fields are checked like the fields of a request body. */
 function holdsRecords(type: ValueType): boolean {
   return isMany(type) ? holdsRecords(type.element) : type.kind === 'record'
 }
 
-/** A single stands for its shortest decimal, also in a double: 0.1 and not 0.10000000149011612. Codecs of other types do not know decimals. */
+/** A single is its shortest decimal, also as a double: 0.1 and not 0.10000000149011612. Codecs of other types don't accept `Decimal`. */
 function widened(type: ValueType, value: unknown): unknown {
   if (type.kind === 'collection' && (type.element.kind === 'decimal' || isSingle(type.element))) {
     return (value as readonly unknown[]).map((element) => widened(type.element, element))
   }
-  if (value instanceof Decimal) return decimalAsGiven(value)
+  if (value instanceof Decimal) return decimalToJsonNumber(value)
   return isSingle(type) && Number.isFinite(value) ? scalarCodec(type).toJson(value) : value
 }
 
@@ -73,7 +73,7 @@ function isSingle(type: ValueType): type is ScalarType {
   return type.kind === 'real' && type.isSingle === true
 }
 
-/** The value with objects that it makes made, and their references in their places. */
+/** Creates the new objects within a value and returns it with their references. */
 export async function materializeNewObjects(changeContext: ChangeContext, value: unknown): Promise<unknown> {
   if (value instanceof NewObject) return createFrom(changeContext, value)
   if (!Array.isArray(value)) return value
@@ -98,7 +98,7 @@ function isPair(value: unknown): value is MapPair {
   return typeof value === 'object' && value !== null && 'key' in value && 'value' in value
 }
 
-/** With the same checks as a creation by a request. */
+/** Creates an object with the same checks as a creation by a request. */
 export async function createFrom(changeContext: ChangeContext, object: NewObject): Promise<Oid> {
   changeContext.count(1)
   return assigning(changeContext, object, async () => {
@@ -107,20 +107,20 @@ export async function createFrom(changeContext: ChangeContext, object: NewObject
   })
 }
 
-/** Carries out a command that is made of these assignments; an error is that of the assignment whose attribute it names. */
+/** Executes a command made from the assignments; maps its errors to the assignment of the attribute they name. */
 export function assigning<T>(
   { text }: ChangeContext,
   { assignments }: Pick<NewObject, 'assignments'>,
-  carryOut: () => Promise<T>,
+  execute: () => Promise<T>,
 ): Promise<T> {
   const spanOf = ([field, ...steps]: readonly (string | number)[]): Span | undefined => {
     if (field !== 'attributes') return undefined
     return assignments.find(({ path }) => path.every(({ name }, i) => name === steps[i]))
   }
-  return atPlace(text, spanOf, carryOut)
+  return atPlace(text, spanOf, execute)
 }
 
-/** What the assignments do, one change each, in their order. Throws what their values throw, at the assignment. */
+/** One change per assignment, in order. Errors of their values refer to the assignment. */
 export async function assignedChanges(
   changeContext: ChangeContext,
   cls: SchemaClass,
@@ -135,7 +135,7 @@ export async function assignedChanges(
       changeContext.text,
       () => assignment,
       () =>
-        ofAttribute(cls.name, path, async () => {
+        withAttributeErrors(cls.name, path, async () => {
           const plain = await materializeNewObjects(changeContext, values[i])
           const change = valueChange(formatAt(format, path), value.type, plain, commandCatalog)
           changes.push(changeAt(format, path, change))
@@ -145,20 +145,20 @@ export async function assignedChanges(
   return changes
 }
 
-/** A ValueError of `carryOut` is thrown as the error of the attribute that the path leads to. */
-export async function ofAttribute<T>(
+/** Rethrows a ValueError of `execute` as the error of the attribute at `path`. */
+export async function withAttributeErrors<T>(
   className: string,
   path: readonly PathStep[],
-  carryOut: () => Promise<T>,
+  execute: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await carryOut()
+    return await execute()
   } catch (error) {
     throw errorOfAttribute(error, className, path)
   }
 }
 
-/** A ValueError as the error of the attribute that the path leads to. */
+/** Converts a ValueError to the error of the attribute at `path`. */
 export function errorOfAttribute(error: unknown, className: string, path: readonly PathStep[]): unknown {
   const [first, ...rest] = path.map(({ name }) => name)
   if (!(error instanceof ValueError) || first === undefined) return error

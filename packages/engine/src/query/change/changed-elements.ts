@@ -1,4 +1,4 @@
-/** Elements of a collection that are set, cleared, added or removed. */
+/** Changes of selected elements of a collection: SET, CLEAR, ADD and REMOVE. */
 import { AshlarError, assert } from '../../errors.ts'
 import { applyChange } from '../../records/apply-change.ts'
 import type { ValueChange } from '../../records/attribute-change.ts'
@@ -16,36 +16,36 @@ import type { ElementChoice } from './action-values.ts'
 import { type EditedCollection, type ElementEdits, isPaired, pathOf } from './element-edits.ts'
 import type { ActionPlan, TargetPlan } from './plan-change.ts'
 
-/** The value that is given: made once for all objects and elements that get it, and only where there is one. */
-export type Given = () => Awaitable<unknown>
+/** The operand of an action: evaluated once for all objects and elements, and only if it is used. */
+export type Operand = () => Awaitable<unknown>
 
-/** Returns the change of the whole attribute, where that is all there is to do. */
+/** Returns the change of the whole attribute if no collection is edited. */
 export async function setElements(
   edits: ElementEdits,
   action: Extract<ActionPlan, { kind: 'set' }>,
   choice: ElementChoice,
-  given: Given,
+  operand: Operand,
   state: ObjectState,
   unit: UnitOfWork,
 ): Promise<ValueChange | undefined> {
   const { target, isSpread } = action
   if (choice.kind === 'none') return undefined
   if (choice.kind === 'key')
-    return keyChange(formatAt(unit.commandFormatOf(state), pathOf(target)), choice.key, await given())
+    return keyChange(formatAt(unit.commandFormatOf(state), pathOf(target)), choice.key, await operand())
   const collection = await collectionOf(edits, target, state)
   if (isSpread) {
     assert(choice.kind === 'slice', 'a range is replaced')
-    collection.replace(choice, (await given()) as readonly unknown[])
+    collection.replace(choice, (await operand()) as readonly unknown[])
     return undefined
   }
   const places = collection.places(choice)
   if (places.length === 0) return undefined
-  const value = await given()
+  const value = await operand()
   collection.change(places, (element) => withField(element, fieldsWithin(target, unit.commandFormats), () => value))
   return undefined
 }
 
-/** To the default of the elements' type; elements that a bidirectional link has are removed. */
+/** Resets elements to the default of their type; elements of a bidirectional link are removed. */
 export async function clearElements(
   edits: ElementEdits,
   target: TargetPlan,
@@ -55,7 +55,7 @@ export async function clearElements(
 ): Promise<ValueChange | undefined> {
   if (choice.kind === 'none') return undefined
   const format = formatAt(unit.commandFormatOf(state), pathOf(target))
-  if (choice.kind === 'key') return choice.isHeld ? keyChange(format, choice.key, noOid) : undefined
+  if (choice.kind === 'key') return choice.hasKey ? keyChange(format, choice.key, noOid) : undefined
   const collection = await collectionOf(edits, target, state)
   const places = collection.places(choice)
   if (target.within.length === 0 && isPaired(target)) collection.remove(places)
@@ -68,12 +68,12 @@ export async function clearElements(
   return undefined
 }
 
-/** ADD to and REMOVE from a list or set that an element has. */
+/** ADD to and REMOVE from a list or set within an element. */
 export async function changeWithin(
   edits: ElementEdits,
   action: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
   choice: ElementChoice,
-  given: Given,
+  operand: Operand,
   state: ObjectState,
   unit: UnitOfWork,
 ): Promise<undefined> {
@@ -87,12 +87,12 @@ export async function changeWithin(
       `${target.text}: there is no element ${choice.index} among ${collection.length}.`,
     )
   }
-  const elements = (await given()) as readonly unknown[]
+  const elements = (await operand()) as readonly unknown[]
   const fields = fieldsWithin(target, unit.commandFormats)
   const last = fields.at(-1)
   assert(last !== undefined, 'the collection is an attribute of the element')
   collection.change(places, (element) =>
-    withField(element, fields, (held) => applyChange(last, held, { kind, elements })),
+    withField(element, fields, (current) => applyChange(last, current, { kind, elements })),
   )
 }
 
@@ -108,16 +108,16 @@ export async function removeElement(
   collection.remove(collection.places(choice))
 }
 
-/** ADD to and REMOVE from a collection of which other actions of the statement choose elements. */
+/** ADD to and REMOVE from a collection with elements that other actions of the statement select. */
 export async function changeEdited(
   edits: ElementEdits,
   action: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
-  given: Given,
+  operand: Operand,
   state: ObjectState,
 ): Promise<undefined> {
   const { target, kind } = action
   const collection = await collectionOf(edits, target, state)
-  const elements = (await given()) as readonly unknown[]
+  const elements = (await operand()) as readonly unknown[]
   if (kind === 'remove') collection.removeEqual(elements)
   else collection.add(elements)
 }
@@ -128,7 +128,7 @@ async function collectionOf(edits: ElementEdits, target: TargetPlan, state: Obje
   return collection
 }
 
-/** The attributes from an element down to the one that is meant; none where it is the element. */
+/** The attributes from an element down to the target; none if the element itself is the target. */
 export function fieldsWithin({ within }: TargetPlan, formats: FormatsByNumber): readonly AttributeFormat[] {
   return within.map(({ cls, number }) => formats.byNumber(cls.number).attribute(number))
 }
@@ -140,7 +140,7 @@ interface FormatsByNumber {
 function withField(
   value: unknown,
   [field, ...rest]: readonly AttributeFormat[],
-  change: (held: unknown) => unknown,
+  change: (current: unknown) => unknown,
 ): unknown {
   if (field === undefined) return change(value)
   const values = value as readonly unknown[]

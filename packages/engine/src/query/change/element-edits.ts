@@ -1,7 +1,4 @@
-/**
- * What one updated object's actions do to elements: each collection is read once, every action chooses among the elements that it had
- * before the statement, and what becomes of it is given to its object once, when all actions are done.
- */
+/** Edits of elements by the actions on one object: all select among the elements before the statement, and the result is applied once. */
 import { assert, unreachable } from '../../errors.ts'
 import { readAndRequireLinks } from '../../links/attribute-links.ts'
 import { applyChanges } from '../../objects/apply-changes.ts'
@@ -13,7 +10,7 @@ import { noOid } from '../../types/oid.ts'
 import type { ObjectState } from '../../write/working-set.ts'
 import { atPlace } from '../language/query-error.ts'
 import type { ElementChoice } from './action-values.ts'
-import { type ChangeContext, ofAttribute } from './change-values.ts'
+import { type ChangeContext, withAttributeErrors } from './change-values.ts'
 import { collectionKey, type TargetPlan } from './plan-change.ts'
 
 export class ElementEdits {
@@ -24,9 +21,9 @@ export class ElementEdits {
     this.changeContext = changeContext
   }
 
-  /** The collection that the target is, or chooses elements of; read where no action has asked for it yet. */
+  /** The collection that is the target or contains its elements; read on first use. */
   async of(target: TargetPlan, state: ObjectState): Promise<EditedCollection> {
-    const key = keyOf(target, state)
+    const key = `${state.oid},${collectionKey(target)}`
     let collection = this.collections.get(key)
     if (collection === undefined) {
       collection = new EditedCollection(
@@ -40,7 +37,7 @@ export class ElementEdits {
     return collection
   }
 
-  /** Throws what an update throws. */
+  /** Throws the errors of an update. */
   async apply(): Promise<void> {
     const { unit, text } = this.changeContext
     for (const collection of this.collections.values()) {
@@ -51,7 +48,7 @@ export class ElementEdits {
         text,
         () => target.span,
         () =>
-          ofAttribute(state.format.cls.name, path, async () => {
+          withAttributeErrors(state.format.cls.name, path, async () => {
             const change = collection.replacement()
             return applyChanges(unit, state, [changeAt(unit.commandFormatOf(state), path, change)])
           }),
@@ -60,42 +57,38 @@ export class ElementEdits {
   }
 }
 
-function keyOf(target: TargetPlan, { oid }: ObjectState): string {
-  return `${oid},${collectionKey(target)}`
-}
-
-/** The attributes that lead to the collection, or to the attribute that is meant. */
+/** The attributes that lead to the collection or target. */
 export function pathOf({ attribute, inner }: TargetPlan): readonly TargetPlan['attribute'][] {
   return [attribute, ...inner]
 }
 
-/** Elements are as the codec of the collection keeps them. */
+/** Elements are in the representation of the collection's codec. */
 export class EditedCollection {
-  /** That of the last action, for errors. */
+  /** The target of the last action, for errors. */
   target: TargetPlan
   readonly state: ObjectState
   isChanged = false
   private readonly format: AttributeFormat
-  /** The elements that it had, as they have become. */
-  private readonly held: unknown[]
+  /** The original elements with the changes made to them. */
+  private readonly elements: unknown[]
   private readonly removed = new Set<number>()
-  /** New elements, by the place before which they stand. */
+  /** New elements, by the position before which they are inserted. */
   private readonly inserted = new Map<number, readonly unknown[]>()
   private appended: readonly unknown[] = []
 
-  /** `format`: of the collection, as whoever changes it knows it. */
-  constructor(target: TargetPlan, state: ObjectState, format: AttributeFormat, held: unknown[]) {
+  /** `format`: of the collection, with the rights of the user. */
+  constructor(target: TargetPlan, state: ObjectState, format: AttributeFormat, elements: unknown[]) {
     this.target = target
     this.state = state
-    this.held = held
+    this.elements = elements
     this.format = format
   }
 
   get length(): number {
-    return this.held.length
+    return this.elements.length
   }
 
-  /** The chosen places, none where there is no such element. */
+  /** The selected positions; empty if there is no such element. */
   places(choice: ElementChoice): readonly number[] {
     switch (choice.kind) {
       case 'index': {
@@ -117,12 +110,12 @@ export class EditedCollection {
 
   change(places: readonly number[], change: (element: unknown) => unknown): void {
     for (const place of places) {
-      this.held[place] = change(this.held[place])
+      this.elements[place] = change(this.elements[place])
       this.isChanged = true
     }
   }
 
-  /** `[i:j]` becomes these elements. */
+  /** Replaces `[i:j]` with the elements. */
   replace(choice: Extract<ElementChoice, { kind: 'slice' }>, elements: readonly unknown[]): void {
     const { from, to } = this.range(choice)
     for (let place = from; place < to; place++) this.removed.add(place)
@@ -142,17 +135,17 @@ export class EditedCollection {
     this.isChanged = true
   }
 
-  /** Every element that is equal to one of these. */
+  /** Removes every element equal to one of these. */
   removeEqual(elements: readonly unknown[]): void {
     const { codec } = this.format
-    const kept = new Set(withoutElements(codec, this.held, elements))
-    for (const [place, element] of this.held.entries()) if (!kept.has(element)) this.removed.add(place)
+    const remaining = new Set(withoutElements(codec, this.elements, elements))
+    for (const [place, element] of this.elements.entries()) if (!remaining.has(element)) this.removed.add(place)
     for (const [place, inserted] of this.inserted) this.inserted.set(place, withoutElements(codec, inserted, elements))
     this.appended = withoutElements(codec, this.appended, elements)
     this.isChanged = true
   }
 
-  /** What the collection has become. A paired list and a set have no element that refers to nothing. Throws ValueError. */
+  /** The new contents. A paired list and a set hold no null references. Throws ValueError. */
   replacement(): ValueChange {
     const elements: unknown[] = []
     const origins: (number | undefined)[] = []
@@ -162,7 +155,7 @@ export class EditedCollection {
     }
     for (let place = 0; place <= this.length; place++) {
       for (const element of this.inserted.get(place) ?? []) push(element, undefined)
-      if (place < this.length && !this.removed.has(place)) push(this.held[place], place)
+      if (place < this.length && !this.removed.has(place)) push(this.elements[place], place)
     }
     for (const element of this.appended) push(element, undefined)
     const isSet = this.format.attribute.spec.logicalType === 'set'
@@ -182,14 +175,14 @@ export class EditedCollection {
   }
 }
 
-/** True where each element has the collection's object as its partner. */
+/** Whether each element refers back to the collection's object. */
 export function isPaired({ attribute, inner }: TargetPlan): boolean {
   const { spec } = attribute
   if (inner.length > 0 || (spec.logicalType !== 'list' && spec.logicalType !== 'set')) return false
   return spec.element.logicalType === 'reference' && spec.element.inverseAttribute !== null
 }
 
-/** The elements that the collection has now, as far as whoever changes it sees them. */
+/** The current elements, as far as the user may see them. */
 async function presentElements({ unit }: ChangeContext, target: TargetPlan, state: ObjectState): Promise<unknown[]> {
   const format = unit.commandFormatOf(state).attribute(target.attribute.number)
   if (format.linkStorage !== undefined) {
@@ -199,8 +192,8 @@ async function presentElements({ unit }: ChangeContext, target: TargetPlan, stat
     const hidden = await unit.guard?.hiddenAmong(elements.filter((oid) => oid !== noOid))
     return hidden === undefined ? elements : elements.filter((oid) => !hidden.has(oid))
   }
-  let held = await unit.seen(state, format)
-  for (const { index } of target.inner) held = (held as readonly unknown[])[index]
-  assert(Array.isArray(held), 'elements are of a list or set')
-  return [...held]
+  let elements = await unit.seen(state, format)
+  for (const { index } of target.inner) elements = (elements as readonly unknown[])[index]
+  assert(Array.isArray(elements), 'elements are of a list or set')
+  return [...elements]
 }

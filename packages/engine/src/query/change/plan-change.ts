@@ -1,4 +1,4 @@
-/** UPDATE, DELETE and UPSERT: what is worked out for each object before anything is changed. */
+/** Plans of UPDATE, DELETE and UPSERT: the expressions evaluated for each object before anything is changed. */
 import type { RecordFormats } from '../../records/record-formats.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { planObjects, type SourcePlan } from '../access/source-plan.ts'
@@ -25,10 +25,10 @@ export interface TargetPlan extends Omit<BoundTarget, 'owners' | 'elements'> {
 
 export type ElementsPlan =
   | { readonly kind: 'index'; readonly index: Evaluate }
-  /** `held`: what the map has under the key; null where it has not. */
-  | { readonly kind: 'key'; readonly key: Evaluate; readonly held: Evaluate }
+  /** `current`: the value of the key in the map, or null. */
+  | { readonly kind: 'key'; readonly key: Evaluate; readonly current: Evaluate }
   | { readonly kind: 'slice'; readonly from: Evaluate | undefined; readonly to: Evaluate | undefined }
-  /** The positions of the chosen ones. */
+  /** The positions of the selected elements. */
   | { readonly kind: 'positions'; readonly positions: Evaluate }
 
 export type ActionPlan =
@@ -45,14 +45,14 @@ export type ActionPlan =
       readonly target: TargetPlan
       readonly elements: readonly TypedEvaluate[]
       readonly pairs: readonly { readonly key: TypedEvaluate; readonly value: TypedEvaluate }[]
-      /** Other actions choose elements of the collection. */
-      readonly isOfEdited: boolean
+      /** Other actions select elements of the collection. */
+      readonly isEdited: boolean
     }
   | {
       readonly kind: 'remove'
       readonly target: TargetPlan
       readonly elements: readonly TypedEvaluate[]
-      readonly isOfEdited: boolean
+      readonly isEdited: boolean
     }
   | { readonly kind: 'removeAt'; readonly target: TargetPlan; readonly index: Evaluate }
 
@@ -61,7 +61,7 @@ export interface ChangePlan {
   readonly objects: SourcePlan
   readonly actions: readonly ActionPlan[]
   readonly isReturning: boolean
-  /** Which of the objects that qualify are changed; undefined = all. */
+  /** Selects among the qualifying objects; undefined for all. */
   readonly choice: ClausesPlan | undefined
   readonly clauses: ClausesPlan
   readonly slots: number
@@ -70,7 +70,7 @@ export interface ChangePlan {
 
 export function planChange(bound: BoundChange, slots: number, formats: RecordFormats, text: string): ChangePlan {
   const planning: Planning = { formats, text, compiler: new Compiler(formats) }
-  // What is returned is ordered and grouped afterwards: which objects are changed does not depend on it.
+  // RETURN's order and grouping don't affect which objects are changed.
   const { where } = bound.clauses
   const { orderBy = [] } = bound.choice ?? {}
   const objects = planObjects(bound.source, bound.slot, { ...noClauses, where, orderBy }, planning)
@@ -86,15 +86,15 @@ export function planChange(bound: BoundChange, slots: number, formats: RecordFor
   return { sourceClass: source.cls, objects, actions, isReturning, choice, clauses, slots, constants }
 }
 
-/** The same for every target that is, or chooses elements of, the same collection of an object. */
+/** Equal for all targets that are, or select elements of, the same collection of an object. */
 export function collectionKey({ attribute, inner }: Pick<BoundTarget, 'attribute' | 'inner'>): string {
   return [attribute, ...inner].map(({ number }) => number).join()
 }
 
-/** `edited`: collections of which actions choose elements. */
+/** `edited`: collections whose elements are selected by actions. */
 function planAction(action: BoundAction, edited: ReadonlySet<string>, compiler: Compiler): ActionPlan {
   const target = planTarget(action.target, compiler)
-  const isOfEdited = edited.has(collectionKey(target)) && target.type.kind === 'collection'
+  const isEdited = edited.has(collectionKey(target)) && target.type.kind === 'collection'
   const typed = (bound: Bound): TypedEvaluate => ({ evaluate: compiler.compile(bound), type: bound.type })
   switch (action.kind) {
     case 'set':
@@ -103,10 +103,10 @@ function planAction(action: BoundAction, edited: ReadonlySet<string>, compiler: 
       return { kind: 'clear', target }
     case 'add': {
       const pairs = action.pairs.map(({ key, value }) => ({ key: typed(key), value: typed(value) }))
-      return { kind: 'add', target, elements: action.elements.map(typed), pairs, isOfEdited }
+      return { kind: 'add', target, elements: action.elements.map(typed), pairs, isEdited }
     }
     case 'remove':
-      return { kind: 'remove', target, elements: action.elements.map(typed), isOfEdited }
+      return { kind: 'remove', target, elements: action.elements.map(typed), isEdited }
     case 'removeAt':
       return { kind: 'removeAt', target, index: compiler.compile(action.index) }
   }
@@ -120,7 +120,7 @@ function planTarget(target: BoundTarget, compiler: Compiler): TargetPlan {
   }
 }
 
-/** Of a map: its values. */
+/** For a map, its values. */
 function planOwners(owners: Bound, compiler: Compiler): Evaluate {
   const evaluate = compiler.compile(owners)
   if (owners.type.kind !== 'map') return evaluate
@@ -133,7 +133,7 @@ function planElements(elements: BoundElements, compiler: Compiler): ElementsPlan
     case 'index':
       return { kind: 'index', index: compiler.compile(elements.index) }
     case 'key':
-      return { kind: 'key', key: compiler.compile(elements.key), held: compiler.compile(elements.held) }
+      return { kind: 'key', key: compiler.compile(elements.key), current: compiler.compile(elements.current) }
     case 'slice': {
       const { from, to } = elements
       return {

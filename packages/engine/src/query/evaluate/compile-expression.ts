@@ -13,7 +13,7 @@ import { isNothing, isNullOf } from '../values/compare.ts'
 import type { Edge } from '../values/edge.ts'
 import { isLong } from '../values/type-rules.ts'
 import { aTypeName, isMany, isText, type ValueType } from '../values/value-type.ts'
-import { wholeOf } from '../values/whole-number.ts'
+import { toInteger } from '../values/whole-number.ts'
 import { compileCollection } from './compile-collection.ts'
 import { compileComparedCount } from './compile-links.ts'
 import { compileLogical, partSteps, partsSpentMin } from './compile-logical.ts'
@@ -259,7 +259,7 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
       return compileStructure(bound, compiler)
     case 'next': {
       const { sequence } = bound
-      return ({ numbers }) => wholeOf(numbers.next(sequence))
+      return ({ numbers }) => toInteger(numbers.next(sequence))
     }
     case 'create': {
       const { cls, assignments } = bound.create

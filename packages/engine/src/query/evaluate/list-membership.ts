@@ -3,7 +3,7 @@ import { isLongText, textDigest } from '../../bytes/text-digest.ts'
 import { Decimal, plainText } from '../../types/decimal-number.ts'
 import { type Bound, isConstant } from '../bind/bound.ts'
 import { isMany, isReference, isScalar, type ValueType } from '../values/value-type.ts'
-import { wholeOf } from '../values/whole-number.ts'
+import { toInteger } from '../values/whole-number.ts'
 import { elementsIn } from './element-slot.ts'
 import type { EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
@@ -90,7 +90,7 @@ function identity(value: unknown): unknown {
 
 /** A whole number is the same as an integer. */
 function decimalIdentity(value: Decimal): unknown {
-  return value.isWhole ? identity(wholeOf(BigInt(plainText(value))) ?? BigInt(plainText(value))) : plainText(value)
+  return value.isWhole ? identity(toInteger(BigInt(plainText(value))) ?? BigInt(plainText(value))) : plainText(value)
 }
 
 /** Prefix of digests that replace long texts; it is doubled in texts that begin with it. */

@@ -61,10 +61,10 @@ export class InnerValues implements InnerReader {
   private async runTogether(pending: readonly (readonly [key: string, pending: PendingRun])[]): Promise<void> {
     const { memory } = this.enclosing.script
     const before = memory.statementBytes
-    const retainedBefore = memory.keptBytes
+    const retainedBefore = memory.retainedBytes
     const outcomes = await Promise.allSettled(pending.map(([, { index, captured }]) => this.run(index, captured)))
     // Memory that the runs used is released, except for their results and for data that is cached for later runs of the same statements.
-    memory.chargeStatement(before + memory.keptBytes - retainedBefore - memory.statementBytes)
+    memory.chargeStatement(before + memory.retainedBytes - retainedBefore - memory.statementBytes)
     for (const [i, [key]] of pending.entries()) {
       const outcome = outcomes[i] as PromiseSettledResult<unknown>
       if (outcome.status === 'rejected') throw outcome.reason

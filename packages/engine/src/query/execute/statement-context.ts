@@ -12,7 +12,7 @@ import type { Catalog } from '../../schema/catalog.ts'
 import { RecordArena } from '../../spill/record-arena.ts'
 import type { RequestSpace } from '../../spill/request-space.ts'
 import { runSizes, SortedRuns } from '../../spill/sorted-runs.ts'
-import { scanSideBySide, scansAtOnce } from '../../store/scan-side-by-side.ts'
+import { concurrentScans, scanSideBySide } from '../../store/scan-side-by-side.ts'
 import type { Bytes, KeyRange, ScanOptions, Snapshot, StoreCapabilities } from '../../store/store.ts'
 import type { TimeSlice } from '../../store/time-slice.ts'
 import type { Isolation } from '../../transaction/isolation.ts'
@@ -185,7 +185,7 @@ export class StatementContext {
   ): AsyncGenerator<T[]> {
     const { isOrdered = false, ...scanOptions } = options
     const { capabilities, slice } = this.script
-    return scanSideBySide(this.snapshot, ranges, use, isOrdered ? 1 : scansAtOnce(capabilities), {
+    return scanSideBySide(this.snapshot, ranges, use, isOrdered ? 1 : concurrentScans(capabilities), {
       ...scanOptions,
       slice,
     })

@@ -1,6 +1,6 @@
 /** Describes the plan of a statement as EXPLAIN returns it: operators, nested statements and measurements. */
 import type { Statement } from '../language/ast.ts'
-import { shownPart } from '../language/query-error.ts'
+import { excerpt } from '../language/query-error.ts'
 import type { AnalyzedStatement } from './analysis.ts'
 import { describeMeasures, describePlan, type Measures } from './explain-node.ts'
 import type { StatementProbe } from './statement-probe.ts'
@@ -13,7 +13,7 @@ export type DetailsOf = (statement: Statement, text: string) => DescribedPlan
 
 /** Describes a statement that was planned, but not executed. */
 export function describePlanned(probe: StatementProbe, text: string, detailsOf: DetailsOf): DescribedPlan {
-  return { statement: shownPart(text, probe.statement), ...describe(probe, text, detailsOf) }
+  return { statement: excerpt(text, probe.statement), ...describe(probe, text, detailsOf) }
 }
 
 /** Describes a statement that was executed. */
@@ -34,7 +34,7 @@ function describe(probe: StatementProbe, text: string, detailsOf: DetailsOf): De
   const isAnalyzed = probe.nowMs !== undefined
   const [plan, ...otherPlans] = probe.operators().map((operator) => describePlan(operator, isAnalyzed))
   const parts = [...probe.parts.values()].map((part) => ({
-    statement: shownPart(text, part.statement),
+    statement: excerpt(text, part.statement),
     ...describe(part, text, detailsOf),
   }))
   const planDetails = plan ?? { operator: statement.kind }

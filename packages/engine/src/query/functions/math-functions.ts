@@ -1,13 +1,13 @@
 /** Mathematical functions. */
 import { Decimal, negated, type Rounding, roundedTo } from '../../types/decimal-number.ts'
 import { decimalType, integerType, realType, type ScalarType, type ValueType } from '../values/value-type.ts'
-import { type Whole, wholeOf } from '../values/whole-number.ts'
+import { type Integer, toInteger } from '../values/whole-number.ts'
 import type { FunctionDefinition } from './function-definition.ts'
 
-type Numeric = Whole | Decimal
+type Numeric = Integer | Decimal
 
 function ofNumber(calculate: (value: number) => number): FunctionDefinition {
-  return { operands: ['number'], result: realType, calculate: (value: Whole) => calculate(Number(value)) }
+  return { operands: ['number'], result: realType, calculate: (value: Integer) => calculate(Number(value)) }
 }
 
 /** Integers are returned unchanged. */
@@ -32,7 +32,7 @@ function absolute(value: Numeric): Numeric {
   return value < 0 ? -value : value
 }
 
-function round(value: Numeric, digits: Whole = 0): unknown {
+function round(value: Numeric, digits: Integer = 0): unknown {
   if (value instanceof Decimal) return roundedTo(value, Number(digits), 'nearest')
   return typeof value === 'bigint' ? roundWhole(value, Number(digits)) : roundReal(value, Number(digits))
 }
@@ -50,13 +50,13 @@ function roundReal(value: number, digits: number): number {
 const digitsMax = 20
 
 /** Undefined on overflow. */
-function roundWhole(value: bigint, digits: number): Whole | undefined {
+function roundWhole(value: bigint, digits: number): Integer | undefined {
   if (digits >= 0) return value
   if (digits < -digitsMax) return 0
   const power = 10n ** BigInt(-digits)
   const magnitude = value < 0n ? -value : value
   const rounded = ((magnitude + power / 2n) / power) * power
-  return wholeOf(value < 0n ? -rounded : rounded)
+  return toInteger(value < 0n ? -rounded : rounded)
 }
 
 export const mathFunctions: Readonly<Record<string, FunctionDefinition>> = {
@@ -69,7 +69,7 @@ export const mathFunctions: Readonly<Record<string, FunctionDefinition>> = {
   SIGN: {
     operands: ['number'],
     result: (operand) => (operand.kind === 'decimal' ? decimalType : integerType),
-    calculate: (value: Whole) => (value > 0 ? 1 : value < 0 ? -1 : 0),
+    calculate: (value: Integer) => (value > 0 ? 1 : value < 0 ? -1 : 0),
   },
   CEILING: rounding(Math.ceil, 'up'),
   FLOOR: rounding(Math.floor, 'down'),
@@ -86,7 +86,7 @@ export const mathFunctions: Readonly<Record<string, FunctionDefinition>> = {
   ATAN2: {
     operands: ['number', 'number'],
     result: realType,
-    calculate: (y: Whole, x: Whole) => Math.atan2(Number(y), Number(x)),
+    calculate: (y: Integer, x: Integer) => Math.atan2(Number(y), Number(x)),
   },
   COS: ofNumber(Math.cos),
   SIN: ofNumber(Math.sin),
@@ -98,11 +98,11 @@ export const mathFunctions: Readonly<Record<string, FunctionDefinition>> = {
   IS_NAN: {
     operands: ['number'],
     result: { kind: 'boolean' },
-    calculate: (value: Whole) => Number.isNaN(Number(value)),
+    calculate: (value: Integer) => Number.isNaN(Number(value)),
   },
   IS_INF: {
     operands: ['number'],
     result: { kind: 'boolean' },
-    calculate: (value: Whole) => Math.abs(Number(value)) === Number.POSITIVE_INFINITY,
+    calculate: (value: Integer) => Math.abs(Number(value)) === Number.POSITIVE_INFINITY,
   },
 }

@@ -1,7 +1,7 @@
 /** String functions; positions and lengths count characters (code points). */
 import { randomUUID } from 'node:crypto'
 import { integerType, type ScalarType, stringType } from '../values/value-type.ts'
-import type { Whole } from '../values/whole-number.ts'
+import type { Integer } from '../values/whole-number.ts'
 import type { FunctionDefinition, TextRoom } from './function-definition.ts'
 import { characterCount, indexBehind } from './long-texts.ts'
 import { replaceInPieces, splitInPieces, trim, unshared } from './parts-of-texts.ts'
@@ -11,7 +11,7 @@ const substring: FunctionDefinition = {
   operands: ['text', 'integer', 'integer'],
   optional: 1,
   result: stringType,
-  calculate: (text: string, start: Whole, length?: Whole) => {
+  calculate: (text: string, start: Integer, length?: Integer) => {
     const first = Math.max(0, Number(start))
     const end = length === undefined ? Number.POSITIVE_INFINITY : Number(start) + Math.max(0, Number(length))
     const characters = Math.max(first, end) - first

@@ -1,4 +1,4 @@
-/** What a text of DO says, as written: plain data with places in the text, no names resolved. */
+/** Syntax tree of DO: plain data with positions in the text and unresolved names. */
 import type { Oid } from '../../types/oid.ts'
 import type { OperatorName } from './operators.ts'
 
@@ -12,7 +12,7 @@ export type LiteralValue =
   | { readonly type: 'null'; readonly value: null }
   | { readonly type: 'boolean'; readonly value: boolean }
   | { readonly type: 'integer'; readonly value: number | bigint }
-  /** `digits`: as written. `isFraction`: the number has a fraction that its double does not show, as 1e-400 has. */
+  /** `digits`: as written. `isFraction`: the number has a fraction that its double lost, as 1e-400. */
   | { readonly type: 'real'; readonly value: number; readonly digits: string; readonly isFraction?: boolean }
   | { readonly type: 'date' | 'time' | 'datetime'; readonly value: number }
   | { readonly type: 'datetimeoffset'; readonly value: { readonly ticks: number; readonly offsetMinutes: number } }
@@ -49,7 +49,7 @@ export interface LiteralExpression extends Span {
   readonly kind: 'literal'
   readonly literal: LiteralValue
 }
-/** `name` or `Base::name`, in whatever context it stands. */
+/** `name` or `Base::name`. */
 export interface NameExpression extends Span {
   readonly kind: 'name'
   readonly name: string
@@ -60,7 +60,7 @@ export interface MemberExpression extends Span {
   readonly name: string
   readonly nameSpan: Span
 }
-/** An index, a key or a predicate: which one depends on what the object is. */
+/** An index, key or predicate, depending on the type of the object. */
 export interface SubscriptExpression extends Span {
   readonly kind: 'subscript'
   readonly object: Expression
@@ -85,12 +85,12 @@ export interface OperationExpression extends Span {
   readonly operator: OperatorName
   readonly operands: readonly Expression[]
 }
-/** A function or aggregate; `name` in capitals. */
+/** A function or aggregate; `name` is in upper case. */
 export interface CallExpression extends Span {
   readonly kind: 'call'
   readonly name: string
   readonly operands: readonly Expression[]
-  /** `COUNT(DISTINCT e)` and the like: equal values count once. */
+  /** `COUNT(DISTINCT e)` and the like. */
   readonly isDistinct?: boolean
 }
 /** `RANK() OVER (PARTITION BY … ORDER BY …)`. */
@@ -99,12 +99,12 @@ export interface WindowExpression extends Span {
   readonly call: CallExpression
   readonly partitionBy: readonly Expression[]
   readonly orderBy: readonly OrderItem[]
-  /** What is in the parentheses of OVER. */
+  /** The contents of the parentheses of OVER. */
   readonly over: Span
 }
 export interface CaseExpression extends Span {
   readonly kind: 'case'
-  /** What each branch compares with; undefined where branches have predicates. */
+  /** The value compared with each branch; undefined if branches have predicates. */
   readonly operand: Expression | undefined
   readonly branches: readonly { readonly when: Expression; readonly value: Expression }[]
   readonly otherwise: Expression | undefined
@@ -138,28 +138,28 @@ export interface StructureExpression extends Span {
   readonly className: QualifiedName
   readonly assignments: readonly Assignment[]
 }
-/** `(LOOKUP …)`, `CREATE …` where a value stands. */
+/** `(LOOKUP …)`, or `CREATE …` as a value. */
 export interface NestedExpression extends Span {
   readonly kind: 'nested'
   readonly statement: Statement
-  /** WITH has given it a name: it may be used elsewhere, too. */
+  /** Named by WITH, so it may have other uses. */
   readonly isNamed?: true
 }
 
-/** `FROM … UNION FROM …`: the rows of the statements, where the source of the statement around them stands. */
+/** `FROM … UNION FROM …` as the source of a statement. */
 export interface UnionExpression extends Span {
   readonly kind: 'union'
-  /** Without ORDER BY, SKIP and TAKE, which belong to the statement around them. */
+  /** ORDER BY, SKIP and TAKE belong to the enclosing statement. */
   readonly parts: readonly (SelectStatement | MatchStatement)[]
-  /** Of so many of the first parts, rows of equal values are one; 0 = UNION ALL throughout. */
+  /** The number of first parts whose rows are made distinct; 0 for UNION ALL throughout. */
   readonly distinctParts: number
 }
 
-/** `orders{number, total WHERE total > 10}`: what is shown of each object, where a column or an entry of another shape stands. */
+/** `orders{number, total WHERE total > 10}` as a column or as an entry of another shape. */
 export interface ShapeExpression extends Span {
   readonly kind: 'shape'
   readonly object: Expression
-  /** `*`: all attributes, and the entries behind them. */
+  /** `*`: all attributes, followed by the entries. */
   readonly isWhole: boolean
   readonly entries: readonly Projection[]
   readonly where: Expression | undefined
@@ -168,7 +168,7 @@ export interface ShapeExpression extends Span {
   readonly take: LimitClause | undefined
 }
 
-/** `address.city: 'X'`; the target's steps are attribute names. */
+/** `address.city: 'X'`; the steps of the target are attribute names. */
 export interface Assignment extends Span {
   readonly target: readonly string[]
   readonly value: Expression
@@ -183,7 +183,7 @@ export interface TypeSetting extends Span {
   readonly name: string
   readonly value: TypeExpression | PropertyValue | number
 }
-/** Of an attribute or a class, by the field of its definition. */
+/** A property of an attribute or a class, by the field of its definition. */
 export interface PropertySetting extends Span {
   readonly field: string
   readonly value: PropertyValue
@@ -197,7 +197,7 @@ export type Source = Span & { readonly alias: Alias | undefined } & (
     /** References held by a variable, or an OID. */
     | { readonly kind: 'references'; readonly references: Expression }
   )
-/** The name by which expressions call what a source gives. */
+/** The name of a source in expressions. */
 export interface Alias extends Span {
   readonly name: string
 }
@@ -207,7 +207,7 @@ export interface OrderItem extends Span {
   readonly isDescending: boolean
 }
 export interface LimitClause extends Span {
-  /** `count`: so many rows. `while`: as long as it is true. */
+  /** `count`: a number of rows. `while`: rows up to the first for which the expression is not true. */
   readonly kind: 'count' | 'while'
   readonly expression: Expression
 }
@@ -216,17 +216,17 @@ export interface Projection extends Span {
   /** The alias, or the expression as written with blanks squeezed. */
   readonly name: string
 }
-/** `RETURN *` is undefined. */
+/** Undefined for `RETURN *`. */
 export type Projections = readonly Projection[] | undefined
 
-/** What RETURN asks for. */
+/** The RETURN clause. */
 export interface Returned {
-  /** Its place in a UNION, whose statements have rows also where they give one value; the names of columns are those of the first. */
-  readonly ofUnion?: 'first' | 'other'
+  /** Position in a UNION, whose statements yield rows even if they have a single value; the first determines the column names. */
+  readonly unionPart?: 'first' | 'other'
   readonly projections: Projections
-  /** Rows of equal values are one. */
+  /** RETURN DISTINCT. */
   readonly isDistinct: boolean
-  /** `RETURN *, e AS x`: what `*` gives, and the projections. */
+  /** `RETURN *, e AS x`: all attributes in addition to the projections. */
   readonly isWithAll: boolean
 }
 
@@ -239,13 +239,13 @@ export interface Clauses {
   readonly take: LimitClause | undefined
 }
 
-/** In which order rows come, and which of them are taken. */
+/** Order of the rows and selection among them. */
 export type OrderClauses = Pick<Clauses, 'orderBy' | 'skip' | 'take'>
 
 export interface SelectStatement extends Span, Clauses, Returned {
   readonly kind: 'select'
   readonly source: Source
-  /** Behind commas: each row is of one of each. */
+  /** Sources after commas, which are joined with the first. */
   readonly others?: readonly Source[]
 }
 export interface CreateStatement extends Span {
@@ -284,7 +284,7 @@ export interface RemoveAction extends Span {
 export interface UpdateStatement extends Span, Clauses, Returned {
   readonly kind: 'update'
   readonly source: Source
-  /** Which of the objects that qualify are meant; undefined = all. */
+  /** Selects among the qualifying objects; undefined for all. */
   readonly chosen: OrderClauses | undefined
   readonly actions: readonly Action[]
   /** False without a RETURN clause. */
@@ -293,7 +293,7 @@ export interface UpdateStatement extends Span, Clauses, Returned {
 export interface DeleteStatement extends Span, Clauses, Returned {
   readonly kind: 'delete'
   readonly source: Source
-  /** Which of the objects that qualify are meant; undefined = all. */
+  /** Selects among the qualifying objects; undefined for all. */
   readonly chosen: OrderClauses | undefined
   readonly isReturning: boolean
 }
@@ -319,14 +319,14 @@ export interface MatchStatement extends Span, Clauses, Returned {
   readonly patterns: readonly Pattern[]
   readonly optional: readonly OptionalMatch[]
 }
-/** `OPTIONAL MATCH pattern, … [WHERE e]`: what is found for a row of what stands before it; null where nothing is. */
+/** `OPTIONAL MATCH pattern, … [WHERE e]`: matches for each row of the preceding patterns; null if there are none. */
 export interface OptionalMatch extends Span {
   readonly patterns: readonly Pattern[]
   readonly where: Expression | undefined
 }
-/** What the walk of a pattern may repeat: anything; no edge; no vertex; no vertex, but the last may be the first. */
+/** Restricts repetition in a walk: none; no edge twice; no vertex twice; no vertex twice, but the last may be the first. */
 export type PathMode = 'walk' | 'trail' | 'acyclic' | 'simple'
-/** Which paths are taken for each pair of a first and a last vertex: any one; all that are shortest; so many, the shortest first. */
+/** Selects paths between each pair of first and last vertex: any one, any shortest, all shortest, or the n shortest. */
 export type PathSelection =
   | { readonly kind: 'any' | 'anyShortest' | 'allShortest' }
   | { readonly kind: 'shortest'; readonly count: number }
@@ -334,7 +334,7 @@ export interface Pattern extends Span {
   readonly name: string | undefined
   /** Undefined for all paths. */
   readonly selection: PathSelection | undefined
-  /** As written for the pattern, or for all patterns of the statement; undefined = not written. */
+  /** As written for the pattern or for all patterns of the statement; undefined if not written. */
   readonly mode: PathMode | undefined
   /** One more vertex than edges. */
   readonly vertices: readonly VertexPattern[]

@@ -1,4 +1,4 @@
-/** The operators of DO: their names, the forms in which each is written, and how tightly it binds. */
+/** Operators of DO: their names, spellings and precedences. */
 
 export type OperatorName =
   | 'equal'
@@ -30,7 +30,7 @@ export type OperatorName =
   | 'matchesIgnoringCase'
   | 'notMatchesIgnoringCase'
   | 'in'
-  /** The value, then what stands in the parentheses of `IN (…)`. */
+  /** `IN (…)`: the value, then the elements in the parentheses. */
   | 'inList'
   | 'between'
   | 'like'
@@ -45,7 +45,7 @@ export interface InfixOperator {
   readonly precedence: number
 }
 
-/** From loose to tight (docs/query-language.md, Operators). Operators of one level associate to the left. */
+/** From loose to tight (docs/query-language.md, Operators). Operators of one level are left-associative. */
 export const precedence = {
   or: 1,
   xor: 2,
@@ -121,7 +121,7 @@ export const prefixSymbols: ReadonlyMap<string, OperatorName> = new Map([
   ['-', 'negate'],
 ])
 
-/** How operators look in messages and in plans. */
+/** Operators as shown in messages and plans. */
 export const operatorText: Readonly<Record<OperatorName, string>> = {
   equal: '=',
   notEqual: '!=',
@@ -167,7 +167,7 @@ interface CallableOperator {
   readonly operands: number
 }
 
-/** Operators that are also written as calls, such as AND(a, b): by how many operands they take. */
+/** Operators with call syntax, such as AND(a, b), and their numbers of operands. */
 export const callableOperators: ReadonlyMap<string, CallableOperator> = new Map<string, CallableOperator>([
   ...[...infixWords].map(([word, { name }]): [string, CallableOperator] => [word, { name, operands: 2 }]),
   ['NOT', { name: 'not', operands: 1 }],

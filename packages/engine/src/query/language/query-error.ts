@@ -1,11 +1,11 @@
-/** Errors of a query, which point into its text: line, column and the piece of text. */
+/** Errors of queries with a position in the text: line, column and the text at fault. */
 import { AshlarError, type CommandPlace, type ErrorKind } from '../../errors.ts'
 import type { Span } from './ast.ts'
 
-const shownCharactersMax = 60
+const excerptCharactersMax = 60
 const place = ['query']
 
-/** 400: the text is no DO. `expected` tells what could have stood there. */
+/** 400: the text is not valid DO. `expected` lists the tokens that the grammar allows at the position. */
 export function syntaxError(text: string, span: Span, message: string, expected: readonly string[] = []): AshlarError {
   const position = positionOf(text, span)
   const hint = expected.length === 0 ? '' : `; expected ${alternatives(expected)}`
@@ -17,7 +17,7 @@ export function syntaxError(text: string, span: Span, message: string, expected:
   )
 }
 
-/** 422: names or types that do not fit. */
+/** 422: names cannot be resolved or types don't match. */
 export function queryError(text: string, span: Span, message: string): AshlarError {
   const position = positionOf(text, span)
   return new AshlarError(
@@ -28,12 +28,12 @@ export function queryError(text: string, span: Span, message: string): AshlarErr
   )
 }
 
-/** What a text can be to blame for; the rest is the store's, or ours. */
+/** Kinds of errors that a text may cause; all other kinds are faults of the store or the server. */
 const kindsOfTexts: ReadonlySet<ErrorKind> = new Set(['malformed', 'notFound', 'conflict', 'unprocessable'])
 
 /**
- * The error of an operation that a statement carries out, as one of the text: `span` is what asked for it, and the place that the
- * error names is one in the command that the statement became. What has a place in the text already, and what no text is to blame for, stays.
+ * Assigns the error of a command to the text: the error names a place in the command, which is replaced by the place of `span`. Errors that already
+ * have a place in the text, or that no text causes, stay as they are.
  */
 export function placed(text: string, span: Span, error: unknown): unknown {
   if (!(error instanceof AshlarError) || 'line' in error.extensions) return error
@@ -41,7 +41,7 @@ export function placed(text: string, span: Span, error: unknown): unknown {
   const position = positionOf(text, span)
   const { type, message, errors, extensions } = error
   const [first = { message }] = errors
-  // Violations of constraints say more than their place.
+  // Violations of constraints carry more than their place.
   const faults = errors.filter(({ fault }) => fault !== undefined)
   const details = (faults.length === 0 ? [{ message: first.message }] : faults).map((one) => ({ ...one, place }))
   return new AshlarError(type, `Line ${position.line}, column ${position.column}: ${message}`, details, {
@@ -50,14 +50,14 @@ export function placed(text: string, span: Span, error: unknown): unknown {
   })
 }
 
-/** Carries out the command that a piece of the text became; where it fails, `spanOf` the place in the command is the piece to blame. */
+/** Executes the command made from a piece of the text; if it fails, `spanOf` maps the error's place in the command to a span of the text. */
 export async function atPlace<T>(
   text: string,
   spanOf: (place: CommandPlace) => Span | undefined,
-  carryOut: () => T | Promise<T>,
+  execute: () => T | Promise<T>,
 ): Promise<T> {
   try {
-    return await carryOut()
+    return await execute()
   } catch (error) {
     const span = error instanceof AshlarError ? spanOf(error.errors[0]?.place ?? []) : undefined
     throw span === undefined ? error : placed(text, span, error)
@@ -69,7 +69,7 @@ function alternatives(words: readonly string[]): string {
   return words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
 }
 
-/** A hint ends with a question mark of its own. */
+/** A message may end with a hint and its question mark. */
 function sentence(message: string): string {
   return message.endsWith('?') ? message : `${message}.`
 }
@@ -89,17 +89,15 @@ function positionOf(text: string, { start, end }: Span): Position {
     line++
     lineStart = at + 1
   }
-  const piece = text.slice(start, Math.max(end, start))
-  const shown = piece.length > shownCharactersMax ? `${piece.slice(0, shownCharactersMax)}…` : piece
-  return { line, column: start - lineStart + 1, text: shown }
+  return { line, column: start - lineStart + 1, text: truncateForMessage(text.slice(start, Math.max(end, start))) }
 }
 
-/** A piece of the text as messages show it. */
+/** Shortens a text for a message. */
 export function truncateForMessage(text: string): string {
-  return text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text
+  return text.length > excerptCharactersMax ? `${text.slice(0, excerptCharactersMax)}…` : text
 }
 
-/** A part of the text, where a message or a plan shows it. */
-export function shownPart(text: string, { start, end }: Span): string {
+/** A part of the text for a message or a plan. */
+export function excerpt(text: string, { start, end }: Span): string {
   return truncateForMessage(text.slice(start, end))
 }

@@ -23,7 +23,7 @@ export interface Balance {
   /** The forward search follows this many edges before the backward search begins. */
   readonly before: number
   /** Edges of an object that are counted in one step. */
-  readonly countedAtOnce: number
+  readonly countBatch: number
   /** Counting this many edges costs as much as following one. */
   readonly countedPerEdge: number
   /** Growth factor of the bounds up to which edges of the forward search are counted. */
@@ -44,7 +44,7 @@ export abstract class BackwardSearch {
   private spent = 0
   private cost = 0
   private isOver = false
-  private edgesKept = 0
+  private edgesRetained = 0
   private bytes = 0
 
   constructor(flow: MatchFlow, balance: Balance) {
@@ -61,10 +61,10 @@ export abstract class BackwardSearch {
   }
 
   /** Whether all edges from a place of the forward search that lead to an end are known. */
-  abstract isKnown(place: number): boolean
+  abstract isExplored(place: number): boolean
 
   /** Returns these edges at an object, or undefined while some of them are unknown. */
-  abstract knownSteps(place: number, view: ObjectView): Step[] | undefined
+  abstract exploredSteps(place: number, view: ObjectView): Step[] | undefined
 
   /** False if no end can be reached from the object. */
   abstract mayArrive(oid: Oid, place: number): boolean
@@ -85,10 +85,10 @@ export abstract class BackwardSearch {
   /** The edges at an object that may lead to an end. Counting is cheaper than following, so this search advances first and may already know them. */
   async stepsAt(place: number, view: ObjectView, forward: ForwardEdges): Promise<readonly Step[]> {
     const counted = await this.advanceBefore(place, view, forward)
-    const known = this.knownSteps(place, view)
-    if (known !== undefined) {
-      forward.note?.(known.length)
-      return known
+    const explored = this.exploredSteps(place, view)
+    if (explored !== undefined) {
+      forward.note?.(explored.length)
+      return explored
     }
     const steps = await forward.follow()
     await this.advance(Math.max(0, steps.length - counted), forward.operator)
@@ -104,7 +104,7 @@ export abstract class BackwardSearch {
     // On a remote store, counting costs a round trip just as following does, so the edges are followed first.
     if (this.flow.context.isRemote) return 0
     let counted = 0
-    for (let max = fewEdges; !this.isOver && !this.isKnown(place); max *= this.balance.countsStep) {
+    for (let max = fewEdges; !this.isOver && !this.isExplored(place); max *= this.balance.countsStep) {
       const count = await edges.count(view, max)
       await this.advance(count - counted, operator)
       counted = count
@@ -144,11 +144,11 @@ export abstract class BackwardSearch {
     reached: Reached | undefined,
     view: ObjectView,
     edge: BoundEdge,
-    isWanted: (before: Reached) => boolean = () => true,
+    qualifies: (before: Reached) => boolean = () => true,
   ): Step[] {
     const steps: Step[] = []
     for (const { before, edge: one } of reached?.predecessors() ?? [])
-      if (isWanted(before)) steps.push({ edge: one, neighbour: before.oid, place: undefined })
+      if (qualifies(before)) steps.push({ edge: one, neighbour: before.oid, place: undefined })
     return seenFrom(view, steps, edge)
   }
 
@@ -166,10 +166,10 @@ export abstract class BackwardSearch {
 
   /** Throws LimitExceeded and ServerBusy. */
   private async *reserve(view: ObjectView): AsyncGenerator<number, boolean> {
-    const { countedAtOnce, countedPerEdge } = this.balance
-    const count = yield* this.edges.countInSteps(view, countedAtOnce, countedPerEdge)
-    this.edgesKept += count
-    if (this.edgesKept > farSideEdgesMax) return false
+    const { countBatch, countedPerEdge } = this.balance
+    const count = yield* this.edges.countInSteps(view, countBatch, countedPerEdge)
+    this.edgesRetained += count
+    if (this.edgesRetained > farSideEdgesMax) return false
     this.bytes += count * reachedBytes
     this.flow.context.hold(0, count * reachedBytes)
     return true

@@ -1,13 +1,10 @@
-/**
- * Bidirectional search for the shortest paths along one edge pattern between two objects: breadth first from both of them, a level at a time from the
- * side with fewer edges ahead, until the frontiers meet.
- */
+/** Bidirectional search for shortest paths along one edge pattern between two objects, expanding the side with fewer edges ahead. */
 import { farSideEdgesMax } from '../../limits.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { BackwardSearch } from './backward-search.ts'
 import { BreadthFirst, type Reached, type Visitor } from './breadth-first.ts'
-import { isFoundFromFarEnd, turned } from './edge-ends.ts'
+import { isFoundFromFarEnd, reversed } from './edge-ends.ts'
 import { type EdgeStep, type Expansion, stepsOf } from './expansion.ts'
 import { IncidentEdges } from './incident-edges.ts'
 import type { MatchFlow } from './match-operator.ts'
@@ -49,7 +46,7 @@ export function isFromBothEnds(step: EdgeStep): boolean {
 }
 
 export function backward(expansion: Expansion, flow: MatchFlow): Expansion {
-  return { ...expansion, edges: new IncidentEdges(turned(expansion, expansion.from), flow) }
+  return { ...expansion, edges: new IncidentEdges(reversed(expansion, expansion.from), flow) }
 }
 
 /** The two objects must differ. */

@@ -11,7 +11,7 @@ import type { VertexPlan } from './vertices.ts'
 
 const sampledObjects = 16
 /** Bounds the sample whether or not the objects qualify, because a longer scan could read all of them twice. */
-const lookedAtMax = 256
+const examinedMax = 256
 const sampledEdges = 16
 /** With fewer edges, the order hardly matters. */
 const fewEdges = 64
@@ -21,7 +21,7 @@ const manyEdges = 256
 /** The average number of objects behind each edge per object at the vertex; empty if it is not needed. */
 export type EdgeYields = ReadonlyMap<EdgePlace, number>
 
-const everything = { conjuncts: 0, ofRecord: undefined, rest: undefined }
+const noFilter = { conjuncts: 0, recordPredicate: undefined, rest: undefined }
 
 const unknown: EdgeYields = new Map()
 
@@ -59,13 +59,17 @@ async function sampleOf(
   flow: MatchFlow,
 ): Promise<ObjectView[]> {
   const vertex = plan.vertices[position] as VertexPlan
-  const unfiltered = { ...vertex.objects, filter: { ...vertex.objects.filter, ...everything } }
+  const unfiltered = { ...vertex.objects, filter: { ...vertex.objects.filter, ...noFilter } }
   const views: ObjectView[] = []
-  let looked = 0
+  let examined = 0
   for await (const batch of objectRows(unfiltered, chosen, flow.evaluation, flow.context, sampledObjects).rows) {
-    for (let at = 0; at < batch.length && looked < lookedAtMax && views.length < sampledObjects; at += sampledObjects) {
+    for (
+      let at = 0;
+      at < batch.length && examined < examinedMax && views.length < sampledObjects;
+      at += sampledObjects
+    ) {
       const part = batch.slice(at, at + sampledObjects)
-      looked += part.length
+      examined += part.length
       views.push(
         ...(await vertexObjects(
           vertex,
@@ -74,7 +78,7 @@ async function sampleOf(
         )),
       )
     }
-    if (looked >= lookedAtMax || views.length >= sampledObjects) break
+    if (examined >= examinedMax || views.length >= sampledObjects) break
   }
   return views.slice(0, sampledObjects)
 }
@@ -82,7 +86,7 @@ async function sampleOf(
 async function yieldOf(ends: EdgeEnds, views: readonly ObjectView[], flow: MatchFlow): Promise<number> {
   const { context } = flow
   const edges = new IncidentEdges(ends, flow)
-  let [all, followed, kept] = [0, 0, 0]
+  let [all, followed, qualifying] = [0, 0, 0]
   for (const view of views) {
     const count = await edges.count(view, manyEdges)
     all += count
@@ -90,11 +94,11 @@ async function yieldOf(ends: EdgeEnds, views: readonly ObjectView[], flow: Match
     const steps = (await edges.at(view, 0)).slice(0, sampledEdges)
     const oids = steps.map(({ neighbour }) => neighbour)
     followed += oids.length
-    kept += (await vertexObjects(ends.to, oids, flow)).length
+    qualifying += (await vertexObjects(ends.to, oids, flow)).length
     context.entriesCounted += steps.length
     const pause = context.yieldIfDue()
     if (pause !== undefined) await pause
   }
-  const share = followed === 0 ? 1 : kept / followed
+  const share = followed === 0 ? 1 : qualifying / followed
   return all === 0 ? 1 : (all / views.length) * share
 }

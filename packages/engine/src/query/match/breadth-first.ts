@@ -71,14 +71,14 @@ export interface Visitor {
   prefetch?(views: readonly ObjectView[], distance: number): Promise<void>
   /** Returns the objects from which the search continues, in the order given. */
   objects(oids: readonly Oid[]): Awaitable<readonly ObjectView[]>
-  /** Which edges to an object are retained: the first one, those of all shortest paths, or all. */
+  /** Which edges to an object are retained: the first one, the edges of all shortest paths, or all. */
   readonly keeps: 'first' | 'shortest' | 'all'
   /** Charges memory for the edges at an object before its expansion and yields the cost in edges. Returns false to end the search. */
   reserve?(view: ObjectView): AsyncGenerator<number, boolean>
 }
 
-const edgesBetweenLooks = 4_096
-const objectsAtOnce = 256
+const edgesPerClockCheck = 4_096
+const objectsPerBatch = 256
 
 export class BreadthFirst {
   /** Distance of the frontier from the start. */
@@ -112,7 +112,7 @@ export class BreadthFirst {
     const { visitor, context, distance } = this
     this.reached = []
     this.distance++
-    let looked = 0
+    let visitedEdges = 0
     for await (const part of frontier) {
       await visitor.prefetch?.(
         part.map(({ view }) => view as ObjectView),
@@ -125,7 +125,7 @@ export class BreadthFirst {
         const steps = found instanceof Promise ? await found : found
         for (const step of steps) {
           this.visit(from, step)
-          const pause = ++looked % edgesBetweenLooks === 0 ? context.yieldIfDue() : undefined
+          const pause = ++visitedEdges % edgesPerClockCheck === 0 ? context.yieldIfDue() : undefined
           if (pause !== undefined) await pause
         }
         from.view = undefined
@@ -137,8 +137,8 @@ export class BreadthFirst {
 
   /** Reads the objects in batches and yields those from which the search continues; removes the predecessors of the rest. */
   async *read(reached: readonly Reached[]): AsyncGenerator<readonly Reached[]> {
-    for (let at = 0; at < reached.length; at += objectsAtOnce) {
-      const part = reached.slice(at, at + objectsAtOnce)
+    for (let at = 0; at < reached.length; at += objectsPerBatch) {
+      const part = reached.slice(at, at + objectsPerBatch)
       const views = await this.visitor.objects(part.map(({ oid }) => oid))
       let next = 0
       yield part.filter((one) => {
@@ -158,8 +158,8 @@ export class BreadthFirst {
   /** Expands the whole frontier; only for a search without reservations. */
   async expandLevel(): Promise<void> {
     const { frontier } = this
-    const parts = Array.from({ length: Math.ceil(frontier.length / objectsAtOnce) }, (_, i) =>
-      frontier.slice(i * objectsAtOnce, (i + 1) * objectsAtOnce),
+    const parts = Array.from({ length: Math.ceil(frontier.length / objectsPerBatch) }, (_, i) =>
+      frontier.slice(i * objectsPerBatch, (i + 1) * objectsPerBatch),
     )
     await this.expand(parts).next()
     this.frontier = []

@@ -18,7 +18,7 @@ export function directionOf({ edge, isRightward }: EdgeEnds): Direction {
 }
 
 /** Returns the same edge pattern followed from its other end; `from` is the vertex at this end. */
-export function turned({ edge, isRightward }: EdgeEnds, from: VertexPlan): EdgeEnds {
+export function reversed({ edge, isRightward }: EdgeEnds, from: VertexPlan): EdgeEnds {
   return { edge, to: from, isRightward: !isRightward }
 }
 
@@ -32,9 +32,9 @@ export function isFoundFromFarEnd(ends: EdgeEnds): boolean {
   const { edge } = ends
   if (isSplit(edge)) return false
   const direction = directionOf(ends)
-  return direction === 'backward' || edge.attributes.every(isFollowedBackWhole)
+  return direction === 'backward' || edge.attributes.every(isFullyFollowedBack)
 }
 
-function isFollowedBackWhole(reference: ReferenceAttribute): boolean {
+function isFullyFollowedBack(reference: ReferenceAttribute): boolean {
   return isFollowedBack(reference) && (reference.edge === undefined || isFollowedBack(reference.edge.leading))
 }

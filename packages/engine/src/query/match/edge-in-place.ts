@@ -14,18 +14,18 @@ import { directionOf } from './edge-ends.ts'
 import type { EdgeStep } from './expansion.ts'
 import { IncidentEdges, type Link } from './incident-edges.ts'
 import { type MatchFlow, type NextVertex, pause } from './match-operator.ts'
-import { isDecidedAtEnd, mayBeMetAgain } from './path-modes.ts'
+import { isDecidedAtEnd, mayRevisit } from './path-modes.ts'
 
 const followedTypes: readonly string[] = ['reference', 'list', 'set']
 
 /** Returns undefined if the edge itself is needed or cannot be found from the object. */
 export function edgeInPlace(step: EdgeStep, flow: MatchFlow, node: ExplainNode): NextVertex | undefined {
-  const { pattern, edge, to, far, isToBound, ends, patterns } = step
+  const { pattern, edge, to, farSearch, isToBound, ends, patterns } = step
   const { formats } = flow.context
   if (patterns.length > 1 || pattern.selection !== undefined || pattern.name !== undefined) return undefined
   if (pattern.mode === 'trail' || isDecidedAtEnd(pattern)) return undefined
   if (edge.min !== 1 || edge.max !== 1 || edge.name !== undefined || edge.edgeObject !== undefined) return undefined
-  if (isToBound || far !== undefined || ends !== undefined || to.narrowed.length > 0) return undefined
+  if (isToBound || farSearch !== undefined || ends !== undefined || to.narrowed.length > 0) return undefined
   const direction = directionOf(step)
   if (direction === 'either') return undefined
   const isFollowed = ({ attribute, edge: through, inverse, referencedClass }: ReferenceAttribute): boolean => {
@@ -37,35 +37,35 @@ export function edgeInPlace(step: EdgeStep, flow: MatchFlow, node: ExplainNode):
   return edge.attributes.every(isFollowed) ? new EdgeInPlace(step, flow, node) : undefined
 }
 
-const referencesAtOnce = 512
+const referencesPerBatch = 512
 /** Non-qualifying objects between checks of the clock, less one; a bit mask. */
-const objectsBetweenLooks = 31
+const clockCheckMask = 31
 
 class EdgeInPlace implements NextVertex {
   readonly slot: number
-  readonly asked: readonly Evaluate[]
+  readonly conditions: readonly Evaluate[]
   private readonly step: EdgeStep
   private readonly node: ExplainNode
   private readonly context: StatementContext
-  private readonly mayBeMetAgain: boolean
+  private readonly mayRevisit: boolean
   /** Slots of the vertices of the pattern that are already bound. */
   private readonly before: readonly number[]
   private readonly edges: IncidentEdges
-  private readonly batch = new OidBatch(referencesAtOnce)
+  private readonly batch = new OidBatch(referencesPerBatch)
   private at = 0
   /** Non-qualifying objects so far. */
   private passed = 0
   private view: ObjectView | undefined
   /** OIDs of the objects that must not be visited again. */
-  private readonly been: Int32Array
+  private readonly visitedOids: Int32Array
   private links: readonly Link[] = []
   private linkAt = 0
   /** The unread rest of the current collection, in the store or in the record. */
   private rest: KeyRange | undefined
-  private held: readonly Oid[] = []
-  private heldAt = 0
+  private recordOids: readonly Oid[] = []
+  private nextRecordOid = 0
   private isSet = false
-  private isOfMany = false
+  private hasLinkEntries = false
   private seen: OidSet | undefined
 
   constructor(step: EdgeStep, flow: MatchFlow, node: ExplainNode) {
@@ -73,12 +73,12 @@ class EdgeInPlace implements NextVertex {
     const { to, predicates, pattern, toPosition, before } = step
     this.step = step
     this.slot = to.slot
-    this.asked = predicates.map(({ evaluate }) => evaluate)
+    this.conditions = predicates.map(({ evaluate }) => evaluate)
     this.context = flow.context
     this.edges = new IncidentEdges(step, flow)
-    this.mayBeMetAgain = mayBeMetAgain(pattern, toPosition)
-    this.before = this.mayBeMetAgain ? [] : before
-    this.been = new Int32Array(2 * this.before.length)
+    this.mayRevisit = mayRevisit(pattern, toPosition)
+    this.before = this.mayRevisit ? [] : before
+    this.visitedOids = new Int32Array(2 * this.before.length)
   }
 
   begin(slots: readonly unknown[]): void {
@@ -87,12 +87,12 @@ class EdgeInPlace implements NextVertex {
     this.links = this.edges.linksAt(view, 0)
     this.linkAt = 0
     this.rest = undefined
-    this.held = []
-    this.heldAt = 0
+    this.recordOids = []
+    this.nextRecordOid = 0
     this.batch.count = 0
     this.at = 0
-    const { before, been } = this
-    for (let i = 0; i < before.length; i++) writeHalves(slots[before[i] as number] as ObjectView, been, 2 * i)
+    const { before, visitedOids } = this
+    for (let i = 0; i < before.length; i++) writeHalves(slots[before[i] as number] as ObjectView, visitedOids, 2 * i)
   }
 
   next(): ObjectView | undefined | typeof pause {
@@ -101,9 +101,9 @@ class EdgeInPlace implements NextVertex {
       while (this.at < batch.count) {
         const view = this.objectAt(this.at++)
         if (view !== undefined) return view
-        if ((++this.passed & objectsBetweenLooks) === 0 && context.isTurnDue) return pause
+        if ((++this.passed & clockCheckMask) === 0 && context.isTurnDue) return pause
       }
-      if (this.rest !== undefined || this.heldAt < this.held.length) {
+      if (this.rest !== undefined || this.nextRecordOid < this.recordOids.length) {
         this.fill()
         return pause
       }
@@ -115,22 +115,23 @@ class EdgeInPlace implements NextVertex {
 
   private objectAt(nth: number): ObjectView | undefined {
     const { batch, context, step } = this
-    if (!this.mayBeMetAgain && this.wasMet(batch.highAt(nth), batch.lowAt(nth))) return undefined
+    if (!this.mayRevisit && this.isVisited(batch.highAt(nth), batch.lowAt(nth))) return undefined
     const { reader } = context
     const { bytes } = batch
     const at = nth * oidLength
     // Objects behind the first edge of a row are rarely shared with other rows, so they are not cached.
-    const isKept = !this.isOfMany || step.before.length > 1
-    const view = isKept ? reader.objectAt(bytes, at) : reader.objectOnceAt(bytes, at)
+    const isCached = !this.hasLinkEntries || step.before.length > 1
+    const view = isCached ? reader.objectAt(bytes, at) : reader.objectOnceAt(bytes, at)
     const cls = view?.format?.cls
     if (cls === undefined) return undefined
     const { to } = step
     return to.cls === null || cls.isOrInherits(to.cls.number) ? view : undefined
   }
 
-  private wasMet(high: number, low: number): boolean {
-    const { been } = this
-    for (let i = 0; i < been.length; i += 2) if (been[i] === high && been[i + 1] === low) return true
+  private isVisited(high: number, low: number): boolean {
+    const { visitedOids } = this
+    for (let i = 0; i < visitedOids.length; i += 2)
+      if (visitedOids[i] === high && visitedOids[i + 1] === low) return true
     return false
   }
 
@@ -141,7 +142,7 @@ class EdgeInPlace implements NextVertex {
     batch.count = 0
     this.at = 0
     const { index, linkStorage } = attribute
-    this.isOfMany = linkStorage !== undefined
+    this.hasLinkEntries = linkStorage !== undefined
     const isCollection = attribute.attribute.spec.logicalType !== 'reference'
     // Links with an inverse contain each object once.
     const mayRepeat = isForward && reference.inverse === null
@@ -155,8 +156,8 @@ class EdgeInPlace implements NextVertex {
     const at = isCollection ? -1 : view.locateReference(index)
     if (at < 0) {
       const value = view.value(index)
-      this.held = Array.isArray(value) ? value : value === null ? [] : [value as Oid]
-      this.heldAt = 0
+      this.recordOids = Array.isArray(value) ? value : value === null ? [] : [value as Oid]
+      this.nextRecordOid = 0
       return
     }
     if (readInt32(view.record, at) === 0 && readInt32(view.record, at + 4) === 0) return
@@ -191,9 +192,9 @@ class EdgeInPlace implements NextVertex {
   }
 
   private fillFromRecord(): void {
-    const { held, batch } = this
-    while (this.heldAt < held.length && !batch.isFull) {
-      const oid = held[this.heldAt++] as Oid
+    const { recordOids, batch } = this
+    while (this.nextRecordOid < recordOids.length && !batch.isFull) {
+      const oid = recordOids[this.nextRecordOid++] as Oid
       if (oid === noOid) continue
       writeOidBytes(oid, oidBytes, 0)
       this.add(oidBytes, 0)

@@ -4,7 +4,7 @@ import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { BackwardSearch } from './backward-search.ts'
 import { edgeInPlace } from './edge-in-place.ts'
-import { arrive, type EdgeStep, type Expansion, expansionOf, isBoundEnd, stepsOf, type Taken } from './expansion.ts'
+import { arrive, type EdgeStep, type Expansion, expansionOf, isBoundEnd, stepsOf, type WalkStep } from './expansion.ts'
 import type { Step } from './incident-edges.ts'
 import type { MatchFlow, MatchOperator } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
@@ -29,33 +29,33 @@ async function* walked(
   input: MatchBatches,
   flow: MatchFlow,
 ): AsyncGenerator<readonly MatchRow[]> {
-  const { predicates, operator, far } = expansion
+  const { predicates, operator, farSearch } = expansion
   const bounds = isBounded(expansion) ? new PathBounds(expansion, flow) : undefined
   try {
     for await (const batch of input) {
       for await (const rows of bounds === undefined ? prefetchedRows(expansion, batch) : [batch]) {
         // On a remote store, the next operator prefetches the edges of many rows together.
-        let together: MatchRow[] = []
+        let pending: MatchRow[] = []
         for (const row of rows) {
           for await (const found of walksFrom(expansion, row, await bounds?.of(row))) {
-            const kept = await qualified(predicates, found, flow)
-            operator.returned += kept.length
+            const qualifying = await qualified(predicates, found, flow)
+            operator.returned += qualifying.length
             if (!flow.context.isRemote) {
-              if (kept.length > 0) yield kept
+              if (qualifying.length > 0) yield qualifying
               continue
             }
-            together.push(...kept)
-            if (together.length < batchRows) continue
-            yield together
-            together = []
+            pending.push(...qualifying)
+            if (pending.length < batchRows) continue
+            yield pending
+            pending = []
           }
         }
-        if (together.length > 0) yield together
+        if (pending.length > 0) yield pending
       }
     }
   } finally {
     await bounds?.close()
-    await far?.search.close()
+    await farSearch?.search.close()
   }
 }
 
@@ -64,7 +64,7 @@ const batchRows = 256
 const batchBytes = 4 * 2 ** 20
 
 /** Edges followed between checks of the clock, less one; a bit mask. */
-const edgesBetweenLooks = 31
+const clockCheckMask = 31
 
 /** Approximate memory of an edge that is still to be followed. */
 const stepBytes = 100
@@ -126,21 +126,24 @@ async function* walksOver(
   const { edge, from, isToBound, context, pattern } = expansion
   const { reader } = context
   const start = row.slots[from.slot] as ObjectView
-  const been = new Set(row.visited[expansion.patternNumber])
-  const used = pattern.mode === 'trail' ? edgesUsed(row, expansion) : undefined
+  const visitedOids = new Set(row.visited[expansion.patternNumber])
+  const used =
+    pattern.mode === 'trail'
+      ? new Set((row.edges[expansion.patternNumber] ?? []).flatMap((edges) => (edges ?? []).map(edgeKey)))
+      : undefined
   // A walk without edges ends at its start.
   if (edge.max > 0) frames.push(await stepsOf(expansion, start, 0, bound))
-  const walk: Taken[] = []
+  const walk: WalkStep[] = []
   let foundBytes = 0
   let followed = 0
-  let found: MatchRow[] = edge.min === 0 ? (arrive(expansion, row, been, [], start) ?? []) : []
+  let found: MatchRow[] = edge.min === 0 ? (arrive(expansion, row, visitedOids, [], start) ?? []) : []
   for (let frame = frames.last; frame !== undefined; frame = frames.last) {
     const step = frame.steps[frame.next++]
     if (step === undefined) {
       frames.pop()
       const last = walk.pop()
       if (last === undefined) continue
-      been.delete(last.neighbour)
+      visitedOids.delete(last.neighbour)
       used?.delete(edgeKey(last.edge))
       continue
     }
@@ -150,14 +153,16 @@ async function* walksOver(
     // The last edge either leads to the bound end or fails, which its OID alone decides.
     if (walk.length + 1 >= edge.max && isToBound && !isBoundEnd(expansion, row, step.neighbour)) continue
     // Possibly none of the edges leads to a row, so the loop itself must yield.
-    if ((++followed & edgesBetweenLooks) === 0 && context.isTurnDue) await context.turn()
-    const wanted = edge.edgeObject !== undefined && step.edge.edgeData !== undefined ? [step.edge.edgeData] : []
-    const [view, edgeObject] = await evaluateRows(context, [step.neighbour, ...wanted], (oid) => reader.object(oid))
+    if ((++followed & clockCheckMask) === 0 && context.isTurnDue) await context.turn()
+    const edgeObjectOids = edge.edgeObject !== undefined && step.edge.edgeData !== undefined ? [step.edge.edgeData] : []
+    const [view, edgeObject] = await evaluateRows(context, [step.neighbour, ...edgeObjectOids], (oid) =>
+      reader.object(oid),
+    )
     if (view?.format === undefined) continue
-    const { edge: taken, neighbour, place } = step
-    walk.push({ edge: taken, neighbour, place, neighbourClass: view.format.cls.name, edgeObject })
+    const { edge: stepEdge, neighbour, place } = step
+    walk.push({ edge: stepEdge, neighbour, place, neighbourClass: view.format.cls.name, edgeObject })
     const mayArrive = walk.length >= edge.min && step.place !== 'inner'
-    const arrived = mayArrive ? arrive(expansion, row, been, walk, view) : undefined
+    const arrived = mayArrive ? arrive(expansion, row, visitedOids, walk, view) : undefined
     if (arrived !== undefined) {
       found.push(...arrived)
       foundBytes += view.record.length
@@ -169,19 +174,15 @@ async function* walksOver(
       const pause = context.yieldIfDue()
       if (pause !== undefined) await pause
     }
-    const isMet = been.has(view.oid) || isBoundEnd(expansion, row, view.oid)
+    const isVisited = visitedOids.has(view.oid) || isBoundEnd(expansion, row, view.oid)
     const isEnd = walk.length >= edge.max || step.place === 'last'
-    if (isEnd || (isMet && !repeatsVertices(pattern.mode))) {
+    if (isEnd || (isVisited && !repeatsVertices(pattern.mode))) {
       walk.pop()
       continue
     }
-    been.add(view.oid)
+    visitedOids.add(view.oid)
     used?.add(edgeKey(step.edge))
     frames.push(await stepsOf(expansion, view, walk.length, bound))
   }
   if (found.length > 0) yield found
-}
-
-function edgesUsed(row: MatchRow, { patternNumber }: EdgeStep): Set<string> {
-  return new Set((row.edges[patternNumber] ?? []).flatMap((edges) => (edges ?? []).map(edgeKey)))
 }

@@ -13,7 +13,7 @@ import type { BackwardSearch } from './backward-search.ts'
 import { IncidentEdges, type Step } from './incident-edges.ts'
 import { inputsOf, type MatchFlow, type MatchPipeline } from './match-operator.ts'
 import type { MatchRow } from './match-row.ts'
-import { mayBeMetAgain, withVertex } from './path-modes.ts'
+import { mayRevisit, withVertex } from './path-modes.ts'
 import { type PredicatePlan, predicateTexts } from './predicates.ts'
 import type { VertexPlan } from './vertices.ts'
 
@@ -44,7 +44,7 @@ export interface EdgeStep {
   /** Predicates that can be evaluated once both ends and the edge are bound. */
   readonly predicates: readonly PredicatePlan[]
   /** Set if a search from the other end of the pattern runs as well. */
-  readonly far: FarSearch | undefined
+  readonly farSearch: FarSearch | undefined
   /** Access path to the end of a walk if it is not bound yet and has few candidates. */
   readonly ends: ChosenAccessPath | undefined
 }
@@ -73,10 +73,10 @@ export function expansionOf(
   return { ...step, context: flow.context, edges, operator }
 }
 
-const namesShownMax = 8
+const listedNamesMax = 8
 
 function detailsOf(
-  { edge, from, to, pattern, predicates, far }: EdgeStep,
+  { edge, from, to, pattern, predicates, farSearch }: EdgeStep,
   edges: IncidentEdges,
   more: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
@@ -85,7 +85,7 @@ function detailsOf(
     from: from.name ?? null,
     to: to.name ?? null,
     direction: edges.direction,
-    attributes: names.size > namesShownMax ? 'all' : [...names],
+    attributes: names.size > listedNamesMax ? 'all' : [...names],
     ...(edge.isVariable ? { edges: `${edge.min}..${edge.max}` } : {}),
     mode: pattern.mode,
     ...(pattern.selection === undefined ? {} : { paths: selectionText(pattern.selection) }),
@@ -97,13 +97,13 @@ function detailsOf(
     },
     /** The vertex from which the edges were found. */
     get foundFrom() {
-      return far?.search.isKnown(far.place) === true ? (far.name ?? null) : undefined
+      return farSearch?.search.isExplored(farSearch.place) === true ? (farSearch.name ?? null) : undefined
     },
   }
 }
 
 /** A step of a walk, and the class of the object at its end. */
-export interface Taken extends Step {
+export interface WalkStep extends Step {
   readonly neighbourClass: string
   readonly edgeObject: ObjectView | undefined
 }
@@ -129,14 +129,16 @@ function stepsWithin(
   length: number,
   bound: BackwardSearch | undefined,
 ): Awaitable<readonly Step[]> {
-  const { operator, far, edge, edges } = expansion
+  const { operator, farSearch, edge, edges } = expansion
   const follow = (): Awaitable<Step[]> => followed(expansion, view, length)
   if (bound !== undefined) {
     const note = (count: number): void => noteEdges(expansion, count)
     return bound.stepsAt(edge.max - length - 1, view, { edges, follow, note, operator })
   }
   // Edges that the backward search knows were counted by it.
-  return far === undefined ? follow() : far.search.stepsAt(far.place, view, { edges, follow, operator })
+  return farSearch === undefined
+    ? follow()
+    : farSearch.search.stepsAt(farSearch.place, view, { edges, follow, operator })
 }
 
 function followed(expansion: Expansion, view: ObjectView, length: number): Awaitable<Step[]> {
@@ -167,18 +169,18 @@ export function mayBeEnd(expansion: Expansion, row: MatchRow, oid: Oid, { format
 export function arrive(
   expansion: Expansion,
   row: MatchRow,
-  been: ReadonlySet<Oid>,
-  walk: readonly Taken[],
+  visitedOids: ReadonlySet<Oid>,
+  walk: readonly WalkStep[],
   view: ObjectView,
 ): MatchRow[] | undefined {
   const { isToBound, to, toPosition, patterns, pattern, patternNumber, edge, edgeNumber, isRightward } = expansion
-  const isAgain = been.has(view.oid) && !mayBeMetAgain(pattern, toPosition)
+  const isRepeated = visitedOids.has(view.oid) && !mayRevisit(pattern, toPosition)
   let next = row
   if (isToBound) {
     if (!isBoundEnd(expansion, row, view.oid)) return undefined
   } else {
     const cls = view.format?.cls
-    if (isAgain || (to.cls !== null && cls?.isOrInherits(to.cls.number) !== true)) return undefined
+    if (isRepeated || (to.cls !== null && cls?.isOrInherits(to.cls.number) !== true)) return undefined
     const bound = withVertex(patterns, row, toPosition, to.slot, view)
     if (bound === undefined) return undefined
     next = bound
@@ -187,9 +189,9 @@ export function arrive(
   const visited = next.visited.with(patternNumber, [...(next.visited[patternNumber] as readonly Oid[]), ...between])
   const walked = named(expansion, row, walk)
   const edges = isRightward ? walked : walked.reverse()
-  const ofPattern = (next.edges[patternNumber] as readonly (readonly Edge[] | undefined)[]).with(edgeNumber, edges)
+  const patternEdges = (next.edges[patternNumber] as readonly (readonly Edge[] | undefined)[]).with(edgeNumber, edges)
   const slots = next.slots.with(edge.slot, edge.isVariable ? edges : (walk[0]?.edgeObject ?? edges[0]))
-  return [{ slots, visited, edges: next.edges.with(patternNumber, ofPattern) }]
+  return [{ slots, visited, edges: next.edges.with(patternNumber, patternEdges) }]
 }
 
 /** Returns the row with the end of a path whose edges are unused, or undefined if it must not end there. */
@@ -200,12 +202,12 @@ export function arriveWithoutEdges(
 ): MatchRow | undefined {
   const next = withVertex(patterns, row, toPosition, to.slot, view)
   if (next === undefined) return undefined
-  const ofPattern = (next.edges[patternNumber] as readonly (readonly Edge[] | undefined)[]).with(edgeNumber, [])
-  return { ...next, edges: next.edges.with(patternNumber, ofPattern) }
+  const patternEdges = (next.edges[patternNumber] as readonly (readonly Edge[] | undefined)[]).with(edgeNumber, [])
+  return { ...next, edges: next.edges.with(patternNumber, patternEdges) }
 }
 
 /** The edges with the classes of both ends. */
-function named({ from }: Expansion, row: MatchRow, walk: readonly Taken[]): Edge[] {
+function named({ from }: Expansion, row: MatchRow, walk: readonly WalkStep[]): Edge[] {
   let nearClass = (row.slots[from.slot] as ObjectView).format?.cls.name ?? ''
   return walk.map(({ edge, neighbour, neighbourClass }) => {
     const isForward = edge.to === neighbour && edge.fromClass !== ''

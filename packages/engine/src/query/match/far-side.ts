@@ -5,7 +5,7 @@ import type { BoundPattern } from '../bind/bind-match.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { BackwardSearch, type ForwardEdges } from './backward-search.ts'
 import { type BreadthFirst, Reached } from './breadth-first.ts'
-import { type EdgeEnds, isFoundFromFarEnd, turned } from './edge-ends.ts'
+import { type EdgeEnds, isFoundFromFarEnd, reversed } from './edge-ends.ts'
 import type { FarSearch } from './expansion.ts'
 import { countsStep, IncidentEdges, type Step } from './incident-edges.ts'
 import type { MatchFlow } from './match-operator.ts'
@@ -15,33 +15,33 @@ import { vertexObjects } from './vertex-objects.ts'
 import type { VertexPlan } from './vertices.ts'
 
 /** An edge pattern between the two sides; `near` is the vertex from which the forward search reaches it. */
-interface FarEdge {
+interface PatternToEnd {
   readonly ends: EdgeEnds
   readonly near: VertexPlan
 }
 
-const balance = { before: 256, countedAtOnce: 256, countedPerEdge: 8, countsStep }
+const balance = { before: 256, countBatch: 256, countedPerEdge: 8, countsStep }
 
 /** Whether the same edges of one pattern can be found from both ends at the same cost. */
-function isFoundFromBothEnds({ ends }: FarEdge): boolean {
+function isFoundFromBothEnds({ ends }: PatternToEnd): boolean {
   const { isVariable, attributes } = ends.edge
   return !isVariable && attributes.every((reference) => reference.edge === undefined) && isFoundFromFarEnd(ends)
 }
 
 /** The position of an edge pattern on the way to the far side. */
-export interface FarPlace extends EdgePlace {
-  readonly far: FarSearch
+export interface SearchPlace extends EdgePlace {
+  readonly farSearch: FarSearch
   readonly isRightward: boolean
 }
 
 /** On each side of the start, the nearest vertex of few objects, if the edges between them need not be followed forward. */
-export function farSides(
+export function farEndSearches(
   plan: PatternsPlan,
   patternNumbers: readonly number[],
   { position, others }: StartVertex,
   flow: MatchFlow,
-): FarPlace[] {
-  const places: FarPlace[] = []
+): SearchPlace[] {
+  const places: SearchPlace[] = []
   for (const patternNumber of others.length === 0 ? [] : patternNumbers) {
     const pattern = plan.patterns[patternNumber] as BoundPattern
     if (pattern.selection !== undefined) continue
@@ -51,10 +51,10 @@ export function farSides(
       const found = nearestOther(plan, pattern, at, isRightward, others)
       if (found === undefined) continue
       const { edges, last, chosen } = found
-      const search = new FarSide(edges, last, chosen, flow)
+      const search = new FarEndSearch(edges, last, chosen, flow)
       for (const place of edges.keys()) {
         const edgeNumber = isRightward ? at + place : at - 1 - place
-        places.push({ patternNumber, edgeNumber, far: { search, place, name: last.name }, isRightward })
+        places.push({ patternNumber, edgeNumber, farSearch: { search, place, name: last.name }, isRightward })
       }
     }
   }
@@ -68,36 +68,36 @@ function nearestOther(
   isRightward: boolean,
   others: readonly ChosenVertex[],
 ):
-  | { readonly edges: readonly FarEdge[]; readonly last: VertexPlan; readonly chosen: ChosenVertex['chosen'] }
+  | { readonly edges: readonly PatternToEnd[]; readonly last: VertexPlan; readonly chosen: ChosenVertex['chosen'] }
   | undefined {
   const vertexAt = (i: number): VertexPlan => vertices[pattern.vertices[i] as number] as VertexPlan
   const step = isRightward ? 1 : -1
-  const edges: FarEdge[] = []
+  const edges: PatternToEnd[] = []
   for (let i = at; ; i += step) {
     const edge = pattern.edges[isRightward ? i : i - 1]
     if (edge === undefined) return undefined
-    const far: FarEdge = { ends: { edge, to: vertexAt(i + step), isRightward }, near: vertexAt(i) }
+    const next: PatternToEnd = { ends: { edge, to: vertexAt(i + step), isRightward }, near: vertexAt(i) }
     // The first pattern is followed from its near end anyway; each step of a walk would be treated as its last.
-    if (edges.length === 0 ? edge.isVariable : !isFoundFromBothEnds(far)) return undefined
-    edges.push(far)
+    if (edges.length === 0 ? edge.isVariable : !isFoundFromBothEnds(next)) return undefined
+    edges.push(next)
     const other = others.find((one) => one.position === pattern.vertices[i + step])
     if (other !== undefined && edges.length > 1) return { edges, last: vertexAt(i + step), chosen: other.chosen }
   }
 }
 
 /** A place of the search is the number of an edge pattern. */
-class FarSide extends BackwardSearch {
+class FarEndSearch extends BackwardSearch {
   protected edges: IncidentEdges
-  private readonly patterns: readonly FarEdge[]
+  private readonly patterns: readonly PatternToEnd[]
   private readonly last: VertexPlan
   private readonly chosen: ChosenVertex['chosen']
   /** The vertex to which edges are currently followed back. */
   private near: VertexPlan
   /** By number of the edge pattern, the one-level search that found its edges; undefined while they are incomplete. */
-  private readonly known: (BreadthFirst | undefined)[] = []
+  private readonly completed: (BreadthFirst | undefined)[] = []
 
   /** `patterns` lead from the near side to the far one, at least two; `last` is the far end of the last one. */
-  constructor(patterns: readonly FarEdge[], last: VertexPlan, chosen: ChosenVertex['chosen'], flow: MatchFlow) {
+  constructor(patterns: readonly PatternToEnd[], last: VertexPlan, chosen: ChosenVertex['chosen'], flow: MatchFlow) {
     super(flow, balance)
     this.patterns = patterns
     this.last = last
@@ -106,23 +106,23 @@ class FarSide extends BackwardSearch {
     this.edges = this.edgesBack(patterns.length - 1)
   }
 
-  override isKnown(number: number): boolean {
-    return this.known[number] !== undefined
+  override isExplored(number: number): boolean {
+    return this.completed[number] !== undefined
   }
 
-  override knownSteps(number: number, view: ObjectView): Step[] | undefined {
-    const { edge } = (this.patterns[number] as FarEdge).ends
-    const known = this.known[number]
-    return known && this.stepsFrom(known.visited.get(view.oid), view, edge)
+  override exploredSteps(number: number, view: ObjectView): Step[] | undefined {
+    const { edge } = (this.patterns[number] as PatternToEnd).ends
+    const completed = this.completed[number]
+    return completed && this.stepsFrom(completed.visited.get(view.oid), view, edge)
   }
 
   override mayArrive(oid: Oid, number: number): boolean {
-    const next = this.known[number + 1]
+    const next = this.completed[number + 1]
     return next === undefined || next.visited.get(oid)?.hasPredecessor === true
   }
 
   protected override narrowed(number: number, view: ObjectView, steps: readonly Step[]): readonly Step[] {
-    return this.knownSteps(number, view) ?? super.narrowed(number, view, steps)
+    return this.exploredSteps(number, view) ?? super.narrowed(number, view, steps)
   }
 
   protected override async advanceBefore(number: number, view: ObjectView, forward: ForwardEdges): Promise<number> {
@@ -139,8 +139,8 @@ class FarSide extends BackwardSearch {
         this.forget()
         return
       }
-      this.known[number] = search
-      this.near = (this.patterns[number] as FarEdge).near
+      this.completed[number] = search
+      this.near = (this.patterns[number] as PatternToEnd).near
       frontier = search.read(search.reached)
       this.nextSearch()
     }
@@ -151,8 +151,8 @@ class FarSide extends BackwardSearch {
   }
 
   private edgesBack(number: number): IncidentEdges {
-    const { ends, near } = this.patterns[number] as FarEdge
-    return new IncidentEdges(turned(ends, near), this.flow)
+    const { ends, near } = this.patterns[number] as PatternToEnd
+    return new IncidentEdges(reversed(ends, near), this.flow)
   }
 
   private async *ends(): AsyncGenerator<readonly Reached[]> {

@@ -8,7 +8,7 @@ import type { SourceRows } from './source-rows.ts'
 
 const batchRows = 256
 
-/** `predicates` are those that depend on this source alone. */
+/** `predicates`: the predicates that depend on this source alone. */
 export function firstSource(
   { slot, name }: { readonly slot: number; readonly name: string },
   source: SourceRows,

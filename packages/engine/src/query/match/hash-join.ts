@@ -72,9 +72,9 @@ async function* joined(
         return
       }
       for (const found of pairsOf(first, table.inMemory, slot)) {
-        const kept = await qualified(predicates, found, flow)
-        operator.returned += kept.length
-        if (kept.length > 0) yield kept
+        const qualifying = await qualified(predicates, found, flow)
+        operator.returned += qualifying.length
+        if (qualifying.length > 0) yield qualifying
         if (context.isTurnDue) await context.turn()
       }
       const pause = context.yieldIfDue()

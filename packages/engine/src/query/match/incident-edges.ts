@@ -45,9 +45,9 @@ export interface Link {
 }
 
 /** Edge objects read in one round trip. */
-const objectsAtOnce = 256
+const objectsPerBatch = 256
 /** Edges between checks of the clock. */
-const stepsBetweenLooks = 1_024
+const edgesPerClockCheck = 1_024
 /** Growth factor of the bounds up to which edges are counted. */
 export const countsStep = 4
 
@@ -91,11 +91,11 @@ class LinkStep implements Step {
 }
 
 /** Requests all of them before it throws `needsFetch` for the missing ones. */
-function askAll<T>(all: readonly T[], ask: (one: T) => void): void {
+function requestAll<T>(all: readonly T[], request: (one: T) => void): void {
   let isMissing = false
   for (const one of all) {
     try {
-      ask(one)
+      request(one)
     } catch (error) {
       if (error !== needsFetch) throw error
       isMissing = true
@@ -179,8 +179,8 @@ export class IncidentEdges {
   async prefetch(views: readonly ObjectView[], distance: number): Promise<void> {
     const { reader } = this.context
     await evaluateRows(this.context, views, (view) => {
-      askAll(this.linksAt(view, distance), ({ attribute, narrowed }) => {
-        if (attribute !== undefined && narrowed === undefined) this.linked.askTargets(view, attribute)
+      requestAll(this.linksAt(view, distance), ({ attribute, narrowed }) => {
+        if (attribute !== undefined && narrowed === undefined) this.linked.requestTargets(view, attribute)
       })
     })
     if (this.direction === 'backward' || !this.edge.attributes.some(({ edge }) => edge !== undefined)) return
@@ -232,7 +232,7 @@ export class IncidentEdges {
     first: number,
   ): Promise<void> | undefined {
     for (let i = first; i < oids.length; i++) {
-      if (i > first && i % stepsBetweenLooks === 0 && this.context.isTurnDue) {
+      if (i > first && i % edgesPerClockCheck === 0 && this.context.isTurnDue) {
         return this.context.turn().then(() => this.addEach(view, link, oids, steps, i))
       }
       steps.push(new LinkStep(view, link, oids[i] as Oid, undefined, undefined))
@@ -270,17 +270,17 @@ export class IncidentEdges {
   /** Yields the objects that exist and are of the edge class. */
   private async *edgeObjects(oids: readonly Oid[], cls: SchemaClass): AsyncGenerator<EdgeObjectView> {
     const { reader } = this.context
-    for (let at = 0; at < oids.length; at += objectsAtOnce) {
+    for (let at = 0; at < oids.length; at += objectsPerBatch) {
       const pause = this.context.yieldIfDue()
       if (pause !== undefined) await pause
-      const views = await evaluateRows(this.context, oids.slice(at, at + objectsAtOnce), (oid) => reader.object(oid))
+      const views = await evaluateRows(this.context, oids.slice(at, at + objectsPerBatch), (oid) => reader.object(oid))
       for (const view of views) {
         if (view.format?.cls.isOrInherits(cls.number) === true) yield view as EdgeObjectView
       }
     }
   }
 
-  /** Returns the neighbours that refer to the object, without those that the index excludes. */
+  /** Returns the neighbours that refer to the object, except for neighbours that the index excludes. */
   private async byIndex(view: ObjectView, narrowed: NarrowedEdge): Promise<readonly Oid[]> {
     this.linked.ways.add(narrowedText(narrowed))
     const range = await this.narrowed?.rangeOf(narrowed, view.oid)
@@ -317,8 +317,8 @@ export class IncidentEdges {
   private backwardAt({ format }: ObjectView, distance: number): readonly Link[] {
     if (format === undefined) return []
     const { cls } = format
-    const [known, label] = distance === 0 ? [this.firstBackward, this.beginLabel] : [this.backward, null]
-    let found = known.get(cls.number)
+    const [cache, label] = distance === 0 ? [this.firstBackward, this.beginLabel] : [this.backward, null]
+    let found = cache.get(cls.number)
     if (found === undefined) {
       found = this.edge.attributes.flatMap((reference): Link[] => {
         const isIncident = cls.isOrInherits(headClass(reference, label).number)
@@ -329,7 +329,7 @@ export class IncidentEdges {
         const attribute = back.inverse === null ? undefined : format.attribute(back.inverse)
         return [{ cls, reference, isForward: false, attribute, through, back, narrowed }]
       })
-      known.set(cls.number, found)
+      cache.set(cls.number, found)
     }
     return found
   }

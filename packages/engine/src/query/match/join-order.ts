@@ -14,7 +14,7 @@ import { isNumeric, isReference, isText, type ValueType } from '../values/value-
 import { firstSource } from './first-source.ts'
 import { hashJoin } from './hash-join.ts'
 import { lookupJoin } from './lookup-join.ts'
-import { asks, planLookup, planningOfRun } from './lookup-plan.ts'
+import { dependsOn, planLookup, planningOfRun } from './lookup-plan.ts'
 import type { MatchFlow, MatchOperator, MatchPipeline } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
 import type { PredicatePlan } from './predicates.ts'
@@ -145,7 +145,7 @@ async function candidate(source: JoinSource, isOnly: boolean, { evaluation, cont
   let values: readonly unknown[] = []
   try {
     const statements = statementsOf(source.statements, evaluation, context)
-    if (statements !== undefined) return await ofStatements(source, statements, isOnly, { evaluation, context })
+    if (statements !== undefined) return await statementCandidate(source, statements, isOnly, { evaluation, context })
     const value = await evaluateConstant(source.rows, evaluation, context)
     values = source.isMany ? ((value as readonly unknown[] | null) ?? []) : [value]
   } catch (error) {
@@ -156,7 +156,7 @@ async function candidate(source: JoinSource, isOnly: boolean, { evaluation, cont
 }
 
 /** A single source is streamed; several are counted first. */
-async function ofStatements(
+async function statementCandidate(
   source: Extract<JoinSource, { kind: 'rows' }>,
   rows: (operator?: ExplainNode) => AsyncIterable<readonly unknown[]>,
   isOnly: boolean,
@@ -164,10 +164,10 @@ async function ofStatements(
 ): Promise<Candidate> {
   const { isWrapped } = source
   if (isOnly) return { source, rows: { kind: 'statements', rows, isWrapped, count: undefined }, estimated: 0 }
-  const held = await HeldValues.of(rows(), context)
-  context.closeAtEnd(held)
-  const { count } = held
-  return { source, rows: { kind: 'statements', rows: () => held.batches(), isWrapped, count }, estimated: count }
+  const buffered = await HeldValues.of(rows(), context)
+  context.closeAtEnd(buffered)
+  const { count } = buffered
+  return { source, rows: { kind: 'statements', rows: () => buffered.batches(), isWrapped, count }, estimated: count }
 }
 
 /** Removes and returns the predicates whose slots are now all filled. */
@@ -189,9 +189,10 @@ function keysOf(plan: JoinedPlan, { slot }: JoinSource, filled: ReadonlySet<numb
     if (bound.kind !== 'compare' || bound.operator !== 'equal' || !needs.has(slot) || needs.size < 2) return []
     if (![...needs].every((one) => one === slot || filled.has(one))) return []
     if (!areHashed(bound.left.type, bound.right.type)) return []
-    const isOwn = (side: Bound): boolean => asks(side, slot) && !all.some((one) => one !== slot && asks(side, one))
+    const isOwn = (side: Bound): boolean =>
+      dependsOn(side, slot) && !all.some((one) => one !== slot && dependsOn(side, one))
     const [own, other] = isOwn(bound.left) ? [bound.left, bound.right] : [bound.right, bound.left]
-    if (!isOwn(own) || asks(other, slot)) return []
+    if (!isOwn(own) || dependsOn(other, slot)) return []
     return [{ own: compiler.compile(own), other: compiler.compile(other), text }]
   })
 }

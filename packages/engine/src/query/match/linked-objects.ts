@@ -37,10 +37,10 @@ export function isFollowedBack(reference: ReferenceAttribute): boolean {
 }
 
 /** The OIDs in a reference or a collection, without duplicates. */
-function targetsIn(held: unknown, { logicalType }: TypeSpec): readonly Oid[] {
-  if (logicalType === 'reference') return held === null || held === noOid ? [] : [held as Oid]
+function targetsIn(value: unknown, { logicalType }: TypeSpec): readonly Oid[] {
+  if (logicalType === 'reference') return value === null || value === noOid ? [] : [value as Oid]
   const elements =
-    logicalType === 'map' ? (held as readonly MapPair[]).map(({ value }) => value) : (held as readonly unknown[])
+    logicalType === 'map' ? (value as readonly MapPair[]).map(({ value }) => value) : (value as readonly unknown[])
   const each = elements.length < 2 ? (elements as readonly Oid[]) : [...new Set(elements as readonly Oid[])]
   return each.includes(noOid) ? each.filter((oid) => oid !== noOid) : each
 }
@@ -67,11 +67,11 @@ export class LinkedObjects {
     const { reader } = this.context
     const links = this.boundOf(view, attribute)
     const read = evaluateRows(this.context, [view], (row) => reader.links(row, links))
-    return mapAwaitable(read, ([held]) => targetsIn(held, spec))
+    return mapAwaitable(read, ([links]) => targetsIn(links, spec))
   }
 
   /** Requests the list of references of the object, if any; throws `needsFetch` until it is read. */
-  askTargets(view: ObjectView, { linkStorage, index }: AttributeFormat): void {
+  requestTargets(view: ObjectView, { linkStorage, index }: AttributeFormat): void {
     if (linkStorage !== undefined) this.context.reader.linkEntries(view, index)
   }
 
@@ -153,8 +153,8 @@ export class LinkedObjects {
 
   /** All references by the attribute, scanned once per statement. */
   private async scan({ attribute, declaringClass }: ReferenceAttribute): Promise<Map<Oid, Oid[]>> {
-    const known = this.scanned.get(attribute.number)
-    if (known !== undefined) return known
+    const cached = this.scanned.get(attribute.number)
+    if (cached !== undefined) return cached
     const { context } = this
     const owners = new Map<Oid, Oid[]>()
     const use = (key: Uint8Array, record: Uint8Array): ObjectView => context.reader.view(undefined, key, record).copy()

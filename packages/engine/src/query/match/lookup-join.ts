@@ -55,13 +55,13 @@ function rowsOf({ plan: { objects } }: Lookup, { evaluation, context }: MatchFlo
 async function* joined(
   lookup: Lookup,
   input: MatchBatches,
-  shown: ExplainNode,
+  node: ExplainNode,
   flow: MatchFlow,
 ): AsyncGenerator<readonly MatchRow[]> {
   let found: MatchRow[] = []
   for await (const batch of input) {
     for (const row of batch) {
-      for await (const views of viewsFor(lookup, row, shown, flow)) {
+      for await (const views of viewsFor(lookup, row, node, flow)) {
         for (const view of views) {
           const next = lookup.withObject(row, lookup.slot, view)
           if (next !== undefined) found.push(next)
@@ -83,7 +83,7 @@ async function* joined(
 async function* viewsFor(
   lookup: Lookup,
   row: MatchRow,
-  shown: ExplainNode,
+  node: ExplainNode,
   flow: MatchFlow,
 ): AsyncGenerator<readonly ObjectView[]> {
   const { evaluation } = flow
@@ -99,6 +99,6 @@ async function* viewsFor(
     }
   } finally {
     await source.rows.return(undefined)
-    addCounts(shown, source.operator)
+    addCounts(node, source.operator)
   }
 }

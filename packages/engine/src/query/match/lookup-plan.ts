@@ -3,23 +3,23 @@ import type { SchemaClass } from '../../schema/catalog.ts'
 import { accessesFor } from '../access/access-kinds.ts'
 import { bestOf, type OidAccess } from '../access/access-path.ts'
 import { IndexScan, planIndexScans } from '../access/index-scan.ts'
-import { ownConditions, sargablePredicates } from '../access/sargable-predicates.ts'
+import { directConditions, sargablePredicates } from '../access/sargable-predicates.ts'
 import { planObjects } from '../access/source-plan.ts'
 import { noClauses } from '../bind/bind-select.ts'
 import { type Bound, type BoundSource, isConstant, partsOf } from '../bind/bound.ts'
 import { Compiler } from '../evaluate/compile-expression.ts'
 import type { Planning } from '../operators/planning.ts'
-import { conjunction, isOfSlot, type PredicatePlan } from './predicates.ts'
+import { conjunction, dependsOnlyOn, type PredicatePlan } from './predicates.ts'
 import type { LookupPlan } from './source-rows.ts'
 
-/** Constants compiled for a single run are numbered after those of the plan. */
+/** Constants compiled for a single run are numbered after the constants of the plan. */
 export function planningOfRun(planning: Planning): Planning {
   const compiler = new Compiler(planning.formats)
   compiler.constants = planning.compiler.constants
   return { ...planning, compiler }
 }
 
-/** Returns the access path to the source's objects by a join condition, preferably an equality; others narrow keys and filter entries. */
+/** Returns the access path to the source's objects by a join condition, preferably an equality; other conditions narrow keys and filter entries. */
 export function planLookup(
   { predicates, planning }: { readonly predicates: readonly PredicatePlan[]; readonly planning: Planning },
   { source, slot }: { readonly source: BoundSource; readonly slot: number },
@@ -32,14 +32,14 @@ export function planLookup(
   const equal = joining.filter(({ bound }) => bound.kind === 'compare' && bound.operator === 'equal')
   const needed = equal.length > 0 ? equal : joining
   if (needed.length === 0) return undefined
-  const asked = needed.map(({ bound }) => withGiven(bound, slot))
-  const others = joining.filter((one) => !needed.includes(one)).map(({ bound }) => withGiven(bound, slot))
-  const own = predicates.filter((predicate) => isOfSlot(predicate, slot)).map(({ bound }) => bound)
+  const joinConditions = needed.map(({ bound }) => withRowConstants(bound, slot))
+  const others = joining.filter((one) => !needed.includes(one)).map(({ bound }) => withRowConstants(bound, slot))
+  const own = predicates.filter((predicate) => dependsOnlyOn(predicate, slot)).map(({ bound }) => bound)
   const { compiler } = planning
   const start = compiler.constants
-  const best = bestLookup(source.cls, slot, asked, [...own, ...others], planning)
+  const best = bestLookup(source.cls, slot, joinConditions, [...own, ...others], planning)
   if (best === undefined) return undefined
-  const objects = planObjects(source, slot, { ...noClauses, where: conjunction([...asked, ...own]) }, planning)
+  const objects = planObjects(source, slot, { ...noClauses, where: conjunction([...joinConditions, ...own]) }, planning)
   return { objects: { ...objects, accesses: [best] }, start, end: compiler.constants }
 }
 
@@ -55,32 +55,33 @@ function bestLookup(
   // An IN would give a range per value for each row, so it is checked on the entries.
   const narrowing = sargablePredicates(conjunction(others), slot).filter(({ kind }) => kind !== 'anyOf')
   const conditions = [...joined, ...narrowing]
-  const whole = { where: conjunction([...joining, ...others]), slot }
-  const keys = new Set(ownConditions(joined).map(({ path }) => path.key.map(({ number }) => number).join('.')))
-  const scans = planIndexScans({ cls, conditions, planning, whole, accessesFor }).filter((scan) => {
+  const fullPredicate = { where: conjunction([...joining, ...others]), slot }
+  const keys = new Set(directConditions(joined).map(({ path }) => path.key.map(({ number }) => number).join('.')))
+  const scans = planIndexScans({ cls, conditions, planning, fullPredicate, accessesFor }).filter((scan) => {
     return scan.keyPaths.some((path) => keys.has(path.join('.')))
   })
-  const ways = accessesFor(cls, joined, planning, whole).filter((access) => !(access instanceof IndexScan))
+  const ways = accessesFor(cls, joined, planning, fullPredicate).filter((access) => !(access instanceof IndexScan))
   const all = [...ways, ...scans]
   return all.find(({ isAtMostOne }) => isAtMostOne) ?? bestOf(all)
 }
 
 /** The predicate with the values of bound rows as constants. */
-function withGiven(bound: Bound, slot: number): Bound {
-  if (bound.kind === 'compare') return { ...bound, left: given(bound.left, slot), right: given(bound.right, slot) }
+function withRowConstants(bound: Bound, slot: number): Bound {
+  if (bound.kind === 'compare')
+    return { ...bound, left: asRowConstant(bound.left, slot), right: asRowConstant(bound.right, slot) }
   if (bound.kind === 'quantifier' && bound.test.kind === 'equal') {
-    const test = { ...bound.test, value: given(bound.test.value, slot) }
-    return { ...bound, collection: given(bound.collection, slot), test }
+    const test = { ...bound.test, value: asRowConstant(bound.test.value, slot) }
+    return { ...bound, collection: asRowConstant(bound.collection, slot), test }
   }
   return bound
 }
 
-function given(bound: Bound, slot: number): Bound {
-  if (isConstant(bound) || asks(bound, slot)) return bound
+function asRowConstant(bound: Bound, slot: number): Bound {
+  if (isConstant(bound) || dependsOn(bound, slot)) return bound
   const { type, start, end } = bound
   return { kind: 'given', operand: bound, type, start, end }
 }
 
-export function asks(bound: Bound, slot: number): boolean {
-  return ('slot' in bound && bound.slot === slot) || partsOf(bound).some((part) => asks(part, slot))
+export function dependsOn(bound: Bound, slot: number): boolean {
+  return ('slot' in bound && bound.slot === slot) || partsOf(bound).some((part) => dependsOn(part, slot))
 }

@@ -16,7 +16,7 @@ export interface MatchOperator {
 export interface InPlaceVertex {
   readonly slot: number
   /** Conditions on the row once the vertex is bound. */
-  readonly asked: readonly Evaluate[]
+  readonly conditions: readonly Evaluate[]
 }
 
 export interface FirstVertex extends InPlaceVertex {

@@ -26,10 +26,10 @@ export const matchRowKind: RowKind<MatchRow> = {
   copy: ({ slots }) => ({ slots: slots.slice(), visited: noVertices, edges: noEdges }),
   bytesOf({ slots }) {
     let bytes = slots.length * slotBytes
-    for (const held of slots) {
-      if (!(held instanceof ObjectView) || held.isCharged) continue
-      held.isCharged = true
-      bytes += held.record.length
+    for (const value of slots) {
+      if (!(value instanceof ObjectView) || value.isCharged) continue
+      value.isCharged = true
+      bytes += value.record.length
     }
     return bytes
   },

@@ -11,7 +11,7 @@ import {
   keyConditionsOf,
   soundRange,
 } from '../access/index-scan.ts'
-import { ownConditions, sargablePredicates } from '../access/sargable-predicates.ts'
+import { directConditions, sargablePredicates } from '../access/sargable-predicates.ts'
 import type { BoundVertex } from '../bind/bind-match.ts'
 import type { Bound } from '../bind/bound.ts'
 import { evaluateConstants } from '../execute/evaluate-rows.ts'
@@ -31,7 +31,7 @@ export function planNarrowedEdges(
   planning: Planning,
 ): NarrowedEdge[] {
   if (cls === null || where === undefined) return []
-  const own = ownConditions(sargablePredicates(where, slot))
+  const own = directConditions(sargablePredicates(where, slot))
   const edges = new Map<AttributeNumber, NarrowedEdge>()
   for (const index of cls.indexes) {
     const [first, ...next] = index.keyAttributes
@@ -40,9 +40,9 @@ export function planNarrowedEdges(
     const format = indexKeyFormat(index, planning.formats.of(cls))
     if (format.parts[0]?.format.attribute.spec.logicalType !== 'reference') continue
     const conditions = keyConditionsOf(next, own, planning, true)
-    const asked = widthOf(conditions)
-    const known = edges.get(attribute)
-    if (asked === 0 || (known !== undefined && widthOf(known.conditions) >= asked)) continue
+    const width = widthOf(conditions)
+    const previous = edges.get(attribute)
+    if (width === 0 || (previous !== undefined && widthOf(previous.conditions) >= width)) continue
     edges.set(attribute, { attribute, format, conditions })
   }
   return [...edges.values()]
@@ -57,7 +57,7 @@ function widthOf({ equal, lower, upper }: KeyConditions): number {
 export class NarrowedEdges {
   private readonly edges: ReadonlyMap<AttributeNumber, NarrowedEdge>
   private readonly flow: MatchFlow
-  private readonly asked = new Map<AttributeNumber, KeyCondition | undefined>()
+  private readonly requested = new Map<AttributeNumber, KeyCondition | undefined>()
 
   constructor(edges: readonly NarrowedEdge[], flow: MatchFlow) {
     this.edges = new Map(edges.map((edge) => [edge.attribute, edge]))
@@ -70,13 +70,13 @@ export class NarrowedEdges {
 
   /** The range of the objects that refer to `oid`; undefined if none of them can qualify. */
   async rangeOf({ attribute, format, conditions }: NarrowedEdge, oid: Oid): Promise<KeyRange | undefined> {
-    if (!this.asked.has(attribute)) {
+    if (!this.requested.has(attribute)) {
       const { evaluation, context } = this.flow
       const values = await evaluateConstants(evaluatesOf(conditions), evaluation, context)
-      this.asked.set(attribute, keyConditionOf(conditions, values))
+      this.requested.set(attribute, keyConditionOf(conditions, values))
     }
-    const asked = this.asked.get(attribute)
-    return asked && soundRange(format, { ...asked, equal: [oid, ...asked.equal] })
+    const condition = this.requested.get(attribute)
+    return condition && soundRange(format, { ...condition, equal: [oid, ...condition.equal] })
   }
 }
 

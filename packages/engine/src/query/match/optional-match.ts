@@ -9,10 +9,10 @@ import { withVertex } from './path-modes.ts'
 export interface OptionalStep {
   /** The operators of its search, which starts with the input rows. */
   readonly operators: readonly MatchOperator[]
-  /** All patterns of the MATCH by number, those of other parts without vertices. */
+  /** All patterns of the MATCH by number; patterns of other parts have no vertices here. */
   readonly patterns: readonly BoundPattern[]
   /** The vertices bound before it; without an object at one of them, nothing matches. */
-  readonly known: readonly { readonly position: number; readonly slot: number }[]
+  readonly boundVertices: readonly { readonly position: number; readonly slot: number }[]
   readonly ordinalSlot: number
   /** Whether matches keep the order of the input rows. */
   readonly keepsOrder: boolean
@@ -36,13 +36,13 @@ interface Search {
 }
 
 function search({ operators }: OptionalStep, flow: MatchFlow): Search {
-  const given: { begin: readonly MatchRow[] } = { begin: [] }
+  const input: { begin: readonly MatchRow[] } = { begin: [] }
   async function* once(): AsyncGenerator<readonly MatchRow[]> {
-    yield given.begin
+    yield input.begin
   }
   let pipeline: MatchPipeline = { rows: once(), operator: undefined }
   for (const operator of operators) pipeline = operator.run(pipeline, flow)
-  return Object.assign(given, { pipeline })
+  return Object.assign(input, { pipeline })
 }
 
 /** Matches one batch at a time. Rows without a match keep their position if the search preserves the order. */
@@ -57,18 +57,19 @@ async function* matched(
   let next: Search | undefined = first
   for await (const batch of input) {
     const rows = batch.map((row, i) => ({ ...row, slots: row.slots.with(ordinalSlot, i) }))
-    const beginning = rows.flatMap((row) => beginningOf(step, row) ?? [])
+    const starts = rows.flatMap((row) => startOf(step, row) ?? [])
     const run = next ?? search(step, flow)
     next = undefined
-    run.begin = beginning
+    run.begin = starts
     const isFound = new Uint8Array(rows.length)
-    let told = 0
-    if (beginning.length > 0) {
+    let emitted = 0
+    if (starts.length > 0) {
       for await (const found of run.pipeline.rows) {
         const out: MatchRow[] = []
         for (const row of found) {
           const ordinal = row.slots[ordinalSlot] as number
-          for (; keepsOrder && told < ordinal; told++) if (isFound[told] === 0) out.push(rows[told] as MatchRow)
+          for (; keepsOrder && emitted < ordinal; emitted++)
+            if (isFound[emitted] === 0) out.push(rows[emitted] as MatchRow)
           isFound[ordinal] = 1
           out.push(row)
         }
@@ -78,19 +79,19 @@ async function* matched(
       if (run !== first && run.pipeline.operator !== undefined && first.pipeline.operator !== undefined)
         addCounts(first.pipeline.operator, run.pipeline.operator)
     }
-    const rest = rows.slice(told).filter((_row, i) => isFound[told + i] === 0)
+    const rest = rows.slice(emitted).filter((_row, i) => isFound[emitted + i] === 0)
     operator.returned += rest.length
     if (rest.length > 0) yield rest
   }
 }
 
 /** Enters the bound vertices in the patterns. Undefined if one has no object, or a pattern must not visit one twice. */
-function beginningOf({ known, patterns }: OptionalStep, row: MatchRow): MatchRow | undefined {
-  let begun: MatchRow | undefined = row
-  for (const { position, slot } of known) {
+function startOf({ boundVertices, patterns }: OptionalStep, row: MatchRow): MatchRow | undefined {
+  let start: MatchRow | undefined = row
+  for (const { position, slot } of boundVertices) {
     const view = row.slots[slot] as ObjectView | undefined
-    if (view === undefined || begun === undefined) return undefined
-    begun = withVertex(patterns, begun, position, slot, view)
+    if (view === undefined || start === undefined) return undefined
+    start = withVertex(patterns, start, position, slot, view)
   }
-  return begun
+  return start
 }

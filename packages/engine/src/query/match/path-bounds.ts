@@ -3,7 +3,7 @@ import type { Oid } from '../../types/oid.ts'
 import { objectRows } from '../access/object-rows.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { BackwardSearch, type ForwardEdges } from './backward-search.ts'
-import { type EdgeEnds, isFoundFromFarEnd, turned } from './edge-ends.ts'
+import { type EdgeEnds, isFoundFromFarEnd, reversed } from './edge-ends.ts'
 import type { EdgeStep } from './expansion.ts'
 import { IncidentEdges, type Step } from './incident-edges.ts'
 import type { MatchFlow } from './match-operator.ts'
@@ -11,11 +11,11 @@ import type { MatchRow } from './match-row.ts'
 import { existingObjects } from './vertex-objects.ts'
 
 /** Cached searches by end, because later rows may have the same end. */
-const endsKept = 16
+const cachedEndsMax = 16
 /** Cost in edges of the round trips to the end and to its edges. */
 const tripEdges = 2
 
-const balance = { before: 0, countedAtOnce: 64, countedPerEdge: 1, countsStep: 2 }
+const balance = { before: 0, countBatch: 64, countedPerEdge: 1, countsStep: 2 }
 
 /** Whether walks of several edges can be bounded from the end that they have or may have. */
 export function isBounded(step: EdgeStep): boolean {
@@ -33,13 +33,13 @@ export class PathBounds {
   private readonly flow: MatchFlow
   private readonly ends: EdgeEnds
   private readonly edges: IncidentEdges
-  private readonly ofEnds = new Map<Oid, ReverseDistances>()
-  private ofAll: ReverseDistances | undefined
+  private readonly byEnd = new Map<Oid, ReverseDistances>()
+  private sharedDistances: ReverseDistances | undefined
 
   constructor(step: EdgeStep, flow: MatchFlow) {
     this.step = step
     this.flow = flow
-    this.ends = turned(step, step.from)
+    this.ends = reversed(step, step.from)
     this.edges = new IncidentEdges(this.ends, flow)
   }
 
@@ -48,25 +48,25 @@ export class PathBounds {
     const { isToBound, to, ends } = this.step
     if (!isToBound && ends !== undefined) {
       const { evaluation, context } = this.flow
-      this.ofAll ??= this.distancesTo(objectRows(to.objects, ends, evaluation, context, undefined).rows)
-      return this.ofAll
+      this.sharedDistances ??= this.distancesTo(objectRows(to.objects, ends, evaluation, context, undefined).rows)
+      return this.sharedDistances
     }
     const end = row.slots[to.slot] as ObjectView
-    const known = this.ofEnds.get(end.oid)
-    if (known !== undefined) return known
-    for (const [oid, distances] of this.ofEnds) {
-      if (this.ofEnds.size < endsKept) break
-      this.ofEnds.delete(oid)
+    const cached = this.byEnd.get(end.oid)
+    if (cached !== undefined) return cached
+    for (const [oid, distances] of this.byEnd) {
+      if (this.byEnd.size < cachedEndsMax) break
+      this.byEnd.delete(oid)
       await distances.close()
     }
     const distances = this.distancesTo([[end]])
-    this.ofEnds.set(end.oid, distances)
+    this.byEnd.set(end.oid, distances)
     return distances
   }
 
   async close(): Promise<void> {
-    for (const distances of this.ofEnds.values()) await distances.close()
-    await this.ofAll?.close()
+    for (const distances of this.byEnd.values()) await distances.close()
+    await this.sharedDistances?.close()
   }
 
   private distancesTo(ends: Ends): ReverseDistances {
@@ -82,7 +82,7 @@ export class ReverseDistances extends BackwardSearch {
   private readonly ends: Ends
   private readonly edge: EdgeEnds['edge']
   /** All objects within this distance of an end are known, and all edges to those within a smaller one. */
-  private known = -1
+  private exploredDistance = -1
 
   constructor(ends: Ends, edges: IncidentEdges, { edge }: EdgeEnds, flow: MatchFlow) {
     super(flow, balance)
@@ -91,19 +91,19 @@ export class ReverseDistances extends BackwardSearch {
     this.edge = edge
   }
 
-  override isKnown(edgesLeft: number): boolean {
-    return this.known > edgesLeft
+  override isExplored(edgesLeft: number): boolean {
+    return this.exploredDistance > edgesLeft
   }
 
-  override knownSteps(edgesLeft: number, view: ObjectView): Step[] | undefined {
-    if (!this.isKnown(edgesLeft)) return undefined
+  override exploredSteps(edgesLeft: number, view: ObjectView): Step[] | undefined {
+    if (!this.isExplored(edgesLeft)) return undefined
     const reached = this.search.visited.get(view.oid)
     return this.stepsFrom(reached, view, this.edge, ({ distance }) => distance <= edgesLeft)
   }
 
   override mayArrive(oid: Oid, edgesLeft: number): boolean {
     const distance = this.search.visited.get(oid)?.distance
-    return distance === undefined ? this.known < edgesLeft : distance <= edgesLeft
+    return distance === undefined ? this.exploredDistance < edgesLeft : distance <= edgesLeft
   }
 
   override async close(): Promise<void> {
@@ -123,12 +123,12 @@ export class ReverseDistances extends BackwardSearch {
       for (const { oid } of views) search.begin(oid)
       yield views.length
     }
-    this.known = 0
+    this.exploredDistance = 0
     while (search.distance < edge.max && search.reached.length > 0) {
       if (!(yield* search.expand(search.read(search.reached)))) return
-      this.known = search.distance
+      this.exploredDistance = search.distance
     }
-    if (search.reached.length === 0) this.known = Number.POSITIVE_INFINITY
+    if (search.reached.length === 0) this.exploredDistance = Number.POSITIVE_INFINITY
   }
 
   protected override objects(oids: readonly Oid[]): Promise<readonly ObjectView[]> {
@@ -137,6 +137,6 @@ export class ReverseDistances extends BackwardSearch {
 
   protected override forget(): void {
     super.forget()
-    this.known = -1
+    this.exploredDistance = -1
   }
 }

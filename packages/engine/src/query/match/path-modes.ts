@@ -16,7 +16,7 @@ function mayHaveNoEdge({ edges }: BoundPattern): boolean {
 }
 
 /** False if an object at the vertex must not be visited elsewhere by the pattern; the rest is decided by `isAllowed`. */
-export function mayBeMetAgain(pattern: BoundPattern, vertex: number): boolean {
+export function mayRevisit(pattern: BoundPattern, vertex: number): boolean {
   const { mode, vertices } = pattern
   if (repeatsVertices(mode) || mayHaveNoEdge(pattern)) return true
   return mode === 'simple' && (vertices[0] === vertex || vertices.at(-1) === vertex)
@@ -33,9 +33,9 @@ export function withVertex(
   const visited = [...row.visited]
   for (const [i, pattern] of patterns.entries()) {
     if (!pattern.vertices.includes(position)) continue
-    const been = visited[i] as readonly Oid[]
-    if (been.includes(view.oid) && !mayBeMetAgain(pattern, position)) return undefined
-    visited[i] = [...been, view.oid]
+    const visitedOids = visited[i] as readonly Oid[]
+    if (visitedOids.includes(view.oid) && !mayRevisit(pattern, position)) return undefined
+    visited[i] = [...visitedOids, view.oid]
   }
   return { ...row, slots: row.slots.with(slot, view), visited }
 }

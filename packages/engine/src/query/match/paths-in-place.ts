@@ -14,7 +14,7 @@ import {
 } from './match-operator.ts'
 import { type MatchRow, matchRowKind } from './match-row.ts'
 
-/** Returns undefined if an operator cannot run in place. `nodes` are those of the operators; `slots` is their number in a row. */
+/** Returns undefined if an operator cannot run in place. `nodes`: one per operator; `slots`: their number in a row. */
 export function pathsInPlace(
   operators: readonly MatchOperator[],
   nodes: readonly ExplainNode[],
@@ -35,7 +35,7 @@ export function pathsInPlace(
 type Progress = 'row' | 'pause' | 'undecided' | 'end'
 
 /** Objects examined between checks of the clock, less one; a bit mask. */
-const objectsBetweenLooks = 31
+const clockCheckMask = 31
 const batchRows = 256
 
 export class PathsInPlace {
@@ -48,7 +48,7 @@ export class PathsInPlace {
   private readonly row: MatchRow
   /** The next vertex to advance; -1 if the first object has no more paths. */
   private at = -1
-  private looked = 0
+  private examined = 0
 
   constructor(
     first: FirstVertex,
@@ -68,7 +68,7 @@ export class PathsInPlace {
   readonly push = async (consumer: RowConsumer<MatchRow>): Promise<void> => {
     for await (const views of this.first.objects()) {
       for (const view of views) {
-        for (let progress = this.begin(view); progress !== 'end'; progress = this.goOn()) {
+        for (let progress = this.begin(view); progress !== 'end'; progress = this.advance()) {
           const isRow = progress === 'row' || (await this.settle(progress))
           if (isRow && !consumer.consume(this.row)) await consumer.consumeCopies([matchRowKind.copy(this.row)])
         }
@@ -80,7 +80,7 @@ export class PathsInPlace {
     let rows: MatchRow[] = []
     for await (const views of this.first.objects()) {
       for (const view of views) {
-        for (let progress = this.begin(view); progress !== 'end'; progress = this.goOn()) {
+        for (let progress = this.begin(view); progress !== 'end'; progress = this.advance()) {
           if (progress === 'row' || (await this.settle(progress))) rows.push(matchRowKind.copy(this.row))
           if (rows.length < batchRows && (progress !== 'pause' || rows.length === 0)) continue
           yield rows
@@ -99,11 +99,11 @@ export class PathsInPlace {
     const isAllowed = this.isAllowed(first)
     if (isAllowed === undefined) return 'undecided'
     if (isAllowed) this.enter(0)
-    return this.goOn()
+    return this.advance()
   }
 
   /** Continues to the next row, or to an interruption. */
-  private goOn(): Progress {
+  private advance(): Progress {
     const { next, slots } = this
     while (this.at >= 0) {
       const vertex = next[this.at] as NextVertex
@@ -117,7 +117,7 @@ export class PathsInPlace {
       const isAllowed = this.isAllowed(vertex)
       if (isAllowed === undefined) return 'undecided'
       if (isAllowed && this.enter(this.at + 1)) return 'row'
-      if ((++this.looked & objectsBetweenLooks) === 0 && this.isTurnDue) return 'pause'
+      if ((++this.examined & clockCheckMask) === 0 && this.flow.context.isTurnDue) return 'pause'
     }
     return 'end'
   }
@@ -133,18 +133,13 @@ export class PathsInPlace {
     return false
   }
 
-  private get isTurnDue(): boolean {
-    const { context } = this.flow
-    return context.isTurnDue
-  }
-
   /** Returns undefined if an asynchronous read is needed. */
-  private isAllowed({ asked }: InPlaceVertex): boolean | undefined {
-    if (asked.length === 0) return true
+  private isAllowed({ conditions }: InPlaceVertex): boolean | undefined {
+    if (conditions.length === 0) return true
     const { evaluation, context } = this.flow
     matchRowKind.enter(evaluation, this.row)
     try {
-      for (let i = 0; i < asked.length; i++) if (asked[i]?.(evaluation) !== true) return false
+      for (let i = 0; i < conditions.length; i++) if (conditions[i]?.(evaluation) !== true) return false
       return true
     } catch (error) {
       if (error !== needsFetch) throw error
@@ -161,10 +156,10 @@ export class PathsInPlace {
     const wait = context.yieldIfDue()
     if (wait !== undefined) await wait
     if (progress === 'pause') return false
-    const { asked } = next[this.at] ?? first
+    const { conditions } = next[this.at] ?? first
     const [isAllowed] = await evaluateRows(context, [this.row], (row) => {
       matchRowKind.enter(evaluation, row)
-      return asked.every((evaluate) => evaluate(evaluation) === true)
+      return conditions.every((evaluate) => evaluate(evaluation) === true)
     })
     return isAllowed === true && this.enter(this.at + 1)
   }

@@ -7,7 +7,7 @@ import type { VertexPlan } from './vertices.ts'
 export interface PatternsPlan {
   readonly vertices: readonly VertexPlan[]
   readonly patterns: readonly BoundPattern[]
-  /** Predicates of the MATCH itself, without those of OPTIONAL MATCH. */
+  /** Predicates of the MATCH itself, without predicates of OPTIONAL MATCH. */
   readonly predicates: readonly PredicatePlan[]
   readonly optional: readonly OptionalPlan[]
   readonly slots: number
@@ -15,7 +15,7 @@ export interface PatternsPlan {
   readonly planning: Planning
 }
 
-/** An OPTIONAL MATCH; its patterns and vertices extend to those of the next one. */
+/** An OPTIONAL MATCH; its patterns and vertices extend to the first ones of the next part. */
 export interface OptionalPlan {
   readonly firstPattern: number
   readonly firstVertex: number

@@ -9,7 +9,7 @@ import type { Planning } from '../operators/planning.ts'
 import { statementsPlan } from '../operators/row-statements.ts'
 import type { ValueType } from '../values/value-type.ts'
 import type { JoinedPlan, JoinSource } from './join-order.ts'
-import { conjunction, isOfSlot, type PredicatePlan, planPredicates } from './predicates.ts'
+import { conjunction, dependsOnlyOn, type PredicatePlan, planPredicates } from './predicates.ts'
 
 export interface JoinPlan extends JoinedPlan {
   readonly clauses: ClausesPlan
@@ -43,7 +43,7 @@ function planSource(source: BoundJoinSource, predicates: readonly PredicatePlan[
       rows: planning.compiler.compile(rows),
     }
   }
-  const where = conjunction(predicates.filter((predicate) => isOfSlot(predicate, slot)).map(({ bound }) => bound))
+  const where = conjunction(predicates.filter((predicate) => dependsOnlyOn(predicate, slot)).map(({ bound }) => bound))
   const objects = planObjects(source.source, slot, { ...noClauses, where }, planning)
   return { kind: 'objects', slot, name, source: source.source, objects }
 }

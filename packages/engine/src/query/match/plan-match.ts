@@ -45,8 +45,10 @@ export function planMatch(bound: BoundMatch, slots: number, formats: RecordForma
   const plans = vertices.map((vertex, position) => {
     // Conditions of WHERE apply to the selected paths only.
     const predicates = predicatesAt(position)
-    const known = chosenFrom.has(position) ? predicates.filter(({ isOfPattern }) => isOfPattern) : predicates
-    return planVertex(vertex, known, planning)
+    const applicable = chosenFrom.has(position)
+      ? predicates.filter(({ isPatternPredicate }) => isPatternPredicate)
+      : predicates
+    return planVertex(vertex, applicable, planning)
   })
   const clausesPlan = planClauses(clauses, planning)
   const { constants } = planning.compiler

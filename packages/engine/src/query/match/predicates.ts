@@ -15,19 +15,19 @@ export interface PredicatePlan {
   /** As written, for EXPLAIN. */
   readonly text: string
   /** Whether the predicate is part of a pattern instead of WHERE. */
-  readonly isOfPattern: boolean
+  readonly isPatternPredicate: boolean
 }
 
-/** `patternSlots` are those of vertices, edges and walks. */
+/** `patternSlots`: the slots of vertices, edges and walks. */
 export function planPredicates(
-  given: readonly Bound[],
+  conditions: readonly Bound[],
   patternSlots: ReadonlySet<number>,
   { compiler, text }: Planning,
-  isOfPattern = false,
+  isPatternPredicate = false,
 ): PredicatePlan[] {
-  return given.flatMap(conjunctsOf).map((bound) => ({
+  return conditions.flatMap(conjunctsOf).map((bound) => ({
     bound,
-    isOfPattern,
+    isPatternPredicate,
     needs: slotsIn(bound, patternSlots),
     evaluate: compiler.compile(bound),
     text: text.slice(bound.start, bound.end),
@@ -52,7 +52,7 @@ function slotsIn(bound: Bound, patternSlots: ReadonlySet<number>): Set<number> {
   return slots
 }
 
-export function isOfSlot({ needs }: PredicatePlan, slot: number): boolean {
+export function dependsOnlyOn({ needs }: PredicatePlan, slot: number): boolean {
   return needs.size === 1 && needs.has(slot)
 }
 
@@ -67,14 +67,14 @@ export function qualifiedRows(
   operator: ExplainNode,
   flow: MatchFlow,
 ): MatchPipeline {
-  async function* kept(): AsyncGenerator<readonly MatchRow[]> {
+  async function* qualifiedBatches(): AsyncGenerator<readonly MatchRow[]> {
     for await (const batch of rows) {
       const some = await qualified(predicates, batch, flow)
       operator.returned += some.length
       if (some.length > 0) yield some
     }
   }
-  return { rows: flow.context.measured(kept(), operator), operator }
+  return { rows: flow.context.measured(qualifiedBatches(), operator), operator }
 }
 
 export async function qualified(

@@ -28,34 +28,34 @@ export async function* prefetchedRows(
 }
 
 async function prefetchWalks(
-  { context, from, edge, isToBound, edges, far }: Expansion,
+  { context, from, edge, isToBound, edges, farSearch }: Expansion,
   rows: readonly MatchRow[],
 ): Promise<void> {
   const { reader } = context
-  const met = new Map<Oid, ObjectView>()
+  const reached = new Map<Oid, ObjectView>()
   for (const { slots } of rows) {
     const view = slots[from.slot] as ObjectView
-    met.set(view.oid, view)
+    reached.set(view.oid, view)
   }
-  let views = [...met.values()]
-  let looked = 0
+  let views = [...reached.values()]
+  let edgesRead = 0
   for (let length = 0; length < edge.max && views.length > 0; length++) {
-    if (far?.search.isKnown(far.place) !== true) await edges.prefetch(views, length)
+    if (farSearch?.search.isExplored(farSearch.place) !== true) await edges.prefetch(views, length)
     const isLast = length + 1 === edge.max
     // The last edge leads to the bound end or nowhere.
     if (isLast && isToBound) return
     const next = new Set<Oid>()
     for (const view of views) {
-      const steps = far?.search.knownSteps(far.place, view) ?? (await edges.at(view, length))
-      for (const { neighbour } of steps) if (!met.has(neighbour)) next.add(neighbour)
-      looked += steps.length
-      if (looked > edgesAhead) return
+      const steps = farSearch?.search.exploredSteps(farSearch.place, view) ?? (await edges.at(view, length))
+      for (const { neighbour } of steps) if (!reached.has(neighbour)) next.add(neighbour)
+      edgesRead += steps.length
+      if (edgesRead > edgesAhead) return
     }
     const read = await evaluateRows(context, [[...next]], (oids) => {
       reader.prefetch(oids)
       return oids.map((oid) => reader.object(oid))
     })
     views = (read[0] ?? []).filter(({ format }) => format !== undefined)
-    for (const view of views) met.set(view.oid, view)
+    for (const view of views) reached.set(view.oid, view)
   }
 }

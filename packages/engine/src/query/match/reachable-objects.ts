@@ -11,24 +11,24 @@ import { OidSet } from '../access/oid-set.ts'
 import { restOf } from '../access/oid-source.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { Expansion } from './expansion.ts'
-import { mayBeMetAgain } from './path-modes.ts'
+import { mayRevisit } from './path-modes.ts'
 
 /** Objects, and edges of a list, between checks of the clock. */
-const objectsBetweenTurns = 16
-const edgesAtOnce = 2_048
-const endsAtOnce = 256
+const objectsPerYield = 16
+const edgesPerBatch = 2_048
+const endsPerBatch = 256
 
 const followedTypes: readonly string[] = ['reference', 'list', 'set']
 
 /** Whether the pattern allows this search: one path to each end is enough, and its edges are unused. */
-export function isOfReached(expansion: Expansion): boolean {
-  const { pattern, edge, edges, context, isToBound, far, ends, toPosition } = expansion
+export function isReachability(expansion: Expansion): boolean {
+  const { pattern, edge, edges, context, isToBound, farSearch, ends, toPosition } = expansion
   const { selection, name } = pattern
   if (context.isRemote || context.snapshot.visit === undefined) return false
   if (selection?.kind !== 'any' && selection?.kind !== 'anyShortest') return false
   if (name !== undefined || edge.name !== undefined || edge.edgeObject !== undefined) return false
   if (edges.direction !== 'forward' || edge.min !== 1 || edge.max < 2) return false
-  if (isToBound || far !== undefined || ends !== undefined || mayBeMetAgain(pattern, toPosition)) return false
+  if (isToBound || farSearch !== undefined || ends !== undefined || mayRevisit(pattern, toPosition)) return false
   return edge.attributes.every(({ attribute, edge: through }) => {
     return through === undefined && followedTypes.includes(attribute.spec.logicalType)
   })
@@ -75,11 +75,11 @@ export class ReachableObjects {
         }
       }
       if (this.end !== undefined) ends.push(this.end)
-      if (ends.length === endsAtOnce) {
+      if (ends.length === endsPerBatch) {
         yield ends
         ends = []
       }
-      if (number % objectsBetweenTurns > 0) continue
+      if (number % objectsPerYield > 0) continue
       this.note()
       const pause = context.yieldIfDue()
       if (pause !== undefined) await pause
@@ -126,8 +126,9 @@ export class ReachableObjects {
       const at = attribute.spec.logicalType === 'reference' ? borrowed.locateReference(index) : -1
       if (at >= 0) this.reachAt(record, at)
       else {
-        const held = borrowed.value(index)
-        for (const oid of Array.isArray(held) ? held : [held]) if (oid !== null && oid !== noOid) this.reach(oid as Oid)
+        const references = borrowed.value(index)
+        for (const oid of Array.isArray(references) ? references : [references])
+          if (oid !== null && oid !== noOid) this.reach(oid as Oid)
       }
     }
     return true
@@ -139,7 +140,7 @@ export class ReachableObjects {
     let count = 0
     const last = snapshot.visit?.(range, false, (key, value) => {
       this.reachAt(isSet ? key : value, isSet ? linkHeaderBytes : 0)
-      return ++count < edgesAtOnce
+      return ++count < edgesPerBatch
     })
     reader.linksRead += count
     return last && restOf(range, last, false)

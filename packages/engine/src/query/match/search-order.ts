@@ -3,7 +3,7 @@ import type { ChosenAccessPath } from '../access/choose-access.ts'
 import { type BoundEdge, type BoundPattern, innerVertices } from '../bind/bind-match.ts'
 import { type EdgeYields, edgeYields } from './branch-order.ts'
 import { expand } from './expand.ts'
-import { type FarPlace, farSides } from './far-side.ts'
+import { farEndSearches, type SearchPlace } from './far-side.ts'
 import { lookupJoin } from './lookup-join.ts'
 import { planLookup, planningOfRun } from './lookup-plan.ts'
 import type { MatchFlow, MatchOperator } from './match-operator.ts'
@@ -20,13 +20,13 @@ import { walks } from './walks.ts'
 /** A MATCH or an OPTIONAL MATCH: the numbers of its patterns, and the positions of its new vertices. */
 interface Part {
   readonly patterns: readonly number[]
-  /** All patterns, with those of other parts stripped of their vertices. */
+  /** All patterns; patterns of other parts have no vertices here. */
   readonly masked: readonly BoundPattern[]
   readonly vertices: readonly number[]
   readonly predicates: readonly PredicatePlan[]
 }
 
-/** What is bound in each row before the next operator. */
+/** The bound slots in each row before the next operator. */
 interface Progress {
   readonly bound: Set<number>
   readonly filled: Set<number>
@@ -40,7 +40,7 @@ export async function operatorsInOrder(planned: PatternsPlan, flow: MatchFlow): 
   const { patterns, vertices: all, optional } = plan
   const bound = new Set<number>()
   const filled = new Set<number>()
-  const ofPart = (
+  const partOf = (
     first: { pattern: number; vertex: number },
     next: OptionalPlan | undefined,
   ): Omit<Part, 'predicates'> => {
@@ -53,18 +53,18 @@ export async function operatorsInOrder(planned: PatternsPlan, flow: MatchFlow): 
     }
   }
   const choices = new VertexChoices(plan, flow)
-  const own: Part = { ...ofPart({ pattern: 0, vertex: 0 }, optional[0]), predicates: plan.predicates }
+  const own: Part = { ...partOf({ pattern: 0, vertex: 0 }, optional[0]), predicates: plan.predicates }
   const operators = await operatorsOf(plan, own, { bound, filled }, choices, flow)
   for (const [i, { firstPattern, firstVertex, predicates, ordinalSlot }] of optional.entries()) {
-    const part: Part = { ...ofPart({ pattern: firstPattern, vertex: firstVertex }, optional[i + 1]), predicates }
+    const part: Part = { ...partOf({ pattern: firstPattern, vertex: firstVertex }, optional[i + 1]), predicates }
     const named = new Set(part.patterns.flatMap((number) => (patterns[number] as BoundPattern).vertices))
-    const known = [...named].filter((position) => bound.has(position))
+    const boundPositions = [...named].filter((position) => bound.has(position))
     const within = await operatorsOf(plan, part, { bound, filled }, choices, flow)
     operators.push(
       optionalMatch({
         operators: within,
         patterns: part.masked,
-        known: known.map((position) => ({ position, slot: (all[position] as VertexPlan).slot })),
+        boundVertices: boundPositions.map((position) => ({ position, slot: (all[position] as VertexPlan).slot })),
         ordinalSlot,
         keepsOrder: !part.patterns.some((number) => isChoosing(plan, number)),
       }),
@@ -77,16 +77,16 @@ function range(from: number, end: number): number[] {
   return Array.from({ length: end - from }, (_, i) => from + i)
 }
 
-/** `known` is the progress of the input rows. */
+/** `initial` is the progress of the input rows. */
 async function operatorsOf(
   plan: PatternsPlan,
   part: Part,
-  known: Pick<Progress, 'bound' | 'filled'>,
+  initial: Pick<Progress, 'bound' | 'filled'>,
   choices: VertexChoices,
   flow: MatchFlow,
 ): Promise<MatchOperator[]> {
   const choosing = new Set(part.patterns.filter((number) => isChoosing(plan, number)))
-  const progress: Progress = { ...known, predicatesLeft: new Set(part.predicates), choosing }
+  const progress: Progress = { ...initial, predicatesLeft: new Set(part.predicates), choosing }
   const operators: MatchOperator[] = []
   const left = new Set(
     part.patterns.flatMap((patternNumber) => {
@@ -94,7 +94,7 @@ async function operatorsOf(
       return edges.map((_edge, edgeNumber): EdgePlace => ({ patternNumber, edgeNumber }))
     }),
   )
-  let far: readonly FarPlace[] = []
+  let searchPlaces: readonly SearchPlace[] = []
   let yields: EdgeYields = new Map()
   while (left.size > 0 || part.vertices.some((position) => !progress.bound.has(position))) {
     const pause = flow.context.yieldIfDue()
@@ -105,12 +105,12 @@ async function operatorsOf(
       const start = await startVertex(plan, unbound, left, choices, flow)
       const isFirst = operators.length === 0 && progress.bound.size === 0
       const { access, estimated } = start.chosen
-      const isOfAll = access === (plan.vertices[start.position] as VertexPlan).objects.extent
+      const isExtent = access === (plan.vertices[start.position] as VertexPlan).objects.extent
       // Otherwise its objects would be read again for each row.
-      const lookup = isOfAll || estimated > fewObjects ? lookupOperator(plan, part, progress, unbound) : undefined
+      const lookup = isExtent || estimated > fewObjects ? lookupOperator(plan, part, progress, unbound) : undefined
       operators.push(lookup ?? vertexOperator(plan, part, progress, start))
       if (isFirst && lookup === undefined) {
-        far = farSides(plan, part.patterns, start, flow)
+        searchPlaces = farEndSearches(plan, part.patterns, start, flow)
         yields = await edgeYields(plan, start, left, flow)
       }
       continue
@@ -121,7 +121,7 @@ async function operatorsOf(
     operators.push(
       isFirstBound
         ? vertexOperator(plan, part, progress, other)
-        : edgeOperator(plan, part, progress, next, far, other?.chosen),
+        : edgeOperator(plan, part, progress, next, searchPlaces, other?.chosen),
     )
     const { patternNumber } = next
     const isFollowed = ![...left].some((place) => place.patternNumber === patternNumber)
@@ -147,9 +147,9 @@ function nextEdge(
   let best: EdgePlace | undefined
   let least = Number.POSITIVE_INFINITY
   for (const place of left) {
-    const [isLeftKnown, isRightKnown] = endsOf(plan, place).map((vertex) => bound.has(vertex))
-    if (isLeftKnown !== true && isRightKnown !== true) continue
-    const found = yields.size > 0 && isLeftKnown === isRightKnown ? 0 : (yields.get(place) ?? 1)
+    const [isLeftBound, isRightBound] = endsOf(plan, place).map((vertex) => bound.has(vertex))
+    if (isLeftBound !== true && isRightBound !== true) continue
+    const found = yields.size > 0 && isLeftBound === isRightBound ? 0 : (yields.get(place) ?? 1)
     if (found < least) [best, least] = [place, found]
   }
   return best
@@ -180,7 +180,7 @@ function lookupOperator(
   const equal = [...predicatesLeft].filter((predicate) => {
     const { kind } = predicate.bound
     const isEqual = kind === 'compare' && predicate.bound.operator === 'equal'
-    return isEqual && predicate.needs.size > 1 && !isAskedOfChosen(predicate, plan, progress)
+    return isEqual && predicate.needs.size > 1 && !waitsForSelection(predicate, plan, progress)
   })
   for (const position of unbound) {
     const vertex = plan.vertices[position] as VertexPlan
@@ -203,7 +203,7 @@ function edgeOperator(
   part: Part,
   progress: Progress,
   place: EdgePlace,
-  farPlaces: readonly FarPlace[],
+  searchPlaces: readonly SearchPlace[],
   ends: ChosenAccessPath | undefined,
 ): MatchOperator {
   const { bound, filled } = progress
@@ -216,35 +216,35 @@ function edgeOperator(
   const from = plan.vertices[fromPosition] as VertexPlan
   const to = plan.vertices[toPosition] as VertexPlan
   const isToBound = bound.has(toPosition)
-  const known = pattern.vertices.filter((position) => bound.has(position))
-  const before = known.map((position) => (plan.vertices[position] as VertexPlan).slot)
+  const boundVertices = pattern.vertices.filter((position) => bound.has(position))
+  const before = boundVertices.map((position) => (plan.vertices[position] as VertexPlan).slot)
   bound.add(toPosition)
   filled.add(to.slot)
   filled.add(edge.slot)
   const operator = isBreadthFirst(pattern, part.predicates) ? shortestPaths : expand
   if (operator === shortestPaths) progress.choosing.delete(place.patternNumber)
   const predicates = decidable(plan, progress)
-  const farPlace = farPlaces.find(({ patternNumber, edgeNumber, ...other }) => {
+  const searchPlace = searchPlaces.find(({ patternNumber, edgeNumber, ...other }) => {
     const isThere = patternNumber === place.patternNumber && edgeNumber === place.edgeNumber
     return isThere && other.isRightward === isRightward
   })
-  const ofEdge = { pattern, edge, from, to, toPosition, before, isToBound, isRightward, ends }
-  return operator({ ...place, ...ofEdge, far: farPlace?.far, patterns, predicates })
+  const step = { pattern, edge, from, to, toPosition, before, isToBound, isRightward, ends }
+  return operator({ ...place, ...step, farSearch: searchPlace?.farSearch, patterns, predicates })
 }
 
 /** Removes and returns the predicates whose slots are now all filled. */
 function decidable(plan: PatternsPlan, progress: Progress): PredicatePlan[] {
   const { filled, predicatesLeft } = progress
   const now = [...predicatesLeft].filter((predicate) => {
-    return [...predicate.needs].every((slot) => filled.has(slot)) && !isAskedOfChosen(predicate, plan, progress)
+    return [...predicate.needs].every((slot) => filled.has(slot)) && !waitsForSelection(predicate, plan, progress)
   })
   for (const predicate of now) predicatesLeft.delete(predicate)
   return now
 }
 
 /** Whether the predicate must wait for the selection of paths because it needs more than their ends and is not part of the pattern. */
-function isAskedOfChosen(
-  { needs, isOfPattern }: PredicatePlan,
+function waitsForSelection(
+  { needs, isPatternPredicate }: PredicatePlan,
   { patterns, vertices }: PatternsPlan,
   { choosing }: Progress,
 ): boolean {
@@ -253,8 +253,8 @@ function isAskedOfChosen(
     const slotOf = (position: number): number => (vertices[position] as VertexPlan).slot
     const inner = new Set([...innerVertices(pattern).map(slotOf), ...pattern.edges.map(({ slot }) => slot)])
     const own = new Set([...inner, ...pattern.vertices.map(slotOf)])
-    const asksOfPath = [...needs].some((slot) => inner.has(slot))
-    if (asksOfPath && !(isOfPattern && [...needs].every((slot) => own.has(slot)))) return true
+    const needsPath = [...needs].some((slot) => inner.has(slot))
+    if (needsPath && !(isPatternPredicate && [...needs].every((slot) => own.has(slot)))) return true
   }
   return false
 }

@@ -33,7 +33,7 @@ interface Candidate {
   readonly length: number
 }
 
-const rowsAtOnce = 256
+const rowsPerBatch = 256
 
 /** Yields the rows by length, then in the order in which they were found. */
 async function* chosenRows(step: SelectionStep, input: MatchBatches, flow: MatchFlow): AsyncGenerator<MatchRow[]> {
@@ -45,19 +45,19 @@ async function* chosenRows(step: SelectionStep, input: MatchBatches, flow: Match
     for (const row of batch) {
       if (isDecidedAtEnd(pattern) && !isAllowed(pattern, patternNumber, slots, row)) continue
       const key = groupOf(step, row)
-      const held = groups.get(key) ?? []
-      if (held.length === 0) groups.set(key, held)
-      const before = held.length
-      enter(held, { row, length: lengthOf(step, row) }, pattern)
-      if (held.length > before) context.hold(1, matchRowKind.bytesOf(row) + key.length)
+      const candidates = groups.get(key) ?? []
+      if (candidates.length === 0) groups.set(key, candidates)
+      const before = candidates.length
+      enter(candidates, { row, length: lengthOf(step, row) }, pattern)
+      if (candidates.length > before) context.hold(1, matchRowKind.bytesOf(row) + key.length)
     }
     const pause = context.yieldIfDue()
     if (pause !== undefined) await pause
   }
   let rows: MatchRow[] = []
-  for (const held of groups.values()) {
-    for (const { row } of held) rows.push(row)
-    if (rows.length < rowsAtOnce) continue
+  for (const candidates of groups.values()) {
+    for (const { row } of candidates) rows.push(row)
+    if (rows.length < rowsPerBatch) continue
     yield rows
     rows = []
     const pause = context.yieldIfDue()
@@ -67,17 +67,17 @@ async function* chosenRows(step: SelectionStep, input: MatchBatches, flow: Match
 }
 
 /** Inserts by length and drops candidates that are no longer selected. */
-function enter(held: Candidate[], candidate: Candidate, { selection }: BoundPattern): void {
+function enter(candidates: Candidate[], candidate: Candidate, { selection }: BoundPattern): void {
   const isAll = selection?.kind === 'allShortest'
   const most = isAll ? Number.POSITIVE_INFINITY : selection?.kind === 'shortest' ? selection.count : 1
   const { length } = candidate
-  const last = held.at(-1)
+  const last = candidates.at(-1)
   if (isAll && last !== undefined && length > last.length) return
-  if (isAll && last !== undefined && length < last.length) held.length = 0
-  if (held.length >= most && last !== undefined && length >= last.length) return
-  const place = held.findLastIndex((one) => one.length <= length) + 1
-  held.splice(place, 0, candidate)
-  if (held.length > most) held.pop()
+  if (isAll && last !== undefined && length < last.length) candidates.length = 0
+  if (candidates.length >= most && last !== undefined && length >= last.length) return
+  const place = candidates.findLastIndex((one) => one.length <= length) + 1
+  candidates.splice(place, 0, candidate)
+  if (candidates.length > most) candidates.pop()
 }
 
 function lengthOf({ patternNumber }: SelectionStep, { edges }: MatchRow): number {

@@ -13,13 +13,13 @@ import {
   type Expansion,
   expansionOf,
   mayBeEnd,
-  type Taken,
+  type WalkStep,
 } from './expansion.ts'
 import type { MatchFlow, MatchOperator } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
 import { boundDetails, isBounded, PathBounds } from './path-bounds.ts'
 import { type PredicatePlan, qualifiedRows } from './predicates.ts'
-import { isOfReached, ReachableObjects } from './reachable-objects.ts'
+import { isReachability, ReachableObjects } from './reachable-objects.ts'
 import { walksThrough, walksTo } from './walks-to.ts'
 
 /** Whether breadth-first search applies: one edge pattern, no conditions on its walk, and each prefix of a shortest path is itself one. */
@@ -33,8 +33,8 @@ export function isBreadthFirst(
   if (edge.min > 1 || edge.edgeObject !== undefined || isSplit(edge)) return false
   // The edge back to the start would make a shortest walk that is not a trail.
   if (mode === 'trail' && edge.direction === 'either') return false
-  for (const { isOfPattern, needs } of predicates)
-    if (isOfPattern && (needs.has(edge.slot) || needs.has(slot))) return false
+  for (const { isPatternPredicate, needs } of predicates)
+    if (isPatternPredicate && (needs.has(edge.slot) || needs.has(slot))) return false
   return true
 }
 
@@ -49,13 +49,13 @@ export function shortestPaths(step: EdgeStep): MatchOperator {
 }
 
 async function* found(expansion: Expansion, input: MatchBatches, flow: MatchFlow): AsyncGenerator<readonly MatchRow[]> {
-  const isOnlyReached = isOfReached(expansion)
+  const isOnlyReachability = isReachability(expansion)
   const back = isFromBothEnds(expansion) ? backward(expansion, flow) : undefined
   const bounds = back === undefined && isBounded(expansion) ? new PathBounds(expansion, flow) : undefined
   try {
     for await (const batch of input) {
       for (const row of batch) {
-        const paths = isOnlyReached
+        const paths = isOnlyReachability
           ? reachedRows(expansion, row)
           : rowsFrom(expansion, row, back, await bounds?.of(row))
         yield* paths
@@ -86,9 +86,9 @@ async function* rowsFrom(
   const { edge, from, to, isToBound, patternNumber } = expansion
   const start = row.slots[from.slot] as ObjectView
   const end = row.slots[to.slot] as ObjectView | undefined
-  const paths: Paths = { expansion, row, been: new Set(row.visited[patternNumber]) }
+  const paths: Paths = { expansion, row, visitedOids: new Set(row.visited[patternNumber]) }
   if (edge.min === 0) {
-    const rows = arrive(expansion, row, paths.been, [], start)
+    const rows = arrive(expansion, row, paths.visitedOids, [], start)
     if (rows !== undefined) yield rows
     if (rows !== undefined && isToBound) return
   }
@@ -101,7 +101,7 @@ interface Paths {
   readonly expansion: Expansion
   readonly row: MatchRow
   /** The objects that the pattern has already visited. */
-  readonly been: ReadonlySet<Oid>
+  readonly visitedOids: ReadonlySet<Oid>
 }
 
 async function* rowsBetween(paths: Paths, search: BidirectionalSearch, end: ObjectView): AsyncGenerator<MatchRow[]> {
@@ -143,28 +143,28 @@ async function* rowsFromStart(
   }
 }
 
-const rowsAtOnce = 256
+const rowsPerBatch = 256
 
 /** The rows of the walks to each object that may be an end. */
 async function* rowsTo(
-  { expansion, row, been }: Paths,
+  { expansion, row, visitedOids }: Paths,
   ends: readonly Reached[],
-  walksOf: (end: Reached) => Iterable<Taken[]>,
+  walksOf: (end: Reached) => Iterable<WalkStep[]>,
 ): AsyncGenerator<MatchRow[]> {
   const { context } = expansion
   let rows: MatchRow[] = []
   for (const [i, end] of ends.entries()) {
-    const turn = i % rowsAtOnce === 0 ? context.yieldIfDue() : undefined
-    if (turn !== undefined) await turn
+    const pause = i % rowsPerBatch === 0 ? context.yieldIfDue() : undefined
+    if (pause !== undefined) await pause
     const view = end.view as ObjectView
     // Checked before the walks are built, because most objects are of another class than the end.
     if (!mayBeEnd(expansion, row, end.oid, view)) continue
     for (const walk of walksOf(end)) {
-      const arrived = arrive(expansion, row, been, walk, view)
+      const arrived = arrive(expansion, row, visitedOids, walk, view)
       // Then no other path to the object qualifies either.
       if (arrived === undefined) break
       rows.push(...arrived)
-      if (rows.length < rowsAtOnce) continue
+      if (rows.length < rowsPerBatch) continue
       yield rows
       rows = []
       const pause = context.yieldIfDue()

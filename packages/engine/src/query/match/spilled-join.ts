@@ -1,5 +1,4 @@
 /** A join beyond memory: both sides are sorted by key and merged; the pairs are then sorted into the order of the in-memory join. */
-import type { OutputRow } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import { type Item, itemBytes, itemKind, itemRow } from '../operators/held-values.ts'
@@ -70,9 +69,10 @@ export async function* spilledProduct(
   for await (const { rows } of batches) {
     for (const row of rows) {
       for await (const some of items.sorted()) {
-        const kept = await qualified(predicates, pairsWith(row, some, slot), flow)
-        operator.returned += kept.length
-        if (kept.length > 0) yield kept
+        const pairs = some.map((item) => ({ ...row, slots: row.slots.with(slot, item.row?.value) }))
+        const qualifying = await qualified(predicates, pairs, flow)
+        operator.returned += qualifying.length
+        if (qualifying.length > 0) yield qualifying
         if (flow.context.isTurnDue) await flow.context.turn()
       }
     }
@@ -96,8 +96,8 @@ async function joinSides(items: Groups<Item>, rows: Groups<MatchRow>, pairs: Pai
 }
 
 /** The maximum of items buffered per key, and of rows per pass over a key with more items. */
-const itemsHeldMax = 256
-const rowsAtOnce = 16_384
+const bufferedItemsMax = 256
+const rowsPerPass = 16_384
 
 async function joinGroup(
   items: Groups<Item>,
@@ -105,12 +105,12 @@ async function joinGroup(
   pairs: Pairs,
   { operator, flow }: JoinedSides,
 ): Promise<void> {
-  const few = new Held<Item>(flow.context)
+  const few = new ItemBuffer<Item>(flow.context)
   let many: SortedRows<Item> | undefined
   try {
     for (let merged = items.current; merged !== undefined; merged = await items.nextOfGroup()) {
       const item = merged.row.row as Item
-      if (many === undefined && !few.isFull(itemsHeldMax)) {
+      if (many === undefined && !few.isFull(bufferedItemsMax)) {
         few.add(item, itemBytes(item.value))
         continue
       }
@@ -141,7 +141,7 @@ async function joinWithMany(
   pairs: Pairs,
   { context }: MatchFlow,
 ): Promise<void> {
-  const some = new Held<MergedRow<MatchRow>>(context)
+  const some = new ItemBuffer<MergedRow<MatchRow>>(context)
   const join = async (): Promise<void> => {
     let place = 0
     for await (const batch of items.sorted()) {
@@ -158,7 +158,7 @@ async function joinWithMany(
   try {
     for (let merged = rows.current; merged !== undefined; merged = await rows.nextOfGroup()) {
       some.add(merged, matchRowKind.bytesOf(merged.row.row as MatchRow))
-      if (some.isFull(rowsAtOnce)) await join()
+      if (some.isFull(rowsPerPass)) await join()
     }
     await join()
   } finally {
@@ -167,7 +167,7 @@ async function joinWithMany(
 }
 
 /** Buffered elements of one key, with their memory charged. */
-class Held<T> {
+class ItemBuffer<T> {
   all: T[] = []
   private readonly context: StatementContext
   private bytes = 0
@@ -196,7 +196,7 @@ class Held<T> {
   }
 }
 
-const pairsAtOnce = 256
+const pairsPerBatch = 256
 
 /** Pairs for which the predicates are true, sorted by the positions of row and item. */
 class Pairs {
@@ -213,7 +213,7 @@ class Pairs {
   add({ order, row }: MergedRow<MatchRow>, item: Item, place: number): Promise<void> | undefined {
     const joined = row.row as MatchRow
     this.keys.push(pairKey(order, place))
-    return this.rows.push({ ...joined, slots: joined.slots.with(this.sides.slot, item.value) }) < pairsAtOnce
+    return this.rows.push({ ...joined, slots: joined.slots.with(this.sides.slot, item.value) }) < pairsPerBatch
       ? undefined
       : this.flush()
   }
@@ -223,20 +223,16 @@ class Pairs {
     const { predicates, flow, operator } = this.sides
     this.rows = []
     this.keys = []
-    const kept = new Set(await qualified(predicates, rows, flow))
-    operator.returned += kept.size
+    const qualifying = new Set(await qualified(predicates, rows, flow))
+    operator.returned += qualifying.size
     for (const [i, row] of rows.entries()) {
-      if (!kept.has(row)) continue
+      if (!qualifying.has(row)) continue
       sorted.add(keys[i] as Buffer, 0, { row, aggregates: noAggregates })
       if (sorted.isFull) await sorted.settle()
     }
     await sorted.settle()
     if (flow.context.isTurnDue) await flow.context.turn()
   }
-}
-
-function pairsWith(row: MatchRow, items: readonly OutputRow<Item>[], slot: number): MatchRow[] {
-  return items.map((item) => ({ ...row, slots: row.slots.with(slot, item.row?.value) }))
 }
 
 function pairKey(row: number, item: number): Buffer {

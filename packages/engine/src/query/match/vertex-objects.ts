@@ -1,4 +1,4 @@
-/** Reads the given objects and returns those that exist, are of the vertex's class and satisfy its conditions. */
+/** Reads the given objects and returns the ones that exist, are of the vertex's class and satisfy its conditions. */
 import type { Oid } from '../../types/oid.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
@@ -15,12 +15,12 @@ export async function existingObjects(oids: readonly Oid[], context: StatementCo
 export async function vertexObjects(vertex: VertexPlan, oids: readonly Oid[], flow: MatchFlow): Promise<ObjectView[]> {
   const { cls, slot, checked } = vertex
   const views = await existingObjects(oids, flow.context)
-  const ofClass = cls === null ? views : views.filter(({ format }) => format?.cls.isOrInherits(cls.number))
-  const rows = ofClass.map((view) => {
+  const inClass = cls === null ? views : views.filter(({ format }) => format?.cls.isOrInherits(cls.number))
+  const rows = inClass.map((view) => {
     const slots: unknown[] = []
     slots[slot] = view
     return { slots, visited: [], edges: [] }
   })
-  const kept = await qualified([...checked], rows, flow)
-  return kept.map(({ slots }) => slots[slot] as ObjectView)
+  const qualifying = await qualified([...checked], rows, flow)
+  return qualifying.map(({ slots }) => slots[slot] as ObjectView)
 }

@@ -15,7 +15,7 @@ import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.t
 import type { MatchBatches, MatchRow } from './match-row.ts'
 import { type NarrowedEdge, planNarrowedEdges } from './narrowed-edges.ts'
 import { withVertex } from './path-modes.ts'
-import { conjunction, isOfSlot, type PredicatePlan, predicateTexts, qualifiedRows } from './predicates.ts'
+import { conjunction, dependsOnlyOn, type PredicatePlan, predicateTexts, qualifiedRows } from './predicates.ts'
 
 export interface VertexPlan {
   readonly slot: number
@@ -34,7 +34,7 @@ export interface VertexPlan {
 /** `predicates` are known to apply before paths are selected; those on the vertex alone become conditions of its access paths. */
 export function planVertex(vertex: BoundVertex, predicates: readonly PredicatePlan[], planning: Planning): VertexPlan {
   const { slot, name, cls } = vertex
-  const checked = new Set(predicates.filter((predicate) => isOfSlot(predicate, slot)))
+  const checked = new Set(predicates.filter((predicate) => dependsOnlyOn(predicate, slot)))
   const where = conjunction([...checked].map(({ bound }) => bound))
   if (cls !== null) {
     const source = { kind: 'class', cls, classes: withSubclasses(cls) } as const
@@ -46,8 +46,8 @@ export function planVertex(vertex: BoundVertex, predicates: readonly PredicatePl
   assert(first !== undefined, 'a pattern with edges is over classes')
   const source = { kind: 'class', cls: first, classes } as const
   const objects = planObjects(source, slot, { ...noClauses, where }, planning)
-  const ofAny = { ...objects, className: 'any', accesses: [] }
-  return { slot, name, cls, source: undefined, objects: ofAny, checked, narrowed: [] }
+  const anyClassObjects = { ...objects, className: 'any', accesses: [] }
+  return { slot, name, cls, source: undefined, objects: anyClassObjects, checked, narrowed: [] }
 }
 
 /** A vertex to bind, and the access path to its objects. */
@@ -57,7 +57,7 @@ export interface VertexStep {
   readonly position: number
   readonly patterns: readonly BoundPattern[]
   readonly chosen: ChosenAccessPath
-  /** Predicates that can now be evaluated, without those of the access path. */
+  /** Predicates that can now be evaluated, without predicates of the access path. */
   readonly predicates: readonly PredicatePlan[]
 }
 
@@ -76,7 +76,7 @@ export function vertices(step: VertexStep): MatchOperator {
     },
     first({ evaluation, context }, node) {
       const { vertex, chosen, predicates } = step
-      const asked = predicates.map(({ evaluate }) => evaluate)
+      const conditions = predicates.map(({ evaluate }) => evaluate)
       async function* objects(): AsyncGenerator<readonly ObjectView[]> {
         const { rows, operator } = objectRows(vertex.objects, chosen, evaluation, context, undefined)
         try {
@@ -85,7 +85,7 @@ export function vertices(step: VertexStep): MatchOperator {
           addCounts(node.inputs.at(-1) as ExplainNode, operator)
         }
       }
-      return { slot: vertex.slot, asked, objects }
+      return { slot: vertex.slot, conditions, objects }
     },
   }
 }

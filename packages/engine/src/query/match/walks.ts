@@ -20,7 +20,7 @@ export function walks({ patterns, vertices, predicates }: WalksStep): MatchOpera
   const isNamed = patterns.some(([, { name }]) => name !== undefined)
   if (undecided.length === 0 && !isNamed && predicates.length === 0) return undefined
   const slots = vertices.map(({ slot }) => slot)
-  const isWhole = (row: MatchRow): boolean => undecided.every(([i, pattern]) => isAllowed(pattern, i, slots, row))
+  const isValid = (row: MatchRow): boolean => undecided.every(([i, pattern]) => isAllowed(pattern, i, slots, row))
   return {
     run(input, flow) {
       const names = patterns.flatMap(([, { name }]) => name ?? [])
@@ -31,10 +31,10 @@ export function walks({ patterns, vertices, predicates }: WalksStep): MatchOpera
         ...predicateTexts(predicates),
       }
       const operator = rowOperatorPlan('walks', details, inputsOf(input.operator))
-      async function* whole(): AsyncGenerator<readonly MatchRow[]> {
-        for await (const batch of input.rows) yield batch.filter(isWhole).map((row) => withWalks(row, patterns))
+      async function* validRows(): AsyncGenerator<readonly MatchRow[]> {
+        for await (const batch of input.rows) yield batch.filter(isValid).map((row) => withWalks(row, patterns))
       }
-      return qualifiedRows(whole(), predicates, operator, flow)
+      return qualifiedRows(validRows(), predicates, operator, flow)
     },
   }
 }

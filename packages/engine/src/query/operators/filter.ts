@@ -15,7 +15,7 @@ export interface FilterPlan {
   /** Slot of the object. */
   readonly slot: number
   /** The conjuncts that need the record alone, and the other ones. */
-  readonly ofRecord: Evaluate | undefined
+  readonly recordPredicate: Evaluate | undefined
   readonly rest: Evaluate | undefined
   /** Number of conjuncts. */
   readonly conjuncts: number
@@ -29,7 +29,7 @@ export function planFilter(where: Bound | undefined, slot: number, planning: Pla
   return {
     slot,
     conjuncts: conjuncts.length,
-    ofRecord: conjunctionOf(conjuncts.filter(isOfRecord), planning),
+    recordPredicate: conjunctionOf(conjuncts.filter(isOfRecord), planning),
     rest: conjunctionOf(remaining, planning),
     text: where === undefined ? undefined : planning.text.slice(where.start, where.end),
   }
@@ -49,8 +49,11 @@ function conjunctionOf(conjuncts: readonly Bound[], { compiler }: Planning): Eva
 }
 
 /** Undefined without a predicate. */
-export function filterOperator({ ofRecord, rest, text }: FilterPlan, source: ExplainNode): ExplainNode | undefined {
-  const isFiltered = ofRecord !== undefined || rest !== undefined
+export function filterOperator(
+  { recordPredicate, rest, text }: FilterPlan,
+  source: ExplainNode,
+): ExplainNode | undefined {
+  const isFiltered = recordPredicate !== undefined || rest !== undefined
   return isFiltered ? explainNode('filter', { predicate: text }, [source]) : undefined
 }
 
@@ -70,7 +73,7 @@ export function qualified(
 }
 
 /** Undefined where a read is needed, which is impossible while bytes are borrowed. */
-export function decideAtOnce(predicate: Evaluate, evaluation: EvaluationContext): boolean | undefined {
+export function decideSync(predicate: Evaluate, evaluation: EvaluationContext): boolean | undefined {
   try {
     return predicate(evaluation) === true
   } catch (error) {

@@ -34,7 +34,7 @@ function planLimit(limit: BoundLimit | undefined, { compiler, text }: Planning):
 }
 
 /** Number of leading rows that are needed; undefined where it is not known in advance. Throws QueryError. */
-export function rowsWanted(
+export function requiredRows(
   { skip, take }: RowLimits,
   evaluation: EvaluationContext,
   context: StatementContext,

@@ -5,7 +5,7 @@ import { evaluateWhile } from '../execute/evaluate-rows.ts'
 import type { PushRows, RowConsumer } from '../execute/pushed-rows.ts'
 import { enterOutput, type OutputRow } from '../execute/row.ts'
 import { type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
-import { rowsWanted } from './row-limits.ts'
+import { requiredRows } from './row-limits.ts'
 import { noAggregates, type PlanOperator, pipeline, type RowFlow } from './row-operator.ts'
 import { type KeyedRow, SortedRows } from './sorted-rows.ts'
 
@@ -17,7 +17,7 @@ export const planSort: PlanOperator = ({ orderBy }, planning) => {
   return {
     async run(input, { limits, kind, evaluation, context }) {
       if (input.isOrdered) return input
-      const limit = await rowsWanted(limits, evaluation, context)
+      const limit = await requiredRows(limits, evaluation, context)
       const details = { by, ...(limit === undefined ? {} : { first: limit }) }
       const operator = rowOperatorPlan('sort', details, [input.operator])
       const sorted = sortRows(input.push ?? input.rows, order, { limit, operator }, { kind, evaluation, context })

@@ -1,30 +1,30 @@
-/** What somebody who comes from another language may have meant by a token that does not fit. */
+/** Hints for syntax errors: constructs of other languages that the unexpected token may stem from. */
 import {
   classTest,
   type Hint,
   hintsAtBeginning,
   hintsInMatch,
   hintsOfWords,
+  hintText,
   outerJoin,
   patternAsCondition,
   percentile,
-  shown,
 } from './hints.ts'
 import type { Token } from './token.ts'
 
-/** What is asked of the place where the parser is. */
+/** The parser's position. */
 interface Place {
-  /** A token in capitals, if it could be a keyword. */
+  /** A token in upper case, if it could be a keyword. */
   wordAt(ahead?: number): string | undefined
   isSymbol(text: string, ahead?: number): boolean
   peek(ahead?: number): Token
-  /** The token before the next one, or so many tokens before it. */
+  /** The token `back` tokens before the next one. */
   previous(back?: number): Token | undefined
-  /** The same where it was taken for the name of an attribute. */
+  /** The previous token, if it was read as an attribute name. */
   lastName(): Token | undefined
 }
 
-/** By words before a token that does not fit, where they were taken for names of attributes. */
+/** By words before an unexpected token, if they were read as attribute names. */
 const wordsBefore: Readonly<Record<string, string>> = {
   TOP: 'the first rows are asked for by TAKE n, after ORDER BY',
   CASE: 'CASE is followed by WHEN, or by a value and WHEN',
@@ -32,42 +32,42 @@ const wordsBefore: Readonly<Record<string, string>> = {
   TIME: "a time is written 08:05, or '08:05'",
 }
 
-/** Words of clauses that, where a value is missing, are taken for the name of an attribute. */
+/** Keywords of clauses that are read as attribute names if the value is missing. */
 const wordsBeforeValue: readonly string[] = [
   ...['FROM', 'WHERE', 'RETURN', 'ORDER', 'GROUP', 'TO', 'SET', 'AND', 'OR', 'NOT', 'TAKE', 'SKIP', 'BY'],
 ]
 
-/** Of the next token, which does not fit; undefined where there is nothing to say. */
+/** A hint for the unexpected next token; undefined if there is none. */
 export function advice(cursor: Place): string | undefined {
   const word = cursor.wordAt()
   const known = hintOfWord(word, cursor) ?? hintOf(hintsOfWords, word)
-  if (known !== undefined) return shown(known)
+  if (known !== undefined) return hintText(known)
   if ((word === 'ORDER' || word === 'GROUP') && cursor.wordAt(1) !== 'BY') return `${word} is followed by BY`
   const comparison = misspeltComparison(cursor)
   if (comparison !== undefined) return comparison
-  if (isPatternInExpression(cursor)) return shown(patternAsCondition)
+  if (isPatternInExpression(cursor)) return hintText(patternAsCondition)
   const isEdge = (cursor.isSymbol('>') || cursor.isSymbol('(')) && cursor.previous()?.text === '-'
   if (isEdge) return 'an edge is written -->, <-- or -[…]->'
   return adviceOnSymbol(cursor) ?? adviceOnName(cursor)
 }
 
-/** At the beginning of a statement. */
+/** A hint at the beginning of a statement. */
 export function adviceAtBeginning(cursor: Place): string | undefined {
   const known = hintOf(hintsAtBeginning, cursor.wordAt())
-  return known === undefined ? advice(cursor) : shown(known)
+  return known === undefined ? advice(cursor) : hintText(known)
 }
 
-/** Behind the patterns of MATCH. */
+/** A hint after the patterns of MATCH. */
 export function adviceInMatch(cursor: Place): string | undefined {
   const known = hintOf(hintsInMatch, cursor.wordAt())
-  return known === undefined ? advice(cursor) : shown(known)
+  return known === undefined ? advice(cursor) : hintText(known)
 }
 
 function hintOf(hints: Readonly<Record<string, Hint>>, word: string | undefined): Hint | undefined {
   return word !== undefined && Object.hasOwn(hints, word) ? hints[word] : undefined
 }
 
-/** Of words that may well be names: what follows them tells that they are not. */
+/** Hints for words that may be names, so the words after them must match, too. */
 function hintOfWord(word: string | undefined, cursor: Place): Hint | undefined {
   const next = cursor.wordAt(1)
   switch (word) {
@@ -102,62 +102,62 @@ function hintOfWord(word: string | undefined, cursor: Place): Hint | undefined {
   }
 }
 
-/** Behind an alias. */
+/** Words that may follow an alias. */
 const wordsAfterAlias: readonly string[] = [
   ...['WHERE', 'GROUP', 'ORDER', 'SKIP', 'OFFSET', 'TAKE', 'LIMIT', 'RETURN', 'SET', 'CLEAR', 'ADD', 'REMOVE', 'UNION'],
 ]
 
-/** `(a)-[…`, `(a)-->`, `(a)--(:C)`, where an expression stands, and `EXISTS {(…`. */
+/** `(a)-[…`, `(a)-->`, `(a)--(:C)` in place of an expression, and `EXISTS {(…`. */
 function isPatternInExpression(cursor: Place): boolean {
-  const [before, second, third] = [cursor.previous(), cursor.previous(2), cursor.previous(3)].map(
+  const [previous, second, third] = [cursor.previous(), cursor.previous(2), cursor.previous(3)].map(
     (token) => token?.text,
   )
-  if (cursor.isSymbol('[')) return before === '-' && second === ')'
-  if (cursor.isSymbol('>')) return before === '-' && second === '-' && third === ')'
-  if (cursor.isSymbol(':')) return before === '(' && second === '-'
-  return cursor.isSymbol('(') && before === '{' && second?.toUpperCase() === 'EXISTS'
+  if (cursor.isSymbol('[')) return previous === '-' && second === ')'
+  if (cursor.isSymbol('>')) return previous === '-' && second === '-' && third === ')'
+  if (cursor.isSymbol(':')) return previous === '(' && second === '-'
+  return cursor.isSymbol('(') && previous === '{' && second?.toUpperCase() === 'EXISTS'
 }
 
-/** Behind the last column. */
+/** A hint after the last column. */
 export function columnAdvice(cursor: Place): string | undefined {
-  const told = advice(cursor)
+  const advised = advice(cursor)
   const isNamed = cursor.lastName() !== undefined && cursor.wordAt() !== undefined
-  return told ?? (isNamed ? 'a column is named by AS' : undefined)
+  return advised ?? (isNamed ? 'a column is named by AS' : undefined)
 }
 
-/** Where the token before it was taken for the name of an attribute. */
+/** A hint if the previous token was read as an attribute name. */
 function adviceOnName(cursor: Place): string | undefined {
-  const before = cursor.lastName()?.text
-  if (before === undefined) return undefined
-  const word = before.toUpperCase()
-  if (wordsBeforeValue.includes(word)) return `'${before}' before it is read as a name, since a value is missing there`
+  const previous = cursor.lastName()?.text
+  if (previous === undefined) return undefined
+  const word = previous.toUpperCase()
+  if (wordsBeforeValue.includes(word))
+    return `'${previous}' before it is read as a name, since a value is missing there`
   return Object.hasOwn(wordsBefore, word) ? wordsBefore[word] : undefined
 }
 
-/** Texts and symbols as other languages write them. */
+/** Texts and symbols in the notation of other languages. */
 function adviceOnSymbol(cursor: Place): string | undefined {
   const token = cursor.peek()
-  const before = cursor.previous()
-  const areTexts = isText(token) && before !== undefined && isText(before)
-  if (areTexts && before.end === token.start) return "a quote within a text is written \\'"
-  const behind = cursor.peek(1)
-  if (cursor.isSymbol('-') && behind.kind === 'symbol' && behind.text === '-')
-    return 'comments are written // … or /* … */'
-  if (cursor.isSymbol('[') && isBeforeValue(before)) return shown(['a list is written', 'SHOW LIST{1, 2}'])
+  const previous = cursor.previous()
+  const areBothTexts = isText(token) && previous !== undefined && isText(previous)
+  if (areBothTexts && previous.end === token.start) return "a quote within a text is written \\'"
+  const next = cursor.peek(1)
+  if (cursor.isSymbol('-') && next.kind === 'symbol' && next.text === '-') return 'comments are written // … or /* … */'
+  if (cursor.isSymbol('[') && isBeforeValue(previous)) return hintText(['a list is written', 'SHOW LIST{1, 2}'])
   if (cursor.isSymbol('{')) {
-    const isOfColumns = ['RETURN', 'SELECT'].includes(before?.text.toUpperCase() ?? '')
-    return isOfColumns ? shown(['columns are written without braces:', 'FROM C RETURN a, b']) : undefined
+    const followsColumnsWord = ['RETURN', 'SELECT'].includes(previous?.text.toUpperCase() ?? '')
+    return followsColumnsWord ? hintText(['columns are written without braces:', 'FROM C RETURN a, b']) : undefined
   }
   if (!cursor.isSymbol(':')) return undefined
-  if (cursor.lastName() !== undefined && behind.text === '{') return 'a shape stands behind its column without a colon'
-  if (cursor.lastName() !== undefined && behind.kind === 'name') return shown(classTest)
-  return before?.kind === 'symbol' && behind.kind === 'name' ? 'a parameter is written $name' : undefined
+  if (cursor.lastName() !== undefined && next.text === '{') return 'a shape stands behind its column without a colon'
+  if (cursor.lastName() !== undefined && next.kind === 'name') return hintText(classTest)
+  return previous?.kind === 'symbol' && next.kind === 'name' ? 'a parameter is written $name' : undefined
 }
 
-/** Where an expression begins. */
-function isBeforeValue(before: Token | undefined): boolean {
-  if (before?.kind === 'symbol') return ![')', ']', '}'].includes(before.text)
-  const word = before?.text.toUpperCase() ?? ''
+/** Whether an expression may start after the token. */
+function isBeforeValue(previous: Token | undefined): boolean {
+  if (previous?.kind === 'symbol') return ![')', ']', '}'].includes(previous.text)
+  const word = previous?.text.toUpperCase() ?? ''
   return wordsBeforeValue.includes(word) || ['SELECT', 'SHOW', 'IN'].includes(word)
 }
 
@@ -167,16 +167,17 @@ function isText(token: Token): boolean {
 
 /** `=<`, `=>`, `===`. */
 function misspeltComparison(cursor: Place): string | undefined {
-  const before = cursor.previous()?.text
-  if (cursor.isSymbol('<') && before === '=') return 'at most is written <='
+  const previous = cursor.previous()?.text
+  if (cursor.isSymbol('<') && previous === '=') return 'at most is written <='
   if (cursor.isSymbol('=>') && cursor.lastName() !== undefined) return 'at least is written >='
-  if (cursor.isSymbol('=') && (before === '==' || before === '!=')) return `there is no ${before}=: ${before} compares`
+  if (cursor.isSymbol('=') && (previous === '==' || previous === '!='))
+    return `there is no ${previous}=: ${previous} compares`
   return undefined
 }
 
 const lateWords: readonly string[] = ['WHERE', 'GROUP', 'HAVING', 'ORDER', 'SKIP', 'OFFSET', 'TAKE', 'LIMIT']
 
-/** Of a clause that stands behind the end of a statement that begins with `beginning`. */
+/** A hint for a clause after the end of a statement that starts with `beginning`. */
 export function lateClause(cursor: Place, beginning: string): string | undefined {
   const word = cursor.wordAt()
   if (word === undefined || !lateWords.includes(word)) return undefined

@@ -1,30 +1,30 @@
-/** Where DISTINCT and CASE are meant as such, and where as the names of attributes: told by what follows them. */
+/** Disambiguates DISTINCT and CASE as keywords from attribute names by the tokens that follow. */
 import { infixWords } from '../language/operators.ts'
 import { isClauseAt } from './statement-words.ts'
 import type { Token } from './token.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
-/** Words behind a value that are no operators by themselves. */
+/** Words that follow a value and are not infix operators. */
 const wordsAfterValue: readonly string[] = ['IS', 'LIKE', 'ILIKE', 'BETWEEN', 'AS', 'ASC', 'DESC', 'FROM']
 const wordsAfterNot: readonly string[] = ['IN', 'LIKE', 'ILIKE', 'BETWEEN']
 const wordsAfterUnion: readonly string[] = ['ALL', 'DISTINCT', 'FROM', 'SELECT', 'RETURN', 'MATCH']
 const prefixes: readonly string[] = ['(', '-', '+', '!', '~']
 
-/** Takes DISTINCT, where an expression follows it. */
+/** Consumes DISTINCT if an expression follows it. */
 export function takeDistinct(cursor: TokenCursor): boolean {
   if (!cursor.isWord('DISTINCT')) return false
-  const isOfAll = cursor.isSymbol('*', 1) && !beginsExpression(cursor, 2)
-  if (!isOfAll && !beginsExpression(cursor, 1)) return false
+  const isDistinctStar = cursor.isSymbol('*', 1) && !beginsExpression(cursor, 2)
+  if (!isDistinctStar && !beginsExpression(cursor, 1)) return false
   cursor.next()
   return true
 }
 
-/** Whether what stands so many tokens ahead begins a value, rather than going on with one that ends before it. */
+/** Whether the token starts a value rather than continuing the one before it. */
 function beginsExpression(cursor: TokenCursor, ahead: number): boolean {
   const token = cursor.peek(ahead)
   if (token.kind === 'symbol') return prefixes.includes(token.text)
   if (token.kind !== 'name') return token.kind !== 'end'
-  // A path, whatever its first name is.
+  // A path, whatever its first name.
   if (token.isQuoted || cursor.isSymbol('.', ahead + 1)) return true
   const word = token.text.toUpperCase()
   if (word === 'SET' && cursor.isSymbol('{', ahead + 1)) return true
@@ -33,10 +33,10 @@ function beginsExpression(cursor: TokenCursor, ahead: number): boolean {
   return !infixWords.has(word) && !wordsAfterValue.includes(word) && !isClauseAt(cursor, ahead)
 }
 
-/** Words and symbols beyond which the first WHEN of a CASE cannot stand. */
+/** Words that cannot occur before the first WHEN of a CASE. */
 const wordsAfterOperand: readonly string[] = ['AS', 'ASC', 'DESC', 'FROM', 'TO', 'THEN', 'ELSE', 'END', 'CASE']
 
-/** CASE is taken: true where WHEN follows, or a value and WHEN. */
+/** Called after CASE: whether WHEN follows, or a value and WHEN. */
 export function isCaseAhead(cursor: TokenCursor): boolean {
   if (cursor.isWord('WHEN')) return !isNameOnly(cursor, 0)
   if (!beginsExpression(cursor, 0)) return false
@@ -55,7 +55,7 @@ export function isCaseAhead(cursor: TokenCursor): boolean {
   }
 }
 
-/** `case.when` and the like are paths; `CASE WHEN = 3` asks nothing. */
+/** `case.when` and the like are paths; `CASE WHEN = 3` compares an attribute. */
 function isNameOnly(cursor: TokenCursor, ahead: number): boolean {
   const next = cursor.peek(ahead + 1)
   return next.kind === 'end' || (next.kind === 'symbol' && !prefixes.includes(next.text))

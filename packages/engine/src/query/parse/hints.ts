@@ -1,9 +1,9 @@
-/** What words of other languages are in DO: of SQL, Cypher, EdgeQL and SurrealQL. */
+/** Hints for words of SQL, Cypher, EdgeQL and SurrealQL: their equivalents in DO. */
 
-/** A sentence, or the beginning of one and a statement of DO with which it ends. */
+/** A sentence, or its beginning and the DO statement that completes it. */
 export type Hint = string | readonly [says: string, write: string]
 
-export function shown(hint: Hint): string {
+export function hintText(hint: Hint): string {
   return typeof hint === 'string' ? hint : hint.join(' ')
 }
 
@@ -23,7 +23,7 @@ export const outerJoin: Hint = [
   'MATCH (a:C) OPTIONAL MATCH (a)-[:links]->(b) RETURN a, b',
 ]
 
-/** Wherever they do not fit. None of them is an alias without AS. */
+/** Hints at any position. None of the words may be an alias without AS. */
 export const hintsOfWords = {
   INSERT: newObject,
   ALTER: ['classes are changed by', 'UPDATE SCHEMA { ALTER CLASS C {ADD a: Integer} }'],
@@ -46,7 +46,7 @@ export const hintsOfWords = {
   OVER: 'OVER is followed by parentheses, as in OVER (ORDER BY a)',
 } satisfies Readonly<Record<string, Hint>>
 
-/** At the beginning of a statement, where they are no names. */
+/** Hints at the beginning of a statement, where the words cannot be names. */
 export const hintsAtBeginning: Readonly<Record<string, Hint>> = {
   CALL: ['there are no procedures; classes are shown by', 'SHOW CLASSES'],
   DEFINE: ['classes are made by', 'UPDATE SCHEMA { CREATE CLASS C {a: Integer} }'],
@@ -62,7 +62,7 @@ export const hintsAtBeginning: Readonly<Record<string, Hint>> = {
   UNWIND: ['to get a row for each element, write', 'FROM (LIST{1, 2}) AS x RETURN x'],
 }
 
-/** Behind the patterns of MATCH, where RETURN is expected. */
+/** Hints after the patterns of MATCH, where RETURN is expected. */
 export const hintsInMatch: Readonly<Record<string, Hint>> = {
   CALL: ['to continue with these rows, make them a source:', 'FROM (MATCH (a:C) RETURN a) AS x RETURN x.a'],
   CREATE: newObject,
@@ -77,7 +77,7 @@ export const hintsInMatch: Readonly<Record<string, Hint>> = {
   ],
 }
 
-/** `WHERE (a)-[…]->()`: in EXISTS, with a vertex of its own. */
+/** `WHERE (a)-[…]->()`: must be in EXISTS, with a vertex of another name. */
 export const patternAsCondition: Hint = [
   'a pattern as a condition is written in EXISTS, and starts at a vertex with another name:',
   'MATCH (a:C) WHERE NOT EXISTS(MATCH (x)-[:links]->() WHERE x = a) RETURN a',

@@ -1,4 +1,4 @@
-/** Text to tokens (docs/query-language.md, Values). */
+/** Lexer of DO (docs/query-language.md, Values). */
 
 import { AshlarError } from '../../errors.ts'
 import { parseOid } from '../../types/oid.ts'
@@ -13,19 +13,19 @@ const name = /[A-Za-z_][A-Za-z0-9_]*/y
 const oid = /\d+-\d+-\d+-\d+(?![\w-])/y
 const date = /\d{4}([-/])\d{1,2}\1\d{1,2}(?!\d)/y
 const timeOfDay = /\d{1,2}:\d{2}:\d{2}(?:\.\d+)?(?![\w:])/y
-/** Where a range of elements, or a key and its value, cannot be meant. */
+/** Allowed only where neither a range of elements nor a key with its value can occur. */
 const timeWithoutSeconds = /\d{1,2}:\d{2}(?![\w:.])/y
-/** What follows the date of a datetime. */
+/** The time of a datetime after its date. */
 const timeAfterDate =
   /(?:T|[ \t]+)(\d{1,2}:\d{2}:\d{2}(?:\.\d+)?)(?:[ \t]*(Z)(?!\w)|[ \t]*([+-]\d{2}:\d{2})(?!\d))?(?![\w:])/y
 const number = /0[xX][0-9A-Fa-f]+|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const symbol = /=~~|!~~|=~|!~|=>|==|!=|<>|<=|>=|<<|>>|&&|\|\||\^\^|::|\.\.|[-+*/%=<>!~&|^.,:;()[\]{}]/y
-/** With the first attribute and its value, where they are short. */
+/** Includes the first attribute and its value, if they are short. */
 const signedClass = /^@\s*([A-Za-z_][\w.:]{0,99})(?:\s*\{\s*([A-Za-z_]\w{0,99})\s*[:=]\s*([\w.'"-]{1,40})(?=\s*[,}]))?/
 
 /**
- * The tokens of the next statement, with each `;` before it and one behind it; the last token is an end. Throws QuerySyntaxError, and
- * LimitExceeded for more tokens than `tokensMax`: nothing else runs on the event loop while a statement is parsed and planned.
+ * The tokens of the next statement, with preceding semicolons, the final one and an end token. Throws QuerySyntaxError, and LimitExceeded for more
+ * than `tokensMax` tokens, since a statement is parsed and planned in one slice of the event loop.
  */
 export function statementTokens(lexer: Lexer, text: string, tokensMax: number): Token[] {
   const tokens: Token[] = []
@@ -55,11 +55,11 @@ function tooManyTokens(text: string, token: Token, tokensMax: number): unknown {
 
 const endText = 'the end of the text'
 
-/** A token after the other. */
+/** Reads one token at a time. */
 export class Lexer {
   private readonly text: string
   private at = 0
-  /** Brackets that are open, and the token before the next one. */
+  /** Open brackets, for the disambiguation of times. */
   private readonly open: string[] = []
   private last: Token | undefined
 
@@ -77,12 +77,12 @@ export class Lexer {
 
   private noteBracket(symbol: string): void {
     if (symbol === '(' || symbol === '[') this.open.push(symbol)
-    else if (symbol === '{') this.open.push(this.isOfElements() ? '{e' : symbol)
+    else if (symbol === '{') this.open.push(this.opensElements() ? '{e' : symbol)
     else if (symbol === ')' || symbol === ']' || symbol === '}') this.open.pop()
   }
 
-  /** `LIST{` and `SET{`: what stands between the braces has no keys. */
-  private isOfElements(): boolean {
+  /** The braces of `LIST{` and `SET{` contain no keys. */
+  private opensElements(): boolean {
     const { last } = this
     return last?.kind === 'name' && !last.isQuoted && /^(?:LIST|SET)$/i.test(last.text)
   }
@@ -103,11 +103,11 @@ export class Lexer {
     if (found !== undefined) return { kind: 'symbol', text: found, start, end: this.at }
     if (character === '@' && /\bCREATE\s*$/i.test(text.slice(Math.max(0, start - 40), start)))
       throw this.classWithSign(start)
-    const shown = String.fromCodePoint(text.codePointAt(start) as number)
-    throw syntaxError(text, { start, end: start + shown.length }, `'${shown}' means nothing here${signAdvice(shown)}`)
+    const sign = String.fromCodePoint(text.codePointAt(start) as number)
+    throw syntaxError(text, { start, end: start + sign.length }, `'${sign}' means nothing here${signAdvice(sign)}`)
   }
 
-  /** `CREATE @Order {number = 1}`, as some write it. */
+  /** `CREATE @Order {number = 1}`, a common mistake. */
   private classWithSign(start: number): AshlarError {
     const [, cls = 'C', attribute = 'a', value = 'v'] = signedClass.exec(this.text.slice(start, start + 400)) ?? []
     return syntaxError(
@@ -163,15 +163,15 @@ export class Lexer {
   }
 
   private time(start: number): LiteralValue | undefined {
-    const whole = this.match(timeOfDay)
-    const found = whole ?? (this.mayBeRangeOrPair() ? undefined : this.match(timeWithoutSeconds))
+    const withSeconds = this.match(timeOfDay)
+    const found = withSeconds ?? (this.mayBeRangeOrPair() ? undefined : this.match(timeWithoutSeconds))
     if (found === undefined) return undefined
-    const literal = timeLiteral(whole ?? `${found}:00`)
+    const literal = timeLiteral(withSeconds ?? `${found}:00`)
     if (literal !== undefined) return literal
     throw syntaxError(this.text, { start, end: this.at }, `${truncateForMessage(found)} is not a time of day`)
   }
 
-  /** Within `[ ]` `a:b` is always a range; first between braces, or after a comma there, a key and its value. */
+  /** `a:b` within `[ ]` is always a range; first within braces, or after a comma there, it is a key and its value. */
   private mayBeRangeOrPair(): boolean {
     if (this.open.includes('[')) return true
     const isFirst = this.last?.kind === 'symbol' && (this.last.text === '{' || this.last.text === ',')

@@ -1,6 +1,6 @@
 /**
- * The values that a text compares with or assigns, taken out of it: texts that differ in nothing else have one plan. Each becomes a variable, of a name
- * that no text can write. Values of other lengths make another shape, so that places in the text are the same in all texts of one.
+ * Lifts compared and assigned literals out of a text, so that texts that differ only in them share a plan. Each becomes a variable, with a name that
+ * no text can contain. The shape retains the lengths of the literals, so that positions are the same in all texts of one shape.
  */
 import { AshlarError } from '../../errors.ts'
 import type { Statement } from '../language/ast.ts'
@@ -9,20 +9,19 @@ import type { Token } from './token.ts'
 
 const liftedName = 'literal '
 /**
- * Characters for private use stand for those of values, others for each value: where pieces of texts are compared, no two values are the same. A
- * text that has one itself is left as it is.
+ * Literals are masked with private-use characters, different for each, so that they don't compare as equal. Texts with such characters aren't lifted.
  */
 const firstMask = 0xe000
 const mask = /[\uE000-\uF8FF]/
-/** Longer texts hold data rather than questions. */
+/** Longer texts carry data and rarely recur. */
 const charactersMax = 2_000
 
-/** A text without quotes, escapes and ends of lines, or a whole number that a double holds. */
+/** A text without quotes, escapes and line ends, or a whole number that a double represents exactly. */
 const value = String.raw`\s*('[^'\\\r\n\u2028\u2029]*'|"[^"\\\r\n\u2028\u2029]*"|\d{1,15})`
 const followedBy = (symbols: string, words: string): string => String.raw`(?=\s*(?:$|[${symbols}]|(?:${words})\b))`
 const actions = 'SET|CLEAR|ADD|REMOVE'
 const clauses = `${actions}|ORDER|SKIP|TAKE|RETURN`
-/** What follows a comparison, or an assignment, up to the next clause, predicate or assignment, and is a whole value. */
+/** A literal after a comparison or assignment that is the whole operand, as the next clause, predicate or assignment follows. */
 const lifted = new RegExp(
   `(?<![=<>!~])(?:[!=<>]=|[=<>])${value}${followedBy(';)', `AND|OR|GROUP|${clauses}`)}` +
     String.raw`|\b(?:TO|[a-z_]\w*\s*:)${value}${followedBy(';),}', clauses)}`,
@@ -30,15 +29,15 @@ const lifted = new RegExp(
 )
 
 export interface LiftedText {
-  /** The text with the values blotted out. */
+  /** The text with masked literals. */
   readonly shape: string
   /** By the names of their variables. */
   readonly values: ReadonlyMap<string, string | number>
-  /** The name for the value that begins at a place of the text. */
+  /** The names of the variables by the positions of their literals in the text. */
   readonly nameAt: ReadonlyMap<number, string>
 }
 
-/** Undefined where there is nothing to take out. */
+/** Undefined if there is nothing to lift. */
 export function liftLiterals(text: string): LiftedText | undefined {
   if (text.length > charactersMax || mask.test(text)) return undefined
   const values = new Map<string, string | number>()
@@ -64,12 +63,12 @@ export function isLifted(name: string): boolean {
   return name.startsWith(liftedName)
 }
 
-/** Whether a piece of a shape has a value. */
+/** Whether a piece of a shape contains a literal. */
 export function isMasked(piece: string): boolean {
   return mask.test(piece)
 }
 
-/** The statements of the text with variables for what was taken out; undefined where that cannot be. */
+/** The statements with variables in place of the literals; undefined if lifting isn't possible. */
 export function parseLifted(
   text: string,
   { shape, nameAt }: LiftedText,
@@ -86,13 +85,13 @@ export function parseLifted(
     const statements = [...statementsOf(text, statementTokensMax, { shape, inPlace })]
     return found === nameAt.size && !showText(statements) ? statements : undefined
   } catch (error) {
-    // What is wrong is told of the text as it is written.
+    // Syntax errors must refer to the original text.
     if (error instanceof AshlarError) return undefined
     throw error
   }
 }
 
-/** Whether they show more of the text than what comes of it: a value in the name of a column, plans, variables, or where an import was interrupted. */
+/** Whether results expose parts of the text: column names with literals, plans, variables, or the position of an interrupted import. */
 function showText(statements: readonly Statement[]): boolean {
   const parts = new Set<object>([statements])
   for (const part of parts) {

@@ -1,19 +1,19 @@
-/** The values of literals: numbers, dates and times. Undefined for what is not possible. */
+/** Values of literals: numbers, dates and times. Undefined if out of range. */
 import { parseDay, parseTime, ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
 import { isHiddenFraction } from '../../types/hidden-fraction.ts'
 import type { LiteralValue } from '../language/ast.ts'
 
-const wholeMax = 2n ** 64n - 1n
+const integerMax = 2n ** 64n - 1n
 const offsetMinutesMax = 14 * 60
 
-/** `42`, `0x1F`, `2.5e-3`: an integer unless it has a point or an exponent, or more digits than any integer has. */
+/** `42`, `0x1F`, `2.5e-3`: an integer unless it has a point or an exponent, or exceeds the range of integers. */
 export function numberLiteral(text: string): LiteralValue | undefined {
   const isHexadecimal = /^0x/i.test(text)
-  // BigInt of a very long text would take its time.
-  const whole = (isHexadecimal || /^\d+$/.test(text)) && text.length <= 30 ? BigInt(text) : undefined
-  if (isHexadecimal && (whole === undefined || whole > wholeMax)) return undefined
-  if (whole !== undefined && whole <= wholeMax) {
-    return { type: 'integer', value: whole <= Number.MAX_SAFE_INTEGER ? Number(whole) : whole }
+  // BigInt() of a very long text would take noticeable time.
+  const integer = (isHexadecimal || /^\d+$/.test(text)) && text.length <= 30 ? BigInt(text) : undefined
+  if (isHexadecimal && (integer === undefined || integer > integerMax)) return undefined
+  if (integer !== undefined && integer <= integerMax) {
+    return { type: 'integer', value: integer <= Number.MAX_SAFE_INTEGER ? Number(integer) : integer }
   }
   const value = Number(text)
   if (!Number.isFinite(value)) return undefined

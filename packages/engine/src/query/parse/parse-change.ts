@@ -1,4 +1,4 @@
-/** Statements that change objects: CREATE, UPSERT, UPDATE, DELETE. */
+/** Parser of statements that change objects: CREATE, UPSERT, UPDATE, DELETE. */
 import type { AshlarError } from '../../errors.ts'
 import type {
   Action,
@@ -12,7 +12,7 @@ import type {
   UpdateStatement,
   UpsertStatement,
 } from '../language/ast.ts'
-import { newObject, shown, upsertBy } from './hints.ts'
+import { hintText, newObject, upsertBy } from './hints.ts'
 import {
   nothingReturned,
   parseClauses,
@@ -28,35 +28,35 @@ import { parseAssignments } from './parse-structure.ts'
 import { isClauseAt, isStatementWord } from './statement-words.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
-/** CREATE is taken. */
+/** Called after CREATE. */
 export function parseCreate(cursor: TokenCursor, start: number): CreateStatement {
   if ((cursor.isWord('CLASS') || cursor.isWord('TABLE')) && cursor.isName(1)) {
     throw cursor.mistaken('a class is made by UPDATE SCHEMA { CREATE CLASS C {a: Integer} }')
   }
-  if (cursor.isSymbol('(')) throw cursor.unexpected(['a class'], shown(newObject))
+  if (cursor.isSymbol('(')) throw cursor.unexpected(['a class'], hintText(newObject))
   const className = cursor.expectQualifiedName('a class')
-  if (!cursor.isSymbol('{')) throw cursor.unexpected(["'{'"], shown(newObject))
+  if (!cursor.isSymbol('{')) throw cursor.unexpected(["'{'"], hintText(newObject))
   const assignments = parseAssignments(cursor, parseExpression)
   return { kind: 'create', className, assignments, ...cursor.spanFrom(start) }
 }
 
-/** UPSERT is taken. */
+/** Called after UPSERT. */
 export function parseUpsert(cursor: TokenCursor, start: number): UpsertStatement {
   const className = cursor.expectQualifiedName('a class')
   const assignments = parseAssignments(cursor, parseExpression)
-  if (!cursor.takeWord('ON')) throw cursor.unexpected(['ON'], shown(upsertBy))
+  if (!cursor.takeWord('ON')) throw cursor.unexpected(['ON'], hintText(upsertBy))
   cursor.expectSymbol('(')
   const on = cursor.list(() => cursor.expectQualifiedName('an attribute'))
   cursor.expectSymbol(')')
   return { kind: 'upsert', className, assignments, on, ...cursor.spanFrom(start) }
 }
 
-/** UPDATE is taken. */
+/** Called after UPDATE. */
 export function parseUpdate(cursor: TokenCursor, start: number): UpdateStatement {
   const source = parseSource(cursor)
   const where = parseWhere(cursor)
   const order = parseOrder(cursor, unordered, true)
-  const chosen = isGiven(order) ? order : undefined
+  const chosen = isPresent(order) ? order : undefined
   const actions: Action[] = []
   for (;;) {
     const parsed = parseActions(cursor)
@@ -67,11 +67,11 @@ export function parseUpdate(cursor: TokenCursor, start: number): UpdateStatement
   const clauses = parseClauses(cursor, where, false)
   const isReturning = cursor.takeWord('RETURN')
   const returned = isReturning ? parseReturned(cursor) : nothingReturned
-  const all = isReturning ? parseLateClauses(cursor, clauses, false) : clauses
-  return { kind: 'update', source, chosen, ...all, actions, isReturning, ...returned, ...cursor.spanFrom(start) }
+  const allClauses = isReturning ? parseLateClauses(cursor, clauses, false) : clauses
+  return { kind: 'update', source, chosen, ...allClauses, actions, isReturning, ...returned, ...cursor.spanFrom(start) }
 }
 
-function isGiven({ orderBy, skip, take }: OrderClauses): boolean {
+function isPresent({ orderBy, skip, take }: OrderClauses): boolean {
   return orderBy.length > 0 || skip !== undefined || take !== undefined
 }
 
@@ -82,7 +82,7 @@ function withoutActions(cursor: TokenCursor, source: Source): AshlarError {
   return cursor.unexpected(['SET', 'CLEAR', 'ADD', 'REMOVE'])
 }
 
-/** DELETE is taken. */
+/** Called after DELETE. */
 export function parseDelete(cursor: TokenCursor, start: number): DeleteStatement {
   if (cursor.isWord('FROM') && cursor.isName(1) && !isClauseAt(cursor, 1)) {
     throw cursor.mistaken('DELETE is followed by the class, without FROM: DELETE C WHERE …')
@@ -91,18 +91,18 @@ export function parseDelete(cursor: TokenCursor, start: number): DeleteStatement
   const where = parseWhere(cursor)
   const order = parseOrder(cursor, unordered, true)
   const isLimited = order.skip !== undefined || order.take !== undefined
-  // Without SKIP and TAKE, ORDER BY is about the reply alone.
-  const clauses = isGiven(order)
+  // Without SKIP and TAKE, ORDER BY sorts the reply only.
+  const clauses = isPresent(order)
     ? { ...parseClauses(cursor, where, false), ...(isLimited ? unordered : order) }
     : parseClauses(cursor, where, false)
   const chosen = isLimited ? order : undefined
   const isReturning = cursor.takeWord('RETURN')
   const returned = isReturning ? parseReturned(cursor) : nothingReturned
-  const all = isReturning ? parseLateClauses(cursor, clauses, false) : clauses
-  return { kind: 'delete', source, chosen, ...all, isReturning, ...returned, ...cursor.spanFrom(start) }
+  const allClauses = isReturning ? parseLateClauses(cursor, clauses, false) : clauses
+  return { kind: 'delete', source, chosen, ...allClauses, isReturning, ...returned, ...cursor.spanFrom(start) }
 }
 
-/** What one word of SET, CLEAR, ADD and REMOVE asks for; undefined where none of them follows. */
+/** The actions of one SET, CLEAR, ADD or REMOVE; undefined if none follows. */
 function parseActions(cursor: TokenCursor): Action[] | undefined {
   const { start } = cursor.peek()
   if (cursor.takeWord('SET')) return parseSet(cursor)
@@ -126,7 +126,7 @@ function parseActions(cursor: TokenCursor): Action[] | undefined {
   return undefined
 }
 
-/** SET is taken; `target TO e`, then more of them after commas. A comma that a statement follows is left: it separates statements. */
+/** Called after SET: `target TO e`, separated by commas. A comma before a statement separates statements and is not consumed. */
 function parseSet(cursor: TokenCursor): SetAction[] {
   const assignments = [parseAssignment(cursor)]
   while (cursor.isSymbol(',')) {
@@ -150,7 +150,7 @@ function parseAssignment(cursor: TokenCursor): SetAction {
   return { kind: 'set', target, value: parseExpression(cursor), ...cursor.spanFrom(start) }
 }
 
-/** What stands after a comma of SET, where a target and TO should. */
+/** The error for what follows a comma of SET in place of a target and TO. */
 function notAnAssignment(cursor: TokenCursor): AshlarError {
   if (cursor.isWord('SET')) {
     return cursor.mistaken('after a comma SET is not written again: SET a TO 1, b TO 2, or SET a TO 1 SET b TO 2')
@@ -158,7 +158,7 @@ function notAnAssignment(cursor: TokenCursor): AshlarError {
   return cursor.mistaken('SET gives each target one value: a list of several is written LIST{…}', ['a target and TO'])
 }
 
-/** True where a target and TO stand so many tokens ahead: a value, what follows it in dots and brackets, and TO. */
+/** Whether a target and TO follow: a value with member accesses and subscripts, and TO. */
 function isAssignmentAt(cursor: TokenCursor, ahead: number): boolean {
   let at = ahead
   if (cursor.isSymbol('(', at)) at = cursor.closing(at) + 1
@@ -174,18 +174,18 @@ function isAssignmentAt(cursor: TokenCursor, ahead: number): boolean {
 /** `e`, `{e, …}` or `{k: v, …}`. */
 function parseElements(cursor: TokenCursor): { elements: Expression[]; pairs: Pair[] } {
   if (!cursor.isSymbol('{')) return { elements: [parseExpression(cursor)], pairs: [] }
-  const given = cursor.braces<Expression | Pair>(([before]) => {
+  const items = cursor.braces<Expression | Pair>(([before]) => {
     const first = parseExpression(cursor)
     const isPair = cursor.isSymbol(':')
-    if (before !== undefined && isPair !== isOfKey(before)) throw cursor.unexpected([isPair ? "','" : "':'"])
+    if (before !== undefined && isPair !== isPairNode(before)) throw cursor.unexpected([isPair ? "','" : "':'"])
     if (!isPair) return first
     cursor.next()
     return { key: first, value: parseExpression(cursor) }
   })
-  const elements = given.filter((one): one is Expression => !isOfKey(one))
-  return { elements, pairs: given.filter(isOfKey) }
+  const elements = items.filter((one): one is Expression => !isPairNode(one))
+  return { elements, pairs: items.filter(isPairNode) }
 }
 
-function isOfKey(given: Expression | Pair): given is Pair {
-  return 'key' in given
+function isPairNode(item: Expression | Pair): item is Pair {
+  return 'key' in item
 }

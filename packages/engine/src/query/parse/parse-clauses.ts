@@ -1,5 +1,4 @@
-/** What statements share: sources, WHERE to TAKE, and what RETURN asks for (docs/query-language.md, Finding). */
-import type { AshlarError } from '../../errors.ts'
+/** Parser of the common parts of statements: sources, WHERE to TAKE, and RETURN (docs/query-language.md, Finding). */
 import type {
   Alias,
   Clauses,
@@ -8,7 +7,6 @@ import type {
   OrderClauses,
   OrderItem,
   Projection,
-  Projections,
   Returned,
   ShapeExpression,
   Source,
@@ -41,10 +39,10 @@ export function parseSource(cursor: TokenCursor): Source {
   return { kind: 'class', className, isOnly, alias: parseAlias(cursor), ...span }
 }
 
-/** Each order of them is looked at before the first row is read. */
+/** Bounds the join orders that are considered before the first row is read. */
 const sourcesMax = 16
 
-/** After the first source. `mayEnd`: the statement may end here, so that one that follows a comma is another one, as in the body of FOR EACH. */
+/** Called after the first source. `mayEnd`: the statement may end here, so a comma may separate it from the next one, as in the body of FOR EACH. */
 export function parseOtherSources(cursor: TokenCursor, mayEnd: boolean): readonly Source[] {
   const sources: Source[] = []
   while (cursor.isSymbol(',') && !(mayEnd && isStatementWord(cursor.wordAt(1) ?? ''))) {
@@ -55,7 +53,7 @@ export function parseOtherSources(cursor: TokenCursor, mayEnd: boolean): readonl
   return sources
 }
 
-/** Beside the words of `isClauseAt`: an alias that is one of them is written with AS, or in backquotes. */
+/** In addition to the words of `isClauseAt`: an alias with such a name needs AS or backquotes. */
 const wordsNoAlias = [
   'GROUP',
   'ORDER',
@@ -72,7 +70,7 @@ const wordsNoAlias = [
   'DROP',
 ]
 
-/** `[AS] name`, where it follows. */
+/** `[AS] name`, if present. */
 function parseAlias(cursor: TokenCursor): Alias | undefined {
   const isWritten = cursor.isWord('AS')
   if (isWritten) cursor.next()
@@ -81,12 +79,12 @@ function parseAlias(cursor: TokenCursor): Alias | undefined {
   return { name: text, start, end }
 }
 
-/** Words that other languages have after a source are no aliases either: what is meant by them is told. */
+/** Words that follow a source in other languages are not aliases either, so that errors can give a hint. */
 function isNoAlias(cursor: TokenCursor): boolean {
   return wordsNoAlias.includes(cursor.wordAt() ?? '') || advice(cursor) !== undefined
 }
 
-/** A variable, an OID, or a statement in parentheses, and paths from them; no operators. */
+/** A variable, an OID or a nested statement, and paths from them; no operators. */
 function parseExpressionOfSource(cursor: TokenCursor): Expression {
   const token = cursor.peek()
   if (token.kind === 'literal' && token.literal.type !== 'oid') throw cursor.unexpected(['a class'])
@@ -97,7 +95,7 @@ export function parseWhere(cursor: TokenCursor): Expression | undefined {
   return cursor.takeWord('WHERE') ? parseExpression(cursor) : undefined
 }
 
-/** GROUP BY to TAKE, each where it is given. `isLimited`: SKIP and TAKE belong to the statement. */
+/** Optional clauses from GROUP BY to TAKE. `isLimited`: SKIP and TAKE are allowed. */
 export function parseClauses(cursor: TokenCursor, where: Expression | undefined, isLimited: boolean): Clauses {
   const groupBy = cursor.takeWords('GROUP', 'BY') ? cursor.list(() => parseUnnamed(cursor)) : []
   const having = groupBy.length > 0 && cursor.takeWord('HAVING') ? parseExpression(cursor) : undefined
@@ -105,7 +103,7 @@ export function parseClauses(cursor: TokenCursor, where: Expression | undefined,
   return { where, groupBy, having, orderBy, skip, take }
 }
 
-/** What the rows are grouped or ordered by. */
+/** An expression of GROUP BY or ORDER BY. */
 function parseUnnamed(cursor: TokenCursor): Expression {
   const expression = parseExpression(cursor)
   if (cursor.isWord('AS')) throw cursor.unexpected([], 'columns are named in RETURN or SELECT, as in RETURN e AS o')
@@ -114,12 +112,12 @@ function parseUnnamed(cursor: TokenCursor): Expression {
 
 export const unordered: OrderClauses = { orderBy: [], skip: undefined, take: undefined }
 
-/** After RETURN: those of ORDER BY, SKIP and TAKE that do not stand before it. */
+/** After RETURN: ORDER BY, SKIP and TAKE, unless they were before it. */
 export function parseLateClauses(cursor: TokenCursor, clauses: Clauses, isLimited: boolean): Clauses {
   return { ...clauses, ...parseOrder(cursor, clauses, isLimited) }
 }
 
-/** Each where it is given. `before`: what is given already. `isLimited`: SKIP and TAKE too. */
+/** Optional clauses. `before`: clauses already parsed. `isLimited`: SKIP and TAKE are allowed. */
 export function parseOrder(cursor: TokenCursor, before: OrderClauses, isLimited: boolean): OrderClauses {
   let { orderBy, skip, take } = before
   if (cursor.isWord('ORDER') && cursor.isWord('BY', 1)) {
@@ -151,7 +149,7 @@ function parseOrderItem(cursor: TokenCursor): OrderItem {
   return { expression, isDescending, ...cursor.spanFrom(expression.start) }
 }
 
-/** After RETURN or SELECT: `*`, or expressions with or without a name. */
+/** Called after RETURN or SELECT: `*`, or expressions with optional names. */
 export function parseReturned(cursor: TokenCursor): Returned {
   const isDistinct = takeDistinct(cursor)
   const isWithAll = cursor.isSymbol('*') && cursor.isSymbol(',', 1)
@@ -159,41 +157,40 @@ export function parseReturned(cursor: TokenCursor): Returned {
     cursor.next()
     cursor.next()
   }
-  return { projections: parseProjections(cursor), isDistinct, isWithAll }
+  const projections = cursor.takeSymbol('*') ? undefined : cursor.list(() => parseProjection(cursor))
+  return { projections, isDistinct, isWithAll }
 }
 
-/** Without RETURN. */
+/** For statements without RETURN. */
 export const nothingReturned: Returned = { projections: undefined, isDistinct: false, isWithAll: false }
 
-function parseProjections(cursor: TokenCursor): Projections {
-  if (cursor.takeSymbol('*')) return undefined
-  return cursor.list(() => parseProjection(cursor))
-}
-
 function parseProjection(cursor: TokenCursor): Projection {
-  const takesShapes = cursor.takesShapes
-  cursor.takesShapes = true
+  const allowsShapes = cursor.allowsShapes
+  cursor.allowsShapes = true
   const object = parseExpression(cursor)
   const { start } = object
-  // Of a shape, what it is of.
+  // The default name of a shape is that of its object.
   const written = squeezed(cursor.text.slice(start, cursor.lastEnd))
   const expression = cursor.isSymbol('{') ? parseShape(cursor, object) : object
-  cursor.takesShapes = takesShapes
+  cursor.allowsShapes = allowsShapes
   if (!cursor.takeWord('AS')) return { expression, name: written, ...cursor.spanFrom(start) }
   const name = cursor.isName() ? cursor.next().text : cursor.expectString('a name')
   return { expression, name, ...cursor.spanFrom(start) }
 }
 
-/** `{` follows. */
+/** Called before `{`. */
 function parseShape(cursor: TokenCursor, object: Expression): ShapeExpression {
   return cursor.nested(() => {
     cursor.expectSymbol('{')
     const isWhole = cursor.takeSymbol('*')
     const entries = isWhole && !cursor.takeSymbol(',') ? [] : cursor.list(() => parseProjection(cursor))
-    cursor.takesShapes = false
+    cursor.allowsShapes = false
     const where = parseWhere(cursor)
     const { orderBy, skip, take } = parseOrder(cursor, unordered, true)
-    for (const limit of [skip, take]) if (limit?.kind === 'while') throw shapeWhile(cursor, limit)
+    for (const limit of [skip, take])
+      if (limit?.kind === 'while') {
+        throw syntaxError(cursor.text, limit, 'SKIP and TAKE within a shape are numbers of elements')
+      }
     if (!cursor.isSymbol('}')) {
       throw cursor.unexpected(["','", "'}'", 'WHERE', 'ORDER BY', 'SKIP', 'TAKE'], advice(cursor))
     }
@@ -202,13 +199,9 @@ function parseShape(cursor: TokenCursor, object: Expression): ShapeExpression {
   })
 }
 
-function shapeWhile({ text }: TokenCursor, limit: LimitClause): AshlarError {
-  return syntaxError(text, limit, 'SKIP and TAKE within a shape are numbers of elements')
-}
-
 const textOrBlank = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?:\s+|\/\/[^\n]*|\/\*[\s\S]*?\*\/)+/g
 
-/** Each run of blanks and comments outside of texts as one blank. */
+/** Collapses blanks and comments outside of texts to single blanks. */
 export function squeezed(written: string): string {
   return written.replace(textOrBlank, (piece) => (piece[0] === "'" || piece[0] === '"' ? piece : ' ')).trim()
 }

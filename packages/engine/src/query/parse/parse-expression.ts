@@ -1,5 +1,4 @@
-/** Expressions: operators by precedence, paths, calls and structures (docs/query-language.md, Operators). */
-import type { AshlarError } from '../../errors.ts'
+/** Parser of expressions: operators by precedence, paths, calls and structures (docs/query-language.md, Operators). */
 import type {
   CallExpression,
   CaseExpression,
@@ -18,7 +17,7 @@ import {
   prefixSymbols,
 } from '../language/operators.ts'
 import { isCaseAhead, takeDistinct } from './contextual-words.ts'
-import { orderInAggregate, shown } from './hints.ts'
+import { hintText, orderInAggregate } from './hints.ts'
 import { isStructureWord, parseAssignments, parseStructureWord } from './parse-structure.ts'
 import { parseType } from './parse-type.ts'
 import { parseWindow } from './parse-window.ts'
@@ -30,7 +29,7 @@ export function parseExpression(cursor: TokenCursor): Expression {
   return parseInfix(cursor, 0)
 }
 
-/** Operators that bind at least as tightly as `least`. */
+/** Operators of at least the precedence `least`. */
 function parseInfix(cursor: TokenCursor, least: number): Expression {
   return cursor.nested(() => {
     let left = parsePrefix(cursor)
@@ -59,7 +58,7 @@ const parsers = {
   operand: (cursor: TokenCursor): Expression => parseInfix(cursor, precedence.relational + 1),
 }
 
-/** `a AND b AND c` as one operation, however many there are. */
+/** `a AND b AND c` as one operation with any number of operands. */
 function parseJunction(cursor: TokenCursor, first: Expression, operator: InfixOperator): OperationExpression {
   const operands = [first]
   do {
@@ -99,7 +98,7 @@ function parsePrefix(cursor: TokenCursor): Expression {
   return parsePostfix(cursor)
 }
 
-/** What is greater is beyond all integers once it is negated, and so a real, as a number is that has more digits than they have. */
+/** Negated, a greater number exceeds the range of integers, and so is a real like any number with too many digits. */
 const negatableMax = 2n ** 63n
 
 function prefixed(operator: OperatorName, start: number, operand: Expression): Expression {
@@ -125,7 +124,7 @@ function prefixed(operator: OperatorName, start: number, operand: Expression): E
   return { kind: 'operation', operator, operands: [operand], start, end: operand.end }
 }
 
-/** A value with what follows it: `.name`, `::name`, `[…]`. Also what SET, CLEAR and TO are aimed at. */
+/** A value with `.name`, `::name` and `[…]`; also the targets of SET, CLEAR and TO. */
 export function parsePostfix(cursor: TokenCursor): Expression {
   return cursor.nested(() => {
     let object = parsePrimary(cursor)
@@ -149,9 +148,11 @@ function parseFollower(cursor: TokenCursor, object: Expression): Expression | un
   if (cursor.takeSymbol('[')) return parseSubscript(cursor, object)
   if (cursor.isSymbol('{')) {
     const className = classNameIn(object)
-    const isEmbedded = className !== undefined && (!cursor.takesShapes || beginsAssignments(cursor))
+    const isEmbedded = className !== undefined && (!cursor.allowsShapes || beginsAssignments(cursor))
     if (!isEmbedded) return undefined
-    if (cursor.isName(1) && (cursor.isSymbol(',', 2) || cursor.isSymbol('}', 2))) throw misplacedShape(cursor)
+    if (cursor.isName(1) && (cursor.isSymbol(',', 2) || cursor.isSymbol('}', 2))) {
+      throw cursor.mistaken('a shape stands where a column does: RETURN orders{number}')
+    }
     const assignments = parseAssignments(cursor, parseExpression)
     const { text, start: from, end: to } = className
     return { kind: 'structure', className: { text, start: from, end: to }, assignments, ...cursor.spanFrom(start) }
@@ -159,11 +160,7 @@ function parseFollower(cursor: TokenCursor, object: Expression): Expression | un
   return undefined
 }
 
-function misplacedShape(cursor: TokenCursor): AshlarError {
-  return cursor.mistaken('a shape stands where a column does: RETURN orders{number}')
-}
-
-/** `{}` or `{a: …`, `{a.b: …`: an embedded value. Anything else after `{` begins a shape, where one may stand. */
+/** `{}`, `{a: …` or `{a.b: …` is an embedded value. Anything else after `{` is a shape, where one is allowed. */
 function beginsAssignments(cursor: TokenCursor): boolean {
   if (cursor.isSymbol('}', 1)) return true
   let ahead = 1
@@ -171,21 +168,21 @@ function beginsAssignments(cursor: TokenCursor): boolean {
   return cursor.isName(ahead) && cursor.isSymbol(':', ahead + 1)
 }
 
-/** `Base::name`, `Namespace.Base::name`; after anything but names, the last name with its class. */
+/** `Base::name` or `Namespace.Base::name`; after anything but names, the last name is qualified. */
 function parseQualified(cursor: TokenCursor, object: Expression): Expression {
   const className = classNameIn(object)
   if (className === undefined && object.kind !== 'member') throw cursor.unexpected(['an operator'])
   cursor.next()
   const name = cursor.expectName('a name')
   const span = cursor.spanFrom(object.start)
-  // Kept as written: `F.P::d.F.E1::c` may be an attribute of an embedded object, in one of the same kind.
+  // Not resolved here: `F.P::d.F.E1::c` may be an attribute of an embedded object within another one.
   if (className !== undefined) return { kind: 'name', name: `${className.written}::${name.text}`, ...span }
   if (object.kind !== 'member') return object
   const nameSpan = { start: object.nameSpan.start, end: name.end }
   return { ...object, name: `${object.name}::${name.text}`, nameSpan, ...span }
 }
 
-/** The text of `a` or `a.b.c`, where that is all there is; `written`: with `::` where the text has it. */
+/** The text of `a` or `a.b.c`, if the expression is nothing else; `written` retains `::`. */
 function classNameIn(expression: Expression): (Span & { text: string; written: string }) | undefined {
   const { start, end } = expression
   if (expression.kind === 'name') {
@@ -266,21 +263,21 @@ function parseNamed(cursor: TokenCursor): Expression {
   if (word === 'CREATE' && cursor.isName() && createsObject(cursor)) {
     const className = cursor.expectQualifiedName('a class')
     const assignments = parseAssignments(cursor, parseExpression)
-    const whole = cursor.spanFrom(token.start)
-    return { kind: 'nested', statement: { kind: 'create', className, assignments, ...whole }, ...whole }
+    const fullSpan = cursor.spanFrom(token.start)
+    return { kind: 'nested', statement: { kind: 'create', className, assignments, ...fullSpan }, ...fullSpan }
   }
   cursor.markName()
   return name
 }
 
-/** `CREATE Class {`, without parentheses: the word itself is taken already. */
+/** `CREATE Class {` without parentheses, called after CREATE. */
 function createsObject(cursor: TokenCursor): boolean {
   let ahead = 1
   while ((cursor.isSymbol('.', ahead) || cursor.isSymbol('::', ahead)) && cursor.isName(ahead + 1)) ahead += 2
   return cursor.isSymbol('{', ahead)
 }
 
-/** CASE is taken. */
+/** Called after CASE. */
 function parseCase(cursor: TokenCursor, start: number): Expression {
   const operand = cursor.isWord('WHEN') ? undefined : parseExpression(cursor)
   const branches: CaseExpression['branches'][number][] = []
@@ -324,7 +321,7 @@ function parseCall(cursor: TokenCursor, word: string, name: Span): Expression {
   if (isStarCount) cursor.next()
   const isDistinct = wordsBeforeDistinct.includes(word) && takeDistinct(cursor)
   const operands = parseOperands(cursor, word)
-  if (cursor.isWord('ORDER') && cursor.isWord('BY', 1)) throw cursor.unexpected(["')'"], shown(orderInAggregate))
+  if (cursor.isWord('ORDER') && cursor.isWord('BY', 1)) throw cursor.unexpected(["')'"], hintText(orderInAggregate))
   cursor.expectSymbol(')')
   const span = cursor.spanFrom(name.start)
   const operator = callableOperators.get(word)

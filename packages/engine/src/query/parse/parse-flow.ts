@@ -1,11 +1,11 @@
-/** LET, FOR EACH, IF, IMPORT and USE. */
+/** Parser of LET, FOR EACH, IF, IMPORT and USE. */
 import type { FormatStatement, IfStatement, ImportStatement, LetStatement, Statement } from '../language/ast.ts'
 import { parseExpression } from './parse-expression.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
 type ParseStatement = (cursor: TokenCursor) => Statement
 
-/** Statements whose rows LET keeps; a value may begin with any other word. */
+/** Statements whose rows LET assigns; a value may start with any other word. */
 const letStatements = [
   'WITH',
   'FROM',
@@ -19,10 +19,10 @@ const letStatements = [
   'DELETE',
   'CREATE',
 ]
-/** With which what follows these words may begin. */
+/** Symbols that may follow these words at the start of a statement. */
 const beginnings = ['*', '(', '-', '+', '!', '~']
 
-/** LET is taken. The variable may be written with or without `$`. */
+/** Called after LET. `$` before the variable is optional. */
 export function parseLet(cursor: TokenCursor, start: number, parseStatement: ParseStatement): LetStatement {
   const name = parseVariableName(cursor)
   cursor.expectSymbol('=')
@@ -43,7 +43,7 @@ function parseVariableName(cursor: TokenCursor): string {
   return cursor.expectName('a variable').text
 }
 
-/** FOR is taken. */
+/** Called after FOR. */
 export function parseForEach(cursor: TokenCursor, start: number, parseStatement: ParseStatement): Statement {
   cursor.expectWord('EACH')
   const name = parseVariableName(cursor)
@@ -57,7 +57,7 @@ export function parseForEach(cursor: TokenCursor, start: number, parseStatement:
   return { kind: 'forEach', name, elements, body, ...cursor.spanFrom(start) }
 }
 
-/** IF is taken. */
+/** Called after IF. */
 export function parseIf(cursor: TokenCursor, start: number, parseStatement: ParseStatement): IfStatement {
   const condition = parseExpression(cursor)
   cursor.expectWord('THEN')
@@ -66,7 +66,7 @@ export function parseIf(cursor: TokenCursor, start: number, parseStatement: Pars
   return { kind: 'if', condition, whenTrue, whenFalse, ...cursor.spanFrom(start) }
 }
 
-/** `( statement, … )`: commas or semicolons between them. */
+/** `( statement, … )`, separated by commas or semicolons. */
 function parseBlock(cursor: TokenCursor, parseStatement: ParseStatement): Statement[] {
   cursor.expectSymbol('(')
   const statements: Statement[] = []
@@ -78,7 +78,7 @@ function parseBlock(cursor: TokenCursor, parseStatement: ParseStatement): Statem
   return statements
 }
 
-/** IMPORT is taken. */
+/** Called after IMPORT. */
 export function parseImport(cursor: TokenCursor, start: number): ImportStatement {
   cursor.expectWord('CSV')
   const file = cursor.expectString('the name of a file, in quotes')
@@ -88,7 +88,7 @@ export function parseImport(cursor: TokenCursor, start: number): ImportStatement
   return { kind: 'import', file, hasHeader, commitEvery, ...cursor.spanFrom(start) }
 }
 
-/** USE is taken. */
+/** Called after USE. */
 export function parseUse(cursor: TokenCursor, start: number): FormatStatement {
   const word = cursor.wordAt()
   const type = (['date', 'time', 'datetime'] as const).find((name) => name.toUpperCase() === word)

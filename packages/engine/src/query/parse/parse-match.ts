@@ -1,4 +1,4 @@
-/** MATCH and its patterns of vertices and edges (docs/query-language.md, Graphs). */
+/** Parser of MATCH and its patterns of vertices and edges (docs/query-language.md, Graphs). */
 import type {
   EdgePattern,
   Expression,
@@ -12,20 +12,20 @@ import type {
 } from '../language/ast.ts'
 import { syntaxError } from '../language/query-error.ts'
 import { adviceInMatch } from './advice.ts'
-import { conditionOnEdge, shown } from './hints.ts'
+import { conditionOnEdge, hintText } from './hints.ts'
 import { nothingReturned, parseClauses, parseLateClauses, parseReturned, parseWhere } from './parse-clauses.ts'
 import { parseExpression } from './parse-expression.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
-/** MATCH is taken. */
+/** Called after MATCH. */
 export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
   const mayLackReturn = cursor.takeMayLackReturn()
   let vertices = 0
-  const patternsOf = (): Pattern[] => {
-    // The first pattern's own, before the mode of all of them.
-    const ofFirst = takeSelection(cursor)
+  const parsePatterns = (): Pattern[] => {
+    // The first pattern's selection, before the mode of all patterns.
+    const firstSelection = takeSelection(cursor)
     const mode = takeMode(cursor)
-    let selection = ofFirst
+    let selection = firstSelection
     return cursor.list(() => {
       const pattern = parsePattern(cursor, mode, selection)
       selection = undefined
@@ -34,14 +34,14 @@ export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
       return pattern
     })
   }
-  const patterns = patternsOf()
+  const patterns = parsePatterns()
   const where = parseWhere(cursor)
   const optional: OptionalMatch[] = []
   while (cursor.isWord('OPTIONAL')) {
     const { start: begin } = cursor.next()
     cursor.expectWord('MATCH')
     if (optional.length === optionalMax) throw cursor.mistaken(`there are at most ${optionalMax} OPTIONAL MATCH`)
-    const found = { patterns: patternsOf(), where: parseWhere(cursor) }
+    const found = { patterns: parsePatterns(), where: parseWhere(cursor) }
     optional.push({ ...found, ...cursor.spanFrom(begin) })
   }
   const clauses = parseClauses(cursor, where, true)
@@ -63,14 +63,14 @@ const modes: ReadonlyMap<string | undefined, PathMode> = new Map([
   ['SIMPLE', 'simple'],
 ])
 
-/** A word that an equals sign follows is the name of a pattern. */
+/** A word before an equals sign is the name of a pattern. */
 function takeMode(cursor: TokenCursor): PathMode | undefined {
   const mode = cursor.isSymbol('=', 1) ? undefined : modes.get(cursor.wordAt())
   if (mode !== undefined) cursor.next()
   return mode
 }
 
-/** ANY, ANY SHORTEST, ALL SHORTEST, SHORTEST n, where they are no names of patterns. */
+/** ANY, ANY SHORTEST, ALL SHORTEST or SHORTEST n, unless it is the name of a pattern. */
 function takeSelection(cursor: TokenCursor): PathSelection | undefined {
   if (cursor.isSymbol('=', 1)) return undefined
   if (cursor.takeWord('ANY')) return { kind: cursor.takeWord('SHORTEST') ? 'anyShortest' : 'any' }
@@ -85,13 +85,13 @@ function takeSelection(cursor: TokenCursor): PathSelection | undefined {
   return { kind: 'shortest', count }
 }
 
-function parsePattern(cursor: TokenCursor, modeOfAll: PathMode | undefined, ofFirst?: PathSelection): Pattern {
+function parsePattern(cursor: TokenCursor, defaultMode: PathMode | undefined, firstSelection?: PathSelection): Pattern {
   const { start } = cursor.peek()
   const isNamed = cursor.isName() && cursor.isSymbol('=', 1)
   const name = isNamed ? cursor.next().text : undefined
   if (isNamed) cursor.next()
-  const selection = ofFirst ?? takeSelection(cursor)
-  const mode = takeMode(cursor) ?? modeOfAll
+  const selection = firstSelection ?? takeSelection(cursor)
+  const mode = takeMode(cursor) ?? defaultMode
   if (!cursor.takeWord('PATH')) cursor.takeWord('PATHS')
   const vertices = [parseVertex(cursor)]
   const edges: EdgePattern[] = []
@@ -114,7 +114,7 @@ function parseVertex(cursor: TokenCursor): VertexPattern {
   return { name, className, where, ...cursor.spanFrom(start) }
 }
 
-/** `{predicate}`, or `{attribute: value, …}`, which asks for all of these values. */
+/** `{predicate}`, or `{attribute: value, …}`, which requires all of these values. */
 function parseVertexPredicate(cursor: TokenCursor): Expression | undefined {
   const isPairs = cursor.isName(1) && cursor.isSymbol(':', 2)
   if (!isPairs) {
@@ -160,12 +160,12 @@ function parseEdgeBody(cursor: TokenCursor): EdgeBody {
   const name = cursor.isName() ? cursor.next().text : undefined
   const attributes = cursor.takeSymbol(':') ? parseAttributes(cursor) : undefined
   const length = cursor.takeSymbol('*') ? parseLength(cursor) : undefined
-  if (cursor.isSymbol('{')) throw cursor.unexpected(["']'"], shown(conditionOnEdge))
+  if (cursor.isSymbol('{')) throw cursor.unexpected(["']'"], hintText(conditionOnEdge))
   cursor.expectSymbol(']')
   return { name, attributes, length }
 }
 
-/** `a|b`: either. */
+/** `a|b`: alternatives. */
 function parseAttributes(cursor: TokenCursor): QualifiedName[] {
   const attributes = [cursor.expectQualifiedName('an attribute')]
   while (cursor.takeSymbol('|')) {

@@ -1,4 +1,4 @@
-/** The properties of attributes and classes in schema statements: `Required`, `MinLength: 2`, `Enumeration: ('a', 'b' AS 'B')`. */
+/** Parser of properties in schema statements: `Required`, `MinLength: 2`, `Enumeration: ('a', 'b' AS 'B')`. */
 import type { PropertyForm } from '../../schema/properties/attribute-property.ts'
 import { classPropertyFields } from '../../schema/properties/class-properties.ts'
 import { attributeProperties } from '../../schema/properties/index.ts'
@@ -20,10 +20,10 @@ function byWord(
   return new Map(properties.map((property) => [property.word.toLowerCase(), property]))
 }
 
-/** In the braces of a computed attribute: its values are kept with the objects. */
+/** In the braces of a computed attribute: its values are stored with the objects. */
 export const storedWord = 'STORED'
 
-/** The property that a setting of a type states; undefined for a setting of the type itself. */
+/** The property of a type setting; undefined for a setting of the type itself. */
 export function attributePropertyNamed(word: string): NamedProperty | undefined {
   return propertiesByWord.get(word.toLowerCase())
 }
@@ -46,7 +46,7 @@ export function parseClassProperties(cursor: TokenCursor): PropertySetting[] {
   })
 }
 
-/** What follows the word of the property; `isList`: of an attribute that is a list, whose values are in parentheses. */
+/** The value after the property's word; `isList`: the attribute is a list, whose values are in parentheses. */
 export function parsePropertyValue(cursor: TokenCursor, form: PropertyForm, isList: boolean): PropertyValue {
   const { start } = cursor.peek()
   if (form === 'flag' && !cursor.isSymbol(':')) return { json: true, start: cursor.lastEnd, end: cursor.lastEnd }
@@ -74,7 +74,7 @@ function parseJson(cursor: TokenCursor, form: PropertyForm, isList: boolean): un
   }
 }
 
-/** `(e)`: an expression of the schema, which is parsed when it is bound with its class. */
+/** `(e)`: an expression of the schema, parsed when it is bound with its class. */
 export function parseInParentheses(cursor: TokenCursor): { readonly expression: string } {
   if (!cursor.isSymbol('(')) throw cursor.unexpected(["'('"])
   const length = cursor.closing(0)
@@ -96,7 +96,7 @@ function parseValues(cursor: TokenCursor): (readonly [unknown, string | undefine
   return values
 }
 
-/** A literal as the JSON that a body of the REST interface would have; dates and times as they are written. */
+/** A literal as JSON of the REST interface; dates and times as written. */
 function parseLiteral(cursor: TokenCursor): unknown {
   if (cursor.takeWord('NULL')) return null
   if (cursor.takeWord('TRUE')) return true

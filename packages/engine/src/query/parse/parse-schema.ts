@@ -1,4 +1,4 @@
-/** Statements that change the schema: UPDATE SCHEMA, CREATE INDEX, DROP INDEX. */
+/** Parser of statements that change the schema: UPDATE SCHEMA, CREATE INDEX, DROP INDEX. */
 import type {
   Alteration,
   AttributeDeclaration,
@@ -16,7 +16,7 @@ import { parseClassProperties, parseInParentheses, storedWord } from './parse-pr
 import { parseConstraints, parseType } from './parse-type.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
-/** UPDATE SCHEMA is taken. */
+/** Called after UPDATE SCHEMA. */
 export function parseSchemaUpdate(cursor: TokenCursor, start: number): SchemaStatement {
   cursor.expectSymbol('{')
   const changes: SchemaChange[] = []
@@ -71,7 +71,7 @@ function parseClass(cursor: TokenCursor, start: number): SchemaChange {
   return { kind: 'createClass', className, ...members, ...cursor.spanFrom(start) }
 }
 
-/** An attribute may be called CHECK, too. */
+/** An attribute may have the name CHECK, too. */
 function isCheckAhead(cursor: TokenCursor): boolean {
   return cursor.isWord('CHECK') && cursor.isName(1)
 }
@@ -95,12 +95,12 @@ function parseAbstract(cursor: TokenCursor): PropertySetting {
 function parseAttribute(cursor: TokenCursor): AttributeDeclaration {
   const name = cursor.expectName('an attribute')
   cursor.expectSymbol(':')
-  const given = parseType(cursor)
-  const type = cursor.isSymbol('=') ? parseComputed(cursor, given) : given
+  const written = parseType(cursor)
+  const type = cursor.isSymbol('=') ? parseComputed(cursor, written) : written
   return { name: name.text, type, ...cursor.spanFrom(name.start) }
 }
 
-/** `= (e)` behind the type, in whose braces STORED may stand. */
+/** `= (e)` after the type, whose braces may contain STORED. */
 function parseComputed(cursor: TokenCursor, type: TypeExpression): TypeExpression {
   const { start } = cursor.next()
   const settings = type.settings.filter(({ name }) => name.toUpperCase() !== storedWord)
@@ -139,13 +139,13 @@ function parseAlteration(cursor: TokenCursor): Alteration {
   throw cursor.unexpected(['ADD', 'RENAME', 'DROP', 'ALTER', 'SET'])
 }
 
-/** Without dots. */
+/** A name without dots. */
 function parsePlainName(cursor: TokenCursor, what: string): QualifiedName {
   const { text, start, end } = cursor.expectName(what)
   return { text, start, end }
 }
 
-/** CREATE [UNIQUE] INDEX is taken. */
+/** Called after CREATE [UNIQUE] INDEX. */
 export function parseCreateIndex(cursor: TokenCursor, start: number, isUnique: boolean): CreateIndexStatement {
   if (cursor.isWord('ON') && cursor.isName(1) && !cursor.isWord('ON', 1)) {
     throw cursor.mistaken('an index has a name: CREATE INDEX name ON C (a)', ['a name'])
@@ -159,12 +159,12 @@ export function parseCreateIndex(cursor: TokenCursor, start: number, isUnique: b
   return { kind: 'createIndex', name, isUnique, className, attributes, ...cursor.spanFrom(start) }
 }
 
-/** DROP INDEX is taken. */
+/** Called after DROP INDEX. */
 export function parseDropIndex(cursor: TokenCursor, start: number): DropIndexStatement {
   return { kind: 'dropIndex', name: parseIndexName(cursor).text, ...cursor.spanFrom(start) }
 }
 
-/** Names of indexes and sequences may have dots and dashes: dots are joined, anything else goes into quotes. */
+/** Names of indexes and sequences may contain dots; any other character requires quotes. */
 export function parseIndexName(cursor: TokenCursor, what = 'an index'): QualifiedName {
   if (cursor.isName()) return cursor.expectQualifiedName(what)
   const { start } = cursor.peek()

@@ -1,14 +1,14 @@
-/** CREATE, ALTER and DROP SEQUENCE. */
+/** Parser of CREATE, ALTER and DROP SEQUENCE. */
 import type { AlterSequenceStatement, CreateSequenceStatement, DropSequenceStatement } from '../language/ast.ts'
 import { parseIndexName } from './parse-schema.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
-/** CREATE is taken: an object of a class called `Sequence` is followed by `{`, or by the rest of the class's name. */
+/** Called after CREATE: in the creation of an object of a class `Sequence`, `{` or the rest of the class name follows. */
 export function isSequenceAhead(cursor: TokenCursor): boolean {
   return cursor.isWord('SEQUENCE') && !['{', '.', '::'].some((symbol) => cursor.isSymbol(symbol, 1))
 }
 
-/** CREATE is taken. */
+/** Called after CREATE. */
 export function parseCreateSequence(cursor: TokenCursor, start: number): CreateSequenceStatement {
   cursor.expectWord('SEQUENCE')
   const name = parseIndexName(cursor, 'a sequence')
@@ -17,7 +17,7 @@ export function parseCreateSequence(cursor: TokenCursor, start: number): CreateS
   return { kind: 'createSequence', name, first, step, ...cursor.spanFrom(start) }
 }
 
-/** ALTER is taken. */
+/** Called after ALTER. */
 export function parseAlterSequence(cursor: TokenCursor, start: number): AlterSequenceStatement {
   cursor.expectWord('SEQUENCE')
   const name = parseIndexName(cursor, 'a sequence')
@@ -25,12 +25,12 @@ export function parseAlterSequence(cursor: TokenCursor, start: number): AlterSeq
   return { kind: 'alterSequence', name, restart: parseInteger(cursor), ...cursor.spanFrom(start) }
 }
 
-/** DROP SEQUENCE is taken. */
+/** Called after DROP SEQUENCE. */
 export function parseDropSequence(cursor: TokenCursor, start: number): DropSequenceStatement {
   return { kind: 'dropSequence', name: parseIndexName(cursor, 'a sequence'), ...cursor.spanFrom(start) }
 }
 
-/** With a sign, or without. */
+/** With an optional sign. */
 function parseInteger(cursor: TokenCursor): bigint {
   const isNegative = cursor.takeSymbol('-')
   if (!isNegative) cursor.takeSymbol('+')

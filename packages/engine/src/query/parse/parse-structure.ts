@@ -1,4 +1,4 @@
-/** `LIST{…}`, `SET{…}`, `MAP{…}`, `INTERVAL{…}`, and what stands between the braces of objects. */
+/** Parser of `LIST{…}`, `SET{…}`, `MAP{…}`, `INTERVAL{…}` and of assignments in braces. */
 import type { Assignment, Expression, IntervalUnit, Pair } from '../language/ast.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
@@ -11,7 +11,7 @@ export function isStructureWord(word: string): boolean {
   return structureWords.includes(word)
 }
 
-/** The word is taken; `{` follows. */
+/** Called between the word and `{`. */
 export function parseStructureWord(
   cursor: TokenCursor,
   word: string,
@@ -48,7 +48,7 @@ function parseIntervalPart(
   return { unit, amount: parseExpression(cursor) }
 }
 
-/** `{target: e, …}`; a target may go into embedded objects with dots. */
+/** `{target: e, …}`; dots in a target lead into embedded objects. */
 export function parseAssignments(cursor: TokenCursor, parseExpression: ParseExpression): Assignment[] {
   return cursor.braces(() => {
     const { start } = cursor.peek()

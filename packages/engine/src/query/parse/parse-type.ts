@@ -1,4 +1,4 @@
-/** Types as schema statements and CAST name them: `Integer{Storage: B8}`, `List{Element: String}`. */
+/** Parser of types in schema statements and CAST: `Integer{Storage: B8}`, `List{Element: String}`. */
 import type { TypeExpression, TypeSetting } from '../language/ast.ts'
 import { attributePropertyNamed, parsePropertyValue, storedWord } from './parse-property.ts'
 import type { TokenCursor } from './token-cursor.ts'
@@ -11,7 +11,7 @@ export function parseType(cursor: TokenCursor): TypeExpression {
   })
 }
 
-/** Properties alone, also those of elements: `{Required, Pattern: NULL, Element: {MinLength: 2}}`. */
+/** Only properties, also of elements: `{Required, Pattern: NULL, Element: {MinLength: 2}}`. */
 export function parseConstraints(cursor: TokenCursor): TypeSetting[] {
   return cursor.braces(() => {
     const { text, start, end } = cursor.peek()

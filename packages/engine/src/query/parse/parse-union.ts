@@ -1,15 +1,24 @@
-/** `FROM … UNION [ALL] FROM …`: a statement whose source are the rows of others (docs/query-language.md, UNION). */
-import type { Expression, MatchStatement, OrderItem, Projections, SelectStatement, Statement } from '../language/ast.ts'
+/** Parser of `FROM … UNION [ALL] FROM …`: a statement whose source is the rows of several statements (docs/query-language.md, UNION). */
+import type {
+  Expression,
+  MatchStatement,
+  OrderClauses,
+  OrderItem,
+  Projection,
+  Projections,
+  SelectStatement,
+  Statement,
+} from '../language/ast.ts'
 import { syntaxError } from '../language/query-error.ts'
 import { nothingReturned, squeezed, unordered } from './parse-clauses.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
 type Part = SelectStatement | MatchStatement
 
-/** Each is planned by itself. */
+/** Each part is planned separately. */
 const partsMax = 100
 
-/** UNION is the next word. ORDER BY, SKIP and TAKE of the last part are those of all of them. */
+/** Called before UNION. ORDER BY, SKIP and TAKE of the last part apply to all rows. */
 export function parseUnion(cursor: TokenCursor, first: Part, parsePart: (cursor: TokenCursor) => Part): Statement {
   const written: Part[] = [first]
   let distinctParts = 0
@@ -23,31 +32,29 @@ export function parseUnion(cursor: TokenCursor, first: Part, parsePart: (cursor:
   }
   const span = cursor.spanFrom(first.start)
   const { orderBy, skip, take } = written.at(-1) as Part
-  const parts = written.map((part, i): Part => ({ ...part, ...unordered, ofUnion: i === 0 ? 'first' : 'other' }))
+  const parts = written.map((part, i): Part => ({ ...part, ...unordered, unionPart: i === 0 ? 'first' : 'other' }))
   const references: Expression = { kind: 'union', parts, distinctParts, ...span }
+  const order = { orderBy: orderBy.map((item) => asColumn(item, first.projections, cursor.text)), skip, take }
+  return selectRows(references, order, first.projections)
+}
+
+/** A statement that sorts and limits the rows of `references`, which have the columns of `projections`. */
+export function selectRows(references: Expression, order: OrderClauses, projections: Projections): SelectStatement {
+  const span = { start: references.start, end: references.end }
+  const columns = projections?.map(({ name, start, end }): Projection => {
+    return { expression: { kind: 'name', name, start, end }, name, start, end }
+  })
   return {
     kind: 'select',
     source: { kind: 'references', references, alias: undefined, ...span },
     where: undefined,
     groupBy: [],
     having: undefined,
-    orderBy: orderBy.map((item) => asColumn(item, first.projections, cursor.text)),
-    skip,
-    take,
+    ...order,
     ...nothingReturned,
-    projections: columnsOf(first.projections),
+    projections: columns,
     ...span,
   }
-}
-
-/** As the first statement names them. */
-export function columnsOf(projections: Projections): Projections {
-  return projections?.map(({ name, start, end }) => ({
-    expression: { kind: 'name', name, start, end },
-    name,
-    start,
-    end,
-  }))
 }
 
 function refuseOrder({ orderBy, skip, take }: Part, { text }: TokenCursor): void {
@@ -57,7 +64,7 @@ function refuseOrder({ orderBy, skip, take }: Part, { text }: TokenCursor): void
   throw syntaxError(text, clause, `${rule}; those of one statement: FROM (FROM … TAKE 1) RETURN *`)
 }
 
-/** What is ordered by is named as the first statement returns it. */
+/** An ORDER BY expression equal to one returned by the first statement becomes a reference to its column. */
 function asColumn(item: OrderItem, projections: Projections, text: string): OrderItem {
   const { start, end } = item.expression
   const name = squeezed(text.slice(start, end))

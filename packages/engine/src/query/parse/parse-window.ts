@@ -1,10 +1,10 @@
-/** `OVER ([PARTITION BY …] [ORDER BY …])`, behind a call. */
+/** Parser of `OVER ([PARTITION BY …] [ORDER BY …])` after a call. */
 import type { CallExpression, Expression, OrderItem, WindowExpression } from '../language/ast.ts'
 import { advice } from './advice.ts'
-import { noFrames, shown } from './hints.ts'
+import { hintText, noFrames } from './hints.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
-/** The call itself where OVER does not follow. */
+/** Returns the call itself if OVER does not follow. */
 export function parseWindow(
   cursor: TokenCursor,
   call: CallExpression,
@@ -25,7 +25,7 @@ export function parseWindow(
   if (!cursor.isSymbol(')')) {
     const before = orderBy.length > 0 ? [] : partitionBy.length > 0 ? ['ORDER BY'] : ['PARTITION BY', 'ORDER BY']
     const isFrame = ['ROWS', 'RANGE', 'GROUPS'].includes(cursor.wordAt() ?? '')
-    throw cursor.unexpected([...before, "')'"], isFrame ? shown(noFrames) : advice(cursor))
+    throw cursor.unexpected([...before, "')'"], isFrame ? hintText(noFrames) : advice(cursor))
   }
   cursor.next()
   return { kind: 'window', call, partitionBy, orderBy, over: cursor.spanFrom(start), ...cursor.spanFrom(call.start) }

@@ -1,18 +1,18 @@
-/** Predicates that are words behind a value: IS NULL, IN (…), BETWEEN, LIKE, and their negations by NOT. */
+/** Parser of predicates after a value: IS NULL, IN (…), BETWEEN, LIKE, and their negations by NOT. */
 import type { Expression } from '../language/ast.ts'
 import type { OperatorName } from '../language/operators.ts'
 import { advice } from './advice.ts'
-import { classTest, shown } from './hints.ts'
+import { classTest, hintText } from './hints.ts'
 import { isStatementAt } from './statement-words.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
 interface Parsers {
   expression(cursor: TokenCursor): Expression
-  /** What binds more tightly than a comparison. */
+  /** Operators of higher precedence than comparisons. */
   operand(cursor: TokenCursor): Expression
 }
 
-/** Undefined, and nothing taken, where none follows. */
+/** Consumes nothing and returns undefined if no predicate follows. */
 export function parseWordPredicate(cursor: TokenCursor, value: Expression, parse: Parsers): Expression | undefined {
   if (cursor.takeWord('IS')) return parseIsNull(cursor, value)
   const isNegated = cursor.isWord('NOT') && negatable.includes(cursor.wordAt(1) ?? '')
@@ -31,9 +31,9 @@ const negatable: readonly string[] = ['IN', 'BETWEEN', 'LIKE', 'ILIKE']
 
 function parseNamed(cursor: TokenCursor, word: string, value: Expression, isList: boolean, parse: Parsers): Expression {
   if (word === 'BETWEEN') {
-    const least = parse.operand(cursor)
+    const lower = parse.operand(cursor)
     cursor.expectWord('AND')
-    return operation('between', [value, least, parse.operand(cursor)])
+    return operation('between', [value, lower, parse.operand(cursor)])
   }
   if (word === 'IN') return isList ? parseInList(cursor, value, parse) : operation('in', [value, parse.operand(cursor)])
   return operation(word === 'LIKE' ? 'like' : 'ilike', [value, parse.operand(cursor)])
@@ -42,7 +42,7 @@ function parseNamed(cursor: TokenCursor, word: string, value: Expression, isList
 function parseIsNull(cursor: TokenCursor, value: Expression): Expression {
   const isNegated = cursor.takeWord('NOT')
   if (!cursor.isWord('NULL')) {
-    const hint = cursor.isName() ? shown(classTest) : advice(cursor)
+    const hint = cursor.isName() ? hintText(classTest) : advice(cursor)
     throw cursor.unexpected(isNegated ? ['NULL'] : ['NULL', 'NOT NULL'], hint)
   }
   cursor.next()
@@ -50,7 +50,7 @@ function parseIsNull(cursor: TokenCursor, value: Expression): Expression {
   return isNegated ? operation('not', [test], cursor.lastEnd) : test
 }
 
-/** `(` follows. With a comma at its level it is a list of values; `(e)` alone may be a collection, which names decide. */
+/** Called before `(`. A top-level comma makes it a list of values; `(e)` may be a collection, which is decided in binding. */
 function parseInList(cursor: TokenCursor, value: Expression, parse: Parsers): Expression {
   if (cursor.isSymbol(')', 1)) {
     cursor.next()
@@ -68,7 +68,7 @@ function parseInList(cursor: TokenCursor, value: Expression, parse: Parsers): Ex
   return operation('inList', [value, ...elements], cursor.lastEnd)
 }
 
-/** Of the brackets that open at the next token and close so far ahead: a comma that is in no brackets within them. */
+/** Whether the brackets that open at the next token and close at `close` contain a comma outside of inner brackets. */
 function hasCommaWithin(cursor: TokenCursor, close: number): boolean {
   let open = 0
   for (let at = 1; at < close; at++) {

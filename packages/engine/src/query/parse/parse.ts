@@ -1,4 +1,4 @@
-/** A text of DO as statements; throws QuerySyntaxError with line, column and what was expected. */
+/** Parser of DO; throws QuerySyntaxError with line, column and the expected tokens. */
 import type { AshlarError } from '../../errors.ts'
 import type {
   Clauses,
@@ -12,9 +12,9 @@ import type {
   Source,
   Statement,
 } from '../language/ast.ts'
-import { shownPart, syntaxError, truncateForMessage } from '../language/query-error.ts'
+import { excerpt, syntaxError, truncateForMessage } from '../language/query-error.ts'
 import { advice, adviceAtBeginning, columnAdvice, lateClause } from './advice.ts'
-import { noRecursion, shown } from './hints.ts'
+import { hintText, noRecursion } from './hints.ts'
 import { Lexer, statementTokens } from './lexer.ts'
 import { parseCreate, parseDelete, parseUpdate, parseUpsert } from './parse-change.ts'
 import {
@@ -37,12 +37,12 @@ import { isStatementAt, statementBeginnings } from './statement-words.ts'
 import type { Token } from './token.ts'
 import { TokenCursor } from './token-cursor.ts'
 
-/** At least one statement; each but the last is ended by `;`. */
+/** At least one statement, separated by `;`. */
 export function parse(text: string, statementTokensMax = Number.POSITIVE_INFINITY): Statement[] {
   return [...statementsOf(text, statementTokensMax)]
 }
 
-/** A predicate by itself, as after WHERE. Throws QuerySyntaxError, and LimitExceeded. */
+/** A predicate alone, as after WHERE. Throws QuerySyntaxError and LimitExceeded. */
 export function parsePredicate(text: string, tokensMax: number): Expression {
   const cursor = new TokenCursor(text, statementTokens(new Lexer(text), text, tokensMax), parseStatement)
   const predicate = parseExpression(cursor)
@@ -50,16 +50,13 @@ export function parsePredicate(text: string, tokensMax: number): Expression {
   return predicate
 }
 
-/** Other tokens in place of those of a text, and another text in place of the pieces of it that statements keep. */
+/** Replaces tokens, and the text from which statements take pieces. */
 interface Replacement {
   readonly shape: string
   inPlace(token: Token): Token
 }
 
-/**
- * One statement after the other, each parsed when it is asked for. Throws QuerySyntaxError, and LimitExceeded for a statement of too many
- * tokens.
- */
+/** Parses statements lazily, one at a time. Throws QuerySyntaxError, and LimitExceeded for a statement with too many tokens. */
 export function* statementsOf(
   text: string,
   statementTokensMax: number,
@@ -99,8 +96,8 @@ function parseStatement(cursor: TokenCursor): Statement {
 
 function parseWord(cursor: TokenCursor, word: string, start: number): Statement | undefined {
   const parser = parsers[word]
-  const isKnown = word !== 'ALTER' || cursor.isWord('SEQUENCE', 1)
-  if (parser === undefined || !isKnown) return undefined
+  const isStatement = word !== 'ALTER' || cursor.isWord('SEQUENCE', 1)
+  if (parser === undefined || !isStatement) return undefined
   cursor.next()
   const statement = parser(cursor, start)
   if (statement.kind !== 'select' && statement.kind !== 'match') return statement
@@ -149,11 +146,11 @@ const parsers: Readonly<Record<string, (cursor: TokenCursor, start: number) => S
   EXPLAIN: parseExplain,
 }
 
-/** WITH is taken: each name is known to the statements behind it. */
+/** Called after WITH: each name is visible to the statements after it. */
 function parseWith(cursor: TokenCursor): Statement {
   const { named, namedUses } = cursor
   if (cursor.isWord('RECURSIVE') && cursor.isName(1) && !cursor.isWord('AS', 1))
-    throw cursor.mistaken(shown(noRecursion))
+    throw cursor.mistaken(hintText(noRecursion))
   do {
     const { text } = cursor.expectName('a name')
     cursor.expectWord('AS')
@@ -200,7 +197,7 @@ function parseFrom(cursor: TokenCursor, start: number): SelectStatement {
   return { kind: 'select', source, others, ...all, ...returned, ...cursor.spanFrom(start) }
 }
 
-/** What stands where RETURN, or what may still come before it, is expected. */
+/** The error for a token in place of RETURN or a clause before it. */
 function misplaced(cursor: TokenCursor, source: Source, { where, groupBy, orderBy, skip, take }: Clauses): AshlarError {
   const isLimited = skip !== undefined || take !== undefined
   const isOrdered = isLimited || orderBy.length > 0
@@ -215,7 +212,7 @@ function misplaced(cursor: TokenCursor, source: Source, { where, groupBy, orderB
   return cursor.unexpected(['RETURN', ...before], advice(cursor) ?? adviceOnAlias(source, cursor))
 }
 
-/** A word that is misspelt is taken for an alias. */
+/** A misspelt keyword is read as an alias. */
 function adviceOnAlias({ alias }: Source, cursor: TokenCursor): string | undefined {
   const isLast = alias !== undefined && alias.end === cursor.lastEnd
   return isLast ? `'${truncateForMessage(alias.name)}' before it is read as the alias of the source` : undefined
@@ -234,16 +231,16 @@ function parseReturnFirst(cursor: TokenCursor, start: number): SelectStatement {
 
 /** `SELECT Class {a, b}` of EdgeQL, and `SELECT 1`. */
 function adviceOnMissingSource({ projections }: Returned, cursor: TokenCursor): string | undefined {
-  const [only, ...others] = projections ?? []
-  if (only === undefined || others.length > 0) return columnAdvice(cursor)
+  const [only, ...rest] = projections ?? []
+  if (only === undefined || rest.length > 0) return columnAdvice(cursor)
   const { expression } = only
   if (expression.kind === 'shape') {
-    const columns = expression.entries.map((entry) => shownPart(cursor.text, entry)).join(', ') || '*'
-    const write = `FROM ${shownPart(cursor.text, expression.object)} RETURN ${truncateForMessage(columns)}`
+    const columns = expression.entries.map((entry) => excerpt(cursor.text, entry)).join(', ') || '*'
+    const write = `FROM ${excerpt(cursor.text, expression.object)} RETURN ${truncateForMessage(columns)}`
     return `to return attributes of objects, write ${write}`
   }
-  const isWhole = cursor.isAtEnd() || cursor.isSymbol(';')
-  return isWhole ? `to show a value, write SHOW ${shownPart(cursor.text, expression)}` : columnAdvice(cursor)
+  const isAtStatementEnd = cursor.isAtEnd() || cursor.isSymbol(';')
+  return isAtStatementEnd ? `to show a value, write SHOW ${excerpt(cursor.text, expression)}` : columnAdvice(cursor)
 }
 
 function parseCreateWord(cursor: TokenCursor, start: number): Statement {

@@ -1,12 +1,12 @@
-/** `RETURN RAND() AS r ORDER BY r`: a random column is drawn once a row, and ordered by as it is returned. */
+/** `RETURN RAND() AS r ORDER BY r`: evaluates a random column once per row, and sorts by the returned value. */
 import type { Expression, MatchStatement, OrderItem, SelectStatement } from '../language/ast.ts'
 import { syntaxError } from '../language/query-error.ts'
-import { nothingReturned, squeezed, unordered } from './parse-clauses.ts'
-import { columnsOf } from './parse-union.ts'
+import { squeezed, unordered } from './parse-clauses.ts'
+import { selectRows } from './parse-union.ts'
 
 type Rows = SelectStatement | MatchStatement
 
-/** The statement itself, or one over its rows. Throws QuerySyntaxError. */
+/** The statement itself, or one that sorts its rows. Throws QuerySyntaxError. */
 export function withRandomOrder(statement: Rows, text: string): Rows {
   const { projections = [], orderBy, skip, take } = statement
   const random = new Set(projections.filter(({ expression }) => isRandom(expression)).map(({ name }) => name))
@@ -23,27 +23,14 @@ export function withRandomOrder(statement: Rows, text: string): Rows {
     const place = { start: expression.start, end: expression.end }
     return { ...item, expression: { kind: 'name', name: nameOf(expression, text), ...place } }
   }
-  return {
-    kind: 'select',
-    source: { kind: 'references', references, alias: undefined, start, end },
-    where: undefined,
-    groupBy: [],
-    having: undefined,
-    orderBy: orderBy.map(byColumn),
-    skip,
-    take,
-    ...nothingReturned,
-    projections: columnsOf(statement.projections),
-    start,
-    end,
-  }
+  return selectRows(references, { orderBy: orderBy.map(byColumn), skip, take }, statement.projections)
 }
 
 function nameOf({ start, end }: Expression, text: string): string {
   return squeezed(text.slice(start, end)).replaceAll('`', '')
 }
 
-/** Of whatever it is made. */
+/** Whether RAND occurs anywhere within. */
 function isRandom(part: unknown): boolean {
   if (typeof part !== 'object' || part === null) return false
   const { kind, name } = part as { readonly kind?: unknown; readonly name?: unknown }

@@ -1,4 +1,4 @@
-/** The words with which statements begin. */
+/** First words of statements. */
 import { infixWords } from '../language/operators.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
@@ -24,26 +24,26 @@ const words: readonly string[] = [
   'WITH',
 ]
 
-/** `word`: in capitals. */
+/** `word` is in upper case. */
 export function isStatementWord(word: string): boolean {
   return words.includes(word)
 }
 
-const wholeBeginnings: Readonly<Record<string, readonly string[]>> = {
+const fullBeginnings: Readonly<Record<string, readonly string[]>> = {
   FOR: ['FOR EACH'],
   DROP: ['DROP INDEX', 'DROP SEQUENCE'],
   ALTER: ['ALTER SEQUENCE'],
 }
 
-/** As messages tell what could begin a statement. */
+/** The expected words in messages. */
 export const statementBeginnings: readonly string[] = words
   .filter((word) => word !== 'IMPORT')
-  .flatMap((word) => wholeBeginnings[word] ?? [word])
+  .flatMap((word) => fullBeginnings[word] ?? [word])
 
-/** Words with which a parenthesised statement begins. */
+/** First words of a parenthesised statement. */
 const nestedWords: readonly string[] = ['LOOKUP', 'FROM', 'SELECT', 'RETURN', 'MATCH', 'CREATE', 'UPSERT', 'WITH']
 
-/** So many tokens ahead. `FROM` could be an attribute's name: a statement it is where a name, a value or a parenthesis follows, not an operator. */
+/** Whether a statement starts at the token. `FROM` could be an attribute name: it starts a statement before a name, value or parenthesis. */
 export function isStatementAt(cursor: TokenCursor, ahead: number): boolean {
   const word = cursor.wordAt(ahead)
   if (word === undefined || !nestedWords.includes(word)) return false
@@ -53,12 +53,12 @@ export function isStatementAt(cursor: TokenCursor, ahead: number): boolean {
     return token.isQuoted || !(infixWords.has(token.text.toUpperCase()) || isWordPredicateAt(cursor, ahead + 1))
   if (token.kind === 'variable' || token.kind === 'literal' || token.kind === 'system') return true
   if (token.kind !== 'symbol') return false
-  // No function has the name of one of them.
+  // No function has such a name.
   if (token.text === '(') return ['FROM', 'LOOKUP', 'MATCH', 'SELECT', 'RETURN'].includes(word)
   return token.text === '*' && (word === 'SELECT' || word === 'RETURN')
 }
 
-/** `from IS NULL`, `from LIKE 'a'`, `from NOT IN (1, 2)`: a class of such a name is followed by something else. */
+/** `from IS NULL`, `from LIKE 'a'`, `from NOT IN (1, 2)`: a class with such a name is never followed by these words. */
 function isWordPredicateAt(cursor: TokenCursor, ahead: number): boolean {
   const word = cursor.wordAt(ahead) ?? ''
   const next = cursor.wordAt(ahead + 1)
@@ -68,7 +68,7 @@ function isWordPredicateAt(cursor: TokenCursor, ahead: number): boolean {
   return ['LIKE', 'ILIKE', 'BETWEEN'].includes(word) && (kind === 'literal' || kind === 'variable')
 }
 
-/** ANY or ALL of a pattern, and not `match ANY (predicate)` of an attribute of that name. */
+/** ANY or ALL of a pattern, and not `match ANY (predicate)` of an attribute with that name. */
 function isSelectionAt(cursor: TokenCursor, ahead: number): boolean {
   if (!cursor.isWord('ANY', ahead) && !cursor.isWord('ALL', ahead)) return false
   if (cursor.peek(ahead + 1).kind === 'name') return true
@@ -77,7 +77,7 @@ function isSelectionAt(cursor: TokenCursor, ahead: number): boolean {
   return cursor.isSymbol('-', behind) || cursor.isSymbol('<', behind)
 }
 
-/** Words that follow a source: a class called `Only` is one that they follow. */
+/** Words that follow a source; after ONLY they show that `Only` is the name of a class. */
 const wordsAfterSource = ['WHERE', 'SKIP', 'TAKE', 'LIMIT', 'OFFSET', 'RETURN', 'SET', 'ADD', 'REMOVE', 'CLEAR', 'AS']
 const groupingWords = ['GROUP', 'ORDER']
 

@@ -1,4 +1,4 @@
-/** Texts in quotes, with their escapes (docs/query-language.md, Values). */
+/** Texts in quotes with escapes (docs/query-language.md, Values). */
 import { syntaxError } from '../language/query-error.ts'
 
 const plainEscapes: Readonly<Record<string, string>> = {
@@ -14,7 +14,7 @@ const plainEscapes: Readonly<Record<string, string>> = {
 const octal = /[0-3][0-7]{2}/y
 const hexadecimal = /x[0-9A-Fa-f]{2}/y
 
-/** The text whose opening quote is at `start`, and where it ends. Throws QuerySyntaxError. */
+/** The text with the opening quote at `start`, and its end. Throws QuerySyntaxError. */
 export function readString(text: string, start: number): { readonly value: string; readonly end: number } {
   const quote = text[start]
   const pieces: string[] = []

@@ -1,59 +1,59 @@
-/** Where the parser is in its tokens, and what it may ask of the next ones. */
+/** The parser's position in the tokens of a statement, with lookahead and errors. */
 import type { AshlarError } from '../../errors.ts'
 import type { QualifiedName, Span, Statement } from '../language/ast.ts'
 import { syntaxError, truncateForMessage } from '../language/query-error.ts'
 import { advice } from './advice.ts'
 import type { Token } from './token.ts'
 
-/** How deep expressions and statements may be nested in each other, and how long a chain of operators may be. */
+/** Maximum nesting depth of expressions and statements, and maximum length of a chain of operators. */
 const depthMax = 200
 const chainMax = 500
 const verticesMax = chainMax + 1
 
-/** A statement that WITH names. */
+/** A statement named by WITH. */
 export interface NamedRows {
   readonly statement: Statement
-  /** With those within it. */
+  /** Including the uses within it. */
   readonly uses: number
 }
 
 const noneNamed: ReadonlyMap<string, NamedRows> = new Map()
 
-/** A name stands for a statement wherever it is used: names that use others twice must not come to more than a text could. */
+/** A name is expanded at each use, so names that use each other repeatedly could otherwise grow exponentially. */
 const namedUsesMax = 100
 
 export class TokenCursor {
   readonly text: string
-  /** A statement where a value stands; given, because statements hold expressions and expressions statements. */
+  /** Parses a nested statement; a parameter, because statements and expressions refer to each other. */
   readonly parseNested: (cursor: TokenCursor) => Statement
   private readonly tokens: readonly Token[]
   private position = 0
-  /** A shape may follow a value: in columns, and in the entries of shapes. */
-  takesShapes = false
-  /** What WITH has named so far, around the place. */
+  /** A shape may follow a value, as in columns and entries of shapes. */
+  allowsShapes = false
+  /** Names of WITH in scope. */
   named = noneNamed
-  /** How often what WITH names is used, each use within another such statement included. */
+  /** Number of uses of WITH names, including those within other named statements. */
   namedUses = 0
-  /** The statement that comes next may go without RETURN: only whether it has rows is asked. */
+  /** The next statement may lack RETURN, since EXISTS only tests for rows. */
   mayLackReturn = false
   private depth = 0
   private positionAfterName = -1
 
-  /** `tokens`: of one statement; the last one is an end. */
+  /** `tokens`: all of one statement, with an end token. */
   constructor(text: string, tokens: readonly Token[], parseNested: (cursor: TokenCursor) => Statement) {
     this.text = text
     this.tokens = tokens
     this.parseNested = parseNested
   }
 
-  /** Of the statement that begins here. */
+  /** Reads and resets `mayLackReturn` at the beginning of a statement. */
   takeMayLackReturn(): boolean {
     const { mayLackReturn } = this
     this.mayLackReturn = false
     return mayLackReturn
   }
 
-  /** The statement that WITH has given the name. Throws where names are used too often. */
+  /** The statement named by WITH. Throws if names are used too often. */
   useNamed(name: string): Statement | undefined {
     const rows = this.named.get(name)
     if (rows === undefined) return undefined
@@ -74,7 +74,7 @@ export class TokenCursor {
     return token
   }
 
-  /** Where the token before the next one ends. */
+  /** The end of the previous token. */
   get lastEnd(): number {
     return this.position === 0 ? 0 : (this.tokens[this.position - 1] as Token).end
   }
@@ -92,12 +92,12 @@ export class TokenCursor {
     return token.kind === 'symbol' && token.text === text
   }
 
-  /** A keyword, in any case; a name in backquotes is none. */
+  /** Whether a token is the keyword, in any case; a name in backquotes is not. */
   isWord(word: string, ahead = 0): boolean {
     return this.wordAt(ahead) === word
   }
 
-  /** The next token in capitals, if it could be a keyword. */
+  /** A token in upper case, if it could be a keyword. */
   wordAt(ahead = 0): string | undefined {
     const token = this.peek(ahead)
     return token.kind === 'name' && !token.isQuoted ? token.text.toUpperCase() : undefined
@@ -119,7 +119,7 @@ export class TokenCursor {
     return true
   }
 
-  /** All of the words, or none of them. */
+  /** Consumes all of the words or none. */
   takeWords(...words: readonly string[]): boolean {
     if (!words.every((word, ahead) => this.isWord(word, ahead))) return false
     this.position += words.length
@@ -159,7 +159,7 @@ export class TokenCursor {
     return token.literal.value
   }
 
-  /** A whole number that is written down as such. */
+  /** A whole number literal. */
   expectCount(what: string): number {
     const token = this.peek()
     if (token.kind === 'literal' && token.literal.type === 'integer' && typeof token.literal.value === 'number') {
@@ -169,7 +169,7 @@ export class TokenCursor {
     throw this.unexpected([what])
   }
 
-  /** `item`, then more of them after commas. */
+  /** Items separated by commas. */
   list<T>(item: () => T): T[] {
     const items: T[] = []
     do items.push(item())
@@ -177,7 +177,7 @@ export class TokenCursor {
     return items
   }
 
-  /** `{` items `}`; a comma after the last one does no harm. `item` is given those before it. */
+  /** `{` items `}` with an optional trailing comma. `item` receives the preceding items. */
   braces<T>(item: (items: readonly T[]) => T): T[] {
     this.expectSymbol('{')
     const items: T[] = []
@@ -188,22 +188,22 @@ export class TokenCursor {
     return items
   }
 
-  /** The token before the next one, or so many tokens before it. */
+  /** The token `back` tokens before the next one. */
   previous(back = 1): Token | undefined {
     return this.tokens[this.position - back]
   }
 
-  /** The token before the next one, where it was taken for the name of an attribute. */
+  /** The previous token, if it was read as an attribute name. */
   lastName(): Token | undefined {
     return this.positionAfterName === this.position ? this.previous() : undefined
   }
 
-  /** The token before the next one is taken for the name of an attribute. */
+  /** Marks the previous token as an attribute name. */
   markName(): void {
     this.positionAfterName = this.position
   }
 
-  /** An error at the next token; `hint`: what its writer may have meant. */
+  /** An error at the next token; `hint` suggests a correction. */
   unexpected(expected: readonly string[], hint = advice(this)): AshlarError {
     const token = this.peek()
     const problem =
@@ -214,12 +214,12 @@ export class TokenCursor {
     return syntaxError(this.text, token, message, expected)
   }
 
-  /** An error at the next token that says what its writer may have meant. */
+  /** An error at the next token whose message suggests a correction. */
   mistaken(message: string, expected: readonly string[] = []): AshlarError {
     return syntaxError(this.text, this.peek(), message, expected)
   }
 
-  /** How far ahead the bracket is closed that is opened so far ahead; the end of the text where it is not. */
+  /** Lookahead of the bracket that closes the one at `ahead`; that of the end token if there is none. */
   closing(ahead: number): number {
     let open = 0
     for (let at = ahead; ; at++) {
@@ -231,7 +231,7 @@ export class TokenCursor {
     }
   }
 
-  /** Bounds the nesting of what `parse` reads, so that no text can exhaust the stack. */
+  /** Bounds the recursion of `parse`, so that no text can exhaust the stack. */
   nested<T>(parse: () => T): T {
     if (++this.depth > depthMax)
       throw syntaxError(this.text, this.peek(), `the text is nested more than ${depthMax} deep`)
@@ -242,12 +242,12 @@ export class TokenCursor {
     }
   }
 
-  /** Throws where a chain such as a + b + … or a.b.… has become too long. */
+  /** Throws if a chain such as a + b + … or a.b.… is too long. */
   checkChain(links: number): void {
     if (links > chainMax) throw syntaxError(this.text, this.peek(), `a chain has more than ${chainMax} links`)
   }
 
-  /** Throws where the patterns of one MATCH have too many vertices: each of them is a step on the stack when rows are found. */
+  /** Throws if the patterns of one MATCH have too many vertices, since each takes a stack frame in the search. */
   checkVertices(count: number): void {
     if (count > verticesMax) throw syntaxError(this.text, this.peek(), `MATCH has more than ${verticesMax} vertices`)
   }

@@ -1,4 +1,4 @@
-/** The pieces that a text of DO is read as. */
+/** Tokens of DO. */
 import type { LiteralValue, Span } from '../language/ast.ts'
 
 export type Token = Span &
@@ -7,7 +7,7 @@ export type Token = Span &
     | { readonly kind: 'literal'; readonly text: string; readonly literal: LiteralValue }
     /** `$name` */
     | { readonly kind: 'variable'; readonly text: string }
-    /** `$$NAME`, in capitals. */
+    /** `$$NAME`, in upper case. */
     | { readonly kind: 'system'; readonly text: string }
     | { readonly kind: 'symbol'; readonly text: string }
     | { readonly kind: 'end'; readonly text: string }

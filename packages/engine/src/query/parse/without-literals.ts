@@ -1,32 +1,29 @@
-/** Texts of DO without the values in them, for who may know what is asked and not of whom. */
+/** Redacts literals in texts of DO, for logs that may show statements but not their data. */
 import { AshlarError } from '../../errors.ts'
 import { Lexer } from './lexer.ts'
 
-/** What stands for a value. */
+/** Replaces a value. */
 const placeholder = '?'
 export const cutSign = '…'
 
-/**
- * Values become `?`, comments and layout a blank. Only the first `charactersMax` characters are looked at; what is cut there, or cannot be
- * read, is `…`: nothing behind it is told.
- */
+/** Values become `?`, comments and layout a blank; text after `charactersMax` characters or a lexical error becomes `…`. */
 export function withoutLiterals(text: string, charactersMax: number): string {
   const lexer = new Lexer(text.slice(0, charactersMax))
-  let told = ''
+  let redacted = ''
   let at = 0
   for (;;) {
     const token = nextToken(lexer)
-    if (token === undefined) return told + cutSign
-    if (token.start > at && told !== '') told += ' '
+    if (token === undefined) return redacted + cutSign
+    if (token.start > at && redacted !== '') redacted += ' '
     if (token.kind === 'end') break
-    told += token.kind === 'literal' ? placeholder : text.slice(token.start, token.end)
+    redacted += token.kind === 'literal' ? placeholder : text.slice(token.start, token.end)
     at = token.end
   }
-  const whole = told.trimEnd()
-  return text.length > charactersMax ? whole + cutSign : whole
+  const trimmed = redacted.trimEnd()
+  return text.length > charactersMax ? trimmed + cutSign : trimmed
 }
 
-/** Undefined where the text cannot be read further. */
+/** Undefined if the rest of the text cannot be read. */
 function nextToken(lexer: Lexer): ReturnType<Lexer['next']> | undefined {
   try {
     return lexer.next()

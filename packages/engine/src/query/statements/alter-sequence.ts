@@ -1,4 +1,4 @@
-/** ALTER SEQUENCE … RESTART, as part of the text's transaction: its own NEXT goes on from there, that of others once it is committed. */
+/** ALTER SEQUENCE … RESTART, as part of the text's transaction: its own NEXT uses the new value at once, other transactions after the commit. */
 import { requireWhole } from '../../schema/sequence-definition.ts'
 import type { AlterSequenceStatement } from '../language/ast.ts'
 import { noRows } from './answer.ts'

@@ -1,4 +1,4 @@
-/** The replies of statements. */
+/** Replies of statements. */
 import type { Oid } from '../../types/oid.ts'
 import type { Binder } from '../bind/scope.ts'
 import { RowsAtHand, rowBy } from '../execute/row-chunk.ts'
@@ -7,7 +7,7 @@ import type { RowChunk, RowChunks } from '../query-request.ts'
 import type { TypedValue } from '../values/parameter-value.ts'
 import type { ValueType } from '../values/value-type.ts'
 
-/** The rows of a statement, which is carried out while they are taken where it only reads. They are taken once. */
+/** The rows of a statement; a statement that only reads is executed while they are read. They can be read once. */
 export type Answer = RowChunks
 
 export const noRows: Answer = new RowsAtHand([])
@@ -16,7 +16,7 @@ export function rowsAtHand(rows: readonly RowChunk[]): Answer {
   return new RowsAtHand(rows)
 }
 
-/** `[{"__class__", "__identifier__"}]` of what CREATE and UPSERT made or found. */
+/** `[{"__class__", "__identifier__"}]` of the object that CREATE or UPSERT made or found. */
 export function identifierRow({ type, value }: TypedValue): Answer {
   const className = type.kind === 'reference' && type.cls !== null ? type.cls.name : ''
   const oid = value as Oid
@@ -25,7 +25,7 @@ export function identifierRow({ type, value }: TypedValue): Answer {
   ])
 }
 
-/** No more is read than what the first rows take. */
+/** Reads no further than the first row. */
 export async function hasRows({ rows }: Pipeline<unknown>): Promise<boolean> {
   for await (const some of rows) if (some.length > 0) return true
   return false
@@ -36,12 +36,12 @@ interface RowsPlan {
   readonly isSingle: boolean
 }
 
-/** What a statement with rows is where a value stands. */
+/** The type of a statement with rows when it is used as a value. */
 export function rowsType({ rowType, isSingle }: RowsPlan): ValueType {
   return isSingle ? rowType : { kind: 'collection', form: 'list', element: rowType }
 }
 
-/** The same of a statement within another one, which is told whether that is one value. */
+/** Like `rowsType`, for a nested statement: also notes in the binder whether it is a single value. */
 export function typeWithin(bound: RowsPlan, binder: Binder): ValueType {
   binder.isSingle = bound.isSingle
   return rowsType(bound)

@@ -1,4 +1,4 @@
-/** What UPDATE and DELETE have in common: the objects that qualify, the change of each, and what RETURN makes of them. */
+/** The common part of UPDATE and DELETE: finds the qualifying objects, changes each and evaluates RETURN. */
 import { commitIdOf } from '../../records/record-format.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
 import type { Awaitable } from '../../store/store.ts'
@@ -19,7 +19,7 @@ import { type ExplainNode, explainNode, rowOperatorPlan } from '../explain/expla
 import type { DeleteStatement, UpdateStatement } from '../language/ast.ts'
 import { runClauses, runOperators } from '../operators/clauses.ts'
 import { objectWriter } from '../operators/project.ts'
-import { rowsWanted } from '../operators/row-limits.ts'
+import { requiredRows } from '../operators/row-limits.ts'
 import { counted, type Pipeline } from '../operators/row-operator.ts'
 import type { Planned } from '../plan-cache.ts'
 import type { RowChunk } from '../query-request.ts'
@@ -46,12 +46,12 @@ function typeOf({ sourceClass }: ChangePlan): ValueType {
   return { kind: 'collection', form: 'list', element: { kind: 'reference', cls: sourceClass } }
 }
 
-/** Where a value stands. */
+/** The statement's value. */
 export function changedValue({ plan, oids }: ChangedObjects): TypedValue {
   return { type: typeOf(plan), value: oids }
 }
 
-/** How its objects are found, and what is made of them. */
+/** Explains how the objects are found and what RETURN does. */
 export async function explainChange(statement: ChangeStatement, explainer: StatementExplainer): Promise<ValueType> {
   const planned = planChanges(statement, explainer)
   const { plan } = planned
@@ -66,12 +66,12 @@ export async function explainChange(statement: ChangeStatement, explainer: State
 interface ChangeWork {
   readonly plan: ChangePlan
   readonly evaluation: EvaluationContext
-  /** What the statement sees, to its end. */
+  /** The state as of the start of the statement. */
   readonly before: StatementContext
   readonly changes: ChangeContext
 }
 
-/** Returns what changes the one at a place among the views, with all that follows from what the statement sees worked out. */
+/** Evaluates everything a change needs for a batch of views, and returns the function that changes the view at an index. */
 type ViewsChange = (
   views: readonly ObjectView[],
   work: ChangeWork,
@@ -84,7 +84,7 @@ export interface ChangedObjects {
   readonly oids: readonly Oid[]
 }
 
-/** Changes the objects that qualify, and writes them. Throws what a change of an object throws. */
+/** Changes the qualifying objects and writes them. Throws the errors of a change of an object. */
 export async function changeQualifying(
   statement: ChangeStatement,
   executor: StatementExecutor,
@@ -105,8 +105,8 @@ export async function changeQualifying(
       requireAsSeen(changes, view)
       oids.push(view.oid)
       await change(view, at)
-      const turn = before.yieldIfDue()
-      if (turn !== undefined) await turn
+      const pause = before.yieldIfDue()
+      if (pause !== undefined) await pause
     }
     const pause = before.yieldIfDue()
     if (pause !== undefined) await pause
@@ -117,10 +117,7 @@ export async function changeQualifying(
   return { plan, inputs, before, oids }
 }
 
-/**
- * The object is changed for what its view has shown, and what it becomes was worked out from that: both are of one revision.
- * Throws ReadSkew where they are not.
- */
+/** The change was computed from the object's view, so both must be of one revision. Throws ReadSkew if they are not. */
 function requireAsSeen({ unit }: ChangeContext, { oid, record }: ObjectView): void {
   const state = unit.objects.known(oid)
   const stored = state?.stored
@@ -130,11 +127,11 @@ function requireAsSeen({ unit }: ChangeContext, { oid, record }: ObjectView): vo
       `object ${oid} has another revision than the one that the conditions of the statement were about`,
     )
   }
-  // Also where the statement changes not the object itself, but one that it refers to.
+  // Required even if the statement changes an object that this one refers to, and not the object itself.
   if (state !== undefined) unit.requireUnchanged(state)
 }
 
-/** `context`: what the statement sees, to its end. */
+/** `context`: the state as of the start of the statement. */
 async function qualifying(
   kind: 'update' | 'delete',
   plan: ChangePlan,
@@ -148,15 +145,15 @@ async function qualifying(
   return counted(rows, changes)
 }
 
-/** Where ORDER BY, SKIP and TAKE stand before the actions: those that they leave, in that order. */
+/** With ORDER BY, SKIP or TAKE before the actions: the objects they leave, in their order. */
 async function chosenObjects(
   { objects, choice }: ChangePlan,
   evaluation: EvaluationContext,
   context: StatementContext,
 ): Promise<{ readonly rows: AsyncIterable<readonly ObjectView[]>; readonly operator: ExplainNode }> {
-  const wanted = choice && (await rowsWanted(choice.limits, evaluation, context))
-  const chosen = await chooseAccess(objects, evaluation, context, wanted)
-  const source = objectRows(objects, chosen, evaluation, context, wanted)
+  const rowLimit = choice && (await requiredRows(choice.limits, evaluation, context))
+  const chosen = await chooseAccess(objects, evaluation, context, rowLimit)
+  const source = objectRows(objects, chosen, evaluation, context, rowLimit)
   if (choice === undefined) return source
   const input = { ...source, isOrdered: isInOrder(objects, chosen.access) }
   const kind = objectRowKind(objects.filter.slot)
@@ -170,7 +167,7 @@ async function* viewsOf(
   for await (const rows of batches) yield rows.flatMap(({ row }) => row ?? [])
 }
 
-/** The objects as `context` sees them, and what RETURN makes of them. */
+/** RETURN of the objects as `context` sees them. */
 async function returning(
   plan: ChangePlan,
   oids: readonly Oid[],
@@ -188,7 +185,7 @@ async function returning(
   return runClauses(input, plan.clauses, objectRowKind(plan.objects.filter.slot), evaluation, context)
 }
 
-/** What RETURN asks of the objects as `context` sees them; without RETURN, their representations. */
+/** The rows of RETURN for the objects as `context` sees them; without RETURN, their representations. */
 export async function* changedChunks(
   { plan, oids, inputs }: ChangedObjects,
   context: StatementContext,

@@ -1,4 +1,4 @@
-/** CREATE INDEX, as part of the text's transaction; alone in its text, it is built while others go on writing. */
+/** CREATE INDEX as part of the text's transaction; as the only statement of a text it is built online (`create-index-online.ts`). */
 import { withSubclasses } from '../../schema/class-set.ts'
 import { ExtentScan } from '../access/extent-scan.ts'
 import { bindCreateIndex } from '../bind/bind-schema.ts'

@@ -1,4 +1,4 @@
-/** CREATE: a new object, which is also an expression where it stands within one. */
+/** CREATE: makes a new object; also an expression within other statements. */
 import { refuseRoot, resolveReferenceable } from '../bind/class-names.ts'
 import type { Binder } from '../bind/scope.ts'
 import type { CreateStatement, Expression, UpsertStatement } from '../language/ast.ts'
@@ -17,7 +17,7 @@ export const create: StatementKind<CreateStatement> = {
 
 const createExpressions = new WeakMap<CreateStatement, Expression>()
 
-/** One node a statement, so that its plan is found again. */
+/** One node per statement, so that its plan is found in the cache. */
 function createExpression(statement: CreateStatement): Expression {
   let expression = createExpressions.get(statement)
   if (expression === undefined) {
@@ -27,7 +27,7 @@ function createExpression(statement: CreateStatement): Expression {
   return expression
 }
 
-/** To an object of the class that CREATE or UPSERT names. */
+/** A reference to an object of the class that CREATE or UPSERT names. */
 export function referenceToNew({ className }: CreateStatement | UpsertStatement, binder: Binder): ValueType {
   const cls = resolveReferenceable(binder, className, ['query', 'create'])
   return { kind: 'reference', cls: refuseRoot(binder, className, cls) }

@@ -1,4 +1,4 @@
-/** DELETE: the objects that qualify, and the links that lead to them. */
+/** DELETE: deletes the qualifying objects and the links to them. */
 import { deleteObject } from '../../objects/delete.ts'
 import type { DeleteStatement } from '../language/ast.ts'
 import { noRows } from './answer.ts'
@@ -10,7 +10,7 @@ export const deleteObjects: StatementKind<DeleteStatement> = {
 
   async run(statement, executor, isAnswer) {
     const deleted = await runDelete(statement, executor)
-    // The objects as they were.
+    // The objects as they were before.
     return isAnswer ? changedChunks(deleted, deleted.before) : noRows
   },
 

@@ -6,7 +6,7 @@ import { rowsAtHand } from './answer.ts'
 import { noValue, type StatementKind } from './statement-kind.ts'
 
 export const explain: StatementKind<ExplainStatement> = {
-  // What it explains counts by itself, and only where it is analyzed.
+  // The effect of its statement is counted separately, and only under ANALYZE.
   effect: 'read',
 
   async run({ statement, isAnalyze }, executor) {

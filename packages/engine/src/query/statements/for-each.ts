@@ -1,11 +1,11 @@
-/** FOR EACH: statements that are carried out for each element of a collection, or each row of a file. */
+/** FOR EACH: executes statements for each element of a collection or each row of a file. */
 
 import { unknownValue } from '../evaluate/evaluation-context.ts'
 import { valueBytes } from '../evaluate/value-bytes.ts'
 import { importRows } from '../execute/import-csv.ts'
 import { checkRunning } from '../execute/statement-context.ts'
 import type { ForEachStatement, ImportStatement } from '../language/ast.ts'
-import { queryError, shownPart } from '../language/query-error.ts'
+import { excerpt, queryError } from '../language/query-error.ts'
 import { HeldValues } from '../operators/held-values.ts'
 import type { TypedValue } from '../values/parameter-value.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
@@ -21,7 +21,7 @@ export const forEach: StatementKind<ForEachStatement> = {
     return noRows
   },
 
-  /** The body is planned once, with an element of which only the type is known. */
+  /** The body is planned once, with an element of unknown value. */
   async explain({ name, elements, body }, explainer) {
     const { variables } = explainer
     const before = variables.get(name)
@@ -32,19 +32,19 @@ export const forEach: StatementKind<ForEachStatement> = {
     return noValue
   },
 
-  details: ({ name, elements }, text) => ({ variable: name, elements: shownPart(text, elements) }),
+  details: ({ name, elements }, text) => ({ variable: name, elements: excerpt(text, elements) }),
 }
 
-/** The variable holds one element after the other, and is afterwards what it was before. */
+/** Binds the variable to one element after the other, and restores its previous value. */
 async function eachElement(statement: ForEachStatement, executor: StatementExecutor): Promise<void> {
   const { variables, script } = executor
   const { memory } = script
   const before = variables.get(statement.name)
   for await (const rows of elementsOf(statement, executor)) {
-    const held = memory.statementBytes
+    const bytesBefore = memory.statementBytes
     for (const row of rows) {
       await runBody(statement, row, executor)
-      memory.resetStatement(held)
+      memory.resetStatement(bytesBefore)
       checkRunning(script)
       const pause = script.slice.yieldIfDue()
       if (pause !== undefined) await pause
@@ -68,7 +68,7 @@ export async function runBody(
 
 const notMany = 'FOR EACH goes through a list, a set or the rows of a statement'
 
-/** In batches of COMMIT EVERY, or of some. */
+/** In batches of COMMIT EVERY or of a fixed size. */
 async function* elementsOf({ elements }: ForEachStatement, executor: StatementExecutor): AsyncGenerator<TypedValue[]> {
   const { text, importDirectory } = executor
   if (elements.kind === 'import') {
@@ -80,14 +80,14 @@ async function* elementsOf({ elements }: ForEachStatement, executor: StatementEx
     if (type.kind === 'null' || value === null) return
     if (!isMany(type) || type.kind === 'map') throw queryError(text, elements, notMany)
     const values = value instanceof HeldValues ? eachOf(value) : (value as readonly unknown[])
-    yield* inBatches(type.element, values, elementsAtOnce)
+    yield* inBatches(type.element, values, elementsPerBatch)
   } finally {
     if (value instanceof HeldValues) await value.close()
   }
 }
 
-async function* eachOf(held: HeldValues): AsyncGenerator<unknown> {
-  for await (const batch of held.batches()) yield* batch
+async function* eachOf(values: HeldValues): AsyncGenerator<unknown> {
+  for await (const batch of values.batches()) yield* batch
 }
 
 async function elementType(elements: ForEachStatement['elements'], explainer: StatementExplainer): Promise<ValueType> {
@@ -98,7 +98,7 @@ async function elementType(elements: ForEachStatement['elements'], explainer: St
   throw queryError(explainer.text, elements, notMany)
 }
 
-const elementsAtOnce = 100
+const elementsPerBatch = 100
 
 /** The rows of a file, in batches of COMMIT EVERY. */
 export async function* importedElements(
@@ -107,7 +107,7 @@ export async function* importedElements(
   directory: string | undefined,
 ): AsyncGenerator<TypedValue[]> {
   const { type, rows } = await importRows(statement, text, directory)
-  yield* inBatches(type, rows, statement.commitEvery ?? elementsAtOnce)
+  yield* inBatches(type, rows, statement.commitEvery ?? elementsPerBatch)
 }
 
 async function* inBatches(

@@ -1,6 +1,6 @@
-/** IF … THEN … ELSE: one of two lists of statements is carried out. */
+/** IF … THEN … ELSE: executes one of two lists of statements. */
 import type { IfStatement } from '../language/ast.ts'
-import { shownPart } from '../language/query-error.ts'
+import { excerpt } from '../language/query-error.ts'
 import { booleanType } from '../values/value-type.ts'
 import { noValue, type StatementKind } from './statement-kind.ts'
 
@@ -8,16 +8,16 @@ export const ifElse: StatementKind<IfStatement> = {
   effect: 'read',
 
   async run({ condition, whenTrue, whenFalse }, executor) {
-    const { value } = await executor.value(condition, { wanted: booleanType })
+    const { value } = await executor.value(condition, { requiredType: booleanType })
     return executor.runAll(value === true ? whenTrue : whenFalse)
   },
 
   async explain({ condition, whenTrue, whenFalse }, explainer) {
-    await explainer.value(condition, { wanted: booleanType })
+    await explainer.value(condition, { requiredType: booleanType })
     await explainer.parts(whenTrue)
     await explainer.parts(whenFalse)
     return noValue
   },
 
-  details: ({ condition }, text) => ({ condition: shownPart(text, condition) }),
+  details: ({ condition }, text) => ({ condition: excerpt(text, condition) }),
 }

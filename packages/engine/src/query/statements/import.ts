@@ -1,4 +1,4 @@
-/** IMPORT CSV: no statement by itself, but the source of LET and FOR EACH. */
+/** IMPORT CSV: the source of LET and FOR EACH, refused as a statement. */
 import { importRows } from '../execute/import-csv.ts'
 import type { ImportStatement, Statement } from '../language/ast.ts'
 import { queryError } from '../language/query-error.ts'
@@ -15,7 +15,7 @@ function refuse(statement: Statement, text: string): never {
   throw queryError(text, statement, 'IMPORT is the source of LET or FOR EACH')
 }
 
-/** Of a row: the header of the file is read. */
+/** The type of a row, from the header of the file. */
 export async function importedType(
   statement: ImportStatement,
   { text, importDirectory }: Pick<StatementExecutor | StatementExplainer, 'text' | 'importDirectory'>,

@@ -1,4 +1,4 @@
-/** FROM several sources, or rows that are values, and MATCH: the rows as JSON text or as values. */
+/** Execution of FROM with several sources or sources of values, and of MATCH: the rows as JSON text or as values. */
 
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { type Inputs, newEvaluationContext } from '../execute/new-evaluation-context.ts'
@@ -43,7 +43,7 @@ export async function* joinChunks(
   }
 }
 
-/** One value a row, or the values of a record's fields. `context` is closed by whoever takes them. */
+/** One value per row: the value of its only column, or the values of a record's fields. The caller closes `context`. */
 export async function joinValues(
   plan: JoinedPlan,
   inputs: Inputs,

@@ -1,4 +1,4 @@
-/** LET: a variable of the text is set to the value of an expression, of a statement, or to the rows of a file. */
+/** LET: sets a variable of the text to the value of an expression, of a statement, or to the rows of a file. */
 import { AshlarError } from '../../errors.ts'
 import { variableDepthMax } from '../../limits.ts'
 import { unknownValue } from '../evaluate/evaluation-context.ts'
@@ -37,7 +37,7 @@ export const letVariable: StatementKind<LetStatement> = {
   details: ({ name }) => ({ variable: name }),
 }
 
-/** What the variable held before is let go of. */
+/** Releases the memory of the previous value. */
 function setVariable(name: string, value: TypedValue, { variables, script }: StatementExecutor): void {
   if (depthOf(value.type) > variableDepthMax) {
     throw new AshlarError(
@@ -49,7 +49,7 @@ function setVariable(name: string, value: TypedValue, { variables, script }: Sta
   variables.set(name, value)
 }
 
-/** Collections and records within each other. */
+/** The depth of nested collections and records. */
 function depthOf(type: ValueType): number {
   if (isMany(type)) return 1 + depthOf(type.element)
   return type.kind === 'record' ? 1 + Math.max(0, ...type.fields.map((field) => depthOf(field.type))) : 0
@@ -58,7 +58,7 @@ function depthOf(type: ValueType): number {
 async function letValue({ value, isStatement }: LetStatement, executor: StatementExecutor): Promise<TypedValue> {
   if (!isStatement) {
     const expression = value as Expression
-    // A statement in parentheses is one as well.
+    // A statement in parentheses is an expression.
     if (expression.kind === 'nested') return executor.variableValue(expression.statement)
     return executor.value(expression, drawing)
   }

@@ -1,4 +1,4 @@
-/** FROM … RETURN whose rows are followed: which statements can be, what their rows depend on, and each row with the OID of its object. */
+/** FROM … RETURN as a live query: which statements qualify, the dependencies of their rows, and each row with the OID of its object. */
 
 import type { ClassNumber } from '../../types/type-spec.ts'
 import { bindSelect } from '../bind/bind-select.ts'
@@ -6,53 +6,62 @@ import { type Bound, type BoundLimit, isTimeOrChance, partsOf } from '../bind/bo
 import { isOfRecord } from '../bind/of-record.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { writeRows } from '../execute/write-rows.ts'
-import type { SelectStatement, Span, Statement } from '../language/ast.ts'
+import type { SelectStatement, Statement } from '../language/ast.ts'
 import { queryError } from '../language/query-error.ts'
 import { objectWriter } from '../operators/project.ts'
 import { createBinder } from '../plan-cache.ts'
 import type { Answer } from './answer.ts'
-import { areOfRecord, planSelect, startSelect } from './select.ts'
+import { areColumnsRecordOnly, planSelect, startSelect } from './select.ts'
 import type { StatementExecutor } from './statement-kind.ts'
 
-/** What the rows depend on, beside the schema. */
+/** Dependencies of the rows in addition to the schema. */
 export interface LiveConcern {
   readonly classNumber: ClassNumber
-  /** On the values of its objects alone: not on links, and not on other objects. */
-  readonly isOfRecords: boolean
+  /** The rows depend only on the values of their own objects, and not on links or other objects. */
+  readonly dependsOnRecordsOnly: boolean
   readonly isOrdered: boolean
-  /** Without ORDER BY, SKIP and TAKE: which objects are in the result is told by each of them alone. */
+  /** Without ORDER BY, SKIP and TAKE: whether an object is in the result depends on no other object. */
   readonly isWhole: boolean
 }
 
-/** Throws QueryError where other statements are asked for. */
+/** Throws QueryError for statements that cannot be live. */
 export function liveStatement(statements: readonly Statement[], text: string): SelectStatement {
   const [only, second] = statements
-  if (second !== undefined) throw refused(text, second, 'a live query is one statement')
+  if (second !== undefined) throw queryError(text, second, 'a live query is one statement')
   if (only?.kind !== 'select') {
-    throw refused(text, only ?? { start: 0, end: text.length }, 'a live query is FROM a class, with what it returns')
+    throw queryError(text, only ?? { start: 0, end: text.length }, 'a live query is FROM a class, with what it returns')
   }
   if (only.source.kind !== 'class' || (only.others ?? []).length > 0) {
-    throw refused(text, only.source, 'a live query is about the objects of a class: write FROM a class WHERE $$ID = …')
+    throw queryError(
+      text,
+      only.source,
+      'a live query is about the objects of a class: write FROM a class WHERE $$ID = …',
+    )
   }
   return only
 }
 
-/** Throws QueryError for rows that are no objects, and for those that change although nothing is written. */
+/** Throws QueryError if rows are not objects, or may change without a write. */
 export function liveConcern(statement: SelectStatement, executor: StatementExecutor): LiveConcern {
   const { text } = executor
   const binder = createBinder(executor.planning())
   const { source, clauses } = bindSelect(statement, binder)
   const { where, groupBy, orderBy, skip, take, projections, distinct, windows } = clauses
-  if (source.kind !== 'class') throw refused(text, statement.source, 'a live query is about the objects of a class')
+  if (source.kind !== 'class') throw queryError(text, statement.source, 'a live query is about the objects of a class')
   if (groupBy !== undefined) {
-    throw refused(text, statement, 'the rows of a live query are objects: it has no GROUP BY and no aggregates of rows')
+    throw queryError(
+      text,
+      statement,
+      'the rows of a live query are objects: it has no GROUP BY and no aggregates of rows',
+    )
   }
-  if (distinct !== undefined) throw refused(text, statement, 'the rows of a live query are objects: it has no DISTINCT')
+  if (distinct !== undefined)
+    throw queryError(text, statement, 'the rows of a live query are objects: it has no DISTINCT')
   if (windows.length > 0)
-    throw refused(text, statement, 'the rows of a live query stand each for itself: it has no OVER (…)')
+    throw queryError(text, statement, 'the rows of a live query stand each for itself: it has no OVER (…)')
   for (const limit of [skip, take]) refuseWhile(text, limit)
   if (binder.nested.length + binder.inner.length > 0) {
-    throw refused(text, statement, 'a live query has no statements within it: parameters can hold their values')
+    throw queryError(text, statement, 'a live query has no statements within it: parameters can hold their values')
   }
   const ordered = orderBy.map(({ expression }) => expression)
   const returned = projections?.map(({ expression }) => expression) ?? []
@@ -61,7 +70,7 @@ export function liveConcern(statement: SelectStatement, executor: StatementExecu
   const areRecords = (where === undefined || isOfRecord(where)) && ordered.every(isOfRecord)
   return {
     classNumber: source.cls.number,
-    isOfRecords: areRecords && !clauses.isWithAll && areOfRecord(clauses, source.classes),
+    dependsOnRecordsOnly: areRecords && !clauses.isWithAll && areColumnsRecordOnly(clauses, source.classes),
     isOrdered: orderBy.length > 0,
     isWhole: orderBy.length === 0 && skip === undefined && take === undefined,
   }
@@ -69,20 +78,16 @@ export function liveConcern(statement: SelectStatement, executor: StatementExecu
 
 function refuseWhile(text: string, limit: BoundLimit | undefined): void {
   if (limit?.kind !== 'while') return
-  throw refused(text, limit.expression, 'SKIP and TAKE of a live query are numbers of rows')
+  throw queryError(text, limit.expression, 'SKIP and TAKE of a live query are numbers of rows')
 }
 
 function refuseTimeAndChance(text: string, bound: Bound): void {
   if (isTimeOrChance(bound)) {
     const rule =
       'the rows of a live query change by what is written alone: no $$NOW and no RAND; a parameter can hold a time'
-    throw refused(text, bound, rule)
+    throw queryError(text, bound, rule)
   }
   for (const part of partsOf(bound)) refuseTimeAndChance(text, part)
-}
-
-function refused(text: string, { start, end }: Span, rule: string): Error {
-  return queryError(text, { start, end }, rule)
 }
 
 /** Rows as `{"oid":"3-1-1-1","row":…}`. */

@@ -1,4 +1,4 @@
-/** MATCH … RETURN: the matches of its patterns, which operators their rows pass, and the rows as JSON text or as values. */
+/** MATCH … RETURN: the matches of its patterns as rows, in JSON text or as values. */
 import { bindMatch } from '../bind/bind-match.ts'
 import type { MatchStatement } from '../language/ast.ts'
 import { type MatchPlan, planMatch } from '../match/plan-match.ts'

@@ -1,4 +1,4 @@
-/** FROM … RETURN: how the objects are found, which operators their rows pass, and the rows as JSON text or as values. */
+/** FROM … RETURN: finds the objects, passes their rows through the operators, and replies them as JSON text or as values. */
 
 import type { ClassSet } from '../../schema/class-set.ts'
 import { mapAwaitable } from '../../store/awaitable.ts'
@@ -31,7 +31,7 @@ import { type ClausesPlan, planClauses, runClauses } from '../operators/clauses.
 import { collectedValues } from '../operators/held-values.ts'
 import type { Planning } from '../operators/planning.ts'
 import { objectWriter, returned, rowValues } from '../operators/project.ts'
-import { rowsSkipped, rowsWanted } from '../operators/row-limits.ts'
+import { requiredRows, rowsSkipped } from '../operators/row-limits.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { PlanCache, Planned, PlanningContext } from '../plan-cache.ts'
 import type { RowChunk } from '../query-request.ts'
@@ -43,10 +43,10 @@ import type { RowAccess, StatementExecutor, StatementKind } from './statement-ki
 
 const withAllRule = 'RETURN *, … adds to the objects of a reply: where a value stands, each column is named'
 
-/** Of the objects of one source, of several sources, and of patterns. */
+/** Plan of one source of objects, of several sources, or of patterns. */
 type PlanOfRows = SelectPlan | JoinPlan | MatchPlan
 
-/** What FROM and MATCH do alike, however they are planned. */
+/** The common part of FROM and MATCH, whatever their plan. */
 export function statementOfRows<S extends SelectStatement | MatchStatement>(
   planOf: (statement: S, executor: Planner) => Planned<PlanOfRows>,
 ) {
@@ -104,12 +104,12 @@ function runPlanned(planned: Planned<PlanOfRows>, executor: StatementExecutor): 
   const context = executor.context()
   const inputs = executor.inputs(planned)
   const { plan } = planned
-  // Statements within are carried out before its rows are taken, and whether these are taken at all.
-  if (!('objects' in plan)) return mapAwaitable(inputs, (given) => joinChunks(plan, given, context))
+  // Nested statements are executed before the rows are read, even if the rows are never read.
+  if (!('objects' in plan)) return mapAwaitable(inputs, (resolved) => joinChunks(plan, resolved, context))
   if (plan.objects.references?.takesStatements === true) {
-    return mapAwaitable(inputs, (given) => closing(selectChunks(plan, given, context), context))
+    return mapAwaitable(inputs, (resolved) => closing(selectChunks(plan, resolved, context), context))
   }
-  return inputs instanceof Promise ? chunksLater(plan, inputs, context) : selectChunks(plan, inputs, context)
+  return mapAwaitable(inputs, (resolved) => selectChunks(plan, resolved, context))
 }
 
 export interface SelectPlan {
@@ -119,9 +119,9 @@ export interface SelectPlan {
   readonly constants: number
   readonly rowType: ValueType
   readonly isSingle: boolean
-  /** Where each row is an object, or columns of one: not grouped, and no SKIP or TAKE by a predicate. */
+  /** Set if each row is an object or columns of one: no grouping, and no SKIP or TAKE by a predicate. */
   readonly rows: RowsPlan | undefined
-  /** Where it is one object at most, by a unique key, and nothing else is read for its row. */
+  /** Set if the source is at most one object by a unique key, whose row needs nothing but its record. */
   readonly lookup: UniqueLookup | undefined
 }
 
@@ -130,7 +130,7 @@ export interface Planner {
   planning(): PlanningContext
 }
 
-/** Of one source of objects, or of any others. Throws QueryError. */
+/** Plans one source of objects, or a join. Throws QueryError. */
 function planFrom(statement: SelectStatement, executor: Planner): Planned<SelectPlan | JoinPlan> {
   const context = executor.planning()
   return executor.plans.planned(statement, context, (binder): SelectPlan | JoinPlan => {
@@ -163,7 +163,7 @@ function valuesOf(
   return 'objects' in plan ? selectValues(plan, inputs, context) : joinValues(plan, inputs, context)
 }
 
-/** Also of LOOKUP, which is a FROM with a value of its own. Throws QueryError. */
+/** Also plans LOOKUP, a FROM whose value is one object. Throws QueryError. */
 export function planSelect(statement: SelectStatement | LookupStatement, executor: Planner): Planned<SelectPlan> {
   const context = executor.planning()
   return executor.plans.planned(statement, context, (binder) => {
@@ -178,8 +178,8 @@ function planBound(
   { formats, text }: PlanningContext,
 ): SelectPlan {
   const planning: Planning = { formats, text, compiler: new Compiler(formats) }
-  const asked = outer?.isExists === true ? withoutColumns(bound.clauses) : bound.clauses
-  const objects = planObjects(bound.source, bound.slot, asked, planning)
+  const objectClauses = outer?.isExists === true ? withoutColumns(bound.clauses) : bound.clauses
+  const objects = planObjects(bound.source, bound.slot, objectClauses, planning)
   const clauses = planClauses(bound.clauses, planning)
   const { rowType, isSingle } = bound
   const { constants } = planning.compiler
@@ -188,11 +188,13 @@ function planBound(
   return { objects, clauses, slots, constants, rowType, isSingle, rows, lookup }
 }
 
-/** Of EXISTS, where it needs of the objects no more than its predicate and its order do. */
+/** EXISTS needs no columns, unless they determine the number of rows. */
 function withoutColumns(clauses: BoundClauses): BoundClauses {
   const { groupBy, distinct, windows, skip, take } = clauses
-  const isOfEach = groupBy === undefined && distinct === undefined && windows.length === 0
-  return isOfEach && skip?.kind !== 'while' && take?.kind !== 'while' ? { ...clauses, projections: [] } : clauses
+  const returnsEachObject = groupBy === undefined && distinct === undefined && windows.length === 0
+  return returnsEachObject && skip?.kind !== 'while' && take?.kind !== 'while'
+    ? { ...clauses, projections: [] }
+    : clauses
 }
 
 function planRows(
@@ -204,24 +206,24 @@ function planRows(
   const { orderBy, skip, take, isWithAll } = bound
   const isLimited = skip !== undefined || take !== undefined
   const areInAnyOrder = orderBy.length === 0
-  // Any other operator has the rows made, and statements that are run for rows are run for many of them.
+  // Any other operator works on rows, and correlated statements are executed for batches of rows.
   if (runsStatements || isWithAll) return undefined
   if (operators.length !== (areInAnyOrder ? 0 : 1) + (isLimited ? 1 : 0)) return undefined
   if (skip?.kind === 'while' || take?.kind === 'while') return undefined
-  const areOfRecords = objects.filter.rest === undefined && areOfRecord(bound, objects.classes)
+  const areRecordsOnly = objects.filter.rest === undefined && areColumnsRecordOnly(bound, objects.classes)
   const hasOtherObjects = bound.projections?.some(({ expression }) => hasObjects(expression.type)) === true
   const expressions = bound.projections?.map(({ expression }) => expression) ?? []
   const followed = followedReferences(expressions, objects.filter.slot)
-  return { objects, projections, limits, areOfRecords, areInAnyOrder, hasOtherObjects, followed }
+  return { objects, projections, limits, areRecordsOnly, areInAnyOrder, hasOtherObjects, followed }
 }
 
-/** What is returned of an object is in its record: nothing else has to be read. */
-export function areOfRecord({ projections }: Pick<BoundClauses, 'projections'>, classes: ClassSet): boolean {
+/** Whether the returned columns depend on the object's record only. */
+export function areColumnsRecordOnly({ projections }: Pick<BoundClauses, 'projections'>, classes: ClassSet): boolean {
   if (projections === undefined) return !classes.haveLinks
   return projections.every(({ expression }) => isOfRecord(expression) && !hasObjects(expression.type))
 }
 
-/** OBJECT(…) and `{*}`, which are written as the objects that they name. */
+/** OBJECT(…) and `{*}`, whose values are written as whole objects. */
 function hasObjects(type: ValueType): boolean {
   if (type.kind === 'record') return type.fields.some((field) => hasObjects(field.type))
   return type.kind === 'object' || (isMany(type) && hasObjects(type.element))
@@ -237,36 +239,23 @@ export async function startSelect(plan: SelectPlan, inputs: Inputs, context: Sta
   return pipelineOf(plan, await beginSelect(plan, inputs, context), context)
 }
 
-interface BegunSelect {
+interface SelectStart {
   readonly evaluation: EvaluationContext
-  readonly wanted: number | undefined
+  readonly rowLimit: number | undefined
   readonly chosen: ChosenAccessPath
 }
 
-function beginSelect(plan: SelectPlan, inputs: Inputs, context: StatementContext): Awaitable<BegunSelect> {
+function beginSelect(plan: SelectPlan, inputs: Inputs, context: StatementContext): Awaitable<SelectStart> {
   const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, context)
-  const wanted = rowsWanted(plan.clauses.limits, evaluation, context)
-  if (wanted instanceof Promise) return beginLater(plan, evaluation, context, wanted)
-  const chosen = chooseAccess(plan.objects, evaluation, context, wanted)
-  return chosen instanceof Promise
-    ? beginLater(plan, evaluation, context, wanted, chosen)
-    : { evaluation, wanted, chosen }
-}
-
-async function beginLater(
-  plan: SelectPlan,
-  evaluation: EvaluationContext,
-  context: StatementContext,
-  asked: Awaitable<number | undefined>,
-  choice?: Promise<ChosenAccessPath>,
-): Promise<BegunSelect> {
-  const wanted = await asked
-  return { evaluation, wanted, chosen: await (choice ?? chooseAccess(plan.objects, evaluation, context, wanted)) }
+  return mapAwaitable(requiredRows(plan.clauses.limits, evaluation, context), (rowLimit) => {
+    const access = chooseAccess(plan.objects, evaluation, context, rowLimit)
+    return mapAwaitable(access, (chosen): SelectStart => ({ evaluation, rowLimit, chosen }))
+  })
 }
 
 async function pipelineOf(
   { objects, clauses }: SelectPlan,
-  { evaluation, wanted, chosen }: BegunSelect,
+  { evaluation, rowLimit, chosen }: SelectStart,
   context: StatementContext,
 ): Promise<StartedSelect> {
   const kind = objectRowKind(objects.filter.slot)
@@ -275,17 +264,16 @@ async function pipelineOf(
     return { evaluation, kind, pipeline: returned<ObjectView>(counted, clauses, context) }
   }
   const skipped = await rowsSkipped(clauses.limits, evaluation, context)
-  const source = objectRows(objects, chosen, evaluation, context, wanted, skipped)
+  const source = objectRows(objects, chosen, evaluation, context, rowLimit, skipped)
   const isOrdered = isInOrder(objects, chosen.access)
   return { evaluation, kind, pipeline: await runClauses({ ...source, isOrdered }, clauses, kind, evaluation, context) }
 }
 
 function selectChunks(plan: SelectPlan, inputs: Inputs, context: StatementContext): Awaitable<Answer> {
-  const begun = beginSelect(plan, inputs, context)
-  return begun instanceof Promise ? begunChunksLater(plan, begun, context) : begunChunks(plan, begun, context)
+  return mapAwaitable(beginSelect(plan, inputs, context), (start) => startedChunks(plan, start, context))
 }
 
-/** The statements whose rows it takes end with it. */
+/** Ends the statements whose rows are sources with the reply. */
 async function* closing(chunks: Awaitable<Answer>, context: StatementContext): AsyncGenerator<RowChunk> {
   try {
     yield* await chunks
@@ -294,57 +282,45 @@ async function* closing(chunks: Awaitable<Answer>, context: StatementContext): A
   }
 }
 
-async function chunksLater(plan: SelectPlan, inputs: Promise<Inputs>, context: StatementContext): Promise<Answer> {
-  return selectChunks(plan, await inputs, context)
-}
-
-async function begunChunksLater(
-  plan: SelectPlan,
-  begun: Promise<BegunSelect>,
-  context: StatementContext,
-): Promise<Answer> {
-  return begunChunks(plan, await begun, context)
-}
-
-function begunChunks(plan: SelectPlan, begun: BegunSelect, context: StatementContext): Awaitable<Answer> {
-  if (context.probe !== undefined) return explainedChunks(plan, begun, context)
-  const inPlace = chunksInPlace(plan, begun, context, undefined)
-  if (inPlace instanceof Promise) return inPlace.then((rows) => rows ?? pipelineChunks(plan, begun, context))
-  return inPlace ?? pipelineChunks(plan, begun, context)
+function startedChunks(plan: SelectPlan, start: SelectStart, context: StatementContext): Awaitable<Answer> {
+  if (context.probe !== undefined) return explainedChunks(plan, start, context)
+  const inPlace = chunksInPlace(plan, start, context, undefined)
+  if (inPlace instanceof Promise) return inPlace.then((rows) => rows ?? pipelineChunks(plan, start, context))
+  return inPlace ?? pipelineChunks(plan, start, context)
 }
 
 function chunksInPlace(
   { rows }: SelectPlan,
-  { evaluation, chosen, wanted }: BegunSelect,
+  { evaluation, chosen, rowLimit }: SelectStart,
   context: StatementContext,
   explained: LoopCounts | undefined,
 ): Awaitable<Answer | undefined> | undefined {
   const find = context.isRemote ? rowsByTrips : rowsInPlace
-  return rows && find(rows, chosen, evaluation, context, wanted, explained)
+  return rows && find({ plan: rows, evaluation, context, explained }, chosen, rowLimit)
 }
 
-/** The same, counted and measured: the plan is made of the operators, whether these run one after the other or in one loop. */
+/** The same with counts and times: the plan shows operators, whether they run separately or fused into one loop. */
 async function* explainedChunks(
   plan: SelectPlan,
-  begun: BegunSelect,
+  start: SelectStart,
   context: StatementContext,
 ): AsyncGenerator<RowChunk> {
-  const { kind, pipeline } = await pipelineOf(plan, begun, context)
-  const isScan = begun.chosen.access === plan.objects.extent
+  const { kind, pipeline } = await pipelineOf(plan, start, context)
+  const isScan = start.chosen.access === plan.objects.extent
   const counts = new LoopCounts(pipeline.operator, { isScan, countsEntries: !context.isRemote, reader: context.reader })
   async function* chunks(): AsyncGenerator<RowChunk> {
-    const inPlace = await chunksInPlace(plan, begun, context, counts)
-    yield* inPlace ?? writeRows(pipeline.rows, objectWriter(plan.clauses, kind, begun.evaluation, context), context)
+    const inPlace = await chunksInPlace(plan, start, context, counts)
+    yield* inPlace ?? writeRows(pipeline.rows, objectWriter(plan.clauses, kind, start.evaluation, context), context)
   }
   yield* context.measured(chunks(), pipeline.operator)
 }
 
-async function pipelineChunks(plan: SelectPlan, begun: BegunSelect, context: StatementContext): Promise<Answer> {
-  const { kind, pipeline } = await pipelineOf(plan, begun, context)
-  return writeRows(pipeline.rows, objectWriter(plan.clauses, kind, begun.evaluation, context), context)
+async function pipelineChunks(plan: SelectPlan, start: SelectStart, context: StatementContext): Promise<Answer> {
+  const { kind, pipeline } = await pipelineOf(plan, start, context)
+  return writeRows(pipeline.rows, objectWriter(plan.clauses, kind, start.evaluation, context), context)
 }
 
-/** The value of each row: a reference, a value, or the values of a record's fields. */
+/** One value per row: a reference, a value, or the values of a record's fields. */
 async function selectValues(
   plan: SelectPlan,
   inputs: Inputs,

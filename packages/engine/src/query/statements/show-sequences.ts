@@ -1,4 +1,4 @@
-/** SHOW SEQUENCES: their definitions, and what each would give next. Whoever may define them may see them. */
+/** SHOW SEQUENCES: their definitions and next values. Requires the right to define sequences. */
 
 import { requireWhole } from '../../schema/sequence-definition.ts'
 import { listSequences, sequenceJson } from '../../sequences/list-sequences.ts'

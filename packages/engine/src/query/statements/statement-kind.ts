@@ -1,7 +1,4 @@
-/**
- * What a kind of statement is: one file that says what the statement does to the data, binds and plans it, carries it out and explains
- * it, and one line in `statement-kinds.ts`.
- */
+/** Interface of a kind of statement: its effect, binding, planning, execution and EXPLAIN. One file per kind, listed in `statement-kinds.ts`. */
 import type { CatalogTransaction } from '../../ddl/catalog-transaction.ts'
 import type { Catalog } from '../../schema/catalog.ts'
 import type { Awaitable } from '../../store/store.ts'
@@ -17,40 +14,40 @@ import type { TypedValue } from '../values/parameter-value.ts'
 import type { ValueType } from '../values/value-type.ts'
 import type { Answer } from './answer.ts'
 
-/** In rising order: who may `define` may also `write`, and who may `write` may also `read`. */
+/** In rising order: the right to `define` includes that to `write`, which includes that to `read`. */
 export type Effect = 'read' | 'write' | 'define'
 
 export interface StatementKind<S extends Statement> {
-  /** What it does by itself, apart from the statements that it contains. */
+  /** The effect of the statement itself, without the effects of the statements it contains. */
   readonly effect: Effect
-  /** `isAnswer`: its reply is wanted; a statement that changes something does so now, one that reads when it is asked. */
+  /** `isAnswer`: its rows are the reply. A statement that changes something does so in the call, one that reads when its rows are read. */
   run(statement: S, executor: StatementExecutor, isAnswer: boolean): Awaitable<Answer>
-  /** Its value where a value stands; without it, it has none. */
+  /** Its value as an expression; without this, it has none. */
   value?(statement: S, executor: StatementExecutor): Promise<TypedValue>
-  /** The values of its rows as they are taken, where the rows are a source; only of statements whose value is a list of them. */
+  /** Streams the values of its rows as a source; only for statements whose value is a list of rows. */
   rows?(statement: S, executor: StatementExecutor): Promise<StatementRows>
-  /** The type of its value within an expression; without it, it cannot stand there. Throws QueryError. */
+  /** The type of its value within an expression; without this, it cannot be used there. Throws QueryError. */
   valueType?(statement: S, binder: Binder, walkEdgesMax: number): ValueType
-  /** Where it is run for rows of a statement around it; without it, it cannot name them. */
+  /** Execution as a correlated statement; without this, it cannot refer to outer rows. */
   readonly perRow?: PerRow<S>
-  /** Plans it, and carries nothing out. Returns the type of its value. */
+  /** Plans the statement without executing it. Returns the type of its value. */
   explain(statement: S, explainer: StatementExplainer): Promise<ValueType>
-  /** What EXPLAIN tells by the statement alone. */
+  /** EXPLAIN's details from the statement's text. */
   details?(statement: S, text: string): DescribedPlan
 }
 
 export interface StatementRows {
-  /** Of the value that the statement has. */
+  /** The type of the statement's value. */
   readonly type: ValueType
-  /** That is the value of its only row, and not a list of those of all rows. */
+  /** The value is that of its only row, not a list of all rows. */
   readonly isSingle: boolean
-  /** Taken once. */
+  /** Can be read once. */
   readonly batches: AsyncGenerator<readonly unknown[]>
-  /** Is closed when no more are taken. */
+  /** Closed by the reader after the last batch. */
   readonly context: StatementContext
 }
 
-/** What a statement is run with that is run for rows of another one: it reads what that one reads. */
+/** The context of a correlated statement, which reads the same state as the outer one. */
 export type RowAccess = Pick<ScriptAccess, 'plans' | 'planning' | 'context' | 'inputs'>
 
 export interface PerRow<S extends Statement> {
@@ -58,54 +55,54 @@ export interface PerRow<S extends Statement> {
   hasRow(statement: S, access: RowAccess): Promise<boolean>
 }
 
-/** The text of the statement, as far as it has come. */
+/** The text of the statement, during execution or planning. */
 interface ScriptAccess {
   readonly text: string
   readonly plans: PlanCache
   readonly variables: Map<string, TypedValue>
-  /** Below which IMPORT CSV may read; undefined = not at all. */
+  /** The directory IMPORT CSV may read from; undefined disables IMPORT. */
   readonly importDirectory: string | undefined
   planning(): PlanningContext
-  /** What the statements before have left: what a statement changes itself, it does not see. */
+  /** Sees the effects of previous statements, but not of the current one. */
   context(): StatementContext
-  /** The variables that a plan uses, and the values of the statements nested within it. */
+  /** The variables used by a plan, and the values of its nested statements. */
   inputs(uses: Uses): Awaitable<Inputs>
-  /** Of an expression outside of a row. */
+  /** The value of an expression outside of a row. */
   value(expression: Expression, use?: ValueUse): Promise<TypedValue>
-  /** USE … FORMAT, for the statements that follow. */
+  /** Sets the format for the statements that follow. */
   useFormat(statement: FormatStatement): void
 }
 
-/** Where statements are carried out. */
+/** Execution of statements. */
 export interface StatementExecutor extends ScriptAccess {
   readonly script: ScriptContext
   readonly catalog: Catalog
-  /** Of a text that changes something. */
+  /** Only for a text that changes something. */
   readonly catalogTransaction: CatalogTransaction
   changeContext(): ChangeContext
   /** The reply of the last statement. */
   runAll(statements: readonly Statement[]): Awaitable<Answer>
-  /** The value of a statement within the one under way. */
+  /** The value of a statement within the current one. */
   partValue(statement: Statement): Promise<TypedValue>
-  /** The same for a variable of a text that changes nothing: `RowsOnDisk` where memory does not hold its rows. */
+  /** The same for a variable; in a text that only reads, it may be a `RowsOnDisk` if its rows exceed memory. */
   variableValue(statement: Statement): Promise<TypedValue>
-  /** Of an expression whose elements are gone through one after the other: `HeldValues`, to be closed, where they are the rows of a statement that only reads. */
+  /** The value of an expression to iterate over: a `HeldValues`, which the caller closes, for the rows of a statement that only reads. */
   eachValue(expression: Expression): Promise<TypedValue>
-  /** Undefined: nothing to plan. */
+  /** Undefined if there is nothing to plan. */
   explained(statement: Statement, isAnalyze: boolean): Promise<DescribedPlan | undefined>
 }
 
-/** Where statements are planned for EXPLAIN, and none is carried out. Throws `unknownValue` for values that are only known then. */
+/** Planning of statements for EXPLAIN without execution. Throws `unknownValue` for values that only execution provides. */
 export interface StatementExplainer extends ScriptAccess {
-  /** Of the statement at hand. */
+  /** Probe of the current statement. */
   readonly probe: StatementProbe
-  /** Plans a statement within the one at hand; returns the type of its value. */
+  /** Plans a part of the current statement; returns the type of its value. */
   part(statement: Statement): Promise<ValueType>
   parts(statements: readonly Statement[]): Promise<void>
 }
 
-/** Of values in which NEXT may stand. */
+/** For values that may contain NEXT. */
 export const drawing: ValueUse = { mayDraw: true }
 
-/** Of statements that have no value. */
+/** The type of statements without a value. */
 export const noValue: ValueType = { kind: 'null' }

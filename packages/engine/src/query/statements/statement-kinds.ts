@@ -28,7 +28,7 @@ import { useFormat } from './use-format.ts'
 
 type Kinds = { readonly [K in Statement['kind']]: StatementKind<Extract<Statement, { kind: K }>> }
 
-/** Nodes of the syntax tree that have a kind and are no statements. None may have the kind of a statement. */
+/** Kinds of other nodes of the syntax tree; none may be the kind of a statement. */
 type OtherKind = (Expression | Source | Action | LimitClause | SchemaChange | Alteration)['kind']
 
 const statementKinds: Kinds & Partial<Record<OtherKind, never>> = {
@@ -63,7 +63,7 @@ export function isStatementKind(kind: unknown): kind is Statement['kind'] {
   return typeof kind === 'string' && Object.hasOwn(statementKinds, kind)
 }
 
-/** What the value of a statement in parentheses is. Throws QueryError for one that has none. */
+/** The type of a nested statement's value. Throws QueryError for a statement that has no value. */
 export function typeOfStatement(statement: Statement, binder: Binder, walkEdgesMax: number): ValueType {
   const type = kindOf(statement).valueType?.(statement, binder, walkEdgesMax)
   return type ?? noValueHere(statement, binder.text)

@@ -1,4 +1,4 @@
-/** UPDATE SCHEMA: classes are created, changed, renamed and dropped, as part of the text's transaction. */
+/** UPDATE SCHEMA: creates, alters, renames and drops classes, as part of the text's transaction. */
 import type { CatalogTransaction } from '../../ddl/catalog-transaction.ts'
 import { AshlarError } from '../../errors.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
@@ -33,12 +33,12 @@ function changeText(change: SchemaChange): string {
   }
 }
 
-/** In the order in which they stand; classes and attributes that are added one after the other may refer to each other. */
+/** In the order of the statement; classes and attributes added consecutively may refer to each other. */
 async function changeClasses({ changes }: SchemaStatement, executor: StatementExecutor): Promise<readonly unknown[]> {
   const { catalogTransaction, text } = executor
   const rows: unknown[] = []
   for (const part of inParts(changes)) {
-    // What was changed before is seen: names are looked up as they are now.
+    // Names are resolved in the catalog as changed so far.
     const current = createBinder(executor.planning())
     if (Array.isArray(part)) {
       refuseExisting(part, current)
@@ -85,7 +85,7 @@ function isAdding(change: SchemaChange): change is AddingChange {
   return change.kind === 'alterClass' && change.alterations.every(({ kind }) => kind === 'add')
 }
 
-/** A class that is dropped has no row but its number and name. */
+/** The row of a dropped class has only its number and name. */
 async function changeOne(
   change: OtherChange,
   binder: Binder,
@@ -111,7 +111,7 @@ function classRow(catalogTransaction: CatalogTransaction, number: ClassNumber): 
   return { className: catalogTransaction.catalog.classByNumber(number)?.name, classNumber: String(number) }
 }
 
-/** Throws ClassExists for a class that CREATE CLASS would find there already. */
+/** Throws ClassExists if a class of CREATE CLASS exists already. */
 function refuseExisting(adding: readonly AddingChange[], { catalog, text }: Binder): void {
   for (const change of adding) {
     if (change.kind !== 'createClass' || catalog.classByName(change.className.text) === undefined) continue

@@ -1,4 +1,4 @@
-/** UPDATE: what each object becomes is worked out from what the statement sees, all of it before the next statement begins. */
+/** UPDATE: computes the changes of each batch of objects from the state before the statement, and applies them before the next statement starts. */
 import { type ActionValues, evaluateAction } from '../change/action-values.ts'
 import { applyActions } from '../change/apply-actions.ts'
 import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
@@ -11,14 +11,14 @@ import type { StatementExecutor, StatementKind } from './statement-kind.ts'
 export const update: StatementKind<UpdateStatement> = {
   effect: 'write',
 
-  run: async (statement, executor) => asTheyHaveBecome(await runUpdate(statement, executor), executor),
+  run: async (statement, executor) => changedRows(await runUpdate(statement, executor), executor),
 
   value: async (statement, executor) => changedValue(await runUpdate(statement, executor)),
 
   explain: explainChange,
 }
 
-async function* asTheyHaveBecome(changed: ChangedObjects, executor: StatementExecutor): AsyncGenerator<RowChunk> {
+async function* changedRows(changed: ChangedObjects, executor: StatementExecutor): AsyncGenerator<RowChunk> {
   await executor.catalogTransaction.transaction.sortWrites()
   yield* changedChunks(changed, executor.context())
 }
@@ -26,7 +26,7 @@ async function* asTheyHaveBecome(changed: ChangedObjects, executor: StatementExe
 function runUpdate(statement: UpdateStatement, executor: StatementExecutor): Promise<ChangedObjects> {
   return changeQualifying(statement, executor, async (views, { plan, evaluation, before, changes }) => {
     const { slot } = plan.objects.filter
-    const worked = await evaluateRows(before, views, (view) => {
+    const evaluated = await evaluateRows(before, views, (view) => {
       evaluation.slots[slot] = view
       return plan.actions.map((action) => {
         const values = evaluateAction(action, evaluation, view.oid)
@@ -36,6 +36,6 @@ function runUpdate(statement: UpdateStatement, executor: StatementExecutor): Pro
         return values
       })
     })
-    return (_view, at) => applyActions(changes, plan.actions, worked[at] as ActionValues[])
+    return (_view, at) => applyActions(changes, plan.actions, evaluated[at] as ActionValues[])
   })
 }

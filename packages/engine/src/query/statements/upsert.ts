@@ -1,4 +1,4 @@
-/** UPSERT: the object that a unique index has under the key is updated, or there is a new one. */
+/** UPSERT: updates the object with the key in a unique index, or creates a new one. */
 import { AshlarError, assert } from '../../errors.ts'
 import { indexKeyFormat, keyConditionRange } from '../../indexes/index-key.ts'
 import { readIndexOids } from '../../indexes/lookup.ts'
@@ -30,8 +30,8 @@ import type { StatementExecutor, StatementExplainer, StatementKind } from './sta
 
 export const upsert: StatementKind<UpsertStatement> = {
   effect: 'write',
-  run: async (statement, executor) => identifierRow(await carryOut(statement, executor)),
-  value: carryOut,
+  run: async (statement, executor) => identifierRow(await runUpsertStatement(statement, executor)),
+  value: runUpsertStatement,
   valueType: referenceToNew,
 
   async explain(statement, explainer) {
@@ -49,7 +49,7 @@ export const upsert: StatementKind<UpsertStatement> = {
 
 interface UpsertPlan {
   readonly bound: BoundUpsert
-  /** One an assignment. */
+  /** One per assignment. */
   readonly values: readonly Evaluate[]
   readonly slots: number
   readonly constants: number
@@ -65,16 +65,16 @@ function planUpsert(statement: UpsertStatement, executor: StatementExecutor | St
   })
 }
 
-async function carryOut(statement: UpsertStatement, executor: StatementExecutor): Promise<TypedValue> {
+async function runUpsertStatement(statement: UpsertStatement, executor: StatementExecutor): Promise<TypedValue> {
   const planned = planUpsert(statement, executor)
   const { bound, values, slots, constants } = planned.plan
   const inputs = await executor.inputs(planned)
   const context = executor.context()
   const evaluation = newEvaluationContext(slots, constants, inputs, context)
-  const given: unknown[] = []
-  for (const value of values) given.push(await evaluateConstant(value, evaluation, context))
-  const { oid } = await runUpsert(bound, given, context, executor.changeContext())
-  return { type: { kind: 'reference', cls: bound.cls }, value: oid }
+  const evaluated: unknown[] = []
+  for (const value of values) evaluated.push(await evaluateConstant(value, evaluation, context))
+  const value = await runUpsert(bound, evaluated, context, executor.changeContext())
+  return { type: { kind: 'reference', cls: bound.cls }, value }
 }
 
 async function runUpsert(
@@ -82,7 +82,7 @@ async function runUpsert(
   values: readonly unknown[],
   context: StatementContext,
   changeContext: ChangeContext,
-): Promise<{ readonly oid: Oid; readonly className: string }> {
+): Promise<Oid> {
   const { unit } = changeContext
   const { cls, assignments } = bound
   changeContext.count(1)
@@ -91,22 +91,22 @@ async function runUpsert(
   )
   const found = await findByKey(bound, keyOf(bound, changes, context.script.text), changeContext, context)
   if (found !== undefined) {
-    const own = changes.map((change) => ofClass(change, unit.commandFormatOf(found)))
+    const own = changes.map((change) => forClass(change, unit.commandFormatOf(found)))
     await assigning(changeContext, bound, async () => applyChanges(unit, found, own))
     await flushObjects(unit)
-    return { oid: found.oid, className: found.format.cls.name }
+    return found.oid
   }
   const oid = await assigning(changeContext, bound, async () => createObject(unit, { cls, changes }))
   await flushObjects(unit)
-  return { oid, className: cls.name }
+  return oid
 }
 
-/** The change of an object of a subclass, which has formats of its own. */
-function ofClass({ attribute, ...given }: AttributeChange, format: ClassFormat): AttributeChange {
-  return { ...given, attribute: format.attribute(attribute.attribute.number) }
+/** The change for an object of a subclass, which has its own formats. */
+function forClass({ attribute, ...change }: AttributeChange, format: ClassFormat): AttributeChange {
+  return { ...change, attribute: format.attribute(attribute.attribute.number) }
 }
 
-/** The values of the key, in the order of the index. Throws QueryError for null. */
+/** The values of the key in the order of the index. Throws QueryError for null. */
 function keyOf({ assignments, keys }: BoundUpsert, changes: readonly AttributeChange[], text: string): unknown[] {
   return keys.map((key) => {
     const value = assignedValue(changes[assignments.indexOf(key)]?.change)
@@ -115,7 +115,7 @@ function keyOf({ assignments, keys }: BoundUpsert, changes: readonly AttributeCh
   })
 }
 
-/** What an assignment sets, perhaps within embedded objects. */
+/** The value that an assignment sets, perhaps within embedded objects. */
 function assignedValue(change: ValueChange | undefined): unknown {
   if (change?.kind === 'merge') return assignedValue(change.fields[0]?.change)
   assert(change?.kind === 'set', 'a key attribute is set as a whole')
@@ -129,17 +129,17 @@ async function findByKey(
   context: StatementContext,
 ): Promise<ObjectState | undefined> {
   const format = indexKeyFormat(index, objects.formats.byNumber(cls.number))
-  // For a restricted caller, a holder of the key that it does not see is not there.
+  // A restricted user must not find a key of an object that is hidden from them.
   const snapshot = guard === undefined ? transaction.observed() : context.snapshot
   for await (const oids of readIndexOids(snapshot, keyConditionRange(format, { equal }), false)) {
     for (const oid of oids) {
       const state = await objects.load(oid)
-      // Texts are cut in the index: the same beginning is not yet the same key.
+      // Texts are truncated in the index, so an equal prefix is not yet an equal key.
       const isSame =
         state !== undefined &&
         format.parts.every(({ path, format: { codec } }, i) => {
-          const held = path.reduce<unknown>((at, position) => (at as readonly unknown[])[position], state.values)
-          return isSameValue(codec, held, equal[i])
+          const stored = path.reduce<unknown>((at, position) => (at as readonly unknown[])[position], state.values)
+          return isSameValue(codec, stored, equal[i])
         })
       if (!isSame) continue
       if (state.format.cls.isOrInherits(cls.number)) return state

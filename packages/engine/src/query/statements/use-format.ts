@@ -1,4 +1,4 @@
-/** USE … FORMAT: how the statements that follow read dates and times in texts. */
+/** USE … FORMAT: sets how the following statements read dates and times from texts. */
 import type { FormatStatement } from '../language/ast.ts'
 import { noRows } from './answer.ts'
 import { noValue, type StatementKind } from './statement-kind.ts'

@@ -1,17 +1,17 @@
-/** `+ - * / %` and the operators on bits, by the kinds of what they stand between (docs/query-language.md, Operators). */
+/** Arithmetic and bit operators, selected by the kinds of their operands (docs/query-language.md, Operators). */
 import type { OperatorName } from '../language/operators.ts'
 import type { Arithmetic, Total } from './scalars/scalar-kind.ts'
 import { scalarKinds } from './scalars/scalar-kinds.ts'
 import { isScalar, type ValueType } from './value-type.ts'
 
-/** Undefined where the operator does not stand between values of these types. */
+/** Undefined if the operator is not defined for these types. */
 export function arithmeticFor(operator: OperatorName, one: ValueType, other: ValueType): Arithmetic | undefined {
   if (!isScalar(one) || !isScalar(other)) return undefined
-  const ofOne = scalarKinds[one.kind].arithmetic?.(operator, one, other)
-  return ofOne ?? scalarKinds[other.kind].arithmetic?.(operator, one, other)
+  const arithmetic = scalarKinds[one.kind].arithmetic?.(operator, one, other)
+  return arithmetic ?? scalarKinds[other.kind].arithmetic?.(operator, one, other)
 }
 
-/** Undefined where values of the type are not added up. */
+/** Undefined if values of the type cannot be summed. */
 export function totalOf(type: ValueType): Total | undefined {
   return isScalar(type) ? scalarKinds[type.kind].total : undefined
 }

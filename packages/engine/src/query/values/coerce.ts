@@ -1,16 +1,16 @@
-/** Texts that stand for dates, OIDs, numbers and the like, where such a value is meant: JSON parameters have no others. */
+/** Coercion of texts to dates, OIDs, numbers and the like where such a value is expected, since JSON parameters have no such types. */
 import { ValueError } from '../../types/logical-type.ts'
 import { parseOid } from '../../types/oid.ts'
 import { scalarKinds } from './scalars/scalar-kinds.ts'
 import { noTextFormats, type TextFormats } from './text-format.ts'
 import { aTypeName, isReference, isScalar, type ValueType } from './value-type.ts'
 
-/** True where a text that is known before the rows may stand for a value of the type. */
+/** Whether a text that is known before the rows are read may denote a value of the type. */
 export function canBeText(type: ValueType): boolean {
   return isScalar(type) || isReference(type)
 }
 
-/** Throws ValueError where the text is no such value. */
+/** Throws ValueError if the text does not denote a value of the type. */
 export function valueOfText(type: ValueType, text: string, formats: TextFormats = noTextFormats): unknown {
   if (isScalar(type)) return scalarKinds[type.kind].ofText(text, formats)
   if (!isReference(type)) throw new ValueError('ValueNotAllowed', `a text cannot stand for ${aTypeName(type)}`)

@@ -7,7 +7,7 @@ import { isReference, isScalar, type ValueType } from './value-type.ts'
 
 export type Equals = (one: unknown, other: unknown) => boolean
 
-/** Undefined where the two types have no order among each other. */
+/** Undefined if values of the two types cannot be ordered. */
 export function compareFor(one: ValueType, other: ValueType): Compare | undefined {
   if (isReference(one) && isReference(other)) return compareOids as unknown as Compare
   if (!isScalar(one) || !isScalar(other)) return undefined
@@ -17,7 +17,7 @@ export function compareFor(one: ValueType, other: ValueType): Compare | undefine
   return reverse && ((a, b) => -reverse(b, a))
 }
 
-/** Undefined where the two types cannot be compared. */
+/** Undefined if the two types cannot be compared. */
 export function equalsFor(one: ValueType, other: ValueType): Equals | undefined {
   if (isReference(one) && isReference(other)) return Object.is
   if (one.kind === 'collection' && other.kind === 'collection') {
@@ -37,7 +37,7 @@ function haveEqualElements(one: readonly unknown[], other: readonly unknown[], e
   })
 }
 
-/** Embedded values of one class: scalars, arrays, and offset datetimes, which are equal by instant. */
+/** Equality of embedded values of one class; their offset datetimes are equal by instant. */
 function isDeepEqual(one: unknown, other: unknown): boolean {
   if (Array.isArray(one) && Array.isArray(other)) return haveEqualElements(one, other, isDeepEqual)
   if (one instanceof Decimal && other instanceof Decimal) return compareDecimals(one, other) === 0
@@ -49,12 +49,12 @@ function isDeepEqual(one: unknown, other: unknown): boolean {
   return comparePlain(one, other) === 0
 }
 
-/** Null, or of a type of references the one to nothing; a text that looks like that is a text. */
+/** Whether a value is null or, for references, 0-0-0-0; a string `0-0-0-0` is not null. */
 export function isNullOf(type: ValueType, value: unknown): boolean {
   return value === null || value === undefined || (isReference(type) && value === noOid)
 }
 
-/** Of a reference. */
+/** Whether a reference is null or 0-0-0-0. */
 export function isNothing(value: unknown): boolean {
   return value === null || value === undefined || value === '0-0-0-0'
 }

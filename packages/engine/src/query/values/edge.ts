@@ -1,4 +1,4 @@
-/** One edge of a walk: a reference that an object holds. */
+/** An edge of a walk: a reference held by an object. */
 import type { Oid } from '../../types/oid.ts'
 import type { AttributeNumber } from '../../types/type-spec.ts'
 
@@ -10,10 +10,10 @@ export interface Edge {
   readonly attributeNumber: AttributeNumber
   readonly to: Oid
   readonly toClass: string
-  /** Where the attribute holds edge objects, and the edge leads through one to the object behind: that one, and its class. */
+  /** Set if the attribute holds edge objects: the edge object through which the edge leads, and its class. */
   readonly edgeData?: Oid
   readonly edgeDataClass?: string
 }
 
-/** In the order in which replies show those that the edge has. */
+/** Fields of an edge in the order of replies. */
 export const edgeFields = ['from', 'fromClass', 'attribute', 'to', 'toClass', 'edgeData', 'edgeDataClass'] as const

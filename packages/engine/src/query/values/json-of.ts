@@ -1,4 +1,4 @@
-/** Values of other types as values of type json. */
+/** Conversion of values of other types to values of type json. */
 import { JsonWriter } from '../../bytes/json-writer.ts'
 import { textOf } from '../../requests/given-text.ts'
 import type { Catalog } from '../../schema/catalog.ts'
@@ -7,19 +7,19 @@ import type { Convert } from './scalars/scalar-kind.ts'
 import { writeValue } from './value-json.ts'
 import { isReference, isScalar, isText, type ValueType } from './value-type.ts'
 
-/** Of a single value: a text is a string of JSON. Undefined for other types. */
+/** For a single value; a text becomes a JSON string. Undefined for other types. */
 export function jsonOfSingle(from: ValueType, catalog: Catalog): Convert | undefined {
   if (from.kind === 'json') return undefined
   if (isText(from) || isReference(from)) return jsonTextOf
   return isScalar(from) ? (value) => written(from, value, catalog) : undefined
 }
 
-/** Of an array or an object that is a parameter: as it was given, where its text is known. */
+/** For a parameter that is an array or object: its original text, if known. */
 export function jsonOfParameter(from: ValueType, catalog: Catalog): Convert | undefined {
   if (from.kind !== 'record' && from.kind !== 'collection') return undefined
   return (value) => {
-    const given = textOf(value as object)?.text
-    return given === undefined ? written(from, value, catalog) : compactJson(given)
+    const original = textOf(value as object)?.text
+    return original === undefined ? written(from, value, catalog) : compactJson(original)
   }
 }
 

@@ -1,4 +1,4 @@
-/** Values that come from outside of a text: JSON parameters, fields of a file. */
+/** Typed values from outside of a text: JSON parameters and fields of a file. */
 import { AshlarError } from '../../errors.ts'
 import { parameterFieldsMax } from '../../limits.ts'
 import { type GivenText, noteTextOf } from '../../requests/given-text.ts'
@@ -24,9 +24,9 @@ export interface TypedValue {
   readonly value: unknown
 }
 
-const valuesAtOnce = 1_024
+const valuesPerYield = 1_024
 
-/** Of the type of a parameter: those of its objects, so far. */
+/** Number of object fields in the type of a parameter so far. */
 interface FieldCount {
   fields: number
 }
@@ -36,28 +36,27 @@ export function tooManyFields(what: string): AshlarError {
   return new AshlarError('LimitExceeded', message, [{ place: ['parameters'], message: 'has too many fields' }])
 }
 
-/**
- * An array becomes a list, an object a record of its fields; both have their text, where it is given. Yields: a million values of a query in process take some 100 ms. Throws QueryError for an array of several types, and LimitExceeded.
- */
-export function* givenValue(
+/** Converts arrays to lists and objects to records, in yielding steps. Throws QueryError for an array of several types, and LimitExceeded. */
+export function* parameterValue(
   name: string,
   json: unknown,
   text?: GivenText,
   counted: FieldCount = { fields: 0 },
 ): Generator<undefined, TypedValue> {
-  const scalar = givenScalar(json)
+  const scalar = scalarValue(json)
   if (scalar !== undefined) return scalar
-  if (Array.isArray(json)) return yield* givenList(name, json, text, counted)
+  if (Array.isArray(json)) return yield* listValue(name, json, text, counted)
   const types: { name: string; type: ValueType }[] = []
   const values: unknown[] = []
   const object = json as Readonly<Record<string, unknown>>
   for (const field in object) {
     if (++counted.fields > parameterFieldsMax) throw tooManyFields(`Parameter ${name.slice(0, 60)}`)
     const value = object[field]
-    const given = givenScalar(value) ?? (yield* givenValue(`${name}.${field}`, value, text?.at(field), counted))
-    types.push({ name: field, type: given.type })
-    values.push(given.value)
-    if (values.length % valuesAtOnce === 0) yield
+    const fieldValue =
+      scalarValue(value) ?? (yield* parameterValue(`${name}.${field}`, value, text?.at(field), counted))
+    types.push({ name: field, type: fieldValue.type })
+    values.push(fieldValue.value)
+    if (values.length % valuesPerYield === 0) yield
   }
   yield
   if (text !== undefined) noteTextOf(values, text)
@@ -65,7 +64,7 @@ export function* givenValue(
 }
 
 /** Undefined for an array or an object. */
-export function givenScalar(json: unknown): TypedValue | undefined {
+export function scalarValue(json: unknown): TypedValue | undefined {
   if (json === null || json === undefined) return { type: nullType, value: null }
   switch (typeof json) {
     case 'string':
@@ -75,16 +74,16 @@ export function givenScalar(json: unknown): TypedValue | undefined {
     case 'bigint':
       return { type: integerType, value: json }
     case 'number':
-      return isWhole(json) ? { type: integerType, value: asWhole(json) } : { type: realType, value: json }
+      return isIntegerJson(json) ? { type: integerType, value: exactInteger(json) } : { type: realType, value: json }
     case 'symbol':
-      return givenFraction(json)
+      return fractionValue(json)
     default:
       return undefined
   }
 }
 
-/** With all of its digits, unless these are more than a decimal may have. */
-function givenFraction(number: symbol): TypedValue {
+/** Exact, unless it has more digits than a decimal may have. */
+function fractionValue(number: symbol): TypedValue {
   try {
     return { type: writtenType, value: parseDecimal(number.description ?? '') }
   } catch (error) {
@@ -93,16 +92,16 @@ function givenFraction(number: symbol): TypedValue {
   }
 }
 
-/** 1e300 is a whole number to JSON, but no integer of any type. */
-function isWhole(number: number): boolean {
+/** 1e300 is a whole number in JSON, but exceeds every integer type. */
+function isIntegerJson(number: number): boolean {
   return Number.isInteger(number) && Math.abs(number) < 2 ** 64
 }
 
-function asWhole(number: number): number | bigint {
+function exactInteger(number: number): number | bigint {
   return Number.isSafeInteger(number) ? number : BigInt(number)
 }
 
-function* givenList(
+function* listValue(
   name: string,
   json: readonly unknown[],
   text: GivenText | undefined,
@@ -112,9 +111,9 @@ function* givenList(
   let element: ValueType = nullType
   const values: unknown[] = []
   for (const [i, one] of json.entries()) {
-    // The elements have one type in the end.
+    // Elements share one type, so their fields are not added up.
     counted.fields = before
-    const { type, value } = givenScalar(one) ?? (yield* givenValue(`${name}[${i}]`, one, text?.at(i), counted))
+    const { type, value } = scalarValue(one) ?? (yield* parameterValue(`${name}[${i}]`, one, text?.at(i), counted))
     const common: ValueType | undefined = commonRecord(element, type) ?? commonType(element, type)
     if (common === undefined) {
       throw new AshlarError(
@@ -125,14 +124,14 @@ function* givenList(
     }
     element = common
     values.push(value)
-    if (values.length % valuesAtOnce === 0) yield
+    if (values.length % valuesPerYield === 0) yield
   }
   yield
   if (text !== undefined) noteTextOf(values, text)
   return { type: { kind: 'collection', form: 'list', element }, value: values }
 }
 
-/** Records are alike where their fields are, name by name. */
+/** Records have a common type if their fields have the same names in the same order. */
 function commonRecord(one: ValueType, other: ValueType): ValueType | undefined {
   if (one.kind !== 'record' || other.kind !== 'record' || one.fields.length !== other.fields.length) return undefined
   const fields = one.fields.map(({ name, type }, i) => {
@@ -143,7 +142,7 @@ function commonRecord(one: ValueType, other: ValueType): ValueType | undefined {
   return fields.every((field) => field !== undefined) ? { kind: 'record', fields } : undefined
 }
 
-/** Equal for types for which the same plan does. */
+/** Equal for types that can share a plan. */
 export function typeSignature(type: ValueType): string {
   switch (type.kind) {
     case 'reference':

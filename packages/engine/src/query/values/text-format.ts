@@ -1,4 +1,4 @@
-/** USE … FORMAT: how dates and times are written in the texts that they are read from (docs/query-language.md, Values). */
+/** USE … FORMAT: the format in which dates and times are read from texts (docs/query-language.md, Values). */
 import { textFormatCharactersMax } from '../../limits.ts'
 import { formatDay, parseDay, parseTime } from '../../types/calendar.ts'
 import { ValueError } from '../../types/logical-type.ts'
@@ -20,11 +20,11 @@ export const monthNames = [
 
 export type FormattedKind = 'date' | 'time' | 'datetime'
 
-/** One for each kind of value; they do not say how values are written. */
+/** One format per kind of value; they apply to reading, not to writing. */
 export type TextFormats = Readonly<Record<FormattedKind, TextFormat | undefined>>
 
 export interface TextFormat {
-  /** As USE gave it. */
+  /** The format as written in USE. */
   readonly written: string
   /** Matches a whole text; its groups are the fields, in order. */
   readonly pattern: RegExp
@@ -33,7 +33,7 @@ export interface TextFormat {
 
 export const noTextFormats: TextFormats = { date: undefined, time: undefined, datetime: undefined }
 
-/** What a field says of the value. `hourOfHalf`: 1 to 12; `half`: 0 before noon, 1 after. */
+/** The part of a value that a field holds. `hourOfHalf`: 1 to 12; `half`: 0 before noon, 1 after. */
 type Part =
   | 'year'
   | 'month'
@@ -51,9 +51,9 @@ interface Field {
   readonly part: Part
   /** A regular expression without groups. */
   readonly pattern: string
-  /** The same beside other digits, where nothing else tells how many are its own. */
-  readonly besideDigits?: string
-  /** It begins and ends with a digit. */
+  /** The pattern next to other digits, where the number of digits must be fixed. */
+  readonly patternNextToDigit?: string
+  /** The field begins and ends with a digit. */
   readonly isNumeric: boolean
   read(text: string): number | string
 }
@@ -64,15 +64,15 @@ function numeric(part: Part, pattern: string, read: (text: string) => number = N
   return { part, pattern, isNumeric: true, read }
 }
 
-/** One or two digits; `08` beside others, since `111` could be 11:1 as well as 1:11. */
+/** One or two digits, but exactly two next to another numeric field: `111` could be 11:1 or 1:11. */
 function twoDigits(part: Part): Field {
-  return { ...numeric(part, oneOrTwo), besideDigits: '\\d{2}' }
+  return { ...numeric(part, oneOrTwo), patternNextToDigit: '\\d{2}' }
 }
 
 const oneOrTwo = '\\d{1,2}'
 const fraction: Field = { part: 'fraction', pattern: '\\d{1,9}', isNumeric: true, read: (text) => text }
 
-/** A text of letters in any case. */
+/** A pattern that matches the letters in any case. */
 function anyCase(text: string): string {
   return text.replace(/[a-z]/gi, (letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`)
 }
@@ -89,7 +89,7 @@ const monthName: Field = {
 
 const firstYearOfTwoDigits = 69
 
-/** Those of strftime, after their `%`. */
+/** The fields of strftime, by the letter after `%`. */
 const percentFields: Readonly<Record<string, Field>> = {
   Y: numeric('year', '\\d{4}'),
   y: numeric('year', '\\d{2}', (text) => Number(text) + (Number(text) >= firstYearOfTwoDigits ? 1900 : 2000)),
@@ -98,7 +98,7 @@ const percentFields: Readonly<Record<string, Field>> = {
   e: numeric('day', ` ?${oneOrTwo}`),
   b: monthName,
   B: monthName,
-  j: { ...numeric('dayOfYear', '\\d{1,3}'), besideDigits: '\\d{3}' },
+  j: { ...numeric('dayOfYear', '\\d{1,3}'), patternNextToDigit: '\\d{3}' },
   H: twoDigits('hour'),
   I: twoDigits('hourOfHalf'),
   p: {
@@ -118,7 +118,7 @@ const percentFields: Readonly<Record<string, Field>> = {
   },
 }
 
-/** Those of formats without a `%`. */
+/** The fields of formats without `%`. */
 const letterFields: Readonly<Record<string, Field>> = {
   yyyy: numeric('year', '\\d{4}'),
   MM: twoDigits('month'),
@@ -134,17 +134,17 @@ const percentWords = `${percents.join(' ')} and %%`
 const letterWords = 'yyyy, MM, dd, HH, mm, ss and f, or of strftime’s with %'
 
 /**
- * With a `%` it is of strftime's fields, else of letters; anything else stands for itself. No field may be there twice: a text
- * could then be read in more ways than there is time to try. Throws ValueError.
+ * Parses a format: with strftime's fields if it contains `%`, otherwise with letters. Other characters are literal. A repeated field is refused,
+ * since matching it could take exponential time. Throws ValueError.
  */
 export function textFormat(kind: FormattedKind, written: string): TextFormat {
   if (written.length > textFormatCharactersMax)
     throw refused(`a format has at most ${textFormatCharactersMax} characters`)
   const piece = written.includes('%') ? /(%.?)/su : /(yyyy|YYYY|MM|dd|DD|HH|mm|ss|f+)/
-  // Blanks around a text do not count.
+  // Blanks around a text are ignored.
   const pieces = written.trim().split(piece)
   const fields: Field[] = []
-  // What a regular expression splits by stands at the odd places.
+  // split() places the captured fields at the odd indexes.
   const tokens = pieces.flatMap((text, i): (Field | string)[] => {
     if (i % 2 === 0 || text === '%%') return text === '' ? [] : [text === '%%' ? '%' : text]
     const field = fieldOf(text)
@@ -158,13 +158,13 @@ export function textFormat(kind: FormattedKind, written: string): TextFormat {
   return { written, pattern: new RegExp(`^\\s*${patterns.join('')}\\s*$`), fields }
 }
 
-/** `before`, `after`: what stands beside it. */
+/** `before`, `after`: the adjacent tokens. */
 function patternOf(token: Field | string, before: Field | string = '', after: Field | string = ''): string {
   if (typeof token === 'string') return escaped(token)
-  const isBeside =
+  const isNextToDigit =
     (typeof before === 'string' ? /\d$/.test(before) : before.isNumeric) ||
     (typeof after === 'string' ? /^\d/.test(after) : after.isNumeric)
-  return `(${isBeside ? (token.besideDigits ?? token.pattern) : token.pattern})`
+  return `(${isNextToDigit ? (token.patternNextToDigit ?? token.pattern) : token.pattern})`
 }
 
 function fieldOf(piece: string): Field {
@@ -175,7 +175,7 @@ function fieldOf(piece: string): Field {
   throw refused(`a format has no field ${piece}; there are ${percentWords}`)
 }
 
-/** What a text in the format says, as it would be written without one. Throws ValueError. */
+/** Converts a text in the format to the default notation. Throws ValueError. */
 export function plainText(kind: FormattedKind, text: string, { written, pattern, fields }: TextFormat): string {
   const match = pattern.exec(text)
   if (match === null) throw refused(`'${text.slice(0, 60)}' is not written as ${written.slice(0, 60)}`)
@@ -189,7 +189,7 @@ export function plainText(kind: FormattedKind, text: string, { written, pattern,
   return kind === 'time' ? time : `${date}T${time}${parts.offset ?? ''}`
 }
 
-/** Undefined where two fields contradict each other. */
+/** Undefined if two fields contradict each other. */
 function partsOf(read: readonly (readonly [Part, number | string])[]): Parts | undefined {
   const parts: Partial<Record<Part, number | string>> = {}
   for (const [part, value] of read) {
@@ -219,15 +219,15 @@ function dayOfYearText(year: string, dayOfYear: number): string | undefined {
   return date.startsWith(year) ? date : undefined
 }
 
-/** `08:05:09.25`; undefined for a time of day that there is not. */
+/** `08:05:09.25`; undefined for an invalid time of day. */
 function timeOf({ hour, hourOfHalf, half, minute = 0, second = 0, fraction: digits }: Parts): string | undefined {
   if (hourOfHalf !== undefined) {
     if (Number(hourOfHalf) < 1 || Number(hourOfHalf) > 12) return undefined
     if (hour !== undefined && Number(hour) % 12 !== Number(hourOfHalf) % 12) return undefined
   }
   if (hour !== undefined && half !== undefined && Number(hour) >= 12 !== (half === 1)) return undefined
-  const ofHalf = hourOfHalf === undefined ? 0 : (Number(hourOfHalf) % 12) + Number(half ?? 0) * 12
-  const time = `${two(hour ?? ofHalf)}:${two(minute)}:${two(second)}${digits === undefined ? '' : `.${digits}`}`
+  const halfDayHour = hourOfHalf === undefined ? 0 : (Number(hourOfHalf) % 12) + Number(half ?? 0) * 12
+  const time = `${two(hour ?? halfDayHour)}:${two(minute)}:${two(second)}${digits === undefined ? '' : `.${digits}`}`
   return parseTime(time) === undefined ? undefined : time
 }
 

@@ -1,4 +1,4 @@
-/** Rules of types in which each scalar kind has its part: the type that holds the values of two, and which values may be long. */
+/** Type rules composed from the rules of the scalar kinds: the common type of two types, and which values may be long. */
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { scalarKinds } from './scalars/scalar-kinds.ts'
 import { isReference, isScalar, type ValueType } from './value-type.ts'
@@ -26,7 +26,7 @@ function commonClass(one: SchemaClass | null, other: SchemaClass | null): Schema
   return cls
 }
 
-/** A value may be so long that it takes time to read, compare or copy it. */
+/** Whether values may be so long that reading, comparing or copying one takes noticeable time. */
 export function isLong(type: ValueType): boolean {
   switch (type.kind) {
     case 'embedded':

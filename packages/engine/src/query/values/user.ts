@@ -1,7 +1,7 @@
-/** `$$USER`: who asks, as queries see it. */
+/** `$$USER`: the authenticated user as queries see it. */
 import { type RecordType, stringType } from './value-type.ts'
 
-/** A caller that is known by name. */
+/** An authenticated user. */
 export interface User {
   readonly name: string
   readonly roles: readonly string[]
@@ -17,7 +17,7 @@ export const userType: RecordType = {
   ],
 }
 
-/** A value of `userType`: null where nobody is known. */
+/** A value of `userType`; null if there is no authenticated user. */
 export type UserValue = readonly unknown[] | null
 
 export function userValue(user: User | null): UserValue {

@@ -1,16 +1,16 @@
-/** Values as JSON: text for replies, and plain data for what a change gives to an object. */
+/** Values as JSON: text for replies, and plain data for the commands of changes. */
 
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import { unreachable } from '../../errors.ts'
 import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
 import { Decimal } from '../../types/decimal-number.ts'
-import { decimalAsGiven, withHiddenFraction } from '../../types/hidden-fraction.ts'
+import { decimalToJsonNumber, withHiddenFraction } from '../../types/hidden-fraction.ts'
 import type { MapPair } from '../../types/map.ts'
 import { type Edge, edgeFields } from './edge.ts'
 import { scalarKinds } from './scalars/scalar-kinds.ts'
 import { isFraction, isScalar, typeOfSpec, type ValueType } from './value-type.ts'
 
-/** Plain data, in which whole numbers may be bigints. `catalog`: for the attributes of embedded objects. */
+/** Plain data, in which whole numbers may be bigints. `catalog` has the types of the attributes of embedded objects. */
 export function toJson(type: ValueType, value: unknown, catalog: Catalog): unknown {
   if (value === null || value === undefined) return null
   if (isScalar(type)) return scalarKinds[type.kind].toJson(value, type)
@@ -19,7 +19,10 @@ export function toJson(type: ValueType, value: unknown, catalog: Catalog): unkno
       return (value as readonly unknown[]).map((element) => toJson(type.element, element, catalog))
     case 'map':
       return Object.fromEntries(
-        (value as readonly MapPair[]).map(({ key, value: held }) => [String(key), toJson(type.element, held, catalog)]),
+        (value as readonly MapPair[]).map(({ key, value: element }) => [
+          String(key),
+          toJson(type.element, element, catalog),
+        ]),
       )
     case 'embedded':
       return embeddedToJson(type.cls, value as readonly unknown[], catalog)
@@ -40,15 +43,15 @@ export function toJson(type: ValueType, value: unknown, catalog: Catalog): unkno
   }
 }
 
-/** Fields of a record are held against the types of attributes only where these are changed: what is no integer does not look like one. */
+/** Record fields are checked against attribute types only when a change applies them, so a fraction that its double lost must be marked. */
 function fieldJson(type: ValueType, value: unknown, catalog: Catalog): unknown {
   if (value === null || value === undefined) return null
   if (type.kind === 'collection' && (isFraction(type.element) || type.element.kind === 'decimal')) {
     return (value as readonly unknown[]).map((element) => fieldJson(type.element, element, catalog))
   }
-  if (value instanceof Decimal) return decimalAsGiven(value)
-  const isLost = isFraction(type) && Number.isInteger(value)
-  return isLost ? withHiddenFraction(`${BigInt(value as number)}.0`) : toJson(type, value, catalog)
+  if (value instanceof Decimal) return decimalToJsonNumber(value)
+  const isFractionLost = isFraction(type) && Number.isInteger(value)
+  return isFractionLost ? withHiddenFraction(`${BigInt(value as number)}.0`) : toJson(type, value, catalog)
 }
 
 function embeddedToJson(cls: SchemaClass, values: readonly unknown[], catalog: Catalog): unknown {
@@ -60,7 +63,7 @@ function embeddedToJson(cls: SchemaClass, values: readonly unknown[], catalog: C
   )
 }
 
-/** JSON text in which whole numbers keep all their digits; a number that is none shows as null. */
+/** JSON text in which whole numbers keep all their digits; a number that is not finite is null. */
 export function writeValue(json: JsonWriter, type: ValueType, value: unknown, catalog: Catalog): void {
   if (value === null || value === undefined) {
     json.ascii('null')

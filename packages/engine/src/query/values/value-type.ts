@@ -1,33 +1,33 @@
-/** The types of expressions. Every value has one before the first row is read; `null` belongs to each of them. */
+/** Types of expressions. They are static, i.e. known before the first row is read, and all include null. */
 import { assert } from '../../errors.ts'
 import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
 import type { DateTimeSpec, ScalarSpec, TypeSpec } from '../../types/type-spec.ts'
 
-/** One for each scalar type; datetimes with an offset are a kind of their own. */
+/** One for each scalar type; datetimes with an offset are a separate kind. */
 export type ScalarKind = Exclude<ScalarSpec['logicalType'], 'datetime'> | DateTimeSpec['storage']
 
 export interface ScalarType {
   readonly kind: ScalarKind
-  /** Of a real of 32 bits: what is compared with it is rounded to 32 bits first. */
+  /** For a real: it has 32 bits, and values compared with it are rounded to 32 bits first. */
   readonly isSingle?: boolean
-  /** Of a real: a value, or one of several, has a fraction that its double does not show, and is no integer. */
+  /** For a real: some value has a fraction that its double lost, and so is not an integer. */
   readonly isFraction?: boolean
-  /** Of a decimal: it was given as a number that no double holds, and is a real unless it comes to stand beside a decimal. */
+  /** For a decimal: written as a number that no double represents exactly; treated as a real unless combined with a decimal. */
   readonly isWritten?: true
-  /** Of a decimal that CAST makes: how many digits it has at most, and how many behind the point. */
+  /** For the result of CAST to a decimal: the maximum numbers of digits in total and after the point. */
   readonly digits?: { readonly precision: number; readonly scale: number }
 }
-/** Nothing but null is known of it: the literal, an empty list's element. */
+/** The type of the literal null and of an empty list's elements. */
 export interface NullType {
   readonly kind: 'null'
 }
-/** In memory: OID text; 0-0-0-0 refers to nothing: it is equal to itself alone, and IS_NULL. */
+/** In memory: an OID as text. 0-0-0-0 refers to nothing: it is equal only to itself, and IS_NULL. */
 export interface ReferenceType {
   readonly kind: 'reference'
-  /** null = an object of any class. */
+  /** Null for objects of any class. */
   readonly cls: SchemaClass | null
 }
-/** OBJECT(ref): a reference that replies show as the whole object. */
+/** OBJECT(ref): a reference that is written to replies as the whole object. */
 export interface ObjectType {
   readonly kind: 'object'
   readonly cls: SchemaClass | null
@@ -49,7 +49,7 @@ export interface MapType {
   readonly key: ValueType
   readonly element: ValueType
 }
-/** In memory: an array of the fields' values. Rows of nested statements, rows of a file, JSON objects. */
+/** In memory: an array of the fields' values. The type of nested statements' rows, rows of a file and JSON objects. */
 export interface RecordType {
   readonly kind: 'record'
   readonly fields: readonly RecordField[]
@@ -57,10 +57,10 @@ export interface RecordType {
 export interface RecordField {
   readonly name: string
   readonly type: ValueType
-  /** What the value shows stands beside the other fields, not within one of its own: `{*, e AS x}`. The first field may be so. */
+  /** The fields of the value are written among the other fields of the record: `{*, e AS x}`. Allowed for the first field. */
   readonly isSpread?: true
 }
-/** One edge of a walk; see `Edge`. A walk is a sequence of them. */
+/** An edge of a walk, see `Edge`. A walk is a sequence of edges. */
 export interface EdgeType {
   readonly kind: 'edge'
 }
@@ -137,14 +137,14 @@ export function typeOfSpec(spec: TypeSpec, catalog: Catalog): ValueType {
   }
 }
 
-/** A logical type as texts of DO write it. */
+/** A logical type as written in DO. */
 export function wordOfType(logicalType: string): string {
   if (logicalType === 'datetime') return 'DateTime'
   if (logicalType === 'datetimeoffset') return 'DateTimeOffset'
   return `${logicalType.charAt(0).toUpperCase()}${logicalType.slice(1)}`
 }
 
-/** As messages name it. */
+/** The type's name in messages. */
 export function typeName(type: ValueType): string {
   switch (type.kind) {
     case 'reference':
@@ -163,7 +163,7 @@ export function typeName(type: ValueType): string {
   }
 }
 
-/** With its article. */
+/** Like `typeName`, with an article. */
 export function aTypeName(type: ValueType): string {
   const name = typeName(type)
   if (type.kind === 'bytes' || type.kind === 'json') return name
@@ -182,7 +182,7 @@ export function isText(type: ValueType): boolean {
   return type.kind === 'string' || type.kind === 'character'
 }
 
-/** True where a path through it goes on for each element. */
+/** Whether a path through it continues for each element. */
 export function isMany(type: ValueType): type is CollectionType | MapType {
   return type.kind === 'collection' || type.kind === 'map'
 }

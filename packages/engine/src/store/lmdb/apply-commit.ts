@@ -13,11 +13,11 @@ import {
 import type { Awaitable, Bytes, Change, Commit, CommitOutcome, KeyRange, Precondition } from '../store.ts'
 import {
   atOnce,
-  bytesBetweenLooks,
+  bytesPerClockCheck,
   inSlices,
   inTurns,
   openTimeSlice,
-  stepsBetweenLooks,
+  stepsPerClockCheck,
   type TimeSlice,
 } from '../time-slice.ts'
 import { Appender } from './appender.ts'
@@ -107,7 +107,7 @@ export async function applyInSlices(
         const steps = stepsOf(new UnchangedCheck(whole, state))
         const examine = (isUnchanged: boolean | undefined): number => {
           if (isUnchanged === false) failed = whole
-          return bytesBetweenLooks
+          return bytesPerClockCheck
         }
         return inSlices(steps, examine, slice).then(() => failed === undefined)
       }
@@ -161,7 +161,7 @@ function* firstPresentKey(
     for (let at = 0; at < keys.length; at += packedLengthBytes + packedLengthAt(keys, at)) {
       const key = borrowedKey.at(keys, at)
       if (!state.isAbsent(key)) return { kind: 'absent', key: Buffer.from(key) }
-      if (++steps % stepsBetweenLooks === 0) yield
+      if (++steps % stepsPerClockCheck === 0) yield
     }
   }
   return undefined

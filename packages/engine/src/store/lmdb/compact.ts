@@ -7,10 +7,10 @@ import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assert } from '../../errors.ts'
 import {
-  betweenCompactionLooksMs,
   compactionAloneMsMax,
   compactionNoticeMsMax,
   compactionRoundsMax,
+  compactionStepPollMs,
   storeOpeningMsMax,
 } from '../../limits.ts'
 import { PlaceRefused } from '../place-refused.ts'
@@ -131,7 +131,7 @@ async function announce(directory: string, msMax = compactionNoticeMsMax): Promi
     file.close()
     // A process that checks for a compaction holds the lock for an instant.
     if (performance.now() > end) throw new PlaceRefused('conflict', 'another process is compacting it')
-    await delay(betweenCompactionLooksMs)
+    await delay(compactionStepPollMs)
   }
 }
 
@@ -167,7 +167,7 @@ async function awaitAllMoved(directory: string): Promise<void> {
       throw new Error(
         'a process that is suspended still has the file open that was compacted before; resume or kill it',
       )
-    await delay(betweenCompactionLooksMs)
+    await delay(compactionStepPollMs)
   }
 }
 
@@ -178,7 +178,7 @@ async function awaitReadiness(directory: string, msMax = compactionNoticeMsMax):
       throw new Error(
         `process ${pid} has it open and does not notice that it is to be compacted: it is suspended, or of an earlier version of Ashlar. Resume it, or stop it`,
       )
-    await delay(betweenCompactionLooksMs)
+    await delay(compactionStepPollMs)
   }
 }
 

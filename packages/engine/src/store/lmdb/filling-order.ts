@@ -3,7 +3,7 @@ import { detachBytes } from '../detach-bytes.ts'
 import { type PackedChanges, type PackedRows, packedLengthAt, packedLengthBytes, releaseRows } from '../packed-rows.ts'
 import type { Sequence } from '../sequence.ts'
 import type { Change } from '../store.ts'
-import { bytesBetweenLooks, stepsBetweenLooks } from '../time-slice.ts'
+import { bytesPerClockCheck, stepsPerClockCheck } from '../time-slice.ts'
 import { checksumBytes } from './entry-checksum.ts'
 
 /** Fewer changes hardly fill a page and are not ordered. */
@@ -83,7 +83,7 @@ export function* putInFillingOrder({ all }: PackedChanges, put: PutRow): Generat
     for (let nth = 0; nth < rows.count; nth++) {
       const pair = nth < earlyCount ? earlyCount - 1 - nth : rows.count - 1 - (nth - earlyCount)
       bytes += put(rows, places[2 * pair] as number, places[2 * pair + 1] as number)
-      if (++steps < stepsBetweenLooks && bytes < bytesBetweenLooks) continue
+      if (++steps < stepsPerClockCheck && bytes < bytesPerClockCheck) continue
       steps = 0
       bytes = 0
       yield

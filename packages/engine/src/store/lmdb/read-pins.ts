@@ -1,5 +1,5 @@
 /** Read transactions of snapshots. Snapshots of the same event loop turn share one. */
-import { type SharedTurn, sharedTurn } from '../reads-of-turn.ts'
+import { type SharedIteration, sharedIteration } from '../reads-of-turn.ts'
 import { EntryCursor } from './entry-cursor.ts'
 import type { LeafReader } from './leaf-reader.ts'
 import { resetTxn } from './lmdb-internals.ts'
@@ -72,7 +72,7 @@ function usedTransaction(environment: Environment): ReadTransaction {
 
 /** The read transaction that snapshots of one event loop turn share; held until the turn ends. */
 interface SharedRead {
-  readonly turn: SharedTurn
+  readonly turn: SharedIteration
   readonly transaction: ReadTransaction
   readonly begunAtMs: number
   readonly lastCommit: number | undefined
@@ -83,7 +83,7 @@ interface SharedRead {
 
 /** Like `beginRead`, but may show the state of an earlier read of the same turn, if `shareReads` allows it. */
 export function beginSharedRead(environment: Environment): Pin {
-  const turn = sharedTurn()
+  const turn = sharedIteration()
   if (turn === undefined) return beginRead(environment)
   const reads = readsOf(environment)
   let read = reads.ofTurn

@@ -1,7 +1,7 @@
 /** Makes an open store follow a compaction by another process, by polling: often while a compaction is announced, rarely otherwise. */
 import { existsSync, rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { betweenCompactionLooksMs, compactionLooksMs } from '../../limits.ts'
+import { compactionPollMs, compactionStepPollMs } from '../../limits.ts'
 import { isLocked } from './file-lock.ts'
 import { ownProcessFile, processDirectory } from './live-processes.ts'
 import type { Environment } from './lmdb-js.ts'
@@ -45,7 +45,7 @@ export class ReplacementWatch {
 
   /** Opens the compacted file, or waits a moment for other processes to do so. Throws an `Error` for the operator. */
   follow(): Promise<void> {
-    if (this.following === undefined && !this.opened.files.isReplaced()) return delay(betweenCompactionLooksMs)
+    if (this.following === undefined && !this.opened.files.isReplaced()) return delay(compactionStepPollMs)
     this.following ??= this.followNow().finally(() => {
       this.following = undefined
     })
@@ -67,7 +67,7 @@ export class ReplacementWatch {
   }
 
   private wait(): void {
-    const ms = this.isReady ? betweenCompactionLooksMs : compactionLooksMs
+    const ms = this.isReady ? compactionStepPollMs : compactionPollMs
     this.timer = setTimeout(() => void this.pollAndWarn(), ms).unref()
   }
 

@@ -39,7 +39,6 @@ export interface PostgresAddress {
   /** In the order of connection attempts; several if the database can fail over between servers. */
   readonly servers: readonly ServerAddress[]
   readonly user: string | undefined
-  /** For the driver alone. */
   readonly password: string | undefined
   readonly database: string | undefined
   readonly applicationName: string | undefined
@@ -55,13 +54,11 @@ export interface PostgresAddress {
   readonly schema: string
   /** Connections for reads; half as many, but at least two, are for commits. */
   readonly connections: number
-  /** Timeout of a statement; 0: none. */
   readonly statementMs: number
   /** On a distributed table: whether reads block commits, to see all placements at one point in time. */
   readonly areReadsLocking: boolean
   /** Time limit of a read that blocks commits. */
   readonly lockingMs: number
-  /** Whether Citus is to distribute a new table. */
   readonly isDistributed: boolean
   /** How long to wait for an unreachable database or a free connection. */
   readonly patienceMs: number
@@ -88,7 +85,7 @@ export function parsePostgresAddress(address: string): PostgresAddress {
     else
       throw new PlaceRefused(
         'wrongPlace',
-        `The store address ${location} has an unknown parameter '${name}'; use ${knownParameters()}.`,
+        `The store address ${location} has an unknown parameter '${name}'; use ${supportedParameters()}.`,
       )
   }
   const protocol = (name: ProtocolParameter): string | undefined => {
@@ -186,7 +183,7 @@ function checkTarget(target: string | undefined, location: string): void {
   if (target !== undefined) oneOf('target_session_attrs', target, ['any', 'read-write', 'primary'], location)
 }
 
-function knownParameters(): string {
+function supportedParameters(): string {
   return [...Object.keys(defaults), ...Object.keys(protocolVariables)].join(', ')
 }
 

@@ -8,7 +8,6 @@ import { NotAnswered } from './failures.ts'
 
 /** The server ends a statement after `statementMs`; its answer may arrive this much later. */
 const graceMs = 2_000
-/** Number of checks within one limit. */
 const checksOfLimit = 16
 const checkMsMax = 1_000
 
@@ -24,7 +23,7 @@ interface Watched {
   bytesRead: number
   bytesUnsent: number
   /** Number of the check at which data last moved, or the wait began. */
-  heardAt: number
+  progressAt: number
   isWaiting: boolean
 }
 
@@ -46,10 +45,10 @@ export class AnswerWatch {
   /** Must be called before the client connects. */
   add(client: pg.ClientBase): void {
     const { stream } = (client as unknown as Connected).connection
-    const watched = { client, stream, bytesRead: 0, bytesUnsent: 0, heardAt: this.now, isWaiting: false }
+    const watched = { client, stream, bytesRead: 0, bytesUnsent: 0, progressAt: this.now, isWaiting: false }
     this.watched.set(client, watched)
     const wait = (): void => {
-      if (!watched.isWaiting) watched.heardAt = this.now
+      if (!watched.isWaiting) watched.progressAt = this.now
       watched.isWaiting = true
     }
     const { query, end } = client as unknown as Record<'query' | 'end', (...args: unknown[]) => unknown>
@@ -86,7 +85,7 @@ export class AnswerWatch {
     let isAnyOver = false
     for (const one of this.watched.values()) {
       updateProgress(one, this.now)
-      if (this.now - one.heardAt <= checksMax) continue
+      if (this.now - one.progressAt <= checksMax) continue
       silent.push(one)
       isAnyOver ||= one.isWaiting
     }
@@ -101,7 +100,7 @@ export class AnswerWatch {
 function updateProgress(one: Watched, now: number): void {
   const { bytesRead, writableLength } = one.stream
   // Progress in sending shows that the server receives.
-  if (bytesRead !== one.bytesRead || writableLength < one.bytesUnsent) one.heardAt = now
+  if (bytesRead !== one.bytesRead || writableLength < one.bytesUnsent) one.progressAt = now
   one.bytesRead = bytesRead
   one.bytesUnsent = writableLength
 }

@@ -1,7 +1,4 @@
-/**
- * Rows of PostgreSQL in binary form. The parser of pg converts values to strings, which does not preserve bytes;
- * hexadecimal digits would be twice as long and slow on both sides.
- */
+/** Rows of PostgreSQL in binary form: pg's parser converts values to strings, which corrupts bytes; hexadecimal digits would be twice as long. */
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import pg from 'pg'
@@ -94,14 +91,12 @@ export class RowsInBytes {
     return Number((this.received[row] as Buffer).readBigInt64BE(this.locate(row, column) + 4))
   }
 
-  /** Copies the first bytes of a value. */
   copy(row: number, column: number, to: Uint8Array, at: number, bytes: number): void {
     const received = this.received[row] as Buffer
     const start = this.locate(row, column) + 4
     for (let i = 0; i < bytes; i++) to[at + i] = received[start + i] as number
   }
 
-  /** Compares two values of a column bytewise. */
   compare(row: number, other: number, column: number): number {
     const one = this.received[row] as Buffer
     const two = this.received[other] as Buffer
@@ -215,20 +210,20 @@ class Messages {
 
   take(bytes: Buffer): void {
     let at = this.partialBytes > 0 ? this.complete(bytes) : 0
-    let passedTo = at
+    let handledTo = at
     let length = headBytes
     while (at + headBytes <= bytes.length) {
       length = 1 + bytes.readUInt32BE(at + 1)
       if (at + length > bytes.length) break
       if (bytes[at] === rowMessage) {
-        if (passedTo < at) this.other(bytes.subarray(passedTo, at))
-        passedTo = at + length
+        if (handledTo < at) this.other(bytes.subarray(handledTo, at))
+        handledTo = at + length
         this.row(bytes, at + headBytes + countBytes)
       }
       at += length
       length = headBytes
     }
-    if (passedTo < at) this.other(bytes.subarray(passedTo, at))
+    if (handledTo < at) this.other(bytes.subarray(handledTo, at))
     if (at === bytes.length) return
     this.append(bytes.subarray(at))
     this.requiredBytes = length

@@ -1,11 +1,8 @@
-/**
- * Encodes commits as parameters of one call of the commit function: distinct keys in locking order. Several small
- * commits share a call; a large one has a separate call.
- */
+/** Encodes commits as parameters of one call of the commit function, with distinct keys in locking order. Small commits share a call. */
 import { unreachable } from '../../errors.ts'
 import type { KeyPlacement, Segment } from '../key-placement.ts'
 import { packedKeys, releaseRows, releaseValues } from '../packed-rows.ts'
-import { sortInPieces } from '../sort-in-pieces.ts'
+import { sortSteps } from '../sort-in-pieces.ts'
 import type { Bytes, CommitOutcome, Precondition, UnchangedRange } from '../store.ts'
 import {
   bufferOf,
@@ -46,10 +43,7 @@ const bytesMax = 524_288
 /** Most unchanged ranges of a grouped commit: each is compared with every key that other commits of the group write. */
 const groupedRangesMax = 32
 
-/**
- * How rows of a commit are locked and changed: on one node all together; on a distributed table individually, or adjacent rows of one placement per
- * statement.
- */
+/** How rows are locked and changed: on one node together; on a distributed table individually, or adjacent rows of one placement per statement. */
 export type RowsOfCommit = 'together' | 'one by one' | 'in runs'
 
 const stepOf = { 'one by one': procedureFlags.byRow, 'in runs': procedureFlags.byPlacement } as const
@@ -65,24 +59,22 @@ export class CommitCall {
   private readonly keys: KeyPlacement
   private readonly members: CommitLocks[] = []
   private locks: Map<string, KeyLock> = new Map()
-  /** Preconditions to be sent, by position: without those of the version, and implied ones. */
+  /** Preconditions to be sent, by position: except the version and implied ones. */
   private readonly located: Located[] = []
   private bytes = 0
   /** For one large commit: all new rows must be absent, which one flag says for all of them. */
   private newAreAbsent = false
   /** The new rows, in the order sent. */
   private added: readonly KeyLock[] = []
-  /** Number of sent preconditions that precede those of new rows. */
+  /** Number of sent preconditions before the ones of new rows. */
   private sentBefore = 0
 
   constructor(keys: KeyPlacement) {
     this.keys = keys
   }
 
-  /**
-   * A call of one large commit, built in steps with yields; no other commit can be added. `newAreAbsent`: whether the function supports that flag.
-   */
-  static *ofOne(
+  /** A call of one large commit, built in steps with yields; nothing can be added. `newAreAbsent`: whether the function supports that flag. */
+  static *forOne(
     member: CommitLocks,
     keys: KeyPlacement,
     newAreAbsent: boolean,
@@ -137,10 +129,7 @@ export class CommitCall {
     return this.members.length
   }
 
-  /**
-   * The placement whose slot table records the call: one that it changes. If it changes no other, Citus commits on one node in one phase; otherwise
-   * in two.
-   */
+  /** The placement whose slot table records the call: one that it changes, so that Citus can commit a change of one placement in one phase. */
   get proofPlacement(): number {
     let first: KeyLock | undefined
     for (const lock of this.locks.values()) {
@@ -164,7 +153,7 @@ export class CommitCall {
     const added: KeyLock[] = []
     const blind: KeyLock[] = []
     let steps = 0
-    for (const lock of yield* sortInPieces([...this.locks.values()], inLockOrder)) {
+    for (const lock of yield* sortSteps([...this.locks.values()], inLockOrder)) {
       if (rows !== 'together') locked.push(lock)
       else if (isNew(lock)) added.push(lock)
       else if (isUnconditional(lock)) blind.push(lock)
@@ -386,10 +375,7 @@ const copyBytesMax = 1_048_576
 /** Bytes of the length and the value of an element. */
 const placementElementBytes = 8
 
-/**
- * Copies packed rows into binary arrays, whose elements have the same format. Many rows are released afterwards, except for new keys, which a failure
- * names.
- */
+/** Copies packed rows into binary arrays, whose elements have the same format. Releases many rows afterwards, except new keys, for failures. */
 function* packedArrays(all: readonly PlacedRows[]): Generator<undefined, RowArrays, undefined> {
   let [count, keyBytes, valueBytes] = [0, 0, 0]
   for (const { rows } of all) {

@@ -28,7 +28,7 @@ export const commitFunctionMark = '-- version '
  * Then preconditions are checked in the order sent, insertions of failed commits are deleted again, so that no error is written to the server's log,
  * and the changes of the remaining commits are made; unconditional changes are neither locked nor read before. READ COMMITTED is required: a snapshot
  * taken before waiting for a lock would show stale values.
- * Owners are the numbers of commits, from 1. Returns the positions of violated preconditions, the first of each failed commit; 0 stands for that of
+ * Owners are the numbers of commits, from 1. Returns the positions of violated preconditions, the first of each failed commit; 0 denotes that of
  * the `versionKey`, `p_catalog`, which all commits share. `p_proof` is the placement in whose slot table the call is recorded as done.
  */
 export function commitFunction(tables: Tables): string {

@@ -1,5 +1,6 @@
 /** The effect of a commit on each of its keys, and its compatibility with other commits of a group. */
 import type { KeyPlacement } from '../key-placement.ts'
+import { keyText } from '../key-text.ts'
 import { PackedChanges, PackedPreconditions, type PackedRows, packedAt, packedPuts } from '../packed-rows.ts'
 import { hasSome } from '../sequence.ts'
 import type { Bytes, Change, Commit, Precondition, UnchangedRange } from '../store.ts'
@@ -30,7 +31,6 @@ export interface RequiredKey {
   readonly lock: KeyLock | undefined
 }
 
-/** Packed rows of one placement. */
 export interface PlacedRows {
   readonly placement: number
   readonly rows: PackedRows
@@ -51,11 +51,9 @@ export interface CommitLocks {
   readonly expected: readonly RequiredKey[]
   /** The requirement of the `versionKey`, if that is not changed; checked once for a whole group. */
   readonly version: Extract<Precondition, { kind: 'revision' }> | undefined
-  /** Unchanged ranges; also part of `expected`. */
   readonly unchanged: readonly UnchangedRange[]
   /** It changes the `versionKey`, or uses it as the range lock key of a range. */
   readonly isExclusive: boolean
-  /** Total bytes of keys and values. */
   readonly bytes: number
 }
 
@@ -80,7 +78,7 @@ export function* commitLocks(
     addChange(locks, change, keys)
     if (++steps % stepsPerYield === 0) yield
   }
-  const isExclusive = locks.has(textOf(versionKey)) || hasSome(preconditions, (one) => isGuardedBy(one, versionKey))
+  const isExclusive = locks.has(keyText(versionKey)) || hasSome(preconditions, (one) => isGuardedBy(one, versionKey))
   for (const precondition of preconditions) {
     const isVersion = precondition.kind === 'revision' && !isExclusive && isSame(precondition.key, versionKey)
     if (isVersion && version === undefined) version = precondition
@@ -136,13 +134,8 @@ export function isUnconditional(lock: KeyLock): boolean {
   return !lock.isRequired && (lock.wants === lockFlags.put || lock.wants === lockFlags.delete)
 }
 
-function textOf(bytes: Bytes): string {
-  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-  return buffer.toString('latin1')
-}
-
 function lockOf(locks: Map<string, KeyLock>, key: Bytes, { placementOf }: KeyPlacement): KeyLock {
-  const name = textOf(key)
+  const name = keyText(key)
   let lock = locks.get(name)
   if (lock === undefined) {
     lock = {

@@ -54,10 +54,7 @@ export type CommitParameters = Record<Exclude<ParameterName, 'proof' | 'slot' | 
 
 export const parameterNames = Object.keys(parameterTypes) as readonly ParameterName[]
 
-/**
- * The use of a key by a commit, as bits. `mayBeMade`: the key may be absent, and is then created. `continues`: locked by one statement together with
- * the preceding key.
- */
+/** The use of a key, as bits. `mayBeMade`: an absent key is created. `continues`: locked by one statement together with the preceding key. */
 export const lockFlags = {
   absent: 1,
   revision: 2,
@@ -70,7 +67,7 @@ export const lockFlags = {
 
 /** The tasks of a call of the function, as bits: each unset bit saves a statement. */
 export const procedureFlags = {
-  /** The call changes the schema, and excludes all others. */
+  /** The call changes the schema, and excludes all other calls. */
   exclusive: 1,
   /** All locks have the same strength, and are acquired by one statement. */
   lockPresent: 2,

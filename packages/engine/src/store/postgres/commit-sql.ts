@@ -14,10 +14,7 @@ const steps = procedureFlags
 
 const parameters = parameterNames.map((name) => `p_${name} ${parameterTypes[name]}`).join(', ')
 
-/**
- * From this number on, rows that are probably new are inserted as such, all or none: the server then searches for each key once instead of twice, and
- * logs it once.
- */
+/** From this number on, probably new rows are inserted as such, all or none: the server then searches and logs each key once instead of twice. */
 const manyRows = 256
 
 /** Whether a key has a placeholder for its number: no other number has its highest bit set. Other keys have different lengths. */
@@ -40,7 +37,7 @@ const insertSome = `
       ) SELECT own || coalesce(array_agg(key), '{}'), count(*) = array_length(p_new_keys, 1) INTO own, is_all_new
         FROM inserted;`
 
-function heldIn(table: string, placement: string): string {
+function keysIn(table: string, placement: string): string {
   return `SELECT coalesce(string_agg(encode(key, 'hex'), ',' ORDER BY key), '') INTO held FROM ${table}
           WHERE ${placement} AND key >= r.a AND key < coalesce(r.b, ${aboveAllKeys}) AND NOT key = ANY (own)`
 }
@@ -49,7 +46,7 @@ function heldIn(table: string, placement: string): string {
 const aboveAllKeys = `decode(repeat('ff', 2048), 'hex')`
 
 /** Of an unchanged range that has one part and one placement. */
-const isOfOnePlacement = `left(u.h, 1) = '='`
+const hasOnePlacement = `left(u.h, 1) = '='`
 
 /** The contribution of an entry to the content of a range. */
 function entryContent(valueBytes: string): string {
@@ -67,7 +64,6 @@ function contentIn(table: string, placement: string): string {
   return `SELECT content || coalesce(string_agg(${entryContent('value_bytes')}, ''::bytea ORDER BY key), '') INTO content FROM ${table} WHERE ${placement} AND key >= r.a AND key < coalesce(r.b, ${aboveAllKeys}) AND NOT key = ANY (own)`
 }
 
-/** Locks all keys by one statement. */
 function lockAll(strength: string): string {
   return `
     FOR r IN SELECT u.i, u.n, kv.value FROM unnest(p_placements, p_keys, p_lengths) WITH ORDINALITY AS u(p, k, n, i)
@@ -80,12 +76,10 @@ function lockAll(strength: string): string {
     END LOOP;`
 }
 
-/** Locks one key. */
 function lockOne(strength: string): string {
   return `ON r.p: SELECT value INTO v FROM {kv} WHERE placement = r.p AND key = r.k FOR ${strength} :END`
 }
 
-/** Locks consecutive keys of one placement. */
 function lockRun(strength: string): string {
   return `ON r.p:
     FOR one IN SELECT u.i, u.n, substr(kv.value, 1, greatest(u.n, 0)) AS head
@@ -136,7 +130,7 @@ DECLARE
   value_bytes int4;
   first_number int8;
 BEGIN
-  --- Of one large commit, the owner of its rows is not sent with each of them.
+  --- The rows of one large commit are sent without owners.
   IF p_steps & ${steps.newAreAbsent} <> 0 THEN
     p_new_owners := array_fill(1, ARRAY[coalesce(array_length(p_new_keys, 1), 0)]);
     p_blind_owners := array_fill(1, ARRAY[coalesce(array_length(p_blind_keys, 1), 0)]);
@@ -160,7 +154,7 @@ BEGIN
     END IF;
   END IF;
 
-  --- Keys are locked: by one statement where all are of one strength; else one by one, as strongly as each has to be.
+  --- Lock keys: by one statement if all locks have the same strength; otherwise one by one, each as weakly as possible.
   IF locked > 0 THEN
     is_own := array_fill(false, ARRAY[locked]);
     is_there := is_own;
@@ -174,8 +168,8 @@ BEGIN
         WHERE w & ${continues} = 0 ORDER BY i
       LOOP
         IF r.last > r.i THEN
-          --- Rows that may have to be made are made or locked by one statement, key by key: ON CONFLICT DO UPDATE locks the row that is
-          --- there, and WHERE false leaves it as it is. Their values are written out, since Citus would write each array once a row.
+          --- Rows that may be absent are inserted or locked by one statement per key: ON CONFLICT DO UPDATE locks an existing
+          --- row, and WHERE false leaves it unchanged. Values are written out, since Citus would send each array once per row.
           IF r.w & ${mayBeMade} <> 0 THEN
             made := '{}';
             FOR one IN EXECUTE (
@@ -225,8 +219,8 @@ BEGIN
     END IF;
   END IF;
 
-  --- Rows that are to be new are inserted. What is caught is not written to the server's log; one that is there after all costs the insertion
-  --- of all others again, which is too much for what a few rows gain.
+  --- Insert new rows. A caught error is not written to the server's log, but all rows are then inserted again: too costly
+  --- for what few rows would gain.
   IF array_length(p_new_keys, 1) > 0 THEN
     IF array_length(p_new_keys, 1) >= ${manyRows} THEN
       BEGIN
@@ -260,14 +254,14 @@ BEGIN
     END LOOP;
   END IF;
 
-  --- Of one large commit, that its new rows are to be absent is not sent for each of them.
+  --- The preconditions of the new rows of one large commit are not sent individually.
   IF p_steps & ${steps.newAreAbsent} <> 0 AND NOT is_all_new AND losers = '{}' THEN
     SELECT ARRAY[coalesce(array_length(p_positions, 1), 0) + min(i)::int4], '{1}' INTO lost, losers
       FROM unnest(p_new_keys) WITH ORDINALITY AS u(k, i) WHERE NOT ${isOwn};
   END IF;
 
-  --- Unchanged ranges of one placement, all by one statement: of each commit, the first that is not. It may come before that of a key that has
-  --- failed already.
+  --- Unchanged ranges of one placement, all by one statement: the first changed one of each commit. It may precede a key
+  --- precondition that has already failed.
   IF PLAIN:
   IF p_steps & ${steps.unchangedRanges} <> 0 THEN
     FOR r IN SELECT min(i) AS i, c FROM unnest(p_range_positions, p_range_owners, p_range_first, p_range_last, p_range_from, p_range_to, p_range_holds)
@@ -276,7 +270,7 @@ BEGIN
         SELECT coalesce(string_agg(${entryContent("substr(split_part(u.h, ':', 1), 2)::int4")}, ''::bytea ORDER BY key), '') AS content
           FROM {schema}.kv WHERE placement = u.f AND key >= u.a AND key < coalesce(u.b, ${aboveAllKeys}) AND NOT key = ANY (own)
       ) AS found
-      WHERE ${isOfOnePlacement} AND ${contentText('found.content')} <> split_part(u.h, ':', 2) GROUP BY c
+      WHERE ${hasOnePlacement} AND ${contentText('found.content')} <> split_part(u.h, ':', 2) GROUP BY c
     LOOP
       IF r.c = ANY (losers) THEN
         lost[array_position(losers, r.c)] := least(r.i, lost[array_position(losers, r.c)]);
@@ -287,16 +281,16 @@ BEGIN
     END LOOP;
   END IF; :END PLAIN
 
-  --- Preconditions of ranges. Of one commit, one may come before that of a key that has failed already: it is then the first.
+  --- Preconditions of ranges. One may precede a failed key precondition of the same commit, and then counts as the first.
   IF array_length(p_range_positions, 1) > 0 THEN
     FOR r IN SELECT i, c, f, l, a, b, h
       FROM unnest(p_range_positions, p_range_owners, p_range_first, p_range_last, p_range_from, p_range_to, p_range_holds)
         AS u(i, c, f, l, a, b, h)
-      IF PLAIN: WHERE NOT ${isOfOnePlacement} :END PLAIN
+      IF PLAIN: WHERE NOT ${hasOnePlacement} :END PLAIN
     LOOP
       CONTINUE WHEN r.c = ANY (losers) AND lost[array_position(losers, r.c)] < r.i;
       IF left(r.h, 1) IN ('#', '=') THEN
-        --- It is to be unchanged. Of several parts, the last one has what all of them together contained.
+        --- The range is required to be unchanged. The last of several parts has the content of all of them.
         value_bytes := substr(split_part(r.h, ':', 1), 2)::int4;
         IF r.f = r.l THEN
           ON r.f: ${contentIn('{kv}', 'placement = r.f')} :END
@@ -312,14 +306,14 @@ BEGIN
         r.h := split_part(r.h, ':', 2);
         content := '';
       ELSIF r.f = r.l THEN
-        ON r.f: ${heldIn('{kv}', 'placement = r.f')} :END
+        ON r.f: ${keysIn('{kv}', 'placement = r.f')} :END
       ELSE
-        ${heldIn('{schema}.kv', '(placement, key) >= (r.f, r.a) AND placement >= r.f AND placement <= r.l')};
-        --- Of ranges of several placements, one that begins with the first of all has its first keys in the other table.
+        ${keysIn('{schema}.kv', '(placement, key) >= (r.f, r.a) AND placement >= r.f AND placement <= r.l')};
+        --- A range over several placements that begins in the first one has its first keys in the other table.
         IF ROOT:
         IF r.f = 0 THEN
           held_after := held;
-          ${heldIn('{root}', 'placement = 0')};
+          ${keysIn('{root}', 'placement = 0')};
           held := concat_ws(',', nullif(held, ''), nullif(held_after, ''));
         END IF; :END ROOT
       END IF;
@@ -334,7 +328,7 @@ BEGIN
     END LOOP;
   END IF;
 
-  --- What losing commits have inserted is removed again.
+  --- Delete insertions of failed commits.
   IF losers <> '{}' THEN
     FOR r IN SELECT p, k FROM unnest(p_placements, p_keys, is_own, p_owners) AS u(p, k, o, c) WHERE o AND c = ANY (losers)
     LOOP
@@ -347,7 +341,7 @@ BEGIN
   END IF;
 
   IF p_steps & ${steps.byPlacement} <> 0 THEN
-    --- All rows are locked already, so that their order does not matter any more. What was made with its lock has its value.
+    --- All rows are locked, so their order does not matter. Rows inserted by locking already have their values.
     FOR r IN SELECT p, w & ${put} <> 0 AS is_put, array_agg(k ORDER BY i) AS ks, array_agg(x ORDER BY i) AS xs,
         count(*) AS n, (array_agg(k))[1] AS k, (array_agg(x))[1] AS x
       FROM unnest(p_placements, p_keys, p_wants, p_values, p_owners, is_own) WITH ORDINALITY AS u(p, k, w, x, c, o, i)
@@ -364,7 +358,7 @@ BEGIN
       END IF;
     END LOOP;
   ELSIF p_steps & ${steps.byRow} <> 0 THEN
-    --- A foreign table would be searched for rows to change by their placement alone, and all of those locked.
+    --- A foreign table would be searched by placement only, and all rows found would be locked.
     FOR r IN SELECT p, k, w, x FROM unnest(p_placements, p_keys, p_wants, p_values, p_owners, is_own) AS u(p, k, w, x, c, o)
       WHERE w & ${put | removed | absent} <> 0 AND NOT (o AND w & ${put} <> 0) AND NOT c = ANY (losers)
     LOOP
@@ -405,8 +399,8 @@ BEGIN
     END IF;
   END IF;
 
-  --- The number is taken when all else is done: whoever changes one of the same keys waits until this commit has ended, and takes its own
-  --- afterwards. So numbers are in the order of such commits.
+  --- The number is assigned last: commits that change one of the same keys wait for the end of this one, and get greater
+  --- numbers.
   IF p_steps & ${steps.append} <> 0 THEN
     first_number := nextval('{numbers}');
     INSERT INTO {schema}.kv
@@ -415,7 +409,7 @@ BEGIN
         WHERE x IS NOT NULL AND NOT c = ANY (losers) AND ${isUnnumbered};
   END IF;
 
-  --- Finds nothing, and leaves nothing, where the connection is fenced.
+  --- Affects no row if the connection is fenced.
   ON p_proof: UPDATE {slot} SET last = p_number, failed = lost, at = now()
     WHERE placement = p_proof AND slot = p_slot AND NOT is_fenced :END
   IF NOT FOUND THEN

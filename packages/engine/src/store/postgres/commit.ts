@@ -23,10 +23,7 @@ export interface CommitStrategy {
 /** One of several commits waited too long for a lock, or cannot be sent: nothing was done, and each is retried alone. */
 export class FailedTogether extends Error {}
 
-/**
- * Throws FailedTogether; StoreUnavailable if the database remains unreachable and nothing was committed;
- * OutcomeUnknown if it remains unreachable after the call was sent.
- */
+/** Throws FailedTogether; StoreUnavailable if the database stays unreachable and nothing was committed, OutcomeUnknown if the call was sent. */
 export async function commitTogether(
   connections: Connections,
   call: CommitCall,
@@ -113,7 +110,7 @@ async function parametersOf(call: CommitCall, rows: RowsOfCommit): Promise<Commi
 
 /**
  * The lock alone recovers only transactions of reachable nodes: one that is away might come back during the call, and hide a decision from a change
- * that excludes all others. Throws StoreUnavailable.
+ * that excludes all other calls. Throws StoreUnavailable.
  */
 async function reachEveryNode({ address }: Connections, prepared: PreparedTransactions): Promise<void> {
   const attempts = new Attempts(address.patienceMs)
@@ -137,7 +134,6 @@ async function writerOf(connections: Connections): Promise<CommitConnection> {
 /** $1, $2 … of the function that commits. */
 const placeholders = parameterNames.map((_, i) => `$${i + 1}`).join(', ')
 
-/** The positions of violated preconditions. */
 async function send(
   { address }: Connections,
   connection: CommitConnection,
@@ -149,22 +145,18 @@ async function send(
   const values = parameterNames.map((name) => parameters[name])
   const { rows } = await connection.client.query<unknown[]>(preparedStatement('commit', text, values))
   if (prepared !== undefined && connection.warnings > warningsBefore) throw new Error(unconfirmed)
-  return positionsIn(rows[0]?.[0] as string | undefined)
+  const failed = (rows[0]?.[0] ?? '') as string
+  return failed === '' ? [] : failed.split(',').map(Number)
 }
 
 /** The cause of a warning; Citus reports other failures as errors. */
 const unconfirmed = 'a node of the database did not confirm a commit'
-
-function positionsIn(text: string | undefined): number[] {
-  return text === undefined || text === '' ? [] : text.split(',').map(Number)
-}
 
 interface Lost {
   readonly connection: CommitConnection
   readonly proof: number
   readonly prepared: PreparedTransactions | undefined
   readonly tables: Tables
-  /** The error of its last call. */
   readonly error: unknown
 }
 
@@ -199,7 +191,7 @@ interface SlotRow {
 
 /** One of the two statements finds the row; both fail only if a call creates it between them, and are then repeated. */
 async function fence(connections: Connections, table: string, proof: number, slot: string): Promise<SlotRow> {
-  // Citus accepts only immutable functions here, which excludes those that convert to text.
+  // Citus accepts only immutable functions here, which excludes conversions to text.
   const returning = 'RETURNING last, failed'
   for (;;) {
     const update = `UPDATE ${table} SET is_fenced = true WHERE placement = $1 AND slot = $2 ${returning}`

@@ -49,7 +49,6 @@ function withTimeout(timeoutMs: number | undefined): { query_timeout?: number } 
 export interface CommitConnection {
   readonly client: pg.PoolClient
   readonly slot: string
-  /** Number of the last commit sent. */
   number: number
   /** Number of warnings received: Citus warns if a node failed in the last phase of a commit. */
   readonly warnings: number
@@ -222,7 +221,7 @@ export class Connections {
         if (isOutOfConnections(error)) await this.shareConnections(pool)
         // The next candidate, such as the same server without encryption, does not count as another attempt.
         if (error instanceof CandidateRefused && ++candidates < this.servers.count) continue
-        // Among several candidates, report the error of the usable one, not of those that never are.
+        // Among several candidates, report the error of the usable one, not of an unusable one.
         if (!(error instanceof CandidateRefused)) failed = error
         if (await attempts.another(failureOf(error))) continue
         throw error instanceof Refusal ? error : toStoreError(this.address.location, failed ?? error)

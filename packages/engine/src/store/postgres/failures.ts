@@ -72,7 +72,6 @@ const reasonByState: Readonly<Record<string, string>> = {
 const connectionLost = 'the connection to the database server was lost'
 const notConnected = 'the database server did not answer in time when it was connected to'
 
-/** For network errors, by code. */
 const reasonByCode: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the host of the database server refuses connections to its port',
   ECONNRESET: connectionLost,
@@ -200,7 +199,6 @@ export function reasonOf(error: unknown): string {
   return reasonByText.find(([text]) => text.test(message))?.[1] ?? message
 }
 
-/** SQLSTATE of an error that the server reported. */
 function stateOf(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined
 }

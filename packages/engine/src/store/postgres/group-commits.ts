@@ -169,5 +169,5 @@ function* prepare(
 ): Generator<undefined, CommitLocks | CommitCall, undefined> {
   const locks = yield* commitLocks(commit, keys, hasBulkCommits)
   const isLarge = locks.packed !== undefined || locks.locks.size > groupedKeysMax
-  return isLarge ? yield* CommitCall.ofOne(locks, keys, hasBulkCommits) : locks
+  return isLarge ? yield* CommitCall.forOne(locks, keys, hasBulkCommits) : locks
 }

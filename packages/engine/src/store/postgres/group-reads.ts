@@ -103,7 +103,7 @@ export class GroupReads implements KeyReads {
   }
 }
 
-/** Sends a statement per placement: one node answers it, and a node that is down does not fail reads from others. */
+/** Sends a statement per placement: one node answers it, and a node that is down does not fail reads from other nodes. */
 export class PlacedReads implements KeyReads {
   private readonly connections: Connections
   private readonly tables: Tables

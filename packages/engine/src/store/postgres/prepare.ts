@@ -41,7 +41,7 @@ export async function prepare(
   const { isDistributed: isRequested } = connections.address
   await checkSessions(connections)
   await checkCoordinator(connections)
-  // A user without the right to create objects may use those that an administrator has created.
+  // A user without the right to create objects may use the ones created by an administrator.
   if (!(await isDefined(connections))) await define(connections, keys)
   await checkVersion(connections, tablesVersion)
   const isDistributed = await isTableDistributed(connections)
@@ -90,10 +90,7 @@ function readFunctionVersion({ schema }: Tables): string {
   return `SELECT ${version} AS version FROM pg_proc WHERE oid = to_regproc('${schema}.commit')`
 }
 
-/**
- * Replaces the function by the current version; calls in progress continue with the old one. Keeps a later version. Throws an `Error` for the
- * operator.
- */
+/** Replaces an older function; calls in progress continue with it. Keeps a later version. Throws an `Error` for the operator. */
 async function renewCommitFunction(connections: Connections, tables: Tables): Promise<void> {
   const readVersion = readFunctionVersion(tables)
   const isOld = ({ rows }: { rows: unknown[] }): boolean => {

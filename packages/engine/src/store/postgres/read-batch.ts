@@ -1,4 +1,5 @@
 /** Combines keys that several requests need at the same time for one statement, with a result for each request. */
+import { keyText } from '../key-text.ts'
 import type { Bytes } from '../store.ts'
 
 /** Maximum number of keys in one statement, unless a single request has more. */
@@ -15,9 +16,7 @@ interface ReadRequest {
 }
 
 export interface KeysOfBatch {
-  /** Distinct keys. */
   readonly keys: readonly Bytes[]
-  /** The earliest end of the requests. */
   readonly end: number
   /** `values`: in the order of the keys. */
   resolve(values: readonly (Bytes | undefined)[]): void
@@ -50,7 +49,7 @@ export class ReadBatch {
   /** Values in the order of the keys; the bytes belong to the caller unless they are shared. */
   add(keys: readonly Bytes[], end = Number.POSITIVE_INFINITY): Promise<(Bytes | undefined)[]> {
     // An invalid key must reject here: if it threw when the statement is built, the request would wait forever.
-    return new Promise((resolve, reject) => this.waiting.push({ keys, names: keys.map(nameOf), end, resolve, reject }))
+    return new Promise((resolve, reject) => this.waiting.push({ keys, names: keys.map(keyText), end, resolve, reject }))
   }
 
   /** Removes the first waiting requests, as many as fit one statement. */
@@ -68,9 +67,9 @@ export class ReadBatch {
       keys,
       end: group.reduce((first, { request }) => Math.min(first, request.end), Number.POSITIVE_INFINITY),
       resolve(values) {
-        const passedOn = new Set<number>()
+        const used = new Set<number>()
         const valueAt = (place: number): Bytes | undefined => {
-          return isShared ? values[place] : unsharedValue(values, place, passedOn)
+          return isShared ? values[place] : unsharedValue(values, place, used)
         }
         for (const { request, places } of group) request.resolve(places.map(valueAt))
       },
@@ -89,10 +88,6 @@ export class ReadBatch {
   }
 }
 
-function nameOf(key: Bytes): string {
-  return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')
-}
-
 function placesOf(request: ReadRequest, places: Map<string, number>, keys: Bytes[]): number[] {
   return request.names.map((name, i) => {
     const existing = places.get(name)
@@ -103,14 +98,10 @@ function placesOf(request: ReadRequest, places: Map<string, number>, keys: Bytes
 }
 
 /** Returns a copy unless the value is used for the first time. */
-function unsharedValue(
-  values: readonly (Bytes | undefined)[],
-  place: number,
-  passedOn: Set<number>,
-): Bytes | undefined {
+function unsharedValue(values: readonly (Bytes | undefined)[], place: number, used: Set<number>): Bytes | undefined {
   const value = values[place]
-  if (value === undefined || !passedOn.has(place)) {
-    passedOn.add(place)
+  if (value === undefined || !used.has(place)) {
+    used.add(place)
     return value
   }
   return Buffer.from(value)

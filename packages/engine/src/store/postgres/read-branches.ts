@@ -65,13 +65,13 @@ export class ReadBranches {
     }
     let branch = this.byPlacement.get(placement)
     if (branch === undefined) {
-      branch = this.isMainBroad ? this.main : this.freest()
+      branch = this.isMainBroad ? this.main : this.leastBusy()
       this.byPlacement.set(placement, branch)
     }
     return branch
   }
 
-  private freest(): Branch {
+  private leastBusy(): Branch {
     let best = this.main
     for (const branch of this.further) if (branch.waiting < best.waiting) best = branch
     if (best.waiting < waitingMin || this.further.length + 1 >= branchesMax) return best

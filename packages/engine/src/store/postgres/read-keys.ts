@@ -1,6 +1,7 @@
 /** Statements that read keys of any placements or, which is fastest on a database with several nodes, of a single one. */
 import { largeRecordBytes } from '../../limits.ts'
 import type { KeyPlacement } from '../key-placement.ts'
+import { keyText } from '../key-text.ts'
 import type { Bytes } from '../store.ts'
 import { byteaArray, int4Array } from './binary-array.ts'
 import { type PreparedStatement, preparedStatement } from './binary-rows.ts'
@@ -8,7 +9,7 @@ import { type Tables, tableOf } from './tables.ts'
 
 const keysWrittenOutMax = 8
 
-/** Stands for a value that is too large to be prefetched. */
+/** Placeholder for a value that is too large to be prefetched. */
 export const leftOut: Bytes = Buffer.alloc(0)
 
 /** The value, or null if it is large: many are read together. */
@@ -81,7 +82,7 @@ export function valuesOfPlacement(
   const found = new Map<string, Bytes>()
   for (const [key, value] of rows as readonly (readonly [Buffer, Buffer | null])[])
     found.set(key.toString('latin1'), value ?? leftOut)
-  return keys.map((key) => found.get(Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')))
+  return keys.map((key) => found.get(keyText(key)))
 }
 
 /** The values in the order of the keys, from the rows of `readKeys`. */

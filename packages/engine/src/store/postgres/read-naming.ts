@@ -60,7 +60,6 @@ export function readNaming(
   return preparedStatement(`${name} beside a key`, `${keyRow} UNION ALL ${text}`, values)
 }
 
-/** Result columns. */
 const column = { position: 0, key: 1, value: 2, named: 3 } as const
 
 class EntriesOfPage implements NamingEntries {

@@ -8,7 +8,6 @@ import { type Tables, tableOf } from './tables.ts'
 export interface Page {
   readonly segment: Segment
   readonly isReverse: boolean
-  /** Maximum number of entries. */
   readonly limit: number | undefined
   /** Limit of the total size of values, excluding the last; undefined if they are known to be short. */
   readonly bytesMax?: number | undefined

@@ -19,7 +19,6 @@ import { rootPlacement, type Tables } from './tables.ts'
 /** Limits how many snapshots share a connection, on which each statement waits for the preceding ones. */
 const readersMax = 16
 
-/** Maximum number of pages in one statement. */
 const pagesMax = 32
 
 const begin = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
@@ -62,7 +61,7 @@ class Gathering {
   private inFlight = 0
   private readonly waiting: (() => void)[] = []
 
-  /** Returns a function to call when the transaction has ended; after `stalledMs` it no longer delays others. */
+  /** Returns a function to call when the transaction has ended; after `stalledMs` it no longer delays other transactions. */
   async enter(): Promise<() => void> {
     await new Promise(setImmediate)
     if (this.inFlight < concurrentMax) this.inFlight++
@@ -98,7 +97,7 @@ export class ReadTransaction {
   }
   private client: Promise<PoolClient> | undefined
   private readonly branches = new ReadBranches(
-    () => this.begun(),
+    () => this.start(),
     () => this.beginFurther(),
   )
   /** Resolves when commits are blocked, if they must be. */
@@ -106,7 +105,7 @@ export class ReadTransaction {
   private gathering: NodeJS.Immediate | undefined
   private readers = 0
   private inFlight = 0
-  private isBegun = false
+  private hasStarted = false
   private isBroken = false
   private timer: NodeJS.Timeout | undefined
   /** The error of the first failed statement, which ends the transaction. */
@@ -121,7 +120,7 @@ export class ReadTransaction {
 
   /** False once its point in time is fixed, or may be. */
   join(): boolean {
-    if (this.isBegun || this.isBroken || this.readers >= readersMax) return false
+    if (this.hasStarted || this.isBroken || this.readers >= readersMax) return false
     this.readers++
     return true
   }
@@ -161,7 +160,8 @@ export class ReadTransaction {
         const candidates = [
           stored,
           this.branches.readElsewhere(first, last, isReverse),
-          firstOf(this.kind.tables, first),
+          // The statement does not cover the root table.
+          this.kind.tables.hasRoot && first === rootPlacement ? first : undefined,
         ]
         const found = candidates.filter((placement) => placement !== undefined)
         return found.length === 0 ? undefined : isReverse ? Math.max(...found) : Math.min(...found)
@@ -294,7 +294,7 @@ export class ReadTransaction {
   }
 
   /** Snapshots of the same turn, and those opened while waiting for a connection, are included. */
-  private begun(): Promise<PoolClient> {
+  private start(): Promise<PoolClient> {
     // A transaction that exceeded its time limit must not begin again: nothing would end it then.
     if (this.failed !== undefined && this.client === undefined) {
       return Promise.reject(new FollowedFailure(this.failed.error))
@@ -331,7 +331,7 @@ export class ReadTransaction {
       throw error
     } finally {
       // Also without a connection, so that later snapshots try again.
-      this.isBegun = true
+      this.hasStarted = true
     }
   }
 
@@ -340,7 +340,7 @@ export class ReadTransaction {
     if (!this.kind.isDistributed) return undefined
     const spare = this.connections.spareReader()
     return spare?.then(async (client) => {
-      await this.begun()
+      await this.start()
       await this.locked?.catch(() => undefined)
       this.within(client.query(begin)).catch(() => undefined)
       return client
@@ -393,11 +393,6 @@ export class ReadTransaction {
   }
 }
 
-/** The statement that finds placements does not cover the root table. */
-function firstOf({ hasRoot }: Tables, first: number): number | undefined {
-  return hasRoot && first === rootPlacement ? first : undefined
-}
-
 async function endTransaction(client: PoolClient): Promise<void> {
   try {
     await client.query('COMMIT')
@@ -407,7 +402,6 @@ async function endTransaction(client: PoolClient): Promise<void> {
   }
 }
 
-/** Provides the transaction that is about to begin. */
 export class ReadTransactions {
   private readonly connections: Connections
   private readonly kind: TransactionKind

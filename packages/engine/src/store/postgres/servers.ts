@@ -30,7 +30,6 @@ const firstBytes = { encrypted: 'SNE', plain: 'REv' }
  * succeeded last; if it fails, the next one is used.
  */
 export class Servers {
-  /** Time limit for connecting to one candidate. */
   readonly connectMs: number
   private readonly candidates: readonly Candidate[]
   private readonly address: PostgresAddress
@@ -100,7 +99,6 @@ export class Servers {
     }
   }
 
-  /** The number of candidates. */
   get count(): number {
     return this.candidates.length
   }

@@ -1,6 +1,6 @@
 /**
  * The number up to which all appended entries are visible. A commit takes its number while it holds a lock on
- * `catalog_lock`, which it acquires at its beginning and releases only after its changes are visible to others. Once
+ * `catalog_lock`, which it acquires at its beginning and releases only after its changes are visible. Once
  * all transactions that held that lock after a number was assigned have released it, everything up to that number is
  * therefore visible. Transactions of other programs in the same database do not matter, however long they take.
  */

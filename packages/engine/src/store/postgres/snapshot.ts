@@ -2,6 +2,7 @@
 import { AshlarError, assert } from '../../errors.ts'
 import { largeRecordBytes, scanBatchBytes } from '../../limits.ts'
 import type { KeyPlacement, Segment } from '../key-placement.ts'
+import { keyText } from '../key-text.ts'
 import { SnapshotInvalidated } from '../snapshot-invalidated.ts'
 import { SnapshotLost } from '../snapshot-lost.ts'
 import type {
@@ -32,9 +33,7 @@ const firstPageEntries = 256
 const valueBytesMin = 256
 const nothing = Buffer.alloc(0)
 
-/** How the snapshots of one store read. */
 export interface ReadStrategies {
-  /** For messages. */
   readonly location: string
   readonly patienceMs: number
   readonly isDistributed: boolean
@@ -81,7 +80,7 @@ export class PostgresSnapshot implements Snapshot {
       this.readNaming = (range, isOnly) => this.readNamingBy(namingReads, range, isOnly)
     }
     if (this.isLocking()) return
-    for (const key of options.prefetchKeys ?? []) this.prefetched.set(textOf(key), undefined)
+    for (const key of options.prefetchKeys ?? []) this.prefetched.set(keyText(key), undefined)
   }
 
   expect(entry: Entry): void {
@@ -89,7 +88,7 @@ export class PostgresSnapshot implements Snapshot {
     if (this.isLocking()) return
     assert(this.options.prefetchKeys === undefined, 'what is expected is not read early')
     this.expected = entry
-    this.prefetched.set(textOf(entry.key), entry.value)
+    this.prefetched.set(keyText(entry.key), entry.value)
     this.prefetch = Promise.resolve()
   }
 
@@ -239,22 +238,22 @@ export class PostgresSnapshot implements Snapshot {
     if (this.isReleased) throw this.endedBy ?? new Error('The snapshot is released and cannot be read any more.')
   }
 
-  /** Once a transaction has begun without them, the first keys are read within it like all others. */
+  /** Once a transaction has begun without them, the first keys are read within it like all other keys. */
   private isPrefetched(key: Bytes): boolean {
-    return this.prefetched.has(textOf(key)) && (this.prefetch !== undefined || this.transaction === undefined)
+    return this.prefetched.has(keyText(key)) && (this.prefetch !== undefined || this.transaction === undefined)
   }
 
   private async prefetchedValue(key: Bytes): Promise<Bytes | undefined> {
     this.checkOpen()
     this.prefetch ??= this.readEarly()
     await this.prefetch
-    return this.prefetched.get(textOf(key))
+    return this.prefetched.get(keyText(key))
   }
 
   private async readEarly(): Promise<void> {
     const keys = this.options.prefetchKeys ?? []
     const values = await this.strategies.reads.read(keys)
-    for (const [i, key] of keys.entries()) this.prefetched.set(textOf(key), values[i])
+    for (const [i, key] of keys.entries()) this.prefetched.set(keyText(key), values[i])
   }
 
   /** The transaction includes the prefetched values only if they have not changed since. */
@@ -263,10 +262,10 @@ export class PostgresSnapshot implements Snapshot {
     await this.prefetch
     const early = this.expected === undefined ? (this.options.prefetchKeys ?? []) : [this.expected.key]
     // Omitted values have not been seen.
-    const keys = early.filter((key) => this.prefetched.get(textOf(key)) !== leftOut)
+    const keys = early.filter((key) => this.prefetched.get(keyText(key)) !== leftOut)
     const values = keys.length === 0 ? [] : await transaction.read(keys)
     const isSame = (value: Bytes | undefined, i: number): boolean =>
-      isEqual(value, this.prefetched.get(textOf(keys[i] as Bytes)))
+      isEqual(value, this.prefetched.get(keyText(keys[i] as Bytes)))
     if (!values.every(isSame)) throw new SnapshotInvalidated()
     this.isPrefetchValidated = true
   }
@@ -312,8 +311,8 @@ export class PostgresSnapshot implements Snapshot {
           this.transaction = undefined
         }
         const failure = failureOf(error)
-        const isWorthAnother = !this.isPinned && !this.isReleased && (await attempts.another(failure))
-        if (isWorthAnother && !this.isPinned && !this.isReleased) continue
+        const mayRetry = !this.isPinned && !this.isReleased && (await attempts.another(failure))
+        if (mayRetry && !this.isPinned && !this.isReleased) continue
         if (this.endedBy !== undefined) throw this.endedBy
         const thrown = toStoreError(this.strategies.location, error)
         if (!this.isPinned || !isPassing(failure) || !(thrown instanceof AshlarError)) throw thrown
@@ -339,12 +338,10 @@ export class PostgresSnapshot implements Snapshot {
     return entries
   }
 
-  /**
-   * The segments of a range, in order. If the table is distributed, each has one placement: otherwise every page would request its full number of
-   * entries from every node.
-   */
+  /** The segments of a range, in order. On a distributed table, each has one placement: a page would otherwise read from every node. */
   private async *placedSegments(range: KeyRange, isReverse: boolean): AsyncGenerator<Segment> {
-    for (const segment of inOrder(this.strategies.keys.segmentsOf(range), isReverse)) {
+    const segments = this.strategies.keys.segmentsOf(range)
+    for (const segment of isReverse ? segments.toReversed() : segments) {
       let { firstPlacement: first, lastPlacement: last } = segment
       if (!this.strategies.isDistributed || first === last) {
         yield segment
@@ -376,12 +373,4 @@ export class PostgresSnapshot implements Snapshot {
 function isEqual(one: Bytes | undefined, other: Bytes | undefined): boolean {
   if (one === undefined || other === undefined) return one === other
   return Buffer.compare(one, other) === 0
-}
-
-function textOf(key: Bytes): string {
-  return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')
-}
-
-function inOrder(segments: readonly Segment[], isReverse: boolean): readonly Segment[] {
-  return isReverse ? segments.toReversed() : segments
 }

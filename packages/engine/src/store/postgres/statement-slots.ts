@@ -4,7 +4,6 @@
 const stalledMs = 250
 
 export class StatementSlots {
-  /** Statements that occupy slots. */
   active = 0
   private readonly stalledMax: number
   private stalled = 0

@@ -7,7 +7,6 @@ import type { KeyPlacement } from '../key-placement.ts'
 export interface Tables {
   readonly schema: string
   readonly hasRoot: boolean
-  /** Maps keys to rows. */
   readonly keys: KeyPlacement
 }
 

@@ -246,6 +246,11 @@ describe('what is known before a statement runs', () => {
     })
   })
 
+  queryTest('of objects that a statement returns', shop, async (db) => {
+    const [plan] = await plansOf(db, 'FROM (FROM Order RETURN $$ID AS k) AS a WHERE no < 1 SKIP 1 RETURN no')
+    expect(plan).toMatchObject({ operator: 'return', nested: [{ operator: 'return' }] })
+  })
+
   queryTest('of a long pattern', shop, async (db) => {
     const [plan] = await plansOf(db, `MATCH (:Client)${'-[:orders]->()-[:client]->()'.repeat(250)} RETURN COUNT()`)
     expect(JSON.stringify(plan).match(/"operator":"expand"/g)).toHaveLength(500)

@@ -29,14 +29,8 @@ export interface ArchiveCopied extends Counted {
   readonly report: CopyReport
 }
 
-/** Objects in one transaction. */
 const partObjectsMax = 1_000
 const partBytesMax = 2 ** 20
-
-/** Returns the directory in which the archive is restored: beside the target, or in the directory of temporary files. */
-function archiveScratch(to: string): string {
-  return `${scratchBase(to)}${process.pid}`
-}
 
 function scratchBase(to: string): string {
   const directory = storeDirectory(to)
@@ -45,7 +39,7 @@ function scratchBase(to: string): string {
   return join(tmpdir(), `ashlar-importing-${name}-`)
 }
 
-/** Removes what killed processes have left. */
+/** Removes the files of killed processes. */
 function removeAbandoned(to: string): void {
   const base = scratchBase(to)
   const directory = dirname(base)
@@ -58,14 +52,14 @@ function removeAbandoned(to: string): void {
   }
 }
 
-/** Throws CommandError for a damaged archive, and an `Error` for the operator if the target has data that is no unfinished copy of it. */
+/** Throws CommandError for a damaged archive, and an Error if the target has data other than an unfinished copy of the archive. */
 export async function copyArchive(path: string, to: string, options: ArchiveCopyOptions): Promise<ArchiveCopied> {
   const { signal } = options
   const head = await checkArchive(path, { signal })
   removeAbandoned(to)
-  const scratch = archiveScratch(to)
+  const scratch = `${scratchBase(to)}${process.pid}`
   try {
-    await makeAnew(path, scratch, head, options).catch((error: unknown) => {
+    await createStore(path, scratch, head, options).catch((error: unknown) => {
       throw removedScratch(error, scratch, 'Nothing was written to the target.')
     })
     const [source, target] = [await openStore(addressOfDirectory(scratch), { isReadOnly: true }), await openStore(to)]
@@ -87,7 +81,7 @@ export async function copyArchive(path: string, to: string, options: ArchiveCopy
   }
 }
 
-async function makeAnew(
+async function createStore(
   path: string,
   scratch: string,
   head: ArchiveHead & Counted,
@@ -99,7 +93,12 @@ async function makeAnew(
     await fd.rebuild(
       {
         classes: head.classes,
-        indexes: head.indexes.map(withoutState),
+        indexes: head.indexes.map(({ name, indexedClass, isUnique, keyAttributes }) => ({
+          name,
+          indexedClass,
+          isUnique,
+          keyAttributes,
+        })),
         sequences: head.sequences,
         objects: () => objectsOf(path, signal),
       },
@@ -113,11 +112,6 @@ async function makeAnew(
   } finally {
     await fd.close()
   }
-}
-
-/** Returns the definition of an index, without its state. */
-function withoutState({ name, indexedClass, isUnique, keyAttributes }: Json): Json {
-  return { name, indexedClass, isUnique, keyAttributes }
 }
 
 async function* objectsOf(path: string, signal: AbortSignal): AsyncGenerator<Json[]> {
@@ -134,7 +128,7 @@ async function* objectsOf(path: string, signal: AbortSignal): AsyncGenerator<Jso
   if (objects.length > 0) yield objects
 }
 
-/** Values of type json are read from the line itself, whatever a double holds of their numbers. */
+/** Values of type json are extracted from the text, which preserves their numbers. */
 function objectIn(line: Buffer): Json {
   const value = parseExactly(line.toString(), true)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
@@ -167,25 +161,25 @@ async function compare(
   progress: (done: number) => void,
 ): Promise<void> {
   const { objects } = await fd.export({ signal })
-  const made = (async function* (): AsyncGenerator<Buffer> {
+  const created = (async function* (): AsyncGenerator<Buffer> {
     for await (const { bytes } of objects) yield* linesIn(bytes)
   })()
   let done = 0
   try {
     for await (const line of linesOf(path, signal)) {
-      const other = await made.next()
+      const other = await created.next()
       const isSame = other.done !== true && (line.equals(other.value) || isSameJson(line, other.value))
       if (!isSame) throw different(path, line)
       if (++done % 1_000 === 0) progress(done)
     }
-    const more = await made.next()
+    const more = await created.next()
     if (more.done !== true) throw different(path, more.value)
   } finally {
-    await made.return(undefined)
+    await created.return(undefined)
   }
 }
 
-/** Another version may write the same value in another way. */
+/** Versions may serialize a value differently. */
 function isSameJson(one: Buffer, other: Buffer): boolean {
   return isDeepStrictEqual(parseExactly(one.toString(), true), parseExactly(other.toString(), true))
 }

@@ -19,12 +19,12 @@ export interface ArchiveHead {
 
 export interface ArchiveReading {
   readonly signal?: AbortSignal | undefined
-  /** Compressed bytes that were read. */
+  /** Called with the number of compressed bytes read. */
   readonly onRead?: ((bytes: number) => void) | undefined
 }
 
 const format = 'ashlar-archive'
-/** The files before those of objects, by the version of the archive. */
+/** The files that precede the objects, by version of the archive. */
 const headsOf: Readonly<Record<number, readonly string[]>> = {
   1: ['archive.json', 'schema.json', 'indexes.json'],
   2: ['archive.json', 'schema.json', 'indexes.json', 'sequences.json'],
@@ -67,7 +67,7 @@ export interface Counted {
   readonly parts: number
 }
 
-/** The files of objects, in their order, after a check of the whole. */
+/** Yields the files of objects in order, after a check of the whole archive. */
 export async function* archiveParts(path: string, reading: ArchiveReading = {}): AsyncGenerator<Buffer> {
   for await (const { name, content } of filesOf(path, reading)) if (name.startsWith('objects/')) yield content
 }
@@ -98,8 +98,8 @@ async function* filesOf(path: string, { signal, onRead }: ArchiveReading): Async
   }
 }
 
-function headsOfArchive(path: string, { format: given, version }: Json): readonly string[] {
-  if (given !== format) throw notOne(path)
+function headsOfArchive(path: string, { format: found, version }: Json): readonly string[] {
+  if (found !== format) throw notOne(path)
   const heads = typeof version === 'number' ? headsOf[version] : undefined
   if (heads !== undefined) return heads
   throw invalidInput(

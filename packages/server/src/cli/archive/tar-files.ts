@@ -1,4 +1,4 @@
-/** The files of a tar archive (POSIX ustar) as its bytes come, each held whole. */
+/** Reads the files of a tar archive (POSIX ustar) from a stream, each into one buffer. */
 
 import { invalidInput } from '../command-error.ts'
 
@@ -44,24 +44,24 @@ function octalAt(header: Buffer, at: number): number {
 
 class Bytes {
   private readonly chunks: AsyncIterator<Buffer>
-  private held: Buffer[] = []
-  private heldBytes = 0
+  private buffered: Buffer[] = []
+  private bufferedBytes = 0
 
   constructor(source: AsyncIterable<Buffer>) {
     this.chunks = source[Symbol.asyncIterator]()
   }
 
-  /** Returns the next bytes, or undefined if fewer are left. */
+  /** Returns the next bytes; undefined if fewer are left. */
   async take(count: number): Promise<Buffer | undefined> {
-    while (this.heldBytes < count) {
+    while (this.bufferedBytes < count) {
       const next = await this.chunks.next()
       if (next.done === true) return undefined
-      this.held.push(next.value)
-      this.heldBytes += next.value.length
+      this.buffered.push(next.value)
+      this.bufferedBytes += next.value.length
     }
-    const all = this.held.length === 1 ? (this.held[0] as Buffer) : Buffer.concat(this.held)
-    this.held = [all.subarray(count)]
-    this.heldBytes -= count
+    const all = this.buffered.length === 1 ? (this.buffered[0] as Buffer) : Buffer.concat(this.buffered)
+    this.buffered = [all.subarray(count)]
+    this.bufferedBytes -= count
     return all.subarray(0, count)
   }
 }

@@ -1,10 +1,10 @@
 /** `ashlar bench`: sends requests over several connections as fast as they are answered, and measures their latencies. */
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
-import type { AshlarClient, CreateObjectBody } from '@ashlar/client'
+import type { AshlarClient } from '@ashlar/client'
 import type { CommandContext } from '../command-context.ts'
 import { usageError } from '../command-error.ts'
 import { Progress } from '../progress.ts'
-import { ownNamespace } from './schema/schema-state.ts'
+import { internalNamespace } from './schema/schema-state.ts'
 import { numberText } from './texts.ts'
 
 interface BenchOptions {
@@ -40,17 +40,21 @@ export async function runBench(
   options: BenchOptions,
 ): Promise<void> {
   const { connection, output, signal } = context
-  // Ctrl-C takes effect between requests: a request that the server executes after the class is removed could recreate it, or keep it.
+  // Ctrl-C takes effect between requests: a request executed after the removal of the class could recreate it, or keep it.
   const client = connection.uninterrupted
   const seconds = numberOf('--seconds', options.seconds ?? '10', 1, 600)
   const connections = numberOf('--connections', options.connections ?? '16', 1, 256)
   const readsPercent = numberOf('--reads', options.reads ?? '90', 0, 100)
-  const className = `${ownNamespace}.Bench${Date.now()}`
+  const className = `${internalNamespace}.Bench${Date.now()}`
   await client.createClasses([{ className, isReferenceable: true, attributes }])
   const progress = new Progress({ unit: 'requests', isQuiet: output.hidesProgress })
   try {
     signal.throwIfAborted()
-    const oids = (await client.createObjects(firstObjects(className))).map(({ __identifier__ }) => __identifier__)
+    const objects = Array.from({ length: objectsAtStart }, (_, key) => ({
+      class: className,
+      attributes: valuesOf(key),
+    }))
+    const oids = (await client.createObjects(objects)).map(({ __identifier__ }) => __identifier__)
     const started = performance.now()
     const load: Load = {
       className,
@@ -93,11 +97,7 @@ export async function runBench(
   }
 }
 
-function firstObjects(className: string): CreateObjectBody[] {
-  return Array.from({ length: objectsAtStart }, (_, key) => ({ class: className, attributes: valuesOf(key) }))
-}
-
-/** Latencies are null without requests. */
+/** Latencies are null if there were no requests. */
 function summaryOf(latencies: RecordableHistogram) {
   const { count, max } = latencies
   const ms = (us: number): number | null => (count === 0 ? null : us / 1_000)
@@ -108,7 +108,7 @@ function cellsOf({ count, p50Ms, p99Ms, maxMs }: ReturnType<typeof summaryOf>): 
   return [numberText(count), ...[p50Ms, p99Ms, maxMs].map((ms) => (ms === null ? '' : ms.toFixed(2)))]
 }
 
-/** Throws what a request has thrown, or the reason of `signal`, once no request is in progress. */
+/** Throws the error of a request, or the reason of `signal`, when no request is in progress. */
 async function sendUntilDeadline(
   client: AshlarClient,
   load: Load,
@@ -125,12 +125,12 @@ async function sendUntilDeadline(
 }
 
 async function sendUntilStopped(client: AshlarClient, load: Load, at: number, stop: AbortSignal): Promise<void> {
-  for (let turn = 0; performance.now() < load.deadline && !stop.aborted; turn++) {
+  for (let iteration = 0; performance.now() < load.deadline && !stop.aborted; iteration++) {
     const oid = load.oids[Math.floor(Math.random() * load.oids.length)] ?? ''
     const isRead = Math.random() * 100 < load.readsPercent
     const sent = performance.now()
     if (isRead) await client.readObject(oid)
-    else if (turn % 2 === 0) await client.updateObject(oid, { key: turn })
+    else if (iteration % 2 === 0) await client.updateObject(oid, { key: iteration })
     else {
       const { __identifier__ } = await client.createObject(load.className, valuesOf(at))
       if (load.oids.length < oidsMax) load.oids.push(__identifier__)

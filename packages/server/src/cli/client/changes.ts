@@ -1,4 +1,4 @@
-/** `ashlar changes`: what was changed, a line a change, up to now or for as long as it is let. */
+/** `ashlar changes`: prints changes, one per line, up to the present or continuously. */
 import type { ChangeRecord } from '@ashlar/client'
 import type { CommandContext } from '../command-context.ts'
 import { CommandError, usageError } from '../command-error.ts'
@@ -14,7 +14,7 @@ interface ChangesOptions {
   readonly follow?: boolean
 }
 
-/** Prints the position for continuing, also after Ctrl-C, which is how `--follow` ends: the file is then complete. Throws CommandError. */
+/** Prints the position for continuing, also after Ctrl-C, which ends `--follow`: the file is then complete. Throws CommandError. */
 export async function listChanges(
   { client, output, signal }: CommandContext,
   _words: readonly unknown[],
@@ -24,7 +24,7 @@ export async function listChanges(
     throw usageError('--attributes needs --class, whose attributes they are.')
   if (where !== undefined && className === undefined)
     throw usageError('--where needs --class, of whose objects it is a predicate.')
-  const asked = {
+  const filter = {
     since,
     include: keys === true ? ('keys' as const) : ('values' as const),
     ...(className !== undefined && { className }),
@@ -35,21 +35,21 @@ export async function listChanges(
   const write = (change: ChangeRecord): Promise<void> =>
     output.write(`${output.isJson ? stringifyExactly(change) : lineOf(change)}\n`)
   let position = since
-  let isKnown = false
+  let hasPosition = false
   let isDone = false
   try {
     if (follow === true) {
       const noted = (reached: string): void => {
         position = reached
-        isKnown = true
+        hasPosition = true
       }
-      for await (const change of client.followChanges(asked, noted)) await write(change)
+      for await (const change of client.followChanges(filter, noted)) await write(change)
     }
     for (let isAtEnd = false; !isAtEnd; ) {
-      const page = await client.listChanges({ ...asked, since: position, limit: 1_000 })
+      const page = await client.listChanges({ ...filter, since: position, limit: 1_000 })
       for (const change of page.changes) await write(change)
       ;({ position, isAtEnd } = page)
-      isKnown = true
+      hasPosition = true
     }
     isDone = true
   } catch (error) {
@@ -60,8 +60,8 @@ export async function listChanges(
     }
     throw new CommandError(exitCodes.interrupted, 'Stopped.')
   } finally {
-    // A refused position is no use for continuing; and a file is kept only if it is complete.
-    if (isKnown && (isDone || output.file === undefined)) output.note(`Continue with --since ${position}`)
+    // A refused position cannot be used to continue, and a file exists only if it is complete.
+    if (hasPosition && (isDone || output.file === undefined)) output.note(`Continue with --since ${position}`)
   }
 }
 

@@ -1,4 +1,4 @@
-/** Transactions of commands, and the messages of their operations. */
+/** Transactions of commands, and messages of their operations. */
 import {
   type AshlarClient,
   AshlarRequestError,
@@ -8,7 +8,7 @@ import {
 import { CommandError } from '../command-error.ts'
 import { exitCodeOfStatus } from '../exit-codes.ts'
 
-/** Runs all operations or none. The error names no operation by its number, which the user of a command has not given. */
+/** Runs all operations or none. The error omits the number of the operation, which the user of the command does not know. */
 export async function executeAtomically(
   client: AshlarClient,
   operations: readonly TransactionOperation[],
@@ -22,7 +22,7 @@ export async function executeAtomically(
   }
 }
 
-/** Returns the message of an operation of a transaction without its beginning, which has the number of the operation. */
+/** Removes the number of the operation from the beginning of its message. */
 export function withoutOperation(message: string): string {
   return message.replace(/^While executing operation \d+, encountered: /, '')
 }

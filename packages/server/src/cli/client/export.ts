@@ -1,4 +1,4 @@
-/** `ashlar export`: a class, a query or a whole federated database as a file. */
+/** `ashlar export`: writes a class, a query result or a whole federated database to a file. */
 import type { ExportOptions } from '@ashlar/client'
 import type { CommandContext } from '../command-context.ts'
 import { CommandError, usageError } from '../command-error.ts'
@@ -14,7 +14,7 @@ interface Options {
   readonly quiet?: boolean
 }
 
-/** A file is written completely or not at all; standard output may have a part. */
+/** Files are complete or not written; standard output may be incomplete. */
 function stoppedExport(file: string | undefined, { class: className, format }: ExportOptions): CommandError {
   const proceeds =
     className === undefined || format === 'csv' ? '' : ' --after <OID of the last whole line> goes on from there.'
@@ -25,7 +25,7 @@ function stoppedExport(file: string | undefined, { class: className, format }: E
   return new CommandError(exitCodes.interrupted, `The export was stopped. ${left}`)
 }
 
-/** Options that contradict each other, in the words of the command; others the server refuses. */
+/** Refuses contradictory options in the terms of the command; the server refuses the rest. */
 function refuseContradictions(className: string | undefined, options: Options): void {
   const { query, format, columns, escapeFormulas, after } = options
   const isWhole = className === undefined && query === undefined
@@ -40,8 +40,8 @@ function refuseContradictions(className: string | undefined, options: Options): 
       `An archive is of a whole federated database: leave out ${query === undefined ? 'the class' : '--query'}, or choose another --format.`,
     ],
   ]
-  const [, told] = contradictions.find(([isThere]) => isThere === true) ?? []
-  if (told !== undefined) throw usageError(told)
+  const [, message] = contradictions.find(([isContradiction]) => isContradiction === true) ?? []
+  if (message !== undefined) throw usageError(message)
 }
 
 export async function exportData(

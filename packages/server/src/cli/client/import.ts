@@ -1,4 +1,4 @@
-/** `ashlar import`: records of a file become objects, by the bulk loads of the server. */
+/** `ashlar import`: imports the records of a file as objects, by bulk loads. */
 
 import { existsSync, realpathSync } from 'node:fs'
 import { type AshlarClient, AshlarRequestError, type AttributeDefinition } from '@ashlar/client'
@@ -9,7 +9,7 @@ import { refuseUnreadable } from '../file-errors.ts'
 import { Progress } from '../progress.ts'
 import { checkAttributes, checkColumns } from './import/check-columns.ts'
 import { execute, type ImportPlan } from './import/execute-import.ts'
-import { begun, type OpenFile, type PeekedFile } from './import/file-record.ts'
+import { type OpenFile, type PeekedFile, peek } from './import/file-record.ts'
 import { declaresTypes, inferFromFile } from './import/infer-from-file.ts'
 import { type Mapping, noMapping, readMapping } from './import/mapping.ts'
 import { type FileFormat, formatOfName, openTextRecords, type TableForm } from './import/records.ts'
@@ -33,7 +33,7 @@ interface Options {
 export async function importFile(context: CommandContext, [file]: readonly [string], options: Options): Promise<void> {
   const skip = skipOf(options.skip)
   for (const read of [file, options.mapping]) {
-    // First, so that a mistyped file name is not reported as another error.
+    // Check this first, so that a mistyped file name is not reported as another error.
     if (read !== undefined && read !== '-') refuseUnreadable(read)
     refuseOverwriting(read, options.rejects)
   }
@@ -48,22 +48,22 @@ export async function importFile(context: CommandContext, [file]: readonly [stri
   const columns = options.columns?.split(',').map((name) => name.trim())
   const form = { columns, delimiter: delimiterOf(options.delimiter), nullText: options.null ?? '' }
   const { client } = context
-  const classes = new KnownClasses(client)
-  const known = await classes.attributes(options.class)
-  if (options.upsertOn !== undefined) await checkKey(client, options.upsertOn, options.class, known !== undefined)
+  const classes = new ClassCache(client)
+  const existing = await classes.attributes(options.class)
+  if (options.upsertOn !== undefined) await checkKey(client, options.upsertOn, options.class, existing !== undefined)
   const attributesOf = async (name: string): Promise<AttributeDefinition[]> => (await classes.attributes(name)) ?? []
   const references = await References.open(client, mapping, attributesOf)
   const plan = { ...options, className: options.class, mapping, references, skip }
-  if (known === undefined) return await importIntoNew(context, file, { format, form }, plan)
-  await classes.readEmbedded(known)
-  const opened = await begun(await openFile(file, { format, form }, context.signal))
+  if (existing === undefined) return await importIntoNew(context, file, { format, form }, plan)
+  await classes.readEmbedded(existing)
+  const opened = await peek(await openFile(file, { format, form }, context.signal))
   checkColumns(mapping, opened, opened.first)
-  checkAttributes(options.class, known, mapping, opened, opened.first)
+  checkAttributes(options.class, existing, mapping, opened, opened.first)
   await execute(context, opened, {
     ...plan,
-    attributes: known,
-    attributesOf: (name) => classes.known(name),
-    made: [],
+    attributes: existing,
+    attributesOf: (name) => classes.cached(name),
+    newClasses: [],
     notes: [],
   })
 }
@@ -73,9 +73,9 @@ interface FileForm {
   readonly form: TableForm
 }
 
-type ImportRequest = Omit<ImportPlan, 'attributes' | 'attributesOf' | 'made' | 'notes'>
+type ImportRequest = Omit<ImportPlan, 'attributes' | 'attributesOf' | 'newClasses' | 'notes'>
 
-/** Creates the class with types that hold all records of the file, which is read twice for that. */
+/** Creates the class with types inferred from all records, and therefore reads the file twice. */
 async function importIntoNew(context: CommandContext, file: string, as: FileForm, plan: ImportRequest): Promise<void> {
   const { format, form } = as
   if (format === 'parquet') {
@@ -92,17 +92,17 @@ async function inferAndExecute(
   open: () => Promise<OpenFile>,
   plan: ImportRequest,
 ): Promise<void> {
-  let file = await begun(await open())
+  let file = await peek(await open())
   checkColumns(plan.mapping, file, file.first)
   const isReadTwice = !declaresTypes(file)
   const { classes, notes } = isReadTwice
     ? await inferred(context, file, plan)
     : await inferred(context, { ...file, records: none() }, { ...plan, skip: 0 })
-  if (isReadTwice) file = await begun(await open())
+  if (isReadTwice) file = await peek(await open())
   const attributesOf = (name: string): readonly AttributeDefinition[] | undefined =>
     classes.find(({ className }) => className === name)?.attributes
   const attributes = classes.at(-1)?.attributes ?? []
-  await execute(context, file, { ...plan, attributes, attributesOf, made: classes, notes })
+  await execute(context, file, { ...plan, attributes, attributesOf, newClasses: classes, notes })
 }
 
 async function* none(): AsyncGenerator<never> {}
@@ -113,7 +113,7 @@ async function inferred(
   plan: ImportRequest,
 ): ReturnType<typeof inferFromFile> {
   const hasTypes = [...plan.mapping.columns.values()].some(({ definition }) => definition !== undefined)
-  // Most imports have no need of it.
+  // Loaded on demand: most imports do not need it.
   const checks = hasTypes ? await import('./import/value-checks.ts') : undefined
   const progress = new Progress({ unit: 'bytes', isQuiet: output.hidesProgress })
   try {
@@ -133,7 +133,7 @@ async function inferred(
 
 async function openFile(file: string, { format, form }: FileForm, signal: AbortSignal): Promise<OpenFile> {
   if (format !== 'parquet') return openTextRecords(textSource(file), format, form)
-  // Most imports have no need of it.
+  // Loaded on demand: most imports do not need it.
   const { openParquet } = await import('./import/parquet.ts')
   return await openParquet(file, signal)
 }
@@ -149,7 +149,7 @@ function mappingIn(file: string | undefined): Mapping {
 }
 
 function refuseOverwriting(read: string | undefined, rejects: string | undefined): void {
-  // Standard output is for the messages of the import.
+  // Standard output has the messages of the import.
   if (rejects === '-') throw usageError('--rejects names a file: standard output is for the result of the import.')
   if (read === undefined || rejects === undefined || !existsSync(read) || !existsSync(rejects)) return
   if (realpathSync(read) !== realpathSync(rejects)) return
@@ -157,11 +157,11 @@ function refuseOverwriting(read: string | undefined, rejects: string | undefined
 }
 
 /** Checks the index that identifies objects; the server checks the rest. */
-async function checkKey(client: AshlarClient, name: string, className: string, isThere: boolean): Promise<void> {
+async function checkKey(client: AshlarClient, name: string, className: string, classExists: boolean): Promise<void> {
   const { isUnique, indexedClass } = await client.getIndex(name)
   const advice = '--upsert-on takes a unique index of the class, or of one above it.'
   if (!isUnique) throw usageError(`The index '${name}' is not unique: ${advice}`)
-  if (isThere) return
+  if (classExists) return
   throw usageError(
     `The index '${name}' is of class ${indexedClass}, and the class ${className} is not there yet: ${advice}`,
   )
@@ -174,7 +174,7 @@ function delimiterOf(word: string | undefined): string | undefined {
 }
 
 /** Classes of the server, each read once. */
-class KnownClasses {
+class ClassCache {
   private readonly client: AshlarClient
   private readonly byName = new Map<string, AttributeDefinition[] | undefined>()
 
@@ -198,11 +198,10 @@ class KnownClasses {
     }
   }
 
-  known(className: string): readonly AttributeDefinition[] | undefined {
+  cached(className: string): readonly AttributeDefinition[] | undefined {
     return this.byName.get(className)
   }
 
-  /** The classes of embedded objects. */
   async readEmbedded(attributes: readonly AttributeDefinition[]): Promise<void> {
     for (const { class: own, elementSpecification: element } of attributes) {
       for (const name of [own, element?.class]) {

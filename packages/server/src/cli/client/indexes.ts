@@ -1,4 +1,4 @@
-/** `ashlar index`: indexes, and how far their builds are. */
+/** `ashlar index`: indexes, and the progress of their builds. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { IndexRecord, IndexRequest } from '@ashlar/client'
 import type { CommandContext } from '../command-context.ts'
@@ -28,7 +28,7 @@ function rowOf(index: IndexRecord): string[] {
   return [name, indexedClass, keys, isUnique ? 'yes' : '', stateText(index), countText(entryCount)]
 }
 
-/** Undefined for callers who do not see all objects. */
+/** Undefined for callers who may not see all objects. */
 function countText(count: number | undefined): string {
   return count === undefined ? '' : numberText(count)
 }

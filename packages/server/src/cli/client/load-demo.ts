@@ -1,4 +1,4 @@
-/** Loads what `ashlar demo` serves, through the interface as any client does. */
+/** Loads the data of `ashlar demo` through the REST interface. */
 import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { AshlarClient } from '@ashlar/client'
@@ -27,7 +27,7 @@ const schema = `UPDATE SCHEMA {
 CREATE UNIQUE INDEX airportByIata ON Airport (iata);
 CREATE INDEX flightByDelay ON Flight (delayMinutes)`
 
-/** The files of `packages/server/demo`, in the order in which they refer to each other. */
+/** The files of `packages/server/demo`, ordered by their references. */
 const files: readonly (readonly [className: string, file: string])[] = [
   ['Airport', 'airports.csv'],
   ['Flight', 'flights.csv'],
@@ -41,10 +41,7 @@ const examples = (alias: string, url: string): string => `Try:
   ashlar query --url ${url} --fd ${alias} 'FROM Flight WHERE delayMinutes > 120 RETURN date, origin.iata AS origin, destination.city AS city, delayMinutes'
   ashlar schema diagram --url ${url} --fd ${alias}`
 
-/**
- * Loads what is missing: the records of a file are loaded in order, and each commit has a batch or nothing, so that a repeated run continues. Other
- * data is left alone.
- */
+/** Loads missing records in order, in commits of whole batches, so that a repeated run continues. Ignores other data. */
 export async function loadDemo(url: string, alias: string, json: boolean, signal: AbortSignal): Promise<void> {
   const client = new AshlarClient({ baseUrl: url, fdAlias: alias, fetch: httpFetch({ ca: undefined, signal }) })
   const classes = (await client.listClasses()).map(({ className }) => className)
@@ -89,7 +86,7 @@ async function load(
       skip,
       upsertOn: undefined,
       rejects: undefined,
-      leavesOut: false,
+      skipsRejected: false,
       isDryRun: false,
       isQuiet: false,
       position: () => ({ bytesRead: source.bytesRead(), total: size }),

@@ -10,7 +10,7 @@ interface MatchOptions {
   readonly ifMatch?: string
 }
 
-/** One OID gives its object, several or `-` a list. */
+/** Returns an object for one OID, and a list for several or `-`. */
 export async function getObjects(
   { client, output }: CommandContext,
   [words]: readonly [readonly string[]],
@@ -19,7 +19,7 @@ export async function getObjects(
   const objects = oids.length === 1 ? [await client.readObject(oids[0] ?? '')] : await readTogether(client, oids)
   const isList = words.length !== 1 || words[0] === '-'
   await output.data(isList ? objects : objects[0], () => {
-    return objects.flatMap((object, at) => [...(at === 0 ? [] : ['']), ...shownObject(object, output)])
+    return objects.flatMap((object, at) => [...(at === 0 ? [] : ['']), ...printObject(object, output)])
   })
 }
 
@@ -33,7 +33,7 @@ async function readTogether(
   return (await executeAtomically(client, operations)).map(({ result }) => result as ObjectRepresentation)
 }
 
-function shownObject(object: ObjectRepresentation, output: CommandContext['output']): string[] {
+function printObject(object: ObjectRepresentation, output: CommandContext['output']): string[] {
   return output
     .table(
       ['', ''],
@@ -42,24 +42,24 @@ function shownObject(object: ObjectRepresentation, output: CommandContext['outpu
     .slice(1)
 }
 
-/** Returns a value as the cell of a table: strings as they are, everything else as JSON. */
+/** Returns a value as the cell of a table: strings unchanged, everything else as JSON. */
 export function cellOf(value: unknown): string {
   if (typeof value === 'string') return value
   return value === undefined || value === null ? '' : stringifyExactly(value)
 }
 
-/** With nothing but the class: an object with defaults. A JSON array makes several objects, all of them or none. */
+/** Without attributes, creates an object with defaults. A JSON array creates several objects atomically. */
 export async function createObjects(
   { client, output }: CommandContext,
   [className, words]: readonly [string, readonly string[]],
 ): Promise<void> {
   if (className === '') throw usageError('The name of the class is empty.')
-  const given = attributesOf(words)
-  if (!Array.isArray(given)) {
-    const created = await client.createObject(className, attributesFrom(given, 'The object'))
+  const parsed = attributesOf(words)
+  if (!Array.isArray(parsed)) {
+    const created = await client.createObject(className, attributesFrom(parsed, 'The object'))
     return output.data(created, () => [created.__identifier__])
   }
-  const bodies: CreateObjectBody[] = given.map((attributes: unknown, at) => {
+  const bodies: CreateObjectBody[] = parsed.map((attributes: unknown, at) => {
     return { class: className, attributes: attributesFrom(attributes, `Object ${at + 1} of the list`) }
   })
   const created = bodies.length === 0 ? [] : await client.createObjects(bodies)
@@ -77,7 +77,6 @@ export async function updateObject(
   await output.result({ updated: [oid] }, () => [`Updated ${oid}.`])
 }
 
-/** All of them or none. */
 export async function deleteObjects(
   { client, output }: CommandContext,
   [words]: readonly [readonly string[]],
@@ -94,11 +93,11 @@ export async function deleteObjects(
   await output.result({ deleted: oids }, () => [`Deleted ${oids.length === 1 ? oids[0] : `${oids.length} objects`}.`])
 }
 
-/** Bounds of the numbers of an OID (contract 4.1.11); the second is the container. */
+/** Bounds of the numbers of an OID (contract 4.1.11); the second number is the container. */
 const oidPartMax = 65_535
 const containerMax = 32_767
 
-/** Returns the OIDs; `-` stands for those on standard input, separated by white space. */
+/** Returns the OIDs; `-` reads OIDs from standard input, separated by white space. */
 function oidsOf(words: readonly string[]): string[] {
   return words.flatMap((word) => {
     if (word !== '-') return [checkedOid(word, exitCodes.usage)]
@@ -116,10 +115,10 @@ function checkedOid(word: string, exitCode: number): string {
   )
 }
 
-/** `name=text` and `name:=<JSON>`, or JSON as a whole: a word, `@file` or `-`. */
+/** Parses `name=text` and `name:=<JSON>` pairs, or JSON: an argument, `@file` or `-`. */
 function attributesOf(words: readonly string[]): unknown {
   const [word = '{}', ...others] = words
-  // A pair without a name gets a message of its own.
+  // A pair without a name gets a separate message.
   const isPair = /^[^{["@]*?=/.test(word)
   if (!isPair) {
     if (others.length > 0) throw usageError('Quote the JSON so that the shell passes it as one argument.')

@@ -1,4 +1,4 @@
-/** `ashlar query`: statements of DO, and their rows as they arrive. */
+/** `ashlar query`: executes statements of DO, and prints their rows as they arrive. */
 import { type CommandContext, parseInput, readInput, readInputFile } from '../command-context.ts'
 import { invalidInput, usageError } from '../command-error.ts'
 import { stringifyExactly } from '../exact-json.ts'
@@ -44,7 +44,7 @@ function queryText(word: string | undefined, file: string | undefined): string {
   return text
 }
 
-/** `name=text`, `name:=<JSON>`. */
+/** Parses `name=text` and `name:=<JSON>`. */
 export function parametersOf(words: readonly string[]): Record<string, unknown> | undefined {
   if (words.length === 0) return undefined
   const pairs = words.map((word) => {

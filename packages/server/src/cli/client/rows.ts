@@ -12,11 +12,11 @@ export type RowFormat = 'table' | 'json' | 'ndjson' | 'csv'
 
 /** A destination of rows: the output of a command, or a page of a terminal. */
 export interface RowsTarget extends Pick<Output, 'lines' | 'tableOptions'> {
-  /** Resolves when more can be written. */
+  /** Resolves when more data can be written. */
   write(text: string): Promise<void>
 }
 
-/** Rows by which the columns of a table are found, and their widths. */
+/** Rows that determine the columns of a table and their widths. */
 const rowsForLayout = 1_000
 
 /** Resolves with the number of rows. */
@@ -29,7 +29,7 @@ const writers: Readonly<Record<RowFormat, Writer>> = {
   csv: (rows, target) => writeColumns(rows, false, csvColumns, target),
 }
 
-/** Writes rows as they arrive, in constant memory. `isHeadless`: a table without its head. Throws CommandError, and what `rows` throws. */
+/** Writes rows as they arrive, in constant memory. `isHeadless`: omits the head of a table. Throws CommandError, and the errors of `rows`. */
 export function writeRows(
   format: RowFormat,
   rows: AsyncIterable<unknown>,
@@ -76,7 +76,7 @@ function csvLine(cells: readonly string[]): string {
   return cells.map((cell) => (/[",\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')
 }
 
-/** Takes the columns from the first rows. Throws CommandError if a later row has another one: no value is dropped silently. */
+/** Determines the columns from the first rows. Throws CommandError if a later row has another column: no value is dropped silently. */
 async function writeColumns(
   rows: AsyncIterable<unknown>,
   isHeadless: boolean,
@@ -90,10 +90,10 @@ async function writeColumns(
   const begin = async (): Promise<ColumnFormat> => {
     names = [...new Set(first.flatMap((record) => Object.keys(record)))]
     const cells = first.map(line)
-    const begun = columnsOf(names, cells)
+    const layout = columnsOf(names, cells)
     if (names.length > 0)
-      await target.lines([...(isHeadless ? [] : [begun.head]), ...cells.map((row) => begun.line(row))])
-    return begun
+      await target.lines([...(isHeadless ? [] : [layout.head]), ...cells.map((row) => layout.line(row))])
+    return layout
   }
   let count = 0
   for await (const row of rows) {
@@ -115,13 +115,13 @@ async function writeColumns(
   return count
 }
 
-/** A row that is a single value is one of the column `value`. */
+/** A row that is not an object is the value of the column `value`. */
 function recordOf(row: unknown): Readonly<Record<string, unknown>> {
   const isRecord = typeof row === 'object' && row !== null && !Array.isArray(row)
   return isRecord ? (row as Readonly<Record<string, unknown>>) : { value: row }
 }
 
-/** Resolves with the number of rows. Throws what `rows` and the target throw. */
+/** Resolves with the number of rows. Throws the errors of `rows` and the target. */
 export async function writeExpanded(rows: AsyncIterable<unknown>, target: RowsTarget): Promise<number> {
   let count = 0
   for await (const row of rows) {

@@ -1,4 +1,4 @@
-/** `ashlar schema`: the schema of a federated database as files, and how it follows them. */
+/** `ashlar schema`: the schema of a federated database as files, and migrations to it. */
 import { type AshlarClient, AshlarRequestError, type IndexRecord, type TransactionOperation } from '@ashlar/client'
 import type { CommandContext } from '../command-context.ts'
 import { CommandError, invalidInput, usageError } from '../command-error.ts'
@@ -24,7 +24,7 @@ import {
   outside,
   type SchemaScope,
   type SchemaState,
-  type ShownSequence,
+  type SequenceRow,
   schemaOf,
   schemaState,
   scopeOf,
@@ -44,7 +44,6 @@ interface PlanOptions extends ScopeOptions {
   readonly json?: boolean
 }
 
-/** The namespaces to work on. */
 interface ScopeOptions {
   readonly namespace?: readonly string[]
 }
@@ -62,7 +61,7 @@ async function currentState(
   const [classes, indexes, sequences] = await Promise.all([
     client.listClasses(),
     client.listIndexes(),
-    shownSequences(place),
+    readSequences(place),
   ])
   return {
     schema: schemaState(classes, indexes, sequences),
@@ -70,10 +69,10 @@ async function currentState(
   }
 }
 
-/** None for a caller that may not define any, who is told. */
-async function shownSequences({ client, output }: Place): Promise<readonly ShownSequence[]> {
+/** Returns [] and prints a note for a caller without permission to define sequences. */
+async function readSequences({ client, output }: Place): Promise<readonly SequenceRow[]> {
   try {
-    return await client.query<ShownSequence>('SHOW SEQUENCES')
+    return await client.query<SequenceRow>('SHOW SEQUENCES')
   } catch (error) {
     if (!(error instanceof AshlarRequestError) || error.status !== 403) throw error
     output.note('Sequences are left out: they are shown to those who may define them.')
@@ -81,7 +80,7 @@ async function shownSequences({ client, output }: Place): Promise<readonly Shown
   }
 }
 
-/** To standard output or a file (--output), or into a folder, a file a namespace. */
+/** Writes to standard output or a file (--output), or one file per namespace into a folder. */
 export async function pullSchema(
   { client, output }: CommandContext,
   [folder]: readonly (string | undefined)[],
@@ -109,8 +108,8 @@ export async function diffSchema(
 ): Promise<void> {
   const scope = scopeOf(namespace)
   const current = await currentSchema({ client, output })
-  const wanted = await wantedSchema(place, current, scope)
-  const differences = differencesOf(within(current, scope), within(wanted, scope))
+  const target = await targetSchema(place, current, scope)
+  const differences = differencesOf(within(current, scope), within(target, scope))
   await output.data({ isSame: differences.length === 0, differences }, () => differences)
   if (differences.length > 0) throw new CommandError(exitCodes.different, `The schema differs from ${place}.`)
 }
@@ -123,14 +122,14 @@ export async function checkSchema(
 ): Promise<void> {
   const scope = scopeOf(namespace)
   const current = await currentSchema({ client, output })
-  const wanted = within(await wantedSchema(place, current, scope), scope)
-  const isSame = isSameSchema(within(current, scope), wanted)
-  const counts = `${counted(wanted.classes.length, 'class', 'es')} and ${counted(wanted.indexes.length, 'index', 'es')}`
+  const target = within(await targetSchema(place, current, scope), scope)
+  const isSame = isSameSchema(within(current, scope), target)
+  const counts = `${counted(target.classes.length, 'class', 'es')} and ${counted(target.indexes.length, 'index', 'es')}`
   await output.result({ isSame }, () => (isSame ? [`The schema matches ${place}: ${counts}.`] : []))
   if (!isSame) throw new CommandError(exitCodes.different, `The schema differs from ${place}: see ashlar schema diff.`)
 }
 
-/** Shows the steps of a plan, the losses, and what is impossible. The server executes the plan and rolls back. */
+/** Shows the steps of a plan, the losses, and impossible steps. The server executes the plan and rolls back. */
 export async function planSchema(
   context: CommandContext,
   [place]: readonly [string],
@@ -165,7 +164,7 @@ export async function applySchema(
   await output.result({ version, steps }, () => [...planLines(plan, rehearsed), `Applied as version ${version}.`])
 }
 
-/** Carries out the operations, with the line in the log, as one transaction. */
+/** Executes the operations and the entry in the log as one transaction. */
 async function noted(
   client: AshlarClient,
   { plan, text }: Planned,
@@ -178,8 +177,8 @@ async function noted(
   return { version: note.version, steps }
 }
 
-async function isReached(place: Place, { wanted, scope }: Planned): Promise<boolean> {
-  return isSameSchema(within(await currentSchema(place), scope), within(wanted, scope))
+async function isReached(place: Place, { target, scope }: Planned): Promise<boolean> {
+  return isSameSchema(within(await currentSchema(place), scope), within(target, scope))
 }
 
 function refuseLoss(plan: SchemaPlan, rehearsed: Rehearsed, { allowLoss }: PlanOptions): void {
@@ -196,15 +195,15 @@ async function applyStepwise(
   options: PlanOptions,
 ): Promise<void> {
   const { client, output } = context
-  const { plan, wanted, scope, text } = planned
+  const { plan, target, scope, text } = planned
   const rehearsed = await rehearse(client, plan)
-  // It may be too much for one transaction: the server then reports the losses of each step.
+  // The plan may exceed one transaction: the server then reports the losses of each step.
   if (rehearsed.refusal !== undefined && !rehearsed.refusal.isTooMuch)
     throw refusedPlan(rehearsed.refusal, planLines(plan, rehearsed))
   const { valuesLost } = rehearsed
   refuseLoss(plan, { valuesLost }, options)
   await applySteps(context, plan, options)
-  await waitForIndexes(context, within(wanted, scope))
+  await waitForIndexes(context, within(target, scope))
   if (!(await isReached(context, planned)))
     throw new CommandError(
       exitCodes.conflict,
@@ -250,7 +249,7 @@ export async function drawSchema(
 interface Planned {
   readonly plan: SchemaPlan
   /** The whole schema, including namespaces outside of the scope. */
-  readonly wanted: SchemaState
+  readonly target: SchemaState
   readonly scope: SchemaScope
   /** Returns the text for the schema log. */
   readonly text: () => Promise<string>
@@ -266,19 +265,19 @@ async function plannedFor(context: Place, place: string, { rename = [], namespac
   ]
   const foreign = moved.find((className) => !scope.has(className))
   if (foreign !== undefined) throw usageError(outsideOf(foreign, scope, '--rename'))
-  const wanted = await wantedSchema(place, renamed.schema, scope)
+  const target = await targetSchema(place, renamed.schema, scope)
   const failed = failedIndexes.filter(({ indexedClass }) => scope.has(indexedClass)).map(({ name }) => name)
-  const text = async (): Promise<string> => schemaText(within(wanted, scope), await quotingOf(wanted))
-  return { plan: planOf(schema, wanted, rename, failed), wanted, scope, text }
+  const text = async (): Promise<string> => schemaText(within(target, scope), await quotingOf(target))
+  return { plan: planOf(schema, target, rename, failed), target, scope, text }
 }
 
-/** Returns the schema from the files for the selected namespaces, and the current one for all others, to which the files may refer. */
-async function wantedSchema(place: string, current: SchemaState, scope: SchemaScope): Promise<SchemaState> {
+/** Returns the schema from the files for the selected namespaces, and the current one for the rest, to which the files may refer. */
+async function targetSchema(place: string, current: SchemaState, scope: SchemaScope): Promise<SchemaState> {
   const others = outside(current, scope)
   const lines = others.classes.flatMap((cls) => classText(cls, 'always'))
   const all = await schemaOfSource(readSchemaSource(place, lines))
-  const known = new Set(others.classes.map(({ className }) => className))
-  const foreign = all.classes.find(({ className }) => !scope.has(className) && !known.has(className))?.className
+  const otherNames = new Set(others.classes.map(({ className }) => className))
+  const foreign = all.classes.find(({ className }) => !scope.has(className) && !otherNames.has(className))?.className
   const indexed = all.indexes.find(({ indexedClass }) => !scope.has(indexedClass))?.indexedClass
   if (foreign !== undefined || indexed !== undefined) {
     throw invalidInput(outsideOf(foreign ?? indexed ?? '', scope, place))

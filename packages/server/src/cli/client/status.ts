@@ -1,4 +1,4 @@
-/** `ashlar status`: whether the server responds, what it serves, and what it is doing. */
+/** `ashlar status`: readiness, contents and activity of the server. */
 import { AshlarRequestError, type FederatedDatabaseRecord, type StatementRecord } from '@ashlar/client'
 import type { CommandContext } from '../command-context.ts'
 import { CommandError } from '../command-error.ts'

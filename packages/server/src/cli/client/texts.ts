@@ -1,4 +1,4 @@
-/** Numbers and times as people read them. */
+/** Formats numbers and times for people. */
 
 export function numberText(value: number): string {
   return value.toLocaleString('en')
@@ -10,7 +10,7 @@ const units = [
   ['min', 60_000],
 ] as const
 
-/** The two largest units: `3 d 4 h`, `2 min 5 s`, `0.4 s`. */
+/** Uses the two largest units: `3 d 4 h`, `2 min 5 s`, `0.4 s`. */
 export function durationText(ms: number): string {
   const at = units.findIndex(([, unitMs]) => ms >= unitMs)
   const unit = units[at]

@@ -22,11 +22,11 @@ export async function runTool(
   [name, words]: readonly [string, readonly string[]],
 ): Promise<void> {
   const tools = await client.listTools()
-  const tool = tools.find((known) => known.name.toLowerCase() === name.toLowerCase())
+  const tool = tools.find((candidate) => candidate.name.toLowerCase() === name.toLowerCase())
   if (tool === undefined) {
     const near = didYouMean(
       name,
-      tools.map((known) => known.name),
+      tools.map((candidate) => candidate.name),
     )
     throw new CommandError(exitCodes.notFound, `There is no tool ${name}.${near}`)
   }
@@ -41,11 +41,11 @@ export async function runTool(
 /** A flag without a value is true. */
 function flagOf(tool: ToolRecord, word: string): [string, string | number | boolean] {
   const [, name = '', , value] = /^([^=]+)(=(.*))?$/s.exec(word) ?? []
-  const flag = tool.flags.find((known) => known.name.toLowerCase() === name.toLowerCase())
+  const flag = tool.flags.find((candidate) => candidate.name.toLowerCase() === name.toLowerCase())
   if (flag === undefined) {
     const near = didYouMean(
       name,
-      tool.flags.map((known) => known.name),
+      tool.flags.map((candidate) => candidate.name),
     )
     throw usageError(`The tool ${tool.name} has no flag ${name}.${near}`)
   }

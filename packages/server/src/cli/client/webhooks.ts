@@ -1,4 +1,4 @@
-/** `ashlar webhook`: the state of deliveries, and operations on those that were given up. */
+/** `ashlar webhook`: the state of deliveries, and operations on dead letters. */
 import type { CommandContext } from '../command-context.ts'
 import { usageError } from '../command-error.ts'
 import { numberText } from './texts.ts'

@@ -17,14 +17,11 @@ export class CommandAudit {
     this.config = config
   }
 
-  /**
-   * `subject`: what is changed, or a function of the result. Throws what `work` throws, and an Error with a sentence, before `work`, if the file
-   * cannot be written and changes are refused then.
-   */
+  /** Logs a change. `subject`: the changed item, or a function of the result. Throws before `work` if changes require a log that fails. */
   async note<T>(command: string, subject: string | ((result: T) => string), work: () => Promise<T>): Promise<T> {
     const file = await this.opened()
     if (file === undefined) return work()
-    const note = (told: object): void => file.append(JSON.stringify({ ...entryOf(command), ...told }))
+    const note = (fields: object): void => file.append(JSON.stringify({ ...entryOf(command), ...fields }))
     try {
       const result = await work()
       note({ subject: typeof subject === 'string' ? subject : subject(result), outcome: 'done' })
@@ -67,7 +64,7 @@ function entryOf(command: string): object {
   }
 }
 
-/** Returns the user name of the operating system, or its number. */
+/** Returns the user name in the operating system, or the user ID. */
 function userName(): string {
   try {
     return userInfo().username

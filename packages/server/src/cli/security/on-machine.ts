@@ -1,4 +1,4 @@
-/** Users, tokens and roles in the security database itself, on the machine of the server, which runs or not (contract 9.2). */
+/** Users, tokens and roles in the security database itself, on the machine of the server, which need not run (contract 9.2). */
 import { existsSync } from 'node:fs'
 import type {
   ChangeRoleBody,
@@ -23,13 +23,13 @@ import { exitCodeOfStatus, exitCodes } from '../exit-codes.ts'
 import { CommandAudit } from './command-audit.ts'
 import type { SecurityWork } from './security-work.ts'
 
-/** The settings by which the security database and the audit log of the server are found. */
+/** The settings that locate the security database and the audit log of the server. */
 export type SecurityPlace = Pick<
   Config,
   'federatedDatabases' | 'securityStore' | 'auditLog' | 'auditOnFailure' | 'limits'
 >
 
-/** `mayMake`: creates the security database if there is none. `note`: prints notes beside the result. */
+/** `mayMake`: creates the security database if it does not exist. `note`: prints notes in addition to the result. */
 export async function onMachine<T>(
   place: SecurityPlace,
   { mayMake, note }: { readonly mayMake: boolean; note(message: string): void },
@@ -43,7 +43,7 @@ export async function onMachine<T>(
     throw new CommandError(exitCodes.notFound, `There is no security database at ${address}: ${hint}`)
   }
   const database = await SecurityDatabase.open(address)
-  // Otherwise a mistyped directory would be noticed only when somebody cannot sign in.
+  // Otherwise a mistyped directory would be noticed only when a sign-in fails.
   if (isNew) note(`${address} is a new security database.`)
   try {
     return await work(new MachineSecurity(database, place, note))
@@ -140,14 +140,14 @@ class MachineSecurity implements SecurityWork {
     return this.audit.note('role remove', `role:${name}`, () => removeRole(this.database, name))
   }
 
-  /** Checks grants against the configured stores, as far as they can be read beside a server. */
+  /** Checks grants against the configured stores that can be read while a server uses them. */
   private async checked(role: RoleRecord): Promise<RoleRecord & { readonly problems: readonly RoleProblem[] }> {
     if (role.grants.length === 0) return { ...role, problems: [] }
     const fds: GrantChecking[] = []
     for (const { alias, store } of this.place.federatedDatabases) {
-      const isThere = !store.startsWith('memory:') && existsSync(storeDirectory(store) ?? '.')
+      const exists = !store.startsWith('memory:') && existsSync(storeDirectory(store) ?? '.')
       try {
-        if (!isThere) throw new Error('its store is not there')
+        if (!exists) throw new Error('its store is not there')
         const found = await grantProblemsIn(store, role.grants)
         fds.push({ alias, grantProblems: async () => found })
       } catch (error) {
@@ -163,7 +163,7 @@ class MachineSecurity implements SecurityWork {
     return { ...role, problems: [] }
   }
 
-  /** The server may have federated databases that this configuration does not name. */
+  /** The server may have federated databases that are missing in this configuration. */
   private unknownAliases(roles: readonly string[] | null | undefined): string[] {
     const named = this.place.federatedDatabases.map(({ alias }) => alias)
     return aliasProblems(roles ?? null, named).map(

@@ -1,9 +1,9 @@
-/** Files that commands on users and roles are given. */
+/** Reads the input files of commands on users and roles. */
 import { readFileSync } from 'node:fs'
 import { invalidInput } from '../command-error.ts'
 import { unreadable } from '../file-errors.ts'
 
-/** `-`: standard input. `what`: for messages, which repeat nothing of the text. */
+/** `-`: standard input. `what`: the name in messages, which do not repeat the text. */
 export function readSecretFile(file: string, what: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8')
@@ -12,7 +12,7 @@ export function readSecretFile(file: string, what: string): string {
   }
 }
 
-/** An array of grants, or a role as it is shown, of which the grants are taken; undefined without a file. */
+/** Reads an array of grants, or the grants of a role as printed; undefined without a file. */
 export function readGrantsFile(file: string | undefined): unknown {
   if (file === undefined) return undefined
   const text = readSecretFile(file, 'grants')

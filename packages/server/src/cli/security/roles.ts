@@ -1,11 +1,10 @@
-/** `ashlar role`: roles of a server with authentication, beside those that are built in. */
+/** `ashlar role`: custom roles of a server with authentication. */
 import type { AccessGrant, SecurityRole, SecurityRoleChanged } from '@ashlar/client'
 import { readGrantsFile } from './read-files.ts'
 import type { SecurityContext } from './security-work.ts'
 
 interface RoleOptions {
   readonly grantsFile?: string
-  /** False: none. */
   readonly actions?: boolean
   readonly grants?: boolean
 }
@@ -65,7 +64,7 @@ function wordsOf({ actions, grants }: SecurityRole): string {
   return [...actions, ...granted].join(', ')
 }
 
-/** The grants are checked by the server. */
+/** The server validates the grants. */
 function grantsBody(grants: unknown): { readonly grants?: readonly AccessGrant[] } {
   return grants === undefined ? {} : { grants: grants as readonly AccessGrant[] }
 }

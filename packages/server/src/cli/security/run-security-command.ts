@@ -1,4 +1,4 @@
-/** The commands on users, tokens and roles: what each of them does, and whether by a server or on its machine. */
+/** Runs commands on users, tokens and roles, through a server or on its machine. */
 import type { Config, ConfigSource } from '../../config/config.ts'
 import { clientVariables, configFromEnvironment } from '../../config/config-environment.ts'
 import { mergeConfig } from '../../config/merge-config.ts'
@@ -31,7 +31,7 @@ interface MachineOptions {
 
 type Options = ConnectionOptions & OutputOptions & MachineOptions
 
-/** `words`: the operands. Sets the exit code of the process; throws only by a fault of ours. */
+/** `words`: the operands. Sets the exit code of the process; throws only on an internal error. */
 export async function runSecurityCommand(name: SecurityCommandName, words: unknown[], options: Options): Promise<void> {
   const work = commands[name] as (context: SecurityContext, words: unknown[], options: object) => Promise<void>
   try {
@@ -70,16 +70,16 @@ async function byServer(options: Options, work: (context: SecurityContext) => Pr
   const { connect } = await import('../connection.ts')
   await runCommand({ ...options, isPrivate: true }, async ({ output, signal }) => {
     const { url, token, tokenFile, user, ca, profile } = options
-    const given = Object.entries({ url, token, tokenFile, user, ca, profile }).filter(
+    const connectionOptions = Object.entries({ url, token, tokenFile, user, ca, profile }).filter(
       ([, value]) => value !== undefined,
     )
-    const { client } = connect(Object.fromEntries(given), process.env, signal)
+    const { client } = connect(Object.fromEntries(connectionOptions), process.env, signal)
     await work({ security: client.security, output })
   })
 }
 
 async function configOf({ data, securityStore, auditLog, config: named }: MachineOptions): Promise<Config> {
-  const given: ConfigSource = {
+  const fromOptions: ConfigSource = {
     ...(data !== undefined && { data }),
     ...(securityStore !== undefined && { securityStore }),
     ...(auditLog !== undefined && { auditLog }),
@@ -89,7 +89,7 @@ async function configOf({ data, securityStore, auditLog, config: named }: Machin
     const configFile = named ?? environment.config
     const file =
       configFile === undefined ? undefined : (await import('../../config/config-file.ts')).readConfigFile(configFile)
-    return mergeConfig([given, environment, file?.source ?? {}])
+    return mergeConfig([fromOptions, environment, file?.source ?? {}])
   } catch (error) {
     throw usageError((error as Error).message)
   }

@@ -1,8 +1,8 @@
-/** The changes to users, tokens and roles that commands make, by a server or on its machine. */
+/** The changes to users, tokens and roles that commands make through a server or on its machine. */
 import type { AshlarClient } from '@ashlar/client'
 import type { Output } from '../output.ts'
 
-/** The part of the client's interface that `MachineSecurity` implements, too. */
+/** The part of the client's interface that `MachineSecurity` also implements. */
 export type SecurityWork = Pick<
   AshlarClient['security'],
   | 'listUsers'

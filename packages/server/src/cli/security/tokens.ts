@@ -1,4 +1,4 @@
-/** `ashlar token`: tokens of programs that use a server with authentication. */
+/** `ashlar token`: tokens for programs that use a server with authentication. */
 import { noTokenId, tokenIdOf } from '../../security/secrets.ts'
 import { CommandError, usageError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -41,7 +41,7 @@ export async function listTokens({ security, output }: SecurityContext): Promise
 }
 
 export async function revokeToken({ security, output }: SecurityContext, [text]: readonly [string]): Promise<void> {
-  // The text of the token itself is accepted, and must not get into a message.
+  // Also accepts the text of a token, which must not appear in a message.
   const id = tokenIdOf(text)
   if (id === undefined) throw new CommandError(exitCodes.notFound, noTokenId)
   await security.revokeToken(id)

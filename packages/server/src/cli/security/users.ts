@@ -5,7 +5,6 @@ import { readSecretFile } from './read-files.ts'
 import type { SecurityContext } from './security-work.ts'
 
 interface PasswordOptions {
-  /** False: none. */
   readonly password?: boolean
   readonly passwordFile?: string
 }
@@ -28,9 +27,9 @@ export async function addUser(
   [name]: readonly [string],
   { role = [], ...options }: UserOptions,
 ): Promise<void> {
-  const { password, isMade } = passwordOf(options)
+  const { password, isGenerated } = passwordOf(options)
   const user = await context.security.addUser({ name, roles: role, ...(password !== undefined && { password }) })
-  await printUser(context, user, `User ${name} is added: ${rolesText(user.roles)}.`, isMade ? password : undefined)
+  await printUser(context, user, `User ${name} is added: ${rolesText(user.roles)}.`, isGenerated ? password : undefined)
 }
 
 export async function setPassword(
@@ -38,10 +37,10 @@ export async function setPassword(
   [name]: readonly [string],
   { passwordFile }: PasswordOptions,
 ): Promise<void> {
-  const { password = '', isMade } = passwordOf(passwordFile === undefined ? {} : { passwordFile })
+  const { password = '', isGenerated } = passwordOf(passwordFile === undefined ? {} : { passwordFile })
   const user = await context.security.updateUser(name, { password })
   const sentence = `User ${name} has another password; the sessions of the user have ended.`
-  await printUser(context, user, sentence, isMade ? password : undefined)
+  await printUser(context, user, sentence, isGenerated ? password : undefined)
 }
 
 export async function setRoles(
@@ -80,11 +79,11 @@ async function printUser(
 
 function passwordOf({ password: hasPassword, passwordFile }: PasswordOptions): {
   readonly password: string | undefined
-  readonly isMade: boolean
+  readonly isGenerated: boolean
 } {
-  if (hasPassword === false) return { password: undefined, isMade: false }
-  if (passwordFile === undefined) return { password: randomBytes(18).toString('base64url'), isMade: true }
-  return { password: readSecretFile(passwordFile, 'the password').replace(/\r?\n$/, ''), isMade: false }
+  if (hasPassword === false) return { password: undefined, isGenerated: false }
+  if (passwordFile === undefined) return { password: randomBytes(18).toString('base64url'), isGenerated: true }
+  return { password: readSecretFile(passwordFile, 'the password').replace(/\r?\n$/, ''), isGenerated: false }
 }
 
 function rolesText(roles: readonly string[]): string {

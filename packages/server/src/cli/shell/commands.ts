@@ -1,4 +1,4 @@
-/** The commands of the shell itself, which begin with a backslash: names, help and completion follow from this table. */
+/** The backslash commands of the shell: names, help and completion follow from this table. */
 import { createReadStream } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { didYouMean } from '../../config/read-value.ts'
@@ -14,12 +14,12 @@ import { linesOf, runLines } from './run-lines.ts'
 import { orAborted, type Session } from './session.ts'
 
 export interface ShellCommand {
-  /** The first is shown in the help. */
+  /** The help shows the first name. */
   readonly names: readonly string[]
   readonly operand: string
   readonly help: string
   readonly completes?: 'classes' | 'files' | 'fds' | 'topics' | 'parameters' | 'switch'
-  /** `operand`: the text after the name, trimmed. Throws CommandError, and what the client throws. */
+  /** `operand`: the text after the name, trimmed. Throws CommandError, and the errors of the client. */
   run(session: Session, operand: string, signal: AbortSignal): Promise<void> | void
 }
 
@@ -110,14 +110,14 @@ export const shellCommands: readonly ShellCommand[] = [
 
 const byName = new Map(shellCommands.flatMap((command) => command.names.map((name) => [name, command] as const)))
 
-/** `\name operand`. */
+/** Runs a line of the form `\name operand`. */
 export async function runShellCommand(session: Session, line: string, signal: AbortSignal): Promise<void> {
   const [, name = '', operand = ''] = /^\s*\\(\S*)\s*([\s\S]*?)\s*$/.exec(line) ?? []
   const command = byName.get(name)
   if (command === undefined) {
     const near = didYouMean(
       name,
-      [...byName.keys()].filter((known) => known.length > 2),
+      [...byName.keys()].filter((candidate) => candidate.length > 2),
     )
     throw usageError(`There is no command \\${name}.${near} See \\?.`)
   }
@@ -129,7 +129,7 @@ export function commandNamed(name: string): ShellCommand | undefined {
   return byName.get(name)
 }
 
-/** Returns the lines of `\?` and docs/shell.md. */
+/** Returns the lines for `\?` and docs/shell.md. */
 export function commandLines(): string[] {
   const usages = shellCommands.map(({ names, operand }) => `\\${names[0]} ${operand}`.trim())
   const width = Math.max(...usages.map((usage) => usage.length))
@@ -138,11 +138,10 @@ export function commandLines(): string[] {
 
 function formatCommand(format: RowFormat): ShellCommand {
   const help = format === 'table' ? 'rows as a table' : `rows as ${format.toUpperCase()}`
-  return { names: [format], operand: '', help, run: (session) => setFormat(session, format) }
-}
-
-function setFormat(session: Session, format: RowFormat): void {
-  session.format = format
+  const run = (session: Session): void => {
+    session.format = format
+  }
+  return { names: [format], operand: '', help, run }
 }
 
 function leave(session: Session): void {
@@ -264,7 +263,9 @@ function rollBack(session: Session): void {
 async function set(session: Session, operand: string): Promise<void> {
   const [, name = '', value = ''] = /^\$?(\S*)\s*([\s\S]*)$/.exec(operand) ?? []
   if (name === '') {
-    const lines = [...session.parameters].map(([known, held]) => printable(`${known} = ${stringifyExactly(held)}`))
+    const lines = [...session.parameters].map(([parameter, current]) =>
+      printable(`${parameter} = ${stringifyExactly(current)}`),
+    )
     return session.tell(lines.length === 0 ? ['No parameters are set.'] : lines)
   }
   if (!/^[A-Za-z_]\w*$/.test(name))
@@ -274,7 +275,7 @@ async function set(session: Session, operand: string): Promise<void> {
   else throw usageError(`$${name} is not set.`)
 }
 
-/** Returns the value of a JSON text, otherwise the text. */
+/** Parses JSON; returns any other text unchanged. */
 function readValue(text: string): unknown {
   try {
     return parseExactly(text)
@@ -288,7 +289,7 @@ function unset(session: Session, operand: string): void {
     throw usageError(`$${operand.replace(/^\$/, '')} is not set.`)
 }
 
-/** on, off, or the other one. */
+/** Parses on or off; without an operand, toggles. */
 function switched(operand: string, isOn: boolean, name: string): boolean {
   if (operand === '') return !isOn
   if (operand !== 'on' && operand !== 'off') throw usageError(`\\${name} is on or off, not ${operand}.`)
@@ -313,7 +314,6 @@ function page(session: Session, operand: string): void {
   note(`Paging is ${paging.isOn ? 'on' : 'off'}.`)
 }
 
-/** Files in files, at most. */
 const includesMax = 16
 
 async function include(session: Session, file: string, signal: AbortSignal): Promise<void> {
@@ -334,7 +334,7 @@ async function useFd(session: Session, alias: string, signal: AbortSignal): Prom
     return session.useFd(alias, signal)
   }
   const { federatedDatabases } = await orAborted(session.client.getReadiness(), signal)
-  await session.tell(federatedDatabases.map((known) => printable(known === session.fd ? `${known} (used now)` : known)))
+  await session.tell(federatedDatabases.map((alias) => printable(alias === session.fd ? `${alias} (used now)` : alias)))
 }
 
 async function showUser(session: Session, _: string, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-/** Tab: completes the word at the cursor of a line of the shell. */
+/** Completes the word at the cursor of a line of the shell, for the Tab key. */
 import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { commandNamed, type ShellCommand, shellCommands } from './commands.ts'
@@ -8,9 +8,8 @@ import { isCommand } from './run-lines.ts'
 import { orAborted, type Session } from './session.ts'
 import type { Completed } from './terminal.ts'
 
-/** Shown at a time. */
 const candidatesMax = 200
-/** Time after which completion gives up, for a server that does not respond. */
+/** Timeout of completion, for a server that does not respond. */
 const completionMsMax = 3_000
 
 /** Returns no candidates if the schema cannot be read: the next statement reports why. */
@@ -32,16 +31,16 @@ async function completed(session: Session, line: string, signal: AbortSignal): P
       return startingWith(line.trimStart(), names)
     }
     const command = commandNamed(name ?? '')
-    if (command?.operand === '[statement]') return ofText(session, operand, signal)
+    if (command?.operand === '[statement]') return completeIn(session, operand, signal)
     return operands(session, command?.completes, operand, signal)
   }
   const { text } = session.reader
-  return ofText(session, text === '' ? line : `${text}\n${line}`, signal)
+  return completeIn(session, text === '' ? line : `${text}\n${line}`, signal)
 }
 
-async function ofText(session: Session, text: string, signal: AbortSignal): Promise<Completed> {
+async function completeIn(session: Session, text: string, signal: AbortSignal): Promise<Completed> {
   const { candidates, word } = completeText(text, await session.schema(signal), [...session.parameters.keys()])
-  // A single one is whole.
+  // A single candidate completes the word.
   return [candidates.length === 1 && !/[(.]$/.test(candidates[0] ?? '') ? [`${candidates[0]} `] : [...candidates], word]
 }
 
@@ -57,7 +56,7 @@ async function operands(
     case 'fds':
       return startingWith(operand, (await orAborted(session.client.getReadiness(), signal)).federatedDatabases)
     case 'files':
-      return startingWith(operand, filesBeside(operand))
+      return startingWith(operand, filesNear(operand))
     case 'topics':
       return startingWith(operand.toUpperCase(), Object.keys(helpTopics), operand)
     case 'parameters':
@@ -74,7 +73,7 @@ function startingWith(word: string, all: readonly string[], typed = word): Compl
 }
 
 /** Folders end with a slash. */
-function filesBeside(path: string): string[] {
+function filesNear(path: string): string[] {
   const folder = path.endsWith('/') ? path : dirname(path)
   const isHere = folder === '.' && !path.startsWith('.')
   return readdirSync(folder, { withFileTypes: true }).map((entry) => {

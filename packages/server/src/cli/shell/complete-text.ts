@@ -1,7 +1,7 @@
 /** Completes the last word of a DO text, by the text before it and by the schema. */
 
 import type { ClassRepresentation } from '@ashlar/client'
-import type { KnownSchema } from './known-schema.ts'
+import type { SchemaView } from './known-schema.ts'
 import { type Piece, piecesOf } from './pieces.ts'
 import { beginnings, functionNames, keywords, systemVariables, typeNames } from './words.ts'
 
@@ -12,20 +12,19 @@ export interface Completion {
   readonly word: string
 }
 
-/** Words before a class. */
 const beforeClass: readonly string[] = [
   ...['FROM', 'ONLY', 'UPDATE', 'DELETE', 'LOOKUP', 'CREATE', 'UPSERT', 'CLASS', 'SUPERCLASS'],
   ...['REFERENCED', 'EDGECLASS'],
 ]
-/** Words that may follow instead of a class. */
+/** Keywords that may follow instead of a class. */
 const alsoAfter: Readonly<Record<string, readonly string[]>> = {
   FROM: ['ONLY'],
   UPDATE: ['SCHEMA'],
   CREATE: ['CLASS', 'INDEX', 'UNIQUE INDEX', 'SEQUENCE'],
 }
 
-/** `text`: up to the cursor. `variables`: without their `$`. */
-export function completeText(text: string, schema: KnownSchema, variables: readonly string[]): Completion {
+/** `text`: up to the cursor. `variables`: names without `$`. */
+export function completeText(text: string, schema: SchemaView, variables: readonly string[]): Completion {
   const word = /(?:\$\$?\w*|[\w.]*)$/.exec(text)?.[0] ?? ''
   const before = text.slice(0, text.length - word.length)
   const { pieces, open } = piecesOf(before)
@@ -35,7 +34,7 @@ export function completeText(text: string, schema: KnownSchema, variables: reado
     const named = [...variables, ...context.variableNames].map((name) => `$${name}`)
     return startingWith(word, [...named, ...systemVariables])
   }
-  // `$order.cl`: the text before the dot is no part of the word.
+  // In `$order.cl`, the word starts after the dot.
   const path = /(\$?[A-Za-z_][\w.]*(?:\[[^\]]*\])?)\.\w*$/.exec(text)?.[1]
   if (path !== undefined && !context.expectsClass) {
     const typed = /\w*$/.exec(text)?.[0] ?? ''
@@ -45,7 +44,7 @@ export function completeText(text: string, schema: KnownSchema, variables: reado
   return startingWith(word, context.words)
 }
 
-/** Returns words in the case of the typed beginning. */
+/** Returns matches in the case of the typed prefix. */
 function startingWith(word: string, all: readonly string[]): Completion {
   const isLower = /[a-z]/.test(word) && word === word.toLowerCase()
   const cased = all.map((candidate) => {
@@ -54,11 +53,11 @@ function startingWith(word: string, all: readonly string[]): Completion {
   return { candidates: [...new Set(cased)].filter((candidate) => candidate.startsWith(word)), word }
 }
 
-function attributeNames(cls: ClassRepresentation, schema: KnownSchema): string[] {
+function attributeNames(cls: ClassRepresentation, schema: SchemaView): string[] {
   return schema.attributesOf(cls).map(({ attribute }) => attribute.attributeName)
 }
 
-/** Returns the last statement, preceded by those that set variables. */
+/** Returns the last statement, preceded by the statements that set variables. */
 function statementAtEnd(pieces: readonly Piece[]): readonly Piece[] {
   const at = pieces.findLastIndex(({ kind, text }) => kind === 'symbol' && text === ';')
   const statement = pieces.slice(at + 1)
@@ -68,12 +67,12 @@ function statementAtEnd(pieces: readonly Piece[]): readonly Piece[] {
 
 class Surroundings {
   private readonly pieces: readonly Piece[]
-  private readonly schema: KnownSchema
+  private readonly schema: SchemaView
   /** Classes of variables and of names in patterns. */
   private readonly classes = new Map<string, ClassRepresentation>()
   readonly variableNames: readonly string[]
 
-  constructor(pieces: readonly Piece[], schema: KnownSchema) {
+  constructor(pieces: readonly Piece[], schema: SchemaView) {
     this.pieces = pieces
     this.schema = schema
     this.variableNames = pieces.flatMap(({ kind, text }, at) => {
@@ -95,7 +94,7 @@ class Surroundings {
     }
   }
 
-  /** The first class that a statement behind names. */
+  /** Returns the first class named from this position on. */
   private classFrom(at: number): ClassRepresentation | undefined {
     for (let next = at; next < this.pieces.length && this.textAt(next) !== ';'; next++) {
       if (beforeClass.includes(this.wordAt(next))) return this.schema.classNamed(this.nameFrom(next + 1))
@@ -134,7 +133,6 @@ class Surroundings {
     return this.textAt(last - 1).endsWith('[') || this.textAt(last - 2).endsWith('[')
   }
 
-  /** Keywords that may follow. */
   get words(): string[] {
     const { schema, pieces } = this
     const last = this.wordAt(pieces.length - 1)
@@ -146,8 +144,8 @@ class Surroundings {
     if (isAtBeginning) return [...beginnings, ...(last === 'EXPLAIN' ? ['ANALYZE'] : [])]
     const source = this.source
     const names = source === undefined ? [] : attributeNames(source, schema)
-    const ofPattern = [...this.classes.keys()].filter((name) => !name.startsWith('$'))
-    return [...names, ...ofPattern, ...keywords, ...functionNames.map((name) => `${name}(`)]
+    const patternNames = [...this.classes.keys()].filter((name) => !name.startsWith('$'))
+    return [...names, ...patternNames, ...keywords, ...functionNames.map((name) => `${name}(`)]
   }
 
   private get edgeNames(): string[] {
@@ -174,8 +172,8 @@ class Surroundings {
     const [first = '', ...others] = path.replaceAll(/\[[^\]]*\]/g, '').split('.')
     const named = this.classes.get(first)
     const source = this.source
-    const behindFirst = source && this.schema.attributeOf(source, first)
-    let cls = named ?? (behindFirst && this.schema.classBehind(behindFirst))
+    const firstAttribute = source && this.schema.attributeOf(source, first)
+    let cls = named ?? (firstAttribute && this.schema.classBehind(firstAttribute))
     for (const name of others) {
       const attribute = cls && this.schema.attributeOf(cls, name)
       cls = attribute && this.schema.classBehind(attribute)

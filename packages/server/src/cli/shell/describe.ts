@@ -1,14 +1,14 @@
-/** `\d`: the classes, and what one of them has. */
+/** The output of `\d`: a list of classes, or the details of one class. */
 import type { ClassRepresentation } from '@ashlar/client'
 import { typeOf } from '../client/schema/schema-state.ts'
 import { typeText } from '../client/schema/schema-text.ts'
 import { numberText } from '../client/texts.ts'
 import { TableLayout, type TableOptions } from '../table.ts'
-import type { KnownSchema } from './known-schema.ts'
+import type { SchemaView } from './known-schema.ts'
 
 /** `counts`: objects by class, without subclasses, if requested. */
 export function classLines(
-  schema: KnownSchema,
+  schema: SchemaView,
   options: TableOptions,
   counts: ReadonlyMap<string, number> | undefined,
 ): string[] {
@@ -23,31 +23,31 @@ export function classLines(
   return table(counts === undefined ? head : [...head, 'Objects'], rows, options)
 }
 
-export function describedClass(cls: ClassRepresentation, schema: KnownSchema, options: TableOptions): string[] {
+export function describedClass(cls: ClassRepresentation, schema: SchemaView, options: TableOptions): string[] {
   const { className, superClass, isReferenceable } = cls
   const kind = isReferenceable ? 'Class' : 'Embeddable class'
-  const attributes = schema.attributesOf(cls).map((shown) => {
-    const { attributeName } = shown.attribute
+  const attributes = schema.attributesOf(cls).map((entry) => {
+    const { attributeName } = entry.attribute
     return [
       attributeName,
-      typeText(typeOf(shown.attribute), 'asNeeded'),
-      shown.className === className ? '' : shown.className,
+      typeText(typeOf(entry.attribute), 'asNeeded'),
+      entry.className === className ? '' : entry.className,
     ]
   })
   const isInherited = attributes.some(([, , from]) => from !== '')
-  const shown = isInherited ? attributes : attributes.map((row) => row.slice(0, 2))
+  const rows = isInherited ? attributes : attributes.map((row) => row.slice(0, 2))
   const head = isInherited ? ['Attribute', 'Type', 'Of'] : ['Attribute', 'Type']
   const subclasses = schema.subclassesOf(cls).map((subclass) => subclass.className)
   return [
     `${kind} ${className}${superClass === null ? '' : `, superclass ${superClass}`}`,
-    ...(shown.length === 0 ? ['No attributes.'] : table(head, shown, options)),
+    ...(rows.length === 0 ? ['No attributes.'] : table(head, rows, options)),
     ...(subclasses.length === 0 ? [] : [`Subclasses: ${subclasses.join(', ')}`]),
     ...indexLines(cls, schema),
   ]
 }
 
-/** Lists the indexes of a class, including those of its superclasses. */
-function indexLines(cls: ClassRepresentation, schema: KnownSchema): string[] {
+/** Lists the indexes of a class and its superclasses. */
+function indexLines(cls: ClassRepresentation, schema: SchemaView): string[] {
   const line = schema.lineOf(cls).map(({ className }) => className)
   const indexes = schema.indexes.filter(({ indexedClass }) => line.includes(indexedClass))
   if (indexes.length === 0) return []

@@ -1,4 +1,4 @@
-/** What `\help` shows: the syntax as docs/query-language.md has it, which a test compares. */
+/** The output of `\help`: the syntax in docs/query-language.md, with which a test compares it. */
 
 const clauses = [
   'FROM source [[AS] alias], … [WHERE e] [GROUP BY e, … [HAVING e]] [ORDER BY e [ASC | DESC], …]',
@@ -23,7 +23,7 @@ const sequences = [
   'CREATE SEQUENCE name [START n] [STEP n]',
   'ALTER SEQUENCE name RESTART n',
   'DROP SEQUENCE name',
-  "NEXT('name')                                           in SHOW, LET, and values of CREATE, UPSERT, SET",
+  "NEXT('name')                                           in SHOW, LET, values of CREATE, UPSERT, SET, and defaults",
 ]
 
 export const helpTopics: Readonly<Record<string, readonly string[]>> = {

@@ -1,4 +1,4 @@
-/** What was typed in earlier sessions: a file of the user's own, one entry a line. */
+/** The input history of the shell: a file of the user, with one entry per line. */
 import { appendFileSync, chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -11,7 +11,7 @@ export function historyFile({ XDG_STATE_HOME: xdg }: NodeJS.ProcessEnv): string 
 }
 
 export class History {
-  /** The newest first. */
+  /** The newest entry first. */
   entries: string[]
   private readonly file: string
   /** Why the history is not stored in the file. */
@@ -22,7 +22,7 @@ export class History {
     this.entries = this.read()
   }
 
-  /** Adds an entry of one line; those that begin with a blank, or may hold a secret, are not stored. */
+  /** Adds a one-line entry, unless it begins with a blank or may contain a secret. */
   add(entry: string): void {
     if (/^\s|^$|[\r\n]/.test(entry) || isSecret(entry)) return
     this.entries = [entry, ...this.entries.filter((other) => other !== entry)].slice(0, historyEntriesMax)
@@ -38,15 +38,15 @@ export class History {
       chmodSync(this.file, 0o600)
     })
     const entries = [...new Set(lines.filter((line) => line !== '').reverse())].slice(0, historyEntriesMax)
-    // Entries are appended, also repeated ones; from time to time the file is compacted.
+    // Entries are appended, also repeated ones; the file is compacted when it becomes large.
     if (lines.length > 2 * historyEntriesMax) this.attempt(() => this.replace(entries))
     return entries
   }
 
   private replace(entries: readonly string[]): void {
-    const beside = `${this.file}.${process.pid}`
-    writeFileSync(beside, `${entries.toReversed().join('\n')}\n`, { mode: 0o600 })
-    renameSync(beside, this.file)
+    const temporary = `${this.file}.${process.pid}`
+    writeFileSync(temporary, `${entries.toReversed().join('\n')}\n`, { mode: 0o600 })
+    renameSync(temporary, this.file)
   }
 
   private attempt(work: () => void): void {
@@ -59,15 +59,15 @@ export class History {
   }
 }
 
-/** `\set` of a parameter that is called so. */
+/** Detects `\set` of a parameter with a name like `password`. */
 function isSecret(entry: string): boolean {
   return /^\\set\s+\S*(?:pass|secret|token|key|credential)/i.test(entry)
 }
 
-/** Returns a text as one line for the history; undefined if that would change it, as with comments and multi-line strings. */
+/** Returns the entry on one line for the history; undefined if that would change it, as with comments and multi-line strings. */
 export function asOneLine(text: string): string | undefined {
   const lines = text.split('\n')
-  const isPlain = lines.length === 1 || !/\/\/|['"`]/.test(text) || lines.every(hasWholeTexts)
+  const isPlain = lines.length === 1 || !/\/\/|['"`]/.test(text) || lines.every(hasCompleteTexts)
   return isPlain
     ? lines
         .map((line) => line.trim())
@@ -76,7 +76,7 @@ export function asOneLine(text: string): string | undefined {
     : undefined
 }
 
-function hasWholeTexts(line: string): boolean {
+function hasCompleteTexts(line: string): boolean {
   const withoutTexts = line.replaceAll(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`/g, '')
   return !/\/\/|['"`]/.test(withoutTexts)
 }

@@ -1,13 +1,13 @@
-/** The schema as completion and \d ask for it. */
+/** A view of the schema for completion and \d. */
 import type { AttributeDefinition, ClassRepresentation, IndexRecord, TypeDefinition } from '@ashlar/client'
 
-export interface ShownAttribute {
+export interface AttributeEntry {
   readonly attribute: AttributeDefinition
-  /** The class that has it, which may be a superclass. */
+  /** The declaring class, which may be a superclass. */
   readonly className: string
 }
 
-export class KnownSchema {
+export class SchemaView {
   /** Sorted by name, without internal classes. */
   readonly classes: readonly ClassRepresentation[]
   readonly indexes: readonly IndexRecord[]
@@ -30,7 +30,7 @@ export class KnownSchema {
     this.bySimpleName = bySimpleName
   }
 
-  /** Finds a class by its full name, or by its simple name if that is unique, also with a plural `s`. */
+  /** Finds a class by its full name, or by its simple name if that is unique, also in the plural with `s`. */
   classNamed(name: string): ClassRepresentation | undefined {
     return (
       this.byName.get(name) ??
@@ -44,7 +44,7 @@ export class KnownSchema {
     return found.length === 1 ? found[0] : undefined
   }
 
-  /** Names of classes: the simple one if it is unique, and the full one. */
+  /** Names of classes: the simple name if it is unique, and the full name. */
   get classNames(): string[] {
     return this.classes.flatMap(({ className }) => {
       const simple = simpleName(className)
@@ -52,7 +52,7 @@ export class KnownSchema {
     })
   }
 
-  /** The class itself, then its superclass, and so on. */
+  /** Returns the class and its superclasses, from bottom to top. */
   lineOf(cls: ClassRepresentation): ClassRepresentation[] {
     const line: ClassRepresentation[] = []
     for (let at: ClassRepresentation | undefined = cls; at !== undefined && !line.includes(at); ) {
@@ -62,14 +62,14 @@ export class KnownSchema {
     return line
   }
 
-  /** Returns attributes in display order: those of superclasses first, without hidden ones. */
-  attributesOf(cls: ClassRepresentation): ShownAttribute[] {
+  /** Returns visible attributes in display order, with inherited ones first. */
+  attributesOf(cls: ClassRepresentation): AttributeEntry[] {
     const line = this.lineOf(cls)
     const all = line
       .toReversed()
       .flatMap(({ className, attributes }) => attributes.map((attribute) => ({ attribute, className })))
-    const last = new Map(all.map((shown) => [shown.attribute.attributeName, shown]))
-    return all.filter((shown) => last.get(shown.attribute.attributeName) === shown)
+    const last = new Map(all.map((entry) => [entry.attribute.attributeName, entry]))
+    return all.filter((entry) => last.get(entry.attribute.attributeName) === entry)
   }
 
   attributeOf(cls: ClassRepresentation, name: string): AttributeDefinition | undefined {

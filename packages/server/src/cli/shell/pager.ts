@@ -1,11 +1,11 @@
-/** Results on a terminal, a screen at a time. */
+/** A pager for results on a terminal. */
 import stringWidth from 'string-width'
 import type { RowsTarget } from '../client/rows.ts'
 import type { Output } from '../output.ts'
 import { sizeOf, type TableOptions } from '../table.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The user has left the pager, which is no failure. */
+/** The user has quit the pager; not reported as an error. */
 export class PageLeft extends Error {}
 
 const prompt = '-- more: Space for a page, Enter for a line, q to end --'
@@ -28,7 +28,6 @@ export class Pager implements RowsTarget {
     return this.output.tableOptions
   }
 
-  /** Starts a new page for the next result. */
   begin(): void {
     this.rowsLeft = this.pageRows
   }
@@ -56,13 +55,13 @@ export class Pager implements RowsTarget {
     this.rowsLeft = key.startsWith('\r') || key.startsWith('\n') ? 1 : this.pageRows
   }
 
-  /** One is left for the question. */
+  /** Reserves one row for the prompt. */
   private get pageRows(): number {
     return Math.max(1, sizeOf(this.terminal.output).rows - 1)
   }
 }
 
-/** A line that is longer than the terminal is wide takes several. */
+/** Counts the terminal rows of a line, which may wrap. */
 function rowsOf(line: string, columns: number): number {
   return Math.max(1, Math.ceil(stringWidth(line) / Math.max(1, columns)))
 }

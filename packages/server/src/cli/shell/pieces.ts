@@ -1,4 +1,4 @@
-/** Splits an incomplete DO text into words and symbols. Nothing is an error here; the server reports errors. */
+/** Splits an incomplete DO text into words and symbols. Never fails; the server reports errors. */
 
 export interface Piece {
   readonly kind: 'word' | 'variable' | 'system' | 'literal' | 'symbol'
@@ -17,7 +17,7 @@ const blank = /(?:\s+|\/\/[^\n]*)+/y
 const piece =
   /(?<word>[A-Za-z_]\w*)|(?<system>\$\$\w*)|(?<variable>\$\w*)|(?<literal>\d[\w.:-]*)|(?<symbol>::|\.\.|[-=<>!~&|^+*/%]{2,3}|[\s\S])/uy
 
-/** `open`: what the text before this one has left open. */
+/** `open`: the open element of the preceding text. */
 export function piecesOf(text: string, open?: OpenPiece): Pieces {
   const pieces: Piece[] = []
   let at = 0
@@ -50,7 +50,7 @@ function openingAt(text: string, at: number): OpenPiece {
   return text.startsWith('/*', at) ? '/*' : undefined
 }
 
-/** Behind what ends it; undefined where nothing does. */
+/** Returns the position after the end of the open element; undefined if it does not end. */
 function closingAt(open: NonNullable<OpenPiece>, text: string, from: number): number | undefined {
   for (let at = from; at < text.length; at++) {
     if (text.startsWith(open === '/*' ? '*/' : open, at)) return at + open.length

@@ -1,4 +1,4 @@
-/** The shell on a terminal: prompts, history and completion. It continues after failures. */
+/** The interactive shell: prompts, history and completion. It continues after failures. */
 import { styleText } from 'node:util'
 import { version } from '../../version.ts'
 import type { RowFormat } from '../client/rows.ts'
@@ -16,7 +16,7 @@ import { isCommand } from './run-lines.ts'
 import { Session } from './session.ts'
 import { Terminal } from './terminal.ts'
 
-/** Until Ctrl-D or \q. Throws what keeps it from beginning, such as a server that does not answer. */
+/** Runs until Ctrl-D or \q. Throws an error that prevents its start, such as a server that does not respond. */
 export async function runInteractively(
   context: CommandContext,
   parameters: Readonly<Record<string, unknown>>,
@@ -50,7 +50,7 @@ export async function runInteractively(
       else await runInput(session, terminal, history, read.line)
     }
     context.signal.throwIfAborted()
-    // After Ctrl-D, the cursor is behind the prompt.
+    // After Ctrl-D, the cursor is still on the line of the prompt.
     if (!session.isLeft) process.stdout.write('\n')
     await session.end()
   } finally {
@@ -59,13 +59,13 @@ export async function runInteractively(
   }
 }
 
-/** Returns a prompt like that of psql, whose last character shows what is not closed. */
+/** Returns a prompt like that of psql, whose last character shows the open element. */
 function promptOf({ reader, fd, transaction }: Session): string {
   const open = reader.isEmpty ? '=' : (reader.open?.replace('/', '') ?? '-')
   return `${printable(fd)}${transaction === undefined ? open : `*${open}`}> `
 }
 
-/** What beginners type first; psql accepts these words, too. */
+/** Common first inputs of beginners, which psql accepts as well. */
 const wordsOfShells: Readonly<Record<string, string>> = { quit: '\\q', exit: '\\q', help: '\\?' }
 
 async function runInput(session: Session, terminal: Terminal, history: History, line: string): Promise<void> {
@@ -75,13 +75,13 @@ async function runInput(session: Session, terminal: Terminal, history: History, 
       const word = reader.isEmpty ? wordsOfShells[line.replace(/;\s*$/, '').trim().toLowerCase()] : undefined
       if (word !== undefined) return runShellCommand(session, word, signal)
       if (reader.takesCommands && isCommand(line)) {
-        remember(terminal, history, line)
+        addToHistory(terminal, history, line)
         return runShellCommand(session, line, signal)
       }
       // An empty line ends an incomplete statement.
       const text = line.trim() === '' && reader.takesCommands ? reader.take() : reader.add(line)
       if (text === undefined) return
-      remember(terminal, history, text)
+      addToHistory(terminal, history, text)
       await session.runText(text, signal)
     })
   } catch (error) {
@@ -89,7 +89,7 @@ async function runInput(session: Session, terminal: Terminal, history: History, 
   }
 }
 
-function remember(terminal: Terminal, history: History, text: string): void {
+function addToHistory(terminal: Terminal, history: History, text: string): void {
   // As in other shells, lines that begin with a blank are not stored.
   if (/^\s/.test(text)) return
   const line = asOneLine(text)
@@ -97,7 +97,7 @@ function remember(terminal: Terminal, history: History, text: string): void {
   terminal.setHistory(history.entries)
 }
 
-/** The shell continues, unless its output is closed. */
+/** Prints an error; the shell continues, unless its output is closed. */
 async function printError(session: Session, error: unknown): Promise<void> {
   const { textAtWork: text, place } = session
   session.textAtWork = undefined
@@ -108,8 +108,8 @@ async function printError(session: Session, error: unknown): Promise<void> {
     return session.screen.note('Stopped.')
   }
   const where = place === undefined ? '' : `${printable(place.name)}, line ${place.line}: `
-  const told = failureText(error, { isJson: false, text }, 'error')
+  const failure = failureText(error, { isJson: false, text }, 'error')
   const isColored = process.stderr.isTTY && process.stderr.hasColors()
   const name = isColored ? styleText('red', 'error', { validateStream: false }) : 'error'
-  process.stderr.write(`${where}${name}${told.slice('error'.length)}`)
+  process.stderr.write(`${where}${name}${failure.slice('error'.length)}`)
 }

@@ -8,7 +8,7 @@ import { StatementReader, textCharactersMax } from './statement-reader.ts'
 /** A line that begins with a backslash. */
 export type RunCommand = (session: Session, line: string, signal: AbortSignal) => Promise<void>
 
-/** `place`: of the lines, for messages. Throws failures; `session.place` then has their place. */
+/** `place`: the origin of the lines, for messages. Throws failures; `session.place` then locates them. */
 export async function runLines(
   session: Session,
   lines: AsyncIterable<string>,
@@ -45,35 +45,35 @@ export function isCommand(line: string): boolean {
   return /^\s*\\/.test(line)
 }
 
-/** `what`: for messages. Throws CommandError for what cannot be read, is not UTF-8, or is one endless line. */
+/** `what`: for messages. Throws CommandError for unreadable input, invalid UTF-8, and excessively long lines. */
 export async function* linesOf(
   stream: AsyncIterable<Uint8Array>,
   what: string,
 ): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  // A line may come in many pieces: they are joined once.
-  let begun: string[] = []
+  // Joins the pieces of a line only once.
+  let parts: string[] = []
   let characters = 0
   try {
     for await (const chunk of stream) {
       const [end = '', ...starts] = decoder.decode(chunk, { stream: true }).split('\n')
-      begun.push(end)
+      parts.push(end)
       characters += end.length
       for (const start of starts) {
-        yield begun.join('').replace(/\r$/, '')
-        begun = [start]
+        yield parts.join('').replace(/\r$/, '')
+        parts = [start]
         characters = start.length
       }
       if (characters > textCharactersMax) {
         throw invalidInput(`${what} has a line of more than ${textCharactersMax} characters.`)
       }
     }
-    begun.push(decoder.decode())
+    parts.push(decoder.decode())
   } catch (error) {
     if (error instanceof CommandError) throw error
     if (error instanceof TypeError) throw invalidInput(`${what} is not UTF-8.`)
     throw unreadable(what, error)
   }
-  const last = begun.join('')
+  const last = parts.join('')
   if (last !== '') yield last
 }

@@ -1,4 +1,4 @@
-/** `ashlar shell`: statements by and by, from a terminal, or from a pipe or a file. */
+/** `ashlar shell`: executes statements one after another, from a terminal, a pipe or a file. */
 import { AshlarRequestError } from '@ashlar/client'
 import { parametersOf } from '../client/query.ts'
 import type { RowFormat } from '../client/rows.ts'
@@ -27,7 +27,7 @@ export async function runShell(context: CommandContext, _: readonly unknown[], o
   await runScript(new Session(context, screenOf(context), parameters, format))
 }
 
-/** Checks that a server responds, also for a script without statements. Throws CommandError and AshlarConnectionError; an error reply does not matter here. */
+/** Checks that a server responds, also for a script without statements. Throws CommandError and AshlarConnectionError; ignores error replies. */
 async function refuseAway({ client }: CommandContext): Promise<void> {
   try {
     await client.getReadiness()
@@ -46,7 +46,6 @@ function screenOf({ output }: CommandContext): Screen {
   }
 }
 
-/** Ends the command at the first failure. */
 async function runScript(session: Session): Promise<void> {
   const { context } = session
   try {
@@ -58,7 +57,7 @@ async function runScript(session: Session): Promise<void> {
       context.output.note(`${session.place.name}, line ${session.place.line}:`)
     throw error
   } finally {
-    // What was read of standard input is all that is needed of it.
+    // The rest of standard input is not needed.
     process.stdin.destroy()
   }
   await session.end()

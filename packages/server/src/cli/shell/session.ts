@@ -1,4 +1,4 @@
-/** What a shell remembers from one statement to the next, and how it carries one out. */
+/** The state of a shell session, and the execution of statements in it. */
 import type { AshlarClient } from '@ashlar/client'
 import { type RowFormat, type RowsTarget, writeExpanded, writeRows } from '../client/rows.ts'
 import { numberText } from '../client/texts.ts'
@@ -7,16 +7,15 @@ import { CommandError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { Output } from '../output.ts'
 import { printable } from '../table.ts'
-import { KnownSchema } from './known-schema.ts'
+import { SchemaView } from './known-schema.ts'
 import { piecesOf } from './pieces.ts'
 import { StatementReader } from './statement-reader.ts'
 
-/** The display of a session. */
 export interface Screen {
-  /** Receives results, unless they go to a file. */
+  /** Receives results, unless they are written to a file. */
   readonly target: RowsTarget
   readonly isTerminal: boolean
-  /** Before each result. */
+  /** Called before each result. */
   begin(): void
   /** Shows a message that is not a result. */
   note(text: string): void
@@ -30,13 +29,12 @@ const schemaMsMax = 30_000
 export class Session {
   readonly context: CommandContext
   readonly screen: Screen
-  /** The input that has not been sent. */
+  /** Reads statements, and buffers incomplete ones. */
   reader = new StatementReader()
   /** The place in a file or a pipe that is being executed. */
   place: { readonly name: string; readonly line: number } | undefined
-  /** Files that are at work, in each other. */
+  /** The stack of files being included. */
   readonly includes: string[] = []
-  /** Values of `$name` in statements. */
   readonly parameters: Map<string, unknown>
   client: AshlarClient
   fd: string
@@ -45,13 +43,12 @@ export class Session {
   isTimed = false
   /** The statements collected since `\begin`, which are sent as one text. */
   transaction: string[] | undefined
-  /** The last text that was sent. */
   lastText: string | undefined
   /** The text that an error message quotes. */
   textAtWork: string | undefined
   isLeft = false
   private file: { readonly name: string; readonly output: Output } | undefined
-  private known: { readonly schema: KnownSchema; readonly at: number } | undefined
+  private cachedSchema: { readonly schema: SchemaView; readonly at: number } | undefined
 
   constructor(
     context: CommandContext,
@@ -71,7 +68,7 @@ export class Session {
     return this.file?.output ?? this.screen.target
   }
 
-  /** Throws what the client throws, and CommandError. */
+  /** Throws the errors of the client, and CommandError. */
   async runText(text: string, signal: AbortSignal): Promise<void> {
     if (this.transaction !== undefined) {
       this.transaction.push(/;\s*$/.test(text) ? text : `${text};`)
@@ -96,13 +93,13 @@ export class Session {
   async explain(text: string, isAnalyzed: boolean, signal: AbortSignal): Promise<void> {
     this.lastText = text
     this.textAtWork = text
-    const asked = this.client.explainAsText(text, Object.fromEntries(this.parameters), { isAnalyzed, signal })
-    const plan = await orAborted(asked, signal)
+    const explained = this.client.explainAsText(text, Object.fromEntries(this.parameters), { isAnalyzed, signal })
+    const plan = await orAborted(explained, signal)
     await this.tell(printable(plan.trimEnd(), 'lines').split('\n'))
     this.textAtWork = undefined
   }
 
-  /** A result that is no rows. */
+  /** Writes a result that has no rows. */
   async tell(lines: readonly string[]): Promise<void> {
     this.screen.begin()
     await this.target.lines(lines)
@@ -112,20 +109,21 @@ export class Session {
     if (this.isTimed) this.screen.note(`Time: ${(performance.now() - started).toFixed(1)} ms`)
   }
 
-  /** Returns the schema, cached for some seconds. Throws what the client throws. */
-  async schema(signal: AbortSignal): Promise<KnownSchema> {
-    if (this.known !== undefined && performance.now() - this.known.at < schemaMsMax) return this.known.schema
+  /** Returns the schema, cached for some seconds. Throws the errors of the client. */
+  async schema(signal: AbortSignal): Promise<SchemaView> {
+    if (this.cachedSchema !== undefined && performance.now() - this.cachedSchema.at < schemaMsMax)
+      return this.cachedSchema.schema
     const [classes, indexes] = await orAborted(
       Promise.all([this.client.listClasses(), this.client.listIndexes()]),
       signal,
     )
-    const schema = new KnownSchema(classes, indexes)
-    this.known = { schema, at: performance.now() }
+    const schema = new SchemaView(classes, indexes)
+    this.cachedSchema = { schema, at: performance.now() }
     return schema
   }
 
   forgetSchema(): void {
-    this.known = undefined
+    this.cachedSchema = undefined
   }
 
   /** Switches to another federated database of the server. Throws if it does not exist. */
@@ -137,7 +135,7 @@ export class Session {
     this.forgetSchema()
   }
 
-  /** undefined: back to the terminal, or to standard output. What was written before is complete then. */
+  /** Redirects results to a file; undefined: back to the terminal or standard output. The previous file is then complete. */
   async writeTo(name: string | undefined): Promise<void> {
     const { file } = this
     this.file = undefined
@@ -145,7 +143,6 @@ export class Session {
     if (name !== undefined) this.file = { name, output: new Output({ output: name }) }
   }
 
-  /** Discards an incomplete statement. */
   async end(): Promise<void> {
     if (this.transaction !== undefined) this.screen.note('The transaction was not committed: nothing of it is done.')
     await this.writeTo(undefined)
@@ -154,13 +151,13 @@ export class Session {
   private async writeRows(rows: AsyncIterable<unknown>): Promise<number> {
     const { target } = this
     if (this.format === 'table' && this.isExpanded) return writeExpanded(rows, target)
-    // Tables have no control characters; the other formats are as programs want them.
+    // Tables escape control characters; the other formats are for programs.
     const isRaw = this.format !== 'table' && this.file === undefined && this.screen.isTerminal
     return writeRows(this.format, rows, isRaw ? printed(target) : target, false)
   }
 }
 
-/** With control characters shown. */
+/** Returns a target that escapes control characters. */
 function printed(target: RowsTarget): RowsTarget {
   return {
     tableOptions: target.tableOptions,
@@ -171,7 +168,7 @@ function printed(target: RowsTarget): RowsTarget {
 
 const reading: readonly string[] = ['FROM', 'SELECT', 'RETURN', 'MATCH', 'SHOW', 'LOOKUP', 'EXPLAIN']
 
-/** A statement that changes something and replies nothing has done it. */
+/** A change without a reply reports success. */
 function countText(text: string, count: number): string {
   if (count > 0) return `(${numberText(count)} ${count === 1 ? 'row' : 'rows'})`
   const { pieces } = piecesOf(text.replace(/[\s;]+$/, ''))
@@ -179,7 +176,7 @@ function countText(text: string, count: number): string {
   return reading.includes(first?.text.toUpperCase() ?? '') ? '(no rows)' : 'Done.'
 }
 
-/** Ends when the signal is aborted, even while it waits for a row. Throws CommandError then. */
+/** Ends when the signal is aborted, even while waiting for a row; then throws CommandError. */
 async function* until<T>(
   rows: AsyncGenerator<T, void, undefined>,
   signal: AbortSignal,
@@ -191,12 +188,12 @@ async function* until<T>(
       yield value
     }
   } finally {
-    // Not awaited: it ends when the pending request does.
+    // Not awaited: it ends with the pending request.
     void rows.return(undefined).catch(() => undefined)
   }
 }
 
-/** Throws CommandError once the signal is aborted. */
+/** Throws CommandError when the signal is aborted. */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let stop: () => void = () => undefined
   const aborted = new Promise<never>((_, reject) => {

@@ -5,16 +5,15 @@ import { type OpenPiece, piecesOf } from './pieces.ts'
 /** Longest text that is buffered. The server accepts far less (`queryCharactersMax`). */
 export const textCharactersMax = 16 * 1024 * 1024
 
-/** Statements that affect only those after them in the same text. */
+/** Statements that affect only later statements of the same text. */
 const leading: readonly string[] = ['LET', 'USE']
 
 export class StatementReader {
   private lines: string[] = []
   private characters = 0
   private openPiece: OpenPiece
-  /** Open brackets. */
   private depth = 0
-  /** The first word of the current statement, in capitals. */
+  /** The first word of the current statement, in upper case. */
   private firstWord: string | undefined
   private isTextAtEnd = false
 
@@ -31,12 +30,12 @@ export class StatementReader {
     return this.openPiece ?? (this.depth > 0 ? '(' : undefined)
   }
 
-  /** A line is no part of a text in quotes or of a comment. */
+  /** Whether the next line is outside of quotes and comments. */
   get takesCommands(): boolean {
     return this.openPiece === undefined
   }
 
-  /** Returns the text if the line ends it. Throws CommandError if the text is too long. */
+  /** Returns the text if the line completes it. Throws CommandError if the text is too long. */
   add(line: string): string | undefined {
     this.characters += line.length + 1
     if (this.characters > textCharactersMax) {
@@ -58,7 +57,8 @@ export class StatementReader {
     }
     const isEnded = this.isTextAtEnd && this.openPiece === undefined
     if (isEnded) return this.take()
-    if (this.firstWord === undefined && this.openPiece === undefined && !this.lines.some(isMeant)) this.clear()
+    const isBlank = this.lines.every((one) => one.trim() === '')
+    if (this.firstWord === undefined && this.openPiece === undefined && isBlank) this.clear()
     return undefined
   }
 
@@ -77,9 +77,4 @@ export class StatementReader {
     this.firstWord = undefined
     this.isTextAtEnd = false
   }
-}
-
-/** Lines of blanks do not begin a text. */
-function isMeant(line: string): boolean {
-  return line.trim() !== ''
 }

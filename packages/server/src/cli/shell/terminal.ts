@@ -1,4 +1,4 @@
-/** The keyboard of a terminal: lines by Node's readline, single keys, and Ctrl-C for the running statement. */
+/** Terminal input: lines by Node's readline, single keys, and Ctrl-C for the running statement. */
 import { createInterface, type Interface } from 'node:readline'
 import { Readable } from 'node:stream'
 import type { ReadStream, WriteStream } from 'node:tty'
@@ -9,7 +9,7 @@ export type Completed = [candidates: string[], word: string]
 export interface TerminalOptions {
   readonly input: ReadStream
   readonly output: WriteStream
-  /** The newest first. */
+  /** The newest entry first. */
   readonly history: readonly string[]
   /** Never rejects. `line`: up to the cursor. */
   complete(line: string, signal: AbortSignal): Promise<Completed>
@@ -78,7 +78,6 @@ export class Terminal {
     })
   }
 
-  /** Ctrl-C aborts the signal. */
   async run<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const running = new AbortController()
     this.running = running
@@ -97,7 +96,6 @@ export class Terminal {
     })
   }
 
-  /** Replaces the history, newest first. */
   setHistory(entries: readonly string[]): void {
     const { history } = this.readline as unknown as Editor
     history.splice(0, history.length, ...entries)
@@ -115,7 +113,7 @@ export class Terminal {
       this.waitingForKey = undefined
       resolve(text)
     } else if (this.running !== undefined && text.includes(ctrlC)) {
-      // Text typed ahead was meant for the output that was expected.
+      // Text typed ahead was a response to output that did not appear.
       this.typed = ''
       this.running.abort()
     } else {
@@ -124,7 +122,7 @@ export class Terminal {
     }
   }
 
-  /** Line by line: with a line, the keys behind it have to wait. */
+  /** Feeds readline line by line: keys after a line wait for the next read. */
   private feed(): void {
     while (this.state === 'editing' && this.typed !== '') {
       const [piece] = /^[^\r\n]*(?:\r\n|[\r\n])?/.exec(this.typed) ?? ['']

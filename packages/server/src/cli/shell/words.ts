@@ -1,4 +1,4 @@
-/** Words of DO that the shell completes. A test holds them against the parser. */
+/** Keywords of DO that the shell completes. A test compares them with the parser. */
 
 export const keywords = list(`
   FROM, ONLY, WHERE, GROUP BY, HAVING, ORDER BY, ASC, DESC, SKIP, TAKE, WHILE, RETURN, SELECT, AS, MATCH, WALK,
@@ -10,7 +10,6 @@ export const keywords = list(`
   SEQUENCE, SEQUENCES, START, STEP, RESTART
 `)
 
-/** Words that begin a statement. */
 export const beginnings = list(`
   FROM, SELECT, RETURN, MATCH, CREATE, UPDATE, DELETE, UPSERT, LOOKUP, LET, SHOW, FOR EACH, IF, USE,
   DROP INDEX, DROP SEQUENCE, ALTER SEQUENCE, EXPLAIN
@@ -27,7 +26,6 @@ export const functionNames = list(`
 
 export const systemVariables = list('$$NOW, $$ID, $$THIS_REFERENCE, $$USER')
 
-/** Types of attributes in schema statements. */
 export const typeNames = list(`
   Boolean, Character, Integer, Real, Decimal, Guid, String, Date, Time, DateTime, Interval, Bytes, Json, Reference, Object, List, Set,
   Map, Instant

@@ -1,4 +1,4 @@
-/** The strict reading of a transaction's body (contract 7). */
+/** Strict parsing of a transaction's body (contract 7). */
 import { AshlarError, type ErrorDetail } from '@ashlar/engine'
 import { makeProblem, quoteNames } from '../../errors/problem.ts'
 import { BodyValidationError } from '../../errors/request-errors.ts'
@@ -8,15 +8,15 @@ import { isEntityTags } from '../entity-tags.ts'
 type OperationLimits = Pick<Limits, 'transactionOperationsMax' | 'requestHeaderBytesMax'>
 
 export interface RequestedOperation {
-  /** From 1. */
+  /** Starts at 1. */
   readonly number: number
   readonly method: string
   readonly uri: string
   readonly body: unknown
-  readonly isKept: boolean
-  /** Names the object that the operation creates. */
+  readonly keepsResult: boolean
+  /** A name for the object that the operation creates. */
   readonly id: string | undefined
-  /** Its conditions, by the names of the headers that single requests have for them. */
+  /** Conditions by the header names of single requests. */
   readonly conditions: Readonly<Record<string, string>>
 }
 
@@ -47,7 +47,7 @@ export function readOperations(
   })
 }
 
-/** Applies the limit of request headers to URI and conditions. */
+/** Limits URI and conditions like the headers of a request. */
 function checkHead({ number, uri, conditions }: RequestedOperation, bytesMax: number): void {
   let bytes = Buffer.byteLength(uri)
   for (const header in conditions) bytes += Buffer.byteLength(conditions[header] as string)
@@ -67,7 +67,7 @@ function readOperation(value: unknown, position: number): RequestedOperation {
     method: requiredText(operation.method, 'method', position),
     uri: requiredText(operation.uri, 'uri', position),
     body: operation.body,
-    isKept: resultOf(operation.result, position) === 'keep',
+    keepsResult: resultOf(operation.result, position) === 'keep',
     id: operation.id === undefined ? undefined : idOf(operation.id, position),
     conditions: conditionsOf(operation, position),
   }
@@ -116,6 +116,6 @@ function idOf(value: unknown, position: number): string {
   ])
 }
 
-function malformed(message: string, place: ErrorDetail['place']): AshlarError {
+export function malformed(message: string, place: ErrorDetail['place']): AshlarError {
   return new AshlarError('MalformedRequest', message, [{ place, message }])
 }

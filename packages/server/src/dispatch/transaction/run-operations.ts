@@ -18,29 +18,26 @@ import { tooManyValues } from '../../json/json-scan.ts'
 import { hasMoreValuesThan } from '../../json/parse-text.ts'
 import { dispatch, type Execution } from '../dispatch.ts'
 import { isolationParam, type Operation, type OperationReply, type WholeFdRequest } from '../operation.ts'
-import { wholeReply } from '../row-framing.ts'
+import { completeReply } from '../row-framing.ts'
 import { type RequestedOperation, readOperations } from './read-operations.ts'
 import { substituteInBody, substituteInUri, substituteText } from './substitute-ids.ts'
 
-/**
- * Returns an array of `{"responseCode", "result"}` as JSON text. Throws what the operations throw, LimitExceeded if they take too long, and
- * ClientDisconnected.
- */
+/** Returns JSON: an array of `{"responseCode", "result"}`. Throws the errors of operations, LimitExceeded, and ClientDisconnected. */
 export async function runOperations(request: WholeFdRequest, once: Once<Buffer> | undefined): Promise<Buffer> {
   const { service, signal, watch, memoryHolder, slice } = request
   const { limits } = service
   const operations = readOperations(request.body, limits)
-  const isRehearsed = operations.some(({ isKept }) => !isKept)
+  const isRehearsed = operations.some(({ keepsResult }) => !keepsResult)
   let rehearsal: BatchRun | undefined
   const done = request.database.transaction(
     async (step, isRehearsal, between) => {
-      // The rehearsal of the same attempt: kept operations are answered by what is committed, the others by what they did in the rehearsal.
+      // Operations whose results are kept run again on the committed state; the rest reply with the results of the rehearsal of this attempt.
       const earlier = isRehearsal ? undefined : rehearsal
       const run = new BatchRun(request, limits.changeReplyBytesMax)
       for (const operation of operations) {
         const pause = between()
         if (pause !== undefined) await pause
-        if (earlier === undefined || operation.isKept) await run.one(operation, step(operation.number))
+        if (earlier === undefined || operation.keepsResult) await run.one(operation, step(operation.number))
         else run.takeOver(operation, earlier)
       }
       if (isRehearsal) rehearsal = run
@@ -58,7 +55,7 @@ export async function runOperations(request: WholeFdRequest, once: Once<Buffer> 
   })
 }
 
-/** Not joined before the end: a Buffer for each of thousands of small replies costs more than the replies. */
+/** Joined only at the end: a Buffer for each of thousands of small replies would cost more than the replies. */
 interface Reply {
   readonly head: string
   /** JSON text. */
@@ -70,9 +67,8 @@ class BatchRun {
   private readonly ids = new Map<string, string>()
   private readonly request: Omit<WholeFdRequest, 'params' | 'query' | 'body' | 'headers'>
   private readonly bytesMax: number
-  /** Of all operations. */
+  /** The text of all operations. */
   private readonly text: GivenText | undefined
-  /** Replies by number of the operation. */
   private readonly replies = new Map<number, Reply>()
   private bytes = 0
 
@@ -86,7 +82,7 @@ class BatchRun {
     try {
       const { operation, reply } = await this.execute(requested, database)
       const { body, rows } = reply
-      const result = rows === undefined ? jsonOf(body) : await this.rowsOf(rows, requested.isKept)
+      const result = rows === undefined ? jsonOf(body) : await this.rowsOf(rows, requested.keepsResult)
       const head = `{"responseCode":"${reply.status ?? operation.status}","result":`
       const bytes = head.length + Buffer.byteLength(result) + tail.length
       this.keep(requested, { head, result, bytes })
@@ -98,7 +94,6 @@ class BatchRun {
     }
   }
 
-  /** An array of them. */
   reply(): Buffer {
     const pieces: Buffer[] = []
     let text = '['
@@ -117,7 +112,7 @@ class BatchRun {
     return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces)
   }
 
-  /** Takes over reply and OID of an operation that is not executed again: references to its object get an error. */
+  /** Takes over reply and OID of an operation that is not executed again; references to its object get an error. */
   takeOver(operation: RequestedOperation, rehearsal: BatchRun): void {
     const { number, id } = operation
     const oid = id === undefined ? undefined : rehearsal.ids.get(id)
@@ -126,7 +121,7 @@ class BatchRun {
     if (reply !== undefined) this.keep(operation, reply)
   }
 
-  /** Stores a reply. Called in request order. Throws LimitExceeded. */
+  /** Stores a reply; called in request order. Throws LimitExceeded. */
   private keep({ number }: RequestedOperation, reply: Reply): void {
     this.bytes += reply.bytes
     this.checkBytes(this.bytes)
@@ -134,16 +129,16 @@ class BatchRun {
   }
 
   /** Reads rows into an array; a query that is disposed of drops them. Throws LimitExceeded if there are too many to keep. */
-  private async rowsOf(rows: AsyncIterable<RowChunk>, isKept: boolean): Promise<Buffer> {
+  private async rowsOf(rows: AsyncIterable<RowChunk>, keepsResult: boolean): Promise<Buffer> {
     const chunks: RowChunk[] = []
     let bytes = this.bytes
     for await (const chunk of rows) {
-      if (!isKept) continue
+      if (!keepsResult) continue
       bytes += chunk.bytes.length
       this.checkBytes(bytes)
       chunks.push(chunk)
     }
-    return wholeReply(chunks, 'json')
+    return completeReply(chunks, 'json')
   }
 
   private checkBytes(bytes: number): void {
@@ -176,7 +171,6 @@ class BatchRun {
     return { operation, reply }
   }
 
-  /** With OIDs for ids that are declared so far. */
   private bodyOf({ body, number }: RequestedOperation): unknown {
     const { ids } = this
     const text = this.text?.at(number - 1).at('body')
@@ -190,7 +184,7 @@ class BatchRun {
         )
   }
 
-  /** Checks the objects in a body as in a single request. `bodyValuesMax` limits all operations together. */
+  /** Limits the objects in a body as in a single request; `bodyValuesMax` limits all operations together. */
   private checkValues(body: unknown, { bodyIsObject, takesArray }: Operation): void {
     if (bodyIsObject !== true) return
     if (takesArray === true && Array.isArray(body))
@@ -206,7 +200,7 @@ class BatchRun {
     throw new BodyValidationError(makeProblem('BodyTooLarge', message, [{ pointer, message }]))
   }
 
-  /** One federated database a transaction. */
+  /** All steps of a transaction use one federated database. */
   private resolve(alias: unknown): FederatedDatabase {
     const { fd } = this.request
     if (alias === undefined || alias === fd.alias) return fd
@@ -217,7 +211,7 @@ class BatchRun {
 
 const tail = '}'
 
-/** Refuses a condition that the operation would ignore, since the client relies on it. */
+/** Refuses conditions that the operation would ignore, since the client relies on them. */
 function checkConditions({ conditions }: RequestedOperation, { method, path }: Operation): void {
   if (path === '/v1/object/:oid' || !hasFields(conditions)) return
   const message = `ifMatch and ifNoneMatch belong to operations on one object, not to ${method} ${path}.`
@@ -234,7 +228,7 @@ function hasFields(conditions: RequestedOperation['conditions']): boolean {
   return false
 }
 
-/** Spread, the getters of the request would all be asked. */
+/** Copies the fields by name: spreading would call all getters of the request. */
 function plainRequest(request: WholeFdRequest): Omit<WholeFdRequest, 'params' | 'query' | 'body' | 'headers'> {
   const { beforeChange, caller, client, database, fd, service, signal, watch, longRead, memoryHolder, slice } = request
   const problemOf = (error: unknown): Problem => request.problemOf(error)

@@ -1,6 +1,6 @@
 /** Replaces `"${id}"` in later operations by the OID of an object created earlier (contract 7). */
 
-/** OIDs by the ids that are declared so far. */
+/** OIDs by the ids declared so far. */
 export type Ids = ReadonlyMap<string, string>
 
 const reference = /\$\{([A-Za-z_][A-Za-z0-9_-]*)\}/g
@@ -11,7 +11,7 @@ export function substituteInUri(uri: string, ids: Ids): string {
   return uri.replace(reference, (text, id: string) => ids.get(id) ?? text)
 }
 
-/** Replaces strings that are a reference as a whole, at any depth. `"$${id}"` stands for the string `${id}`. */
+/** Replaces strings that consist of a reference, at any depth. `"$${id}"` stands for the string `${id}`. */
 export function substituteInBody(body: unknown, ids: Ids): unknown {
   if (typeof body === 'string') return substituteText(body, ids)
   if (typeof body !== 'object' || body === null) return body
@@ -19,7 +19,7 @@ export function substituteInBody(body: unknown, ids: Ids): unknown {
   return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, substituteInBody(value, ids)]))
 }
 
-/** The same of one string. */
+/** Replaces a single string like `substituteInBody`. */
 export function substituteText(text: string, ids: Ids): string {
   const [, second, id = ''] = wholeReference.exec(text) ?? []
   if (second === undefined) return text

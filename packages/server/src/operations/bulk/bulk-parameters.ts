@@ -38,8 +38,8 @@ export function bulkParametersOf(request: OperationRequest): BulkParameters {
 
 /** Refuses parameters of bulk loads for other bodies. Throws MalformedRequest. */
 export function refuseBulkParameters({ query }: OperationRequest): void {
-  const given = Object.keys(bulkQueryParameters).filter((name) => query[name] !== undefined)
-  if (given.length === 0) return
-  const message = `The parameter ${quoteNames(given)} belongs to bodies of lines, application/x-ndjson.`
+  const names = Object.keys(bulkQueryParameters).filter((name) => query[name] !== undefined)
+  if (names.length === 0) return
+  const message = `The parameter ${quoteNames(names)} belongs to bodies of lines, application/x-ndjson.`
   throw new AshlarError('MalformedRequest', message)
 }

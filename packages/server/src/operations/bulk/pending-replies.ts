@@ -1,25 +1,24 @@
-/** Replies of a bulk load that wait for their reader, held as briefly as they can be: a client may send much before it reads any. */
+/** Replies of a bulk load that wait for their reader, in compact form: a client may send many lines before it reads any reply. */
 import type { LineOutcome, Oid } from '@ashlar/engine'
 
-/** Lines without an error whose numbers follow each other. */
+/** Consecutive lines without an error. */
 interface Lines {
   readonly first: number
-  /** The OIDs as text, each with a newline. */
+  /** The OIDs as text, each followed by a newline. */
   readonly oids: Buffer
 }
 
-/** Bytes of a reply that are written at a time. */
+/** Maximum bytes of a piece of the reply. */
 const pieceBytes = 65_536
 const newline = 0x0a
 const beforeNumber = Buffer.from('{"line":')
 const beforeOid = Buffer.from(',"__identifier__":"')
-const behindOid = Buffer.from('"}\n')
-/** Longest line of a reply, with the longest number and OID. */
+const replyEnd = Buffer.from('"}\n')
+/** Upper bound of a reply line: the longest line number and the longest OID. */
 const lineBytesMax = 100
 
 /** First in, first out. */
 export class PendingReplies {
-  /** Bytes that wait. */
   bytes = 0
   private readonly waiting: (Lines | string)[] = []
   private isEnded = false
@@ -55,13 +54,13 @@ export class PendingReplies {
     this.wake?.()
   }
 
-  /** Fails after the pending replies. */
+  /** Makes `pieces` throw after the pending replies. */
   fail(error: unknown): void {
     this.failure = error
     this.end()
   }
 
-  /** To be asked by one reader. Throws what `fail` was given. */
+  /** Supports one reader. Throws the reason given to `fail`. */
   async *pieces(): AsyncGenerator<Buffer> {
     for (;;) {
       const next = this.waiting.shift()
@@ -81,7 +80,7 @@ export class PendingReplies {
     }
   }
 
-  /** Resolves once no more bytes wait than that. */
+  /** Resolves when at most `bytesMax` bytes are pending. */
   roomFor(bytesMax: number): Promise<void> {
     return new Promise((resolve) => {
       if (this.bytes <= bytesMax) resolve()
@@ -100,7 +99,7 @@ function linesOf(first: number, oids: readonly Oid[]): Lines {
   return { first, oids: Buffer.from(`${oids.join('\n')}\n`, 'latin1') }
 }
 
-/** With what an entry takes beside its text. */
+/** Includes the overhead of an entry. */
 function sizeOf(one: Lines | string): number {
   return 100 + (typeof one === 'string' ? 2 * one.length : one.oids.length)
 }
@@ -116,7 +115,7 @@ function* piecesOf({ first, oids }: Lines): Generator<Buffer> {
       length = putNumber(line++, piece, length)
       length = put(beforeOid, piece, length)
       for (; from < to; from++) piece[length++] = oids[from] as number
-      length = put(behindOid, piece, length)
+      length = put(replyEnd, piece, length)
       from++
     }
     yield piece.subarray(0, length)

@@ -19,7 +19,7 @@ const operationFields = new Set(['method', 'uri', 'index', 'key', 'body', 'id'])
 const noPlace: ErrorDetail['place'] = []
 const bodyFields = new Set(['class', 'attributes'])
 
-/** `hasNames`: whether it may refer to objects of other lines. Throws MalformedRequest, UnknownField, MalformedOid, InvalidReference. */
+/** `hasNames`: whether the line may refer to objects of other lines. Throws MalformedRequest, UnknownField, MalformedOid, InvalidReference. */
 export function readLine(json: unknown, line: number, hasNames: boolean): BulkCommand {
   const fields = fieldsOf(json, noPlace)
   if ('method' in fields) return readOperation(fields, line, hasNames)
@@ -36,12 +36,12 @@ function creation(
 ): BulkCommand {
   if (typeof className !== 'string' || className === '')
     throw malformed("needs 'class', a full name or a class number", [...at, 'class'])
-  const given = attributes === undefined ? {} : fieldsOf(attributes, at, 'attributes')
+  const checkedAttributes = attributes === undefined ? {} : fieldsOf(attributes, at, 'attributes')
   if (id !== undefined && (typeof id !== 'string' || !idPattern.test(id))) {
     throw malformed(`has an 'id' that is not a name of at most ${lineIdCharactersMax} letters, digits, _ and -`, ['id'])
   }
-  const refersTo = hasNames ? referredIn(given) : undefined
-  return { kind: 'create', line, at, class: className, attributes: given, id, refersTo }
+  const refersTo = hasNames ? referredIn(checkedAttributes) : undefined
+  return { kind: 'create', line, at, class: className, attributes: checkedAttributes, id, refersTo }
 }
 
 function readOperation(fields: Fields, line: number, hasNames: boolean): BulkCommand {
@@ -90,16 +90,16 @@ function wrongUri(): AshlarError {
   ])
 }
 
-/** `name`: of the field of `at` that holds the value; undefined for the line itself. */
+/** `name`: the field of `at` that holds the value; undefined for the line itself. */
 function fieldsOf(json: unknown, at: ErrorDetail['place'], name?: string): Fields {
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as Fields
   throw name === undefined ? malformed('is no object', at) : malformed(`needs '${name}', an object`, [...at, name])
 }
 
-function refuseOthers(fields: Fields, known: ReadonlySet<string>, place: ErrorDetail['place']): void {
+function refuseOthers(fields: Fields, allowed: ReadonlySet<string>, place: ErrorDetail['place']): void {
   for (const name in fields) {
-    if (known.has(name)) continue
-    const unknown = Object.keys(fields).filter((one) => !known.has(one))
+    if (allowed.has(name)) continue
+    const unknown = Object.keys(fields).filter((one) => !allowed.has(one))
     const message = `The line has no field ${quoteNames(unknown)}.`
     throw new AshlarError('UnknownField', message, [{ place, message }])
   }

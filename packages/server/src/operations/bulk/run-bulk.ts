@@ -22,7 +22,7 @@ import { readLine } from './read-line.ts'
 const newline = 0x0a
 const dollarBrace = Buffer.from('${')
 
-/** The replies, as bytes; lines are read from now on, and carried out. What fails before the first of them is thrown by it. */
+/** Starts to read and execute lines, and returns the replies as bytes. Errors before the first reply are thrown by its promise. */
 export function runBulk(
   lines: BodyLines,
   database: Database,
@@ -43,12 +43,10 @@ class Bulk {
   private readonly request: FdRequest
   private readonly parameters: BulkParameters
   private readonly slice = openTimeSlice()
-  /** Ends the current wait. */
   private interrupt: ((reason: unknown) => void) | undefined
-  /** The batch that is carried out. */
   private batch: Promise<void> = Promise.resolve()
   private waitingBytes = 0
-  /** From 1; lines that are blank count too. */
+  /** Starts at 1 and includes blank lines. */
   private line = 0
   private readonly jsonLimits: JsonLimits
   private readonly mayHoldJson: boolean
@@ -75,7 +73,7 @@ class Bulk {
       this.replies.pushText(JSON.stringify({ summary: { created, updated, ...(deleted > 0 && { deleted }), failed } }))
       this.replies.end()
     } catch (error) {
-      // Committed lines are reported before.
+      // Report committed lines first.
       await this.batch.catch(() => undefined)
       this.replies.fail(error)
     } finally {
@@ -94,17 +92,17 @@ class Bulk {
       }
       if (lines === undefined) return
       next = this.lines.next()
-      // It may fail while nothing awaits it.
+      // It may reject while nothing awaits it.
       next.catch(() => undefined)
       for (const some of lines) {
         await this.take(some)
-        if (this.load.isStopped) return void this.letGo(next)
+        if (this.load.isStopped) return void this.discardRest(next)
       }
       if (this.replies.bytes > bulkRepliesBytesMax) await this.room()
     }
   }
 
-  /** Resolves with the next lines, undefined at the end, or `idle` if none has arrived and the waiting ones are to be committed. Throws RequestTimeout. */
+  /** Resolves with the next lines, undefined at the end, or `idle` if pending lines are due for commit. Throws RequestTimeout. */
   private async arrival(next: Promise<readonly Lines[] | undefined>): Promise<readonly Lines[] | undefined | 'idle'> {
     const { load, parameters, request } = this
     const { requestMsMax } = request.service.limits
@@ -135,10 +133,12 @@ class Bulk {
     })
   }
 
-  /** Throws BodyTooLarge and LimitExceeded; other errors belong to their line. A line that is processed at once creates no promise. */
+  /** Throws BodyTooLarge and LimitExceeded; other errors are reported for their line. A line processed synchronously creates no promise. */
   private async take(lines: Lines): Promise<void> {
     if (lines === undefined) {
-      this.refuse(++this.line, lineTooLong(this.request.service.limits.lineBytesMax))
+      const { lineBytesMax } = this.request.service.limits
+      const message = `The line has more than ${lineBytesMax} bytes (lineBytesMax).`
+      this.refuse(++this.line, new ServerError('BodyTooLarge', message))
       if (this.isFullWith(0)) await this.commit()
       return
     }
@@ -150,7 +150,7 @@ class Bulk {
       const bytes = text.length
       from += bytes + 1
       const line = ++this.line
-      const pause = line % linesBetweenLooks === 0 ? this.slice.yieldIfDue() : undefined
+      const pause = line % linesPerCheck === 0 ? this.slice.yieldIfDue() : undefined
       if (pause !== undefined) await pause
       try {
         const parsed = this.parse(text)
@@ -168,7 +168,7 @@ class Bulk {
     }
   }
 
-  /** Throws what is wrong with it. */
+  /** Throws the syntax error. */
   private parse(bytes: Buffer): Awaitable<unknown> {
     return isBlank(bytes) ? blank : parseJson(bytes, this.jsonLimits)
   }
@@ -178,22 +178,24 @@ class Bulk {
     this.load.refuse(line, error)
   }
 
-  /** Returns true if the waiting lines are to be committed before one more of `bytes`. Throws BodyTooLarge. */
+  /** Returns true if the pending lines must be committed before one more of `bytes`. Throws BodyTooLarge. */
   private isFullWith(bytes: number): boolean {
     const { bulkNamesMax } = this.request.service.limits
-    if (this.load.namesCount > bulkNamesMax) throw tooManyNames(bulkNamesMax)
+    if (this.load.namesCount > bulkNamesMax) {
+      throw new ServerError('BodyTooLarge', `More than ${bulkNamesMax} lines have an id (bulkNamesMax).`)
+    }
     this.waitingBytes += bytes
     return !this.parameters.isAtomic && this.isBatchFull()
   }
 
-  /** Lines that refer to those after them wait a little longer. */
+  /** Lines that refer to later lines wait a little longer. */
   private isBatchFull(): boolean {
     const { waiting, hasOpenNames } = this.load
     const times = hasOpenNames ? openBatchTimes : 1
     return waiting >= times * bulkBatchLines || this.waitingBytes >= times * bulkBatchBytes
   }
 
-  /** Starts executing the waiting lines after the previous batch. Throws the error of that batch. */
+  /** Starts to execute the pending lines after the previous batch. Throws the error of that batch. */
   private async commit(): Promise<void> {
     await this.batch
     if (this.load.waiting === 0) return
@@ -203,12 +205,12 @@ class Bulk {
     const textOf = (line: number, error: unknown): string =>
       JSON.stringify({ line, error: this.request.problemOf(error) })
     this.batch = this.load.flush().then((outcomes) => {
-      return inParts(outcomes, repliesAtOnce, (part) => this.replies.push(part, textOf))
+      return inParts(outcomes, repliesPerWrite, (part) => this.replies.push(part, textOf))
     })
     this.batch.catch(() => undefined)
   }
 
-  /** Once the reader has taken replies. */
+  /** Resolves when the reader has consumed enough replies. */
   private async room(): Promise<void> {
     const { watch } = this.request
     watch?.pauses()
@@ -217,8 +219,8 @@ class Bulk {
     if (place !== undefined) await place
   }
 
-  /** Discards what the client still sends; otherwise it might not get the reply. The connection ends soon. */
-  private async letGo(next: Promise<unknown>): Promise<void> {
+  /** Discards the rest of the body; without that, the client might not receive the reply. The connection ends soon. */
+  private async discardRest(next: Promise<unknown>): Promise<void> {
     try {
       for (let lines = await next; lines !== undefined; ) lines = await this.lines.next()
     } catch {
@@ -227,35 +229,26 @@ class Bulk {
   }
 }
 
-const linesBetweenLooks = 16
-/** Replies written at a time; an atomic load may have very many. */
-const repliesAtOnce = 10_000
-/** Factor by which a batch may be larger while its lines refer to later ones. */
+const linesPerCheck = 16
+/** Maximum replies per write; an atomic load may have very many. */
+const repliesPerWrite = 10_000
+/** Factor by which a batch may exceed its size while its lines refer to later ones. */
 const openBatchTimes = 5
 
-/** Of a body of POST /v1/object, or of an operation. */
+/** `bytes`: the JSON text of a body of POST /v1/object, or of an operation. */
 function noteLine(json: unknown, bytes: Buffer): void {
   const text = GivenText.of(bytes)
   noteText(json, text)
   if (typeof json === 'object' && json !== null && 'body' in json) noteText(json.body, text.at('body'))
 }
 
-/** The value of a blank line. */
 const blank = Symbol('blank')
 const blankText = /^[ \t\r]*$/
-/** A longer line of white space is no intended blank line. */
+/** A longer line of white space is treated as an error. */
 const blankBytesMax = 100
 
 function isBlank(bytes: Buffer): boolean {
   return bytes.length < blankBytesMax && blankText.test(bytes.toString('latin1'))
-}
-
-function lineTooLong(bytesMax: number): ServerError {
-  return new ServerError('BodyTooLarge', `The line has more than ${bytesMax} bytes (lineBytesMax).`)
-}
-
-function tooManyNames(namesMax: number): ServerError {
-  return new ServerError('BodyTooLarge', `More than ${namesMax} lines have an id (bulkNamesMax).`)
 }
 
 function senderStalled(msMax: number): ServerError {

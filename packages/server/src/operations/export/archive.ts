@@ -1,4 +1,4 @@
-/** A whole federated database as one archive, which tar, gzip and a reader of JSON open without us (docs/export.md describes it). */
+/** Archives of a whole federated database, in standard formats: tar, gzip and JSON (docs/export.md). */
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -8,10 +8,10 @@ import { version } from '../../version.ts'
 
 const compress = promisify(gzip)
 
-/** The second has sequences; an archive without them is of the first. */
+/** Version 2 adds sequences; an archive without sequences has version 1. */
 const versions = { plain: 1, withSequences: 2 } as const
 
-/** Writes the archive in chunks, each a gzip member preceded by one unused byte. */
+/** Yields chunks of the archive; each is a gzip member preceded by one unused byte. */
 export async function* archiveChunks(
   { classes, indexes, sequences, objects }: Export,
   alias: string,
@@ -32,7 +32,7 @@ export async function* archiveChunks(
   let parts: Buffer[] = []
   let bytes = 0
   for await (const { bytes: texts, starts } of objects) {
-    // Before each is a newline.
+    // Skip the newline before each row.
     parts.push(texts.subarray(1), lineEnd)
     bytes += texts.length
     archive.objects += starts.length
@@ -72,7 +72,7 @@ class Archive {
     return this.file(`objects/${String(this.parts).padStart(8, '0')}.ndjson`, Buffer.concat(lines))
   }
 
-  /** Yields the end of the archive, which proves that it is complete. */
+  /** Yields the end of the archive, which marks it as complete. */
   async end(): Promise<RowChunk> {
     const { objects, parts } = this
     const content = jsonFile({ objects, parts, sha256: this.hash.digest('hex') })
@@ -88,7 +88,7 @@ const blockBytes = 512
 const sumAt = 148
 const sumLength = 8
 
-/** Its header, its bytes, and what fills the last block. `name`: 100 characters of ASCII at most; `seconds`: since 1970. */
+/** Returns a tar entry: header, content, and padding. `name`: at most 100 ASCII characters; `seconds`: since 1970. */
 function tarFile(name: string, content: Buffer, seconds: number): Buffer {
   const file = Buffer.alloc(blockBytes + Math.ceil(content.length / blockBytes) * blockBytes)
 

@@ -1,4 +1,4 @@
-/** Rows as CSV (RFC 4180): a header, and a record a row (docs/export.md has the rules for values). */
+/** Rows as CSV (RFC 4180): a header, and one record per row (docs/export.md has the rules for values). */
 import { openTimeSlice, type RowChunk, type RowChunks } from '@ashlar/engine'
 import { parseOwn } from '../../json/parse-json.ts'
 
@@ -10,18 +10,18 @@ const special = /[",\r\n]|^\s|\s$/
 const formula = /^[=+\-@\t\r\n]|^[＝＋－＠]/
 const newline = 0x0a
 
-/** Cells that are written between two looks at the clock. */
-const cellsAtOnce = 10_000
+/** Cells written between two checks of the clock. */
+const cellsPerCheck = 10_000
 
 export interface CsvForm {
   /** Columns of the header; by default the fields of the first row. */
   readonly columns: readonly string[] | undefined
-  /** Texts that a spreadsheet would take for a formula have an apostrophe before them. */
+  /** Prefixes texts that a spreadsheet would interpret as a formula with an apostrophe. */
   readonly isEscaping: boolean
 }
 
 export async function* csvRows(rows: RowChunks, { columns, isEscaping }: CsvForm): AsyncGenerator<RowChunk> {
-  const textCell = isEscaping ? shownCell : plainCell
+  const textCell = isEscaping ? escapedCell : plainCell
   const slice = openTimeSlice()
   let header = columns
   for await (const chunk of rows) {
@@ -31,10 +31,10 @@ export async function* csvRows(rows: RowChunks, { columns, isEscaping }: CsvForm
       yield chunkOf([headerOf(header, textCell)])
     }
     const paths = header.map((column) => ({ column, path: column.split('.') }))
-    const rowsAtOnce = Math.max(1, Math.floor(cellsAtOnce / (paths.length + 1)))
-    for (let from = 0; from < objects.length; from += rowsAtOnce) {
+    const batchRows = Math.max(1, Math.floor(cellsPerCheck / (paths.length + 1)))
+    for (let from = 0; from < objects.length; from += batchRows) {
       const records = objects
-        .slice(from, from + rowsAtOnce)
+        .slice(from, from + batchRows)
         .map((row) => paths.map(({ column, path }) => cellOf(valueAt(row, column, path), textCell)).join(','))
       yield chunkOf(records)
       await slice.yieldIfDue()
@@ -42,12 +42,12 @@ export async function* csvRows(rows: RowChunks, { columns, isEscaping }: CsvForm
   }
 }
 
-/** The header, before the rows: it is there without any. */
+/** Writes the header even if there are no rows. */
 export async function* csvWithHeader(
   rows: RowChunks,
   form: CsvForm & { readonly columns: readonly string[] },
 ): AsyncGenerator<RowChunk> {
-  yield chunkOf([headerOf(form.columns, form.isEscaping ? shownCell : plainCell)])
+  yield chunkOf([headerOf(form.columns, form.isEscaping ? escapedCell : plainCell)])
   yield* csvRows(rows, form)
 }
 
@@ -55,7 +55,7 @@ function headerOf(columns: readonly string[], textCell: (text: string) => string
   return columns.map(textCell).join(',')
 }
 
-/** Records end with a line feed alone, which RFC 4180 has readers accept, as lines of NDJSON do. */
+/** Ends records with a line feed, as in NDJSON; RFC 4180 recommends that readers accept it. */
 function chunkOf(records: readonly string[]): RowChunk {
   const starts: number[] = []
   let at = 0
@@ -66,7 +66,7 @@ function chunkOf(records: readonly string[]): RowChunk {
   return { bytes: Buffer.from(`\n${records.join('\n')}`), starts }
 }
 
-/** Parses all rows together, which is faster than one by one. */
+/** Parses all rows together, which is faster than row by row. */
 function rowsOf({ bytes, starts }: RowChunk): readonly Row[] {
   for (const start of starts) bytes[start - 1] = comma
   const array = Buffer.concat([Buffer.from('['), bytes.subarray(starts[0]), Buffer.from(']')])
@@ -74,7 +74,7 @@ function rowsOf({ bytes, starts }: RowChunk): readonly Row[] {
   return parseOwn(array) as readonly Row[]
 }
 
-/** Returns the value of a column: a field with the whole name, otherwise a path through embedded objects. */
+/** Returns the value of a column: the field of that name, or a path through embedded objects. */
 function valueAt(row: Row, column: string, path: readonly string[]): unknown {
   if (Object.hasOwn(row, column)) return row[column]
   let value: unknown = row
@@ -85,7 +85,7 @@ function valueAt(row: Row, column: string, path: readonly string[]): unknown {
   return value
 }
 
-/** Writes null as nothing, and an empty string as two quotes. */
+/** Writes null as an empty cell, and an empty string as two quotes. */
 function cellOf(value: unknown, textCell: (text: string) => string): string {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return textCell(value)
@@ -97,8 +97,8 @@ function plainCell(text: string): string {
   return text === '' || special.test(text) ? quoted(text) : text
 }
 
-/** Quoting alone does not help: the spreadsheet removes quotes before it interprets the cell. */
-function shownCell(text: string): string {
+/** Quoting is not enough: spreadsheets remove quotes before they interpret a cell. */
+function escapedCell(text: string): string {
   return formula.test(text) ? quoted(`'${text}`) : plainCell(text)
 }
 
@@ -106,7 +106,7 @@ function quoted(text: string): string {
   return `"${text.replaceAll('"', '""')}"`
 }
 
-/** Integers that a double does not hold come as bigint, and are quoted in lists: they are read back so. */
+/** Writes bigints, which are integers beyond the range of a double, as strings within lists; imports accept them. */
 function jsonOf(value: unknown): string {
   return JSON.stringify(value, (_name, one: unknown) => (typeof one === 'bigint' ? one.toString() : one))
 }

@@ -1,26 +1,27 @@
-/** Reads a role from the body of a request; its grants are checked later, with better messages than those of a schema. */
+/** Reads a role from a request body; the engine validates its grants later, with better messages than a schema gives. */
 import { AshlarError } from '@ashlar/engine'
+import { malformed } from '../../dispatch/transaction/read-operations.ts'
 import { ServerError } from '../../errors/server-errors.ts'
 import type { RoleChange } from '../../security/custom-roles.ts'
 
 /** Throws MalformedRequest, UnknownField. */
 export function readCreateRole(body: unknown): RoleChange & { readonly name: string } {
-  const { name, ...wanted } = fieldsOf(body, ['name', 'actions', 'grants'])
+  const { name, ...change } = fieldsOf(body, ['name', 'actions', 'grants'])
   if (typeof name !== 'string') throw malformed('A role has a name, a text.', ['name'])
-  return { name, ...readFields(wanted) }
+  return { name, ...readFields(change) }
 }
 
-/** Reads a change of a role. A role as returned by a read is accepted if its unchangeable fields are unchanged. Throws InvalidRole besides. */
+/** Reads a change of a role. Accepts a role as returned by a read if its immutable fields are unchanged. Throws InvalidRole besides. */
 export function readChangeRole(role: string, body: unknown): RoleChange {
   const {
     name = role,
     isBuiltIn = false,
     problems: _told,
-    ...wanted
+    ...change
   } = fieldsOf(body, ['name', 'isBuiltIn', 'problems', 'actions', 'grants'])
   if (name !== role) throw unchangeable(`The name of a role stays: this one is '${role}'. Add another role instead.`)
   if (isBuiltIn !== false) throw unchangeable('A role of your own is not built in: isBuiltIn is false.')
-  return readFields(wanted)
+  return readFields(change)
 }
 
 function unchangeable(message: string): ServerError {
@@ -37,16 +38,12 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === 'string')
 }
 
-function fieldsOf(body: unknown, known: readonly string[]): Readonly<Record<string, unknown>> {
+function fieldsOf(body: unknown, allowed: readonly string[]): Readonly<Record<string, unknown>> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw malformed('A role is an object.', [])
   for (const name of Object.keys(body)) {
-    if (known.includes(name)) continue
-    const message = `A role has no field '${name.slice(0, 60)}': it has ${known.join(', ')}.`
+    if (allowed.includes(name)) continue
+    const message = `A role has no field '${name.slice(0, 60)}': it has ${allowed.join(', ')}.`
     throw new AshlarError('UnknownField', message, [{ place: [name], message }])
   }
   return body as Readonly<Record<string, unknown>>
-}
-
-function malformed(message: string, place: readonly string[]): AshlarError {
-  return new AshlarError('MalformedRequest', message, [{ place, message }])
 }

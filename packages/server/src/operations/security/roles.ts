@@ -56,8 +56,8 @@ export const roleOperations: readonly ServiceOperation[] = [
     reply: SecurityRoleChanged,
     errors: [...grantErrors, 'RoleExists'],
     run(security, { body, service }) {
-      const { name, ...wanted } = readCreateRole(body)
-      return changed(security, service.federatedDatabases, (database) => addRole(database, name, wanted))
+      const { name, ...change } = readCreateRole(body)
+      return changed(security, service.federatedDatabases, (database) => addRole(database, name, change))
     },
   }),
   securityOperation({
@@ -91,8 +91,8 @@ export const roleOperations: readonly ServiceOperation[] = [
     errors: [...grantErrors, 'RoleNotFound'],
     run(security, request) {
       const name = param(request, 'name')
-      const wanted = readChangeRole(name, request.body)
-      return changed(security, request.service.federatedDatabases, (database) => changeRole(database, name, wanted))
+      const change = readChangeRole(name, request.body)
+      return changed(security, request.service.federatedDatabases, (database) => changeRole(database, name, change))
     },
   }),
   securityOperation({

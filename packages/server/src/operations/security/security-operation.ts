@@ -1,4 +1,4 @@
-/** What the operations on users, tokens, sessions and roles have in common: they need a security database (contract 9.2). */
+/** Common parts of the operations on users, tokens, sessions and roles, which need a security database (contract 9.2). */
 import { AshlarError } from '@ashlar/engine'
 import type { OperationReply, OperationRequest, ServiceOperation } from '../../dispatch/operation.ts'
 import { ServerError } from '../../errors/server-errors.ts'
@@ -28,8 +28,8 @@ export function securityOperation({ run, ...entry }: Entry): ServiceOperation {
   }
 }
 
-/** Returns the name of the calling user. Throws Forbidden for other callers: a token is not a person who can be asked for a password. */
-export function ownName({ caller }: OperationRequest): string {
+/** Returns the name of the calling user. Throws Forbidden for other callers: a token cannot confirm a password. */
+export function callerName({ caller }: OperationRequest): string {
   if (caller.kind === 'user' && caller.name !== null) return caller.name
   throw new AshlarError('Forbidden', 'Only a user who has signed in, or has sent a password, may do this.')
 }

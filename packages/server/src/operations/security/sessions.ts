@@ -15,17 +15,12 @@ import { beginSession, endSession, endSessionsOf } from '../../security/sessions
 import { changeUser, wrongCurrentPassword } from '../../security/users.ts'
 import { type Static, Type } from '../../wire/json-schema.ts'
 import { CallerRecord, ChangePasswordBody, SignInBody } from '../../wire/wire-schemas.ts'
-import { ownName, securityOperation } from './security-operation.ts'
+import { callerName, securityOperation } from './security-operation.ts'
 
 function cookie({ client }: OperationRequest, value: string, seconds: number): string {
   const { isEncrypted } = client
   const flags = `Path=/; HttpOnly; SameSite=Strict${isEncrypted ? '; Secure' : ''}`
   return `${cookieName(isEncrypted)}=${value}; ${flags}; Max-Age=${seconds}`
-}
-
-/** Returns undefined if the request has no session. */
-function sessionIdOf({ caller }: OperationRequest): string | undefined {
-  return caller.credential.kind === 'session' ? caller.credential.id : undefined
 }
 
 async function signIn(security: Security, request: OperationRequest): Promise<OperationReply> {
@@ -35,21 +30,22 @@ async function signIn(security: Security, request: OperationRequest): Promise<Op
       { headers: { 'sec-fetch-dest': 'empty' } },
       'The user name or the password is not right, or the user is disabled.',
     )
-  const known = await security.passwords.check(name, password, request.client.address, request.signal)
-  const begun = known && (await beginSession(security.database, name, known.passwordHash))
-  if (begun === undefined) throw refused()
-  // The previous session of the browser is ended, so that nobody else can use it.
+  const user = await security.passwords.check(name, password, request.client.address, request.signal)
+  const session = user && (await beginSession(security.database, name, user.passwordHash))
+  if (session === undefined) throw refused()
+  // End the browser's previous session, so that it cannot be used any longer.
   const before = cookieOf(String(request.headers.cookie ?? ''), cookieName(request.client.isEncrypted))
   if (before !== undefined) await security.endSessionOf(before)
-  const body = { name, expiresAt: new Date(begun.expiresAtMs).toISOString() }
-  const seconds = Math.ceil((begun.expiresAtMs - Date.now()) / 1_000)
-  return { body, headers: { 'set-cookie': cookie(request, begun.cookie, seconds), 'cache-control': 'no-store' } }
+  const body = { name, expiresAt: new Date(session.expiresAtMs).toISOString() }
+  const seconds = Math.ceil((session.expiresAtMs - Date.now()) / 1_000)
+  return { body, headers: { 'set-cookie': cookie(request, session.cookie, seconds), 'cache-control': 'no-store' } }
 }
 
 async function signOut(security: Security, request: OperationRequest): Promise<OperationReply> {
-  const id = sessionIdOf(request)
+  const { credential } = request.caller
+  const id = credential.kind === 'session' ? credential.id : undefined
   if (booleanParam(request, 'everywhere')) {
-    const name = ownName(request)
+    const name = callerName(request)
     await security.change((database) => endSessionsOf(database, name))
   } else if (id !== undefined) await security.change((database) => endSession(database, id))
   return { headers: { 'set-cookie': cookie(request, '', 0) } }
@@ -106,16 +102,16 @@ export const sessionOperations: readonly ServiceOperation[] = [
     body: ChangePasswordBody,
     errors: ['WeakPassword', 'TooManySignIns', 'UserNotFound'],
     async run(security, request) {
-      const name = ownName(request)
+      const name = callerName(request)
       const { currentPassword, newPassword } = request.body as Static<typeof ChangePasswordBody>
       const { signal, client, service } = request
       const undo = security.passwords.beginChange(name, service.limits.passwordChangesPerHourMax)
       try {
-        const known = await security.passwords.check(name, currentPassword, client.address, signal)
-        if (known === undefined) throw wrongCurrentPassword()
+        const user = await security.passwords.check(name, currentPassword, client.address, signal)
+        if (user === undefined) throw wrongCurrentPassword()
         await refuseCommonPassword(newPassword, name)
-        const passwordHash = await security.hashes.hash(newPassword, { sharer: client.sharer, signal, isKnown: true })
-        const checkedHash = known.passwordHash
+        const passwordHash = await security.hashes.hash(newPassword, { sharer: client.sharer, signal, isTrusted: true })
+        const checkedHash = user.passwordHash
         await security.change((database) => changeUser(database, name, { passwordHash, checkedHash }))
       } catch (error) {
         undo()

@@ -1,18 +1,17 @@
-/** The operations on tokens (contract 9.2): callers who are no administrators see only their own. */
+/** The operations on tokens (contract 9.2): callers who are not administrators see only their own. */
 import { AshlarError } from '@ashlar/engine'
 import { type OperationRequest, param, type ServiceOperation } from '../../dispatch/operation.ts'
 import { requireWithin } from '../../security/roles.ts'
 import { createToken, listTokens, revokeToken } from '../../security/tokens.ts'
 import { type Static, Type } from '../../wire/json-schema.ts'
 import { CreateTokenBody, SecurityToken, TokenCreated } from '../../wire/wire-schemas.ts'
-import { ownName, problemsOf, securityOperation } from './security-operation.ts'
+import { callerName, problemsOf, securityOperation } from './security-operation.ts'
 
-/** The user whose tokens alone the caller may see and change; undefined for an administrator. */
-function ownTokensOf(request: OperationRequest): string | undefined {
-  return request.caller.may('administer', undefined) ? undefined : ownName(request)
+/** Returns the user whose tokens the caller may see and change; undefined for an administrator. */
+function tokenOwner(request: OperationRequest): string | undefined {
+  return request.caller.may('administer', undefined) ? undefined : callerName(request)
 }
 
-/** Throws MalformedValue. */
 function timeOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const ms = Date.parse(text)
@@ -30,7 +29,7 @@ export const tokenOperations: readonly ServiceOperation[] = [
     status: 200,
     reply: Type.Array(SecurityToken),
     errors: [],
-    run: async ({ database }, request) => ({ body: await listTokens(database, ownTokensOf(request)) }),
+    run: async ({ database }, request) => ({ body: await listTokens(database, tokenOwner(request)) }),
   }),
   securityOperation({
     method: 'POST',
@@ -44,14 +43,14 @@ export const tokenOperations: readonly ServiceOperation[] = [
     errors: ['MalformedValue', 'InvalidToken', 'InvalidGrant', 'UserNotFound'],
     async run(security, request) {
       const { name, owner, roles, expiresAt } = request.body as Static<typeof CreateTokenBody>
-      const own = ownTokensOf(request)
+      const own = tokenOwner(request)
       if (own !== undefined && owner !== undefined && owner !== own) {
         throw new AshlarError('Forbidden', 'Only an administrator may create tokens of others.')
       }
       if (own !== undefined) requireWithin(roles ?? [], await security.callers.roles(), request.caller)
-      const asked = { name, owner: own ?? owner, roles, expiresAtMs: timeOf(expiresAt) }
-      const wanted = { ...asked, isByAdministrator: own === undefined }
-      const created = await security.change((database) => createToken(database, wanted))
+      const fields = { name, owner: own ?? owner, roles, expiresAtMs: timeOf(expiresAt) }
+      const newToken = { ...fields, isByAdministrator: own === undefined }
+      const created = await security.change((database) => createToken(database, newToken))
       return {
         body: { ...created, problems: problemsOf(request, created.roles) },
         headers: { 'cache-control': 'no-store' },
@@ -68,7 +67,7 @@ export const tokenOperations: readonly ServiceOperation[] = [
     status: 204,
     errors: ['TokenNotFound'],
     async run(security, request) {
-      const owner = ownTokensOf(request)
+      const owner = tokenOwner(request)
       await security.change((database) => revokeToken(database, param(request, 'id'), owner))
       return {}
     },

@@ -8,9 +8,9 @@ import { type Static, Type } from '../../wire/json-schema.ts'
 import { CreateUserBody, SecurityUser, SecurityUserChanged, UpdateUserBody } from '../../wire/wire-schemas.ts'
 import { problemsOf, securityOperation } from './security-operation.ts'
 
-/** Password hashes requested by an administrator use the share of known callers. */
+/** Password hashes requested by an administrator count towards the share of authenticated callers. */
 function hasherOf({ client: { sharer }, signal }: OperationRequest): Hasher {
-  return { sharer, signal, isKnown: true }
+  return { sharer, signal, isTrusted: true }
 }
 
 export const userOperations: readonly ServiceOperation[] = [

@@ -1,6 +1,6 @@
-/** Booleans in queries: false before true; texts and integers stand for them where CAST says so. */
+/** Booleans in queries: false sorts before true; CAST converts from texts and integers. */
 import { ValueError } from '../../../types/logical-type.ts'
-import type { Whole } from '../whole-number.ts'
+import type { Integer } from '../whole-number.ts'
 import { apart, codecOf, comparePlain, type ScalarDefinition, sameKind } from './scalar-kind.ts'
 
 const codec = codecOf({ logicalType: 'boolean' })
@@ -17,7 +17,7 @@ export const boolean: ScalarDefinition = {
     throw new ValueError('ValueNotAllowed', `'${text.slice(0, 60)}' is neither true nor false`)
   },
   toText: String,
-  castFrom: { integer: (value) => Number(value as Whole) !== 0 },
+  castFrom: { integer: (value) => Number(value as Integer) !== 0 },
   castTo: { integer: (value) => (value === true ? 1 : 0) },
   toJson: (value) => value,
   writeJson: (json, value) => json.ascii(value === true ? 'true' : 'false'),

@@ -1,4 +1,4 @@
-/** Bytes in queries: in the order of their bytes; base64 stands for them. */
+/** Bytes in queries: compared bytewise, base64 in texts. */
 import { apart, codecOf, comparePlain, type ScalarDefinition, sameKind } from './scalar-kind.ts'
 
 const codec = codecOf({ logicalType: 'bytes' })

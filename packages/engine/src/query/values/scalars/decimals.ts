@@ -1,4 +1,4 @@
-/** Decimals in queries: exact, with whole numbers beside them; a real beside them makes both real. */
+/** Decimals in queries: exact, also combined with whole numbers; combined with a real, the result is a real. */
 
 import { unreachable } from '../../../errors.ts'
 import {
@@ -18,7 +18,7 @@ import {
 } from '../../../types/decimal-number.ts'
 import type { OperatorName } from '../../language/operators.ts'
 import { decimalType, isNumeric, isWritten, type ScalarType } from '../value-type.ts'
-import { wholeOf } from '../whole-number.ts'
+import { toInteger } from '../whole-number.ts'
 import { plainNumber } from './numbers.ts'
 import { apart, type Convert, codecOf, comparePlain, type ScalarDefinition } from './scalar-kind.ts'
 
@@ -41,9 +41,9 @@ export const decimal: ScalarDefinition = {
     integer: (value) => toDecimal(value as AnyNumber),
     real: (value) => toDecimal(value as AnyNumber) ?? null,
   },
-  castTo: { integer: toWhole, real: Number },
+  castTo: { integer: truncatedToInteger, real: Number },
   toJson: String,
-  // A parameter is shown as it was given.
+  // A parameter is written as it was given.
   writeJson: (json, value, { isWritten: isNumber }) => json.ascii(isNumber === true ? String(value) : `"${value}"`),
   writeKey: (value, writer) => {
     const { units, scale } = exact(value)
@@ -63,7 +63,7 @@ export const decimal: ScalarDefinition = {
   },
 }
 
-/** Whole numbers of other types may stand where a decimal is meant. */
+/** Whole numbers of other types may occur in place of a decimal. */
 function exact(value: unknown): Decimal {
   return toDecimal(value as AnyNumber) ?? unreachable('a whole number is a decimal')
 }
@@ -74,10 +74,10 @@ function compareExactly(one: unknown, other: unknown): number {
   return a === undefined || b === undefined ? comparePlain(Number(one), Number(other)) : compareDecimals(a, b)
 }
 
-/** Fractions are cut off. */
-function toWhole(value: unknown): unknown {
+/** Truncates fractions. */
+function truncatedToInteger(value: unknown): unknown {
   const { units, scale } = exact(value)
-  return wholeOf(units / powerOfTen(scale)) ?? null
+  return toInteger(units / powerOfTen(scale)) ?? null
 }
 
 type Operation = (one: Decimal, other: Decimal) => Decimal | null | undefined
@@ -99,7 +99,7 @@ function operationOf(operator: OperatorName): Operation | undefined {
   }
 }
 
-/** CAST to a decimal of so many digits: those behind the point that are too many are cut; null where those before it are. */
+/** CAST to a decimal with precision and scale: excess digits after the point are truncated; null if there are too many before it. */
 export function castToDigits({ precision, scale }: NonNullable<ScalarType['digits']>): Convert {
   const end = powerOfTen(precision)
   return (value) => {

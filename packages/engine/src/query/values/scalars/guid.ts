@@ -1,4 +1,4 @@
-/** GUIDs in queries: texts of one form, in the order of their letters. */
+/** GUIDs in queries: texts in canonical form, compared as texts. */
 import { apart, codecOf, comparePlain, type ScalarDefinition, sameKind } from './scalar-kind.ts'
 
 const codec = codecOf({ logicalType: 'guid' })

@@ -1,4 +1,4 @@
-/** Values of type json in queries: compared by what they say, without an order; CAST makes values of other kinds of them. */
+/** Values of type json in queries: equal by content, unordered, and converted by CAST. */
 
 import { unreachable } from '../../../errors.ts'
 import { codecFor } from '../../../types/index.ts'
@@ -31,7 +31,7 @@ export const json: ScalarDefinition = {
   isLong: true,
   commonWith: sameKind,
   compareWith: {},
-  // A text is a string of JSON; JSON('…') and CAST read one.
+  // A text is a JSON string here; JSON('…') and CAST parse one.
   ofText: jsonTextOf,
   toText: (value) => plainTextOf(value as string),
   castFrom: { string: parsed, character: parsed },
@@ -48,7 +48,7 @@ function parsed(text: unknown): unknown {
   })
 }
 
-/** Of a string its characters, of anything else its JSON. */
+/** The characters of a JSON string; otherwise the JSON text. */
 function plainTextOf(text: string): string {
   return isStringAt(text, 0) ? stringAt(text, { start: 0, end: text.length }) : text
 }
@@ -62,15 +62,15 @@ function casts(kinds: ByKind<ScalarDefinition>): ByKind<Convert> {
   )
 }
 
-/** Throws ValueError for what is no such value. */
+/** Null if the JSON value has no counterpart of the kind. Throws ValueError for a malformed one. */
 function castTo(kind: string, definition: ScalarDefinition, text: string): unknown {
   if (isObjectAt(text, 0) || isArrayAt(text, 0)) return null
   if (kind === 'integer' && (text === 'true' || text === 'false')) return Number(text === 'true')
   const isNumber = /^[-\d]/.test(text)
   if (kind === 'boolean' && isNumber) return Number(text) !== 0
   if (kind === 'integer' && /[.eE]/.test(text) && isNumber) return integer.castFrom.real?.(Number(text))
-  const isOfWords = kind === 'boolean' || kind === 'integer' || kind === 'real' || kind === 'character'
-  if (!isStringAt(text, 0) && !isOfWords) return null
+  const isWordOrNumber = kind === 'boolean' || kind === 'integer' || kind === 'real' || kind === 'character'
+  if (!isStringAt(text, 0) && !isWordOrNumber) return null
   return definition.ofText(plainTextOf(text).trim(), noTextFormats)
 }
 

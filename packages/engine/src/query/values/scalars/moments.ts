@@ -1,4 +1,4 @@
-/** Dates, times and datetimes in queries: moments are compared with each other as instants, and moved by intervals. */
+/** Dates, times and datetimes in queries: moments are compared as instants and shifted by intervals. */
 import { ticksPerDay, ticksPerSecond } from '../../../types/calendar.ts'
 import { isWithinYears, type OffsetDateTime, withoutOffset } from '../../../types/datetime.ts'
 import type { OperatorName } from '../../language/operators.ts'
@@ -28,34 +28,38 @@ const datetimeCodec = codecOf({ logicalType: 'datetime', storage: 'datetime' })
 const datetimeoffsetCodec = codecOf({ logicalType: 'datetime', storage: 'datetimeoffset' })
 
 export const date: ScalarDefinition = {
-  ...ofMoment('date', 'date', dateCodec),
+  ...momentDefinition('date', 'date', dateCodec),
   compareWith: momentOrder('date'),
   castFrom: fromMoments((ticks) => Math.floor(ticks / ticksPerDay)),
 }
 
 export const time: ScalarDefinition = {
-  ...ofMoment('time', 'time', timeCodec),
+  ...momentDefinition('time', 'time', timeCodec),
   compareWith: { time: comparePlain },
   castFrom: fromMoments((ticks) => ticks - Math.floor(ticks / ticksPerDay) * ticksPerDay),
 }
 
 export const datetime: ScalarDefinition = {
-  ...ofMoment('datetime', 'datetime', datetimeCodec),
+  ...momentDefinition('datetime', 'datetime', datetimeCodec),
   compareWith: momentOrder('datetime'),
-  // Without an offset, UTC is meant.
+  // A datetime without an offset is in UTC.
   castFrom: { date: midnightOf, datetimeoffset: inUtc },
   coerceFrom: { date: midnightOf, datetimeoffset: (value) => withoutOffset(value as OffsetDateTime) },
 }
 
 export const datetimeoffset: ScalarDefinition = {
-  ...ofMoment('datetimeoffset', 'datetime', datetimeoffsetCodec),
+  ...momentDefinition('datetimeoffset', 'datetime', datetimeoffsetCodec),
   compareWith: momentOrder('datetimeoffset'),
   castFrom: withOffsets(),
   coerceFrom: withOffsets(),
 }
 
-/** What all of them have in common. `format`: by which of the formats of USE their texts are read. */
-function ofMoment(kind: ScalarKind, format: FormattedKind, codec: Codec): Omit<ScalarDefinition, 'compareWith'> {
+/** The common part. `format`: the USE format by which texts are read. */
+function momentDefinition(
+  kind: ScalarKind,
+  format: FormattedKind,
+  codec: Codec,
+): Omit<ScalarDefinition, 'compareWith'> {
   return {
     ...apart,
     codec,
@@ -89,7 +93,7 @@ function momentOrder(kind: MomentKind): ByKind<Compare> {
   return { date: compare('date'), datetime: compare('datetime'), datetimeoffset: compare('datetimeoffset') }
 }
 
-/** Without an offset, UTC is meant; a date is its midnight. */
+/** In UTC ticks: a datetime without an offset is in UTC, and a date is its midnight. */
 function ticksOf(kind: MomentKind): (value: unknown) => number {
   switch (kind) {
     case 'date':
@@ -105,7 +109,7 @@ function midnightOf(days: unknown): unknown {
   return (days as number) * ticksPerDay
 }
 
-/** Null beyond the years that a datetime without an offset has. */
+/** Null outside the years of a datetime without an offset. */
 function inUtc(value: unknown): unknown {
   const { ticks } = value as OffsetDateTime
   return isWithinYears(ticks) ? ticks : null
@@ -118,7 +122,7 @@ function withOffsets(): ByKind<Convert> {
   }
 }
 
-/** By the local clock of a value that has an offset. */
+/** Uses the local time of a value with an offset. */
 function fromMoments(convert: (ticks: number) => number): ByKind<Convert> {
   return {
     datetime: (value) => convert(value as number),
@@ -132,11 +136,11 @@ function fromMoments(convert: (ticks: number) => number): ByKind<Convert> {
 function temporal(operator: OperatorName, one: ScalarType, other: ScalarType): Arithmetic | undefined {
   if (other.kind === 'interval') return shifted(operator, one)
   if (one.kind !== 'interval') return operator === 'minus' ? difference(one, other) : undefined
-  const turned = operator === 'plus' ? shifted(operator, other) : undefined
-  return turned && { type: turned.type, calculate: (a, b) => turned.calculate(b, a) }
+  const swapped = operator === 'plus' ? shifted(operator, other) : undefined
+  return swapped && { type: swapped.type, calculate: (a, b) => swapped.calculate(b, a) }
 }
 
-/** A date moves by whole days, a time of day goes round at midnight. */
+/** A date is shifted by whole days; a time of day wraps around at midnight. */
 function shifted(operator: OperatorName, one: ScalarType): Arithmetic | undefined {
   if (operator !== 'plus' && operator !== 'minus') return undefined
   const sign = operator === 'plus' ? 1 : -1

@@ -1,4 +1,4 @@
-/** Integers and reals in queries: they are compared with each other exactly, and calculated with; one real makes the result real. */
+/** Integers and reals in queries: they compare exactly with each other; arithmetic with a real yields a real. */
 import type { JsonWriter } from '../../../bytes/json-writer.ts'
 import { Decimal } from '../../../types/decimal-number.ts'
 import type { OperatorName } from '../../language/operators.ts'
@@ -14,13 +14,12 @@ import {
   writtenType,
 } from '../value-type.ts'
 import {
-  type BitOperation,
   calculateBits,
-  calculateWhole,
-  divideWhole,
-  moduloWhole,
-  type Whole,
-  wholeOf,
+  calculateInteger,
+  divideIntegers,
+  type Integer,
+  moduloIntegers,
+  toInteger,
 } from '../whole-number.ts'
 import {
   type Arithmetic,
@@ -32,7 +31,7 @@ import {
   type ScalarDefinition,
 } from './scalar-kind.ts'
 
-const ofNumbers = {
+const numberDefinition = {
   ...apart,
   isLong: false,
   commonWith: commonNumber,
@@ -42,9 +41,9 @@ const ofNumbers = {
 
 const integerCodec = codecOf({ logicalType: 'integer', encoding: 'signed', storage: 'b64' })
 
-/** In memory: a number while it is exact, a bigint beyond. */
+/** In memory: a number while that is exact, a bigint beyond. */
 export const integer: ScalarDefinition = {
-  ...ofNumbers,
+  ...numberDefinition,
   codec: integerCodec,
   words: ['integer'],
   ofText(text) {
@@ -57,10 +56,10 @@ export const integer: ScalarDefinition = {
   toJson: (value) => value,
   writeJson: (json, value) => json.ascii(String(value)),
   writeKey: (value, writer) => integerCodec.key.write(value, writer),
-  negate: (value) => calculateWhole('minus', 0, value as Whole),
+  negate: (value) => calculateInteger('minus', 0, value as Integer),
   total: {
     sumType: integerType,
-    add: (sum, value) => calculateWhole('plus', sum as Whole, value as Whole),
+    add: (sum, value) => calculateInteger('plus', sum as Integer, value as Integer),
     averageType: realType,
     average: (mean) => mean,
   },
@@ -70,19 +69,19 @@ const realCodec = codecOf({ logicalType: 'real', storage: 'b64' })
 const singleCodec = codecOf({ logicalType: 'real', storage: 'b32' })
 
 export const real: ScalarDefinition = {
-  ...ofNumbers,
+  ...numberDefinition,
   codec: realCodec,
   words: ['real', 'float'],
   ofText: (text) => realCodec.parse(plainNumber(text)),
   toText: (value, type) => String(codecOfReal(type).toJson(Number(value))),
-  // What is of type real may still be a whole number or a decimal in memory.
+  // A value of type real may be a whole number or a decimal in memory.
   castFrom: { integer: Number, real: Number },
   toJson(given, type) {
     const value = given instanceof Decimal ? Number(given) : given
     return Number.isFinite(value) && type.isSingle === true ? singleCodec.toJson(value) : value
   },
   writeJson: writeReal,
-  // Values of other numeric types may stand where a real is meant.
+  // Values of other numeric types may occur in place of a real.
   writeKey: (value, writer) => realCodec.key.write(Number(value), writer),
   negate: (value) => -(value as number),
   total: {
@@ -103,9 +102,9 @@ function commonNumber(own: ScalarType, other: ScalarType): ScalarType | undefine
 
 const writtenNumber = /^([+-]?)(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
 
-/** As JSON has it: texts may have `.25`, `7.`, `+1` and `007` too. What is no number stays as it is. */
-export function plainNumber(given: string): string {
-  const text = given.trim()
+/** Converts `.25`, `7.`, `+1` and `007` to the notation of JSON. A text that is not a number is returned as is. */
+export function plainNumber(written: string): string {
+  const text = written.trim()
   const [, sign, mantissa = '', exponent = ''] = writtenNumber.exec(text) ?? []
   if (sign === undefined) return text
   const digits = mantissa
@@ -115,69 +114,68 @@ export function plainNumber(given: string): string {
   return `${sign === '-' ? '-' : ''}${digits}${exponent}`
 }
 
-/** A single real shows the fewest digits that name it among those of 32 bits. */
+/** The codec of a single writes the shortest text that identifies it among 32-bit reals. */
 export function codecOfReal({ isSingle }: ScalarType): typeof realCodec {
   return isSingle === true ? singleCodec : realCodec
 }
 
-function writeReal(json: JsonWriter, given: unknown, type: ScalarType): void {
-  const value = Number(given)
+function writeReal(json: JsonWriter, stored: unknown, type: ScalarType): void {
+  const value = Number(stored)
   if (!Number.isFinite(value)) json.ascii('null')
   else json.ascii(String(type.isSingle === true ? singleCodec.toJson(value) : Object.is(value, -0) ? '-0' : value))
 }
 
 function truncated(value: number): unknown {
   if (!Number.isFinite(value)) return null
-  return wholeOf(BigInt(Math.trunc(value))) ?? null
+  return toInteger(BigInt(Math.trunc(value))) ?? null
 }
 
 function numeric(operator: OperatorName, one: ScalarType, other: ScalarType): Arithmetic | undefined {
   if (!isNumeric(one) || !isNumeric(other)) return undefined
-  const isWhole = one.kind === 'integer' && other.kind === 'integer'
-  // Those of decimals are in `decimals.ts`.
-  if (!isWhole && one.kind !== 'real' && other.kind !== 'real') return undefined
+  const areIntegers = one.kind === 'integer' && other.kind === 'integer'
+  // Operators of decimals are in `decimals.ts`.
+  if (!areIntegers && one.kind !== 'real' && other.kind !== 'real') return undefined
   switch (operator) {
     case 'plus':
     case 'minus':
     case 'multiply':
-      if (isWhole) return { type: integerType, calculate: (a: Whole, b: Whole) => calculateWhole(operator, a, b) }
+      if (areIntegers)
+        return { type: integerType, calculate: (a: Integer, b: Integer) => calculateInteger(operator, a, b) }
       return { type: realType, calculate: realOperation(operator) }
     case 'divide':
-      if (isWhole) return { type: integerType, calculate: divideWhole }
+      if (areIntegers) return { type: integerType, calculate: divideIntegers }
       return {
         type: realType,
-        calculate: (a: Whole, b: Whole) => (Number(b) === 0 ? null : finite(Number(a) / Number(b))),
+        calculate: (a: Integer, b: Integer) => (Number(b) === 0 ? null : finite(Number(a) / Number(b))),
       }
     case 'modulo':
-      if (isWhole) return { type: integerType, calculate: moduloWhole }
-      return { type: realType, calculate: (a: Whole, b: Whole) => (Number(b) === 0 ? null : Number(a) % Number(b)) }
+      if (areIntegers) return { type: integerType, calculate: moduloIntegers }
+      return { type: realType, calculate: (a: Integer, b: Integer) => (Number(b) === 0 ? null : Number(a) % Number(b)) }
     case 'bitAnd':
     case 'bitOr':
     case 'bitXor':
     case 'shiftLeft':
     case 'shiftRight':
-      return isWhole ? { type: integerType, calculate: bits(operator) } : undefined
+      return areIntegers
+        ? { type: integerType, calculate: (a: Integer, b: Integer) => calculateBits(operator, a, b) }
+        : undefined
     default:
       return undefined
   }
 }
 
-function bits(operator: BitOperation): Arithmetic['calculate'] {
-  return (a: Whole, b: Whole) => calculateBits(operator, a, b)
-}
-
 function realOperation(operator: 'plus' | 'minus' | 'multiply'): Arithmetic['calculate'] {
   switch (operator) {
     case 'plus':
-      return (a: Whole, b: Whole) => finite(Number(a) + Number(b))
+      return (a: Integer, b: Integer) => finite(Number(a) + Number(b))
     case 'minus':
-      return (a: Whole, b: Whole) => finite(Number(a) - Number(b))
+      return (a: Integer, b: Integer) => finite(Number(a) - Number(b))
     case 'multiply':
-      return (a: Whole, b: Whole) => finite(Number(a) * Number(b))
+      return (a: Integer, b: Integer) => finite(Number(a) * Number(b))
   }
 }
 
-/** Infinity from finite numbers is an overflow; what was infinite or no number before stays so. */
+/** A result of infinity is an overflow. */
 function finite(value: number): number | undefined {
   return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY ? undefined : value
 }

@@ -1,4 +1,4 @@
-/** What the query language does with values of one scalar kind: order, texts, JSON, keys, CAST and arithmetic. */
+/** Interface of a scalar kind in the query language: order, texts, JSON, keys, CAST and arithmetic. */
 import type { JsonWriter } from '../../../bytes/json-writer.ts'
 import type { KeyWriter } from '../../../bytes/key-writer.ts'
 import { assert, unreachable } from '../../../errors.ts'
@@ -13,73 +13,73 @@ import type { ScalarKind, ScalarType, ValueType } from '../value-type.ts'
 export type Compare = (one: unknown, other: unknown) => number
 export type Convert = (value: unknown) => unknown
 
-/** By the kind on the other side; a kind that is not there has nothing to do with this one. */
+/** Indexed by the other kind; a missing entry means the two kinds don't combine. */
 export type ByKind<T> = { readonly [Kind in ScalarKind]?: T }
 
-/** Values are as the codec reads them, and never null. `type`: says whether reals are single. */
+/** Values are in the codec's representation and never null. `type` distinguishes single reals. */
 export interface ScalarDefinition {
-  /** Of the widest form of the kind. */
+  /** The codec of the widest form of the kind. */
   readonly codec: Codec
-  /** Its names as a type of CAST, in lower case. */
+  /** Names of the type in CAST, in lower case. */
   readonly words: readonly string[]
-  /** A value may be so long that it takes time to read, compare or copy it. */
+  /** Values may be so long that reading, comparing or copying one takes noticeable time. */
   readonly isLong: boolean
-  /** The type that holds values of `own`, which is of this kind, and of `other`; undefined where this kind knows of none. */
+  /** The common type of `own`, which is of this kind, and `other`; undefined if this kind defines none. */
   commonWith(own: ScalarType, other: ScalarType): ScalarType | undefined
   /**
-   * The order among values of this kind and of others. Between two kinds it is enough that one of them has it. An index holds values of its
-   * own kind only: what is compared with it and is not a number is in `coerceFrom` too.
+   * The order relative to other kinds; one of two kinds has to define it. An index holds values of its own kind only, so a kind here that is not
+   * numeric must be in `coerceFrom`, too.
    */
   readonly compareWith: ByKind<Compare>
-  /** The value that a text stands for, where one of this kind is meant. Throws ValueError. */
+  /** The value denoted by a text where this kind is expected. Throws ValueError. */
   ofText(text: string, formats: TextFormats): unknown
-  /** What CAST makes a text of. */
+  /** The result of CAST to a text. */
   toText(value: unknown, type: ScalarType): string
-  /** What CAST makes of values of other kinds, and other kinds of values of this one; null where there is no such value. Texts: above. */
+  /** CAST from and to other kinds, except texts (above); null if there is no such value. */
   readonly castFrom: ByKind<Convert>
   readonly castTo: ByKind<Convert>
-  /** How values of other kinds are taken where one of this kind is meant, without CAST. Throws ValueError. */
+  /** Implicit conversions from other kinds. Throws ValueError. */
   readonly coerceFrom: ByKind<Convert>
   /** Plain data, in which whole numbers may be bigints. */
   toJson(value: unknown, type: ScalarType): unknown
-  /** JSON text, as `toJson` says; what JSON has no number for is null. */
+  /** JSON text of the same content; a number that JSON cannot represent is null. */
   writeJson(json: JsonWriter, value: unknown, type: ScalarType): void
-  /** A part of a key for ORDER BY and GROUP BY: in the order of the values, and equal exactly where they are. */
+  /** A part of a key for ORDER BY and GROUP BY: it preserves order and equality of values. */
   writeKey(value: unknown, writer: KeyWriter): void
-  /** Of `one` and `other`, of which at least one is of this kind; undefined where the operator does not stand between them. */
+  /** At least one operand is of this kind; undefined if the operator is not defined for the types. */
   arithmetic?(operator: OperatorName, one: ScalarType, other: ScalarType): Arithmetic | undefined
-  /** A minus before it. */
+  /** Unary minus. */
   negate?(value: unknown): unknown
-  /** SUM and AVG. */
+  /** Implements SUM and AVG. */
   readonly total?: Total
 }
 
 export interface Arithmetic {
   readonly type: ValueType
-  /** Of values that are not null. Undefined = beyond what the type holds. */
+  /** Called with values that are not null. Undefined on overflow of the type. */
   readonly calculate: (one: never, other: never) => unknown
 }
 
 export interface Total {
   readonly sumType: ScalarType
-  /** Undefined = beyond what the type holds. */
+  /** Undefined on overflow of the type. */
   add(sum: unknown, value: unknown): unknown
   readonly averageType: ScalarType
-  /** `mean`: of the values as doubles. */
+  /** `mean`: the mean of the values as doubles. */
   average?(mean: number): unknown
-  /** Of the total of so many values, instead; undefined = beyond what the type holds. */
+  /** Used instead of `average`, with the sum and number of the values; undefined on overflow. */
   exactAverage?(total: unknown, count: number): unknown
 }
 
-/** No order among other kinds, no way to them but over texts, and no arithmetic. */
+/** No conversions to or from other kinds except texts, and no arithmetic. */
 export const apart = { castFrom: {}, castTo: {}, coerceFrom: {} } as const
 
-/** `commonWith` of kinds that go with none but themselves. */
+/** `commonWith` of a kind that combines only with itself. */
 export function sameKind(own: ScalarType, other: ScalarType): ScalarType | undefined {
   return own.kind === other.kind ? own : undefined
 }
 
-/** The codec of a type, with its key: what every scalar type has. */
+/** The codec of a scalar type, which always has a key. */
 export function codecOf(spec: ScalarSpec): Codec & { readonly key: KeyCodec } {
   const codec = codecFor(spec, {
     embedded: () => {
@@ -90,7 +90,7 @@ export function codecOf(spec: ScalarSpec): Codec & { readonly key: KeyCodec } {
   return codec as Codec & { readonly key: KeyCodec }
 }
 
-/** Numbers mix with bigints exactly. */
+/** Compares numbers and bigints exactly. */
 export function comparePlain(one: unknown, other: unknown): number {
   const [a, b] = [one as number, other as number]
   if (a < b) return -1

@@ -1,4 +1,4 @@
-/** All scalar kinds: the compiler asks for an entry for each type of `types/type-spec.ts`. */
+/** Table of all scalar kinds: the compiler requires an entry for each type of `types/type-spec.ts`. */
 import type { Codec } from '../../../types/logical-type.ts'
 import type { ScalarKind, ScalarType } from '../value-type.ts'
 import { boolean } from './boolean.ts'
@@ -12,7 +12,7 @@ import { codecOfReal, integer, real } from './numbers.ts'
 import type { ScalarDefinition } from './scalar-kind.ts'
 import { character, string } from './texts.ts'
 
-/** In the order in which messages list them. */
+/** In the order of messages. */
 export const scalarKinds: { readonly [Kind in ScalarKind]: ScalarDefinition } = {
   boolean,
   character,

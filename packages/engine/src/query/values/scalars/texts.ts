@@ -1,8 +1,8 @@
-/** Strings and characters in queries: by code point, and `+` puts them together. */
+/** Strings and characters in queries: ordered by code point, concatenated by `+`. */
 import { stringType } from '../value-type.ts'
 import { apart, type ByKind, type Compare, codecOf, type ScalarDefinition } from './scalar-kind.ts'
 
-const ofTexts = {
+const textDefinition = {
   ...apart,
   isLong: true,
   commonWith: (own, other) => (isText(own.kind) && isText(other.kind) ? stringType : undefined),
@@ -19,7 +19,7 @@ const ofTexts = {
 const stringCodec = codecOf({ logicalType: 'string', encoding: 'utf8', storage: 'variable' })
 
 export const string: ScalarDefinition = {
-  ...ofTexts,
+  ...textDefinition,
   codec: stringCodec,
   words: ['string'],
   ofText: (text) => text,
@@ -29,7 +29,7 @@ export const string: ScalarDefinition = {
 const characterCodec = codecOf({ logicalType: 'character', storage: 'b32' })
 
 export const character: ScalarDefinition = {
-  ...ofTexts,
+  ...textDefinition,
   codec: characterCodec,
   words: ['character'],
   ofText: (text) => characterCodec.parse(text),
@@ -47,9 +47,9 @@ function concatenated(one: string, other: string): string {
 const surrogateFirst = 0xd800
 const surrogateLast = 0xdfff
 
-/** By code point, which differs from the order of UTF-16 where one text has a surrogate pair. */
-function compareTexts(given: unknown, opposite: unknown): number {
-  const [one, other] = [given as string, opposite as string]
+/** By code point, which differs from UTF-16 order for surrogate pairs. */
+function compareTexts(first: unknown, second: unknown): number {
+  const [one, other] = [first as string, second as string]
   if (one === other) return 0
   const length = Math.min(one.length, other.length)
   for (let i = length > shortCharacters ? equalCharacters(one, other, length) : 0; i < length; i++) {
@@ -64,12 +64,12 @@ function compareTexts(given: unknown, opposite: unknown): number {
 }
 
 const shortCharacters = 256
-const comparedAtOnce = 8_192
+const comparedPerStep = 8_192
 
-/** Some of the first characters that are equal: the engine compares pieces faster than a loop does characters. */
+/** A length of an equal prefix: comparing slices is faster than comparing characters in a loop. */
 function equalCharacters(one: string, other: string, length: number): number {
   let at = 0
-  while (at < length && one.slice(at, at + comparedAtOnce) === other.slice(at, at + comparedAtOnce))
-    at += comparedAtOnce
+  while (at < length && one.slice(at, at + comparedPerStep) === other.slice(at, at + comparedPerStep))
+    at += comparedPerStep
   return Math.min(at, length)
 }

@@ -1,6 +1,6 @@
-/** Recognizes numbers, dates and times in the forms that files have, and writes them as the server expects them. */
+/** Recognizes numbers, dates and times in common notations, and converts them to the notation of the server. */
 
-/** Types that hold a value with all its digits, as bits of a set. */
+/** Bits for the types that represent a value with all its digits. */
 export const kindBits = {
   boolean: 1,
   integer: 2,
@@ -21,17 +21,17 @@ const shortInteger = /^-?[1-9]\d{0,14}$/
 const numberForm = /^([+-]?)(\d*)(?:(\.)(\d*))?(?:[eE]([+-]?\d+))?$/
 /** The longest decimal form of a double has fewer characters. */
 const numberCharactersMax = 340
-/** The nearest double of a decimal with up to this many digits, within the exponents of normal doubles, gives all of them back. */
-const digitsAlwaysHeld = 15
+/** The nearest double of a decimal with up to this many digits preserves all of them, within the exponents of normal doubles. */
+const exactDigitsMax = 15
 const smallestNormal = 2 ** -1022
-/** A longer whole number with a plus sign is assumed to be a telephone number, whose plus an integer would lose. */
+/** A longer integer with a plus sign is treated as a telephone number, whose plus sign an integer would drop. */
 const signedDigitsMax = 6
 const [b64Min, b64Max, u64Max] = [-(2n ** 63n), 2n ** 63n - 1n, 2n ** 64n - 1n]
 
-/** `isTyped`: the text is a string of JSON, in which numbers and booleans are not strings. 0: only a string can hold it. */
-export function kindsOfText(given: string, isTyped: boolean): number {
-  if (!isTyped && shortInteger.test(given)) return given.charCodeAt(0) === 0x2d ? negativeBits : naturalBits
-  const text = given.trim()
+/** `isTyped`: the text is a JSON string, in which numbers and booleans are not recognized. 0: only a string can represent it. */
+export function kindsOfText(raw: string, isTyped: boolean): number {
+  if (!isTyped && shortInteger.test(raw)) return raw.charCodeAt(0) === 0x2d ? negativeBits : naturalBits
+  const text = raw.trim()
   const first = text.charCodeAt(0)
   const isDigit = first >= 0x30 && first <= 0x39
   if (!isTyped && (isDigit || first === 0x2b || first === 0x2d || first === 0x2e)) {
@@ -48,17 +48,18 @@ export function kindsOfText(given: string, isTyped: boolean): number {
 
 const guidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** 0 if it is not a number, or no type gives its digits back. */
+/** Returns 0 if the text is not a number, or no type preserves its digits. */
 export function kindsOfNumber(text: string): number {
   const match = text.length > numberCharactersMax ? null : numberForm.exec(text)
   if (match === null) return 0
-  const [, sign = '', whole = '', point, fraction = '', exponent] = match
-  // A number with leading zeros is a code.
-  if (whole + fraction === '' || /^0\d/.test(whole)) return 0
-  if (point !== undefined || exponent !== undefined) return isHeldByReal(text, whole + fraction) ? kindBits.real : 0
-  if (sign === '+' && whole.length > signedDigitsMax) return 0
-  if (sign === '-' && whole === '0') return kindBits.real
-  const value = BigInt(sign + whole)
+  const [, sign = '', integerPart = '', point, fraction = '', exponent] = match
+  // A number with leading zeros is treated as a code.
+  if (integerPart + fraction === '' || /^0\d/.test(integerPart)) return 0
+  if (point !== undefined || exponent !== undefined)
+    return isExactReal(text, integerPart + fraction) ? kindBits.real : 0
+  if (sign === '+' && integerPart.length > signedDigitsMax) return 0
+  if (sign === '-' && integerPart === '0') return kindBits.real
+  const value = BigInt(sign + integerPart)
   const isSigned = value >= b64Min && value <= b64Max
   return (
     (isSigned ? kindBits.integer : 0) |
@@ -67,39 +68,39 @@ export function kindsOfNumber(text: string): number {
   )
 }
 
-/** Whether the nearest double, written with the same number of digits, has the same digits. */
-export function isHeldByReal(text: string, digits: string): boolean {
+/** Returns true if the nearest double, written with the same number of digits, has the same digits. */
+export function isExactReal(text: string, digits: string): boolean {
   const value = Number(text)
   if (!Number.isFinite(value)) return false
   const significant = digits.replace(/^0+/, '').replace(/0+$/, '')
   if (significant === '') return true
-  if (Math.abs(value) >= smallestNormal && significant.length <= digitsAlwaysHeld) return true
+  if (Math.abs(value) >= smallestNormal && significant.length <= exactDigitsMax) return true
   if (value === 0 || significant.length > 100) return false
-  const again = Math.abs(value)
+  const absolute = Math.abs(value)
     .toPrecision(significant.length)
     .replace(/e.*$/, '')
     .replace('.', '')
     .replace(/^0+/, '')
     .replace(/0+$/, '')
-  return again === significant
+  return absolute === significant
 }
 
-/** Writes `.25`, `7.`, `+1` and `007.5` as JSON numbers, the only form that the server accepts. Anything else is returned as it is. */
-export function plainNumber(given: string): string {
-  const text = given.trim()
+/** Converts `.25`, `7.`, `+1` and `007.5` to JSON numbers, the only notation that the server accepts. Returns any other text unchanged. */
+export function plainNumber(raw: string): string {
+  const text = raw.trim()
   if (!/^[+.]|^-\.|^-?0\d|\.(?!\d)/.test(text)) return text
   const match = numberForm.exec(text)
   if (match === null || `${match[2]}${match[4] ?? ''}` === '') return text
-  const [, sign = '', whole = '', , fraction = '', exponent] = match
-  const digits = whole.replace(/^0+(?=\d)/, '') || '0'
+  const [, sign = '', integerPart = '', , fraction = '', exponent] = match
+  const digits = integerPart.replace(/^0+(?=\d)/, '') || '0'
   return `${sign === '-' ? '-' : ''}${digits}${fraction === '' ? '' : `.${fraction}`}${exponent === undefined ? '' : `e${exponent}`}`
 }
 
 interface Moment {
   readonly kinds: number
-  /** The form that the server accepts. */
+  /** In the notation of the server. */
   readonly text: string
-  /** Digits of the fraction of a second beyond those that are stored. */
+  /** Whether the fraction of a second has digits that are not stored. */
   readonly isTruncated: boolean
 }
 
@@ -108,7 +109,7 @@ const momentForm =
 const timeForm = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?$/
 const offsetMinutesMax = 14 * 60
 
-/** A date, a time of day, or both; undefined for other texts. */
+/** Parses a date, a time of day, or both; returns undefined for other texts. */
 export function momentOf(text: string): Moment | undefined {
   const time = timeForm.exec(text)
   if (time !== null) {
@@ -139,7 +140,7 @@ function clockOf(hours: string, minutes: string, seconds = '00', fraction?: stri
 
 function isDay(year: number, month: number, day: number): boolean {
   if (year < 1 || month < 1 || month > 12 || day < 1) return false
-  // Day 0 of the next month is the last of this one; 400 years later the calendar is the same, and no year is taken for one of the 20th century.
+  // Day 0 of the next month is the last day of this one. Adding 400 years keeps the calendar, and avoids years that Date maps to the 20th century.
   return day <= new Date(Date.UTC(year + 400, month, 0)).getUTCDate()
 }
 
@@ -147,14 +148,14 @@ function isOffset(hours: string, minutes: string): boolean {
   return Number(minutes) < 60 && Number(hours) * 60 + Number(minutes) <= offsetMinutesMax
 }
 
-/** The server stores 100 µs. */
+/** The server stores multiples of 100 µs. */
 function isTruncated(fraction: string | undefined): boolean {
   return fraction !== undefined && /[1-9]/.test(fraction.slice(4))
 }
 
 const nearNumber = /^[-+(]?\s?(?:[$€£¥]|[A-Z]{3} )?[-+]?\s?\d[\d.,'’\s]*(?:[eE][+-]?\d+)?\s?(?:%|[$€£¥]|[A-Z]{3})?\)?$/
 
-/** `1,234`, `10%`, `$5`, and numbers that no type holds; not codes with zeros at the beginning. */
+/** Matches `1,234`, `10%`, `$5`, and numbers beyond all types, but not codes with leading zeros. */
 export function looksLikeNumber(text: string): boolean {
   return nearNumber.test(text.trim()) && !hasLeadingZero(text)
 }
@@ -163,7 +164,7 @@ export function hasLeadingZero(text: string): boolean {
   return /^\s*[+-]?0\d/.test(text)
 }
 
-/** Whether only separators of thousands keep a text from being a number: then `decimal` of a mapping reads it. */
+/** Returns true for a number with separators of thousands, which `decimal` in a mapping can parse. */
 export function hasGroups(text: string): boolean {
   return /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text.trim())
 }

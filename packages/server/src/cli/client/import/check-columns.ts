@@ -1,11 +1,11 @@
-/** Whether a file has the columns of a mapping, and a class the attributes of the columns, before anything is sent. */
+/** Checks the columns of a file against the mapping and the class before anything is sent. */
 import type { AttributeDefinition } from '@ashlar/client'
 import { invalidInput, usageError } from '../../command-error.ts'
 import { attributeNameOf } from './column-names.ts'
 import type { FileRecord, OpenFile } from './file-record.ts'
 import type { Mapping } from './mapping.ts'
 
-/** Records of JSON may do without any of them. */
+/** JSON records may lack any of the columns. */
 export function checkColumns({ columns }: Mapping, file: OpenFile, first: FileRecord | undefined): void {
   const there = columnsOf(file, first)
   if (there === undefined) return

@@ -1,9 +1,9 @@
-/** The bytes of a text file. Text that is not UTF-8 is refused, so that no character is replaced. */
+/** Validates that a text file is UTF-8, so that no character is replaced. */
 import { isUtf8 } from 'node:buffer'
 import { type CommandError, invalidInput } from '../../command-error.ts'
 
 const lineBreak = 0x0a
-/** The byte order mark, in both orders. */
+/** The byte order mark in both byte orders. */
 const utf16Marks = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])]
 
 /** Yields the chunks unchanged. `compression`: implied by the file name, but not found. Throws CommandError with the line. */
@@ -33,8 +33,8 @@ export async function* checkedUtf8(source: AsyncIterable<Buffer>, compression?: 
 const headBytes = 1_000
 
 /**
- * Detects UTF-16 without a byte order mark: blanks, commas and line breaks have a zero byte, always as the first or always as the second one of a
- * character. UTF-8 may have NUL characters, so most characters must have such a byte.
+ * Detects UTF-16 without a byte order mark: in blanks, commas and line breaks, either the first or the second byte is always zero. UTF-8 may contain
+ * NUL characters, so most characters must have such a byte.
  */
 function isUtf16(chunk: Buffer): boolean {
   const head = chunk.subarray(0, headBytes)

@@ -1,7 +1,7 @@
-/** Derives attribute names from column names, and refuses two columns that would have the same attribute. */
+/** Derives attribute names from column names, and refuses two columns with the same attribute name. */
 import { type CommandError, invalidInput } from '../../command-error.ts'
 
-/** Letters that are not a basic letter with a mark. */
+/** Letters without a decomposition into a basic letter and marks. */
 const letters: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -35,7 +35,6 @@ function withoutMarks(text: string): string {
     .replaceAll(/[ßæœøđðþłıÆŒØĐÐÞŁ]/g, (letter) => letters[letter] ?? '_')
 }
 
-/** Maps attributes to their columns. */
 export class ColumnNames {
   private readonly columns = new Map<string, string>()
 

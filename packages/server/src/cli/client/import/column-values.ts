@@ -1,17 +1,15 @@
-/** How the texts of a column become values: other texts for null, dates and numbers as they are written elsewhere, lists. */
+/** Converts texts of a column by the rules of a mapping: texts for null, formats of dates and numbers, lists. */
 import { DateTime } from 'luxon'
 
 /** The rules of a mapping file for the values of a column. */
 export interface ValueRules {
-  /** Texts that mean null. */
   readonly nulls: ReadonlySet<string>
   /** Texts that are replaced by other values. */
   readonly values: ReadonlyMap<string, unknown>
   /** The format of dates and times: Luxon tokens, `epoch-seconds` or `epoch-milliseconds`. */
   readonly format: string | undefined
-  /** An IANA time zone, in which dates with a time are meant that have no offset. */
+  /** An IANA time zone for dates without an offset. */
   readonly zone: string | undefined
-  /** The decimal separator. */
   readonly decimal: ',' | '.' | undefined
   /** The separator between elements of a list. */
   readonly separator: string | undefined
@@ -21,25 +19,25 @@ export interface ValueRules {
 export class RecordProblem extends Error {}
 
 /** `type`: the logical type of the attribute, if known. Throws RecordProblem, which names the column. */
-export type ToValue = (given: unknown, type: string | undefined) => unknown
+export type ToValue = (raw: unknown, type: string | undefined) => unknown
 
 /** `column`: its name, for messages. */
 export function valuesBy(rules: ValueRules, column: string): ToValue {
   const { separator } = rules
   const toElement = elementsBy(rules, column)
   if (separator === undefined) return toElement
-  return (given, type) => {
-    if (typeof given !== 'string' || rules.nulls.has(given)) return toElement(given, type)
-    return given.split(separator).map((element) => toElement(element.trim(), undefined))
+  return (raw, type) => {
+    if (typeof raw !== 'string' || rules.nulls.has(raw)) return toElement(raw, type)
+    return raw.split(separator).map((element) => toElement(element.trim(), undefined))
   }
 }
 
 function elementsBy({ nulls, values, format, zone, decimal }: ValueRules, column: string): ToValue {
   const toDate = format === undefined ? undefined : datesBy(format, zone)
   const toNumber = decimal === undefined ? undefined : numbersBy(decimal)
-  return (given, type) => {
-    // A number of seconds is a text in CSV, and a number in JSON.
-    const value = typeof given === 'number' && toDate !== undefined ? String(given) : given
+  return (raw, type) => {
+    // A number of seconds is a string in CSV, and a number in JSON.
+    const value = typeof raw === 'number' && toDate !== undefined ? String(raw) : raw
     if (typeof value !== 'string') return value
     if (nulls.has(value)) return null
     if (values.has(value)) return values.get(value)
@@ -53,10 +51,10 @@ function elementsBy({ nulls, values, format, zone, decimal }: ValueRules, column
   }
 }
 
-/** Undefined: it is none. */
+/** Returns undefined if the text has another format. */
 type ReadText = (text: string, type: string | undefined) => string | undefined
 
-/** Groups of three digits may be parted by the other one of comma and dot, by blanks, or by apostrophes. */
+/** Groups of three digits may be separated by the other character of comma and dot, by blanks, or by apostrophes. */
 function numbersBy(decimal: ',' | '.'): ReadText {
   const point = decimal === ',' ? ',' : '\\.'
   const groups = `[${decimal === ',' ? '.' : ','}\\s'’]`
@@ -64,7 +62,7 @@ function numbersBy(decimal: ',' | '.'): ReadText {
     `^[+-]?(\\d{1,3}(${groups}\\d{3})+|\\d+)(${point}\\d*)?([eE][+-]?\\d+)?$|^[+-]?${point}\\d+([eE][+-]?\\d+)?$`,
   )
   const grouping = new RegExp(groups, 'g')
-  // Zeros before a number are no part of one as JSON has it.
+  // JSON numbers have no leading zeros.
   return (text) =>
     shape.test(text)
       ? text
@@ -99,9 +97,9 @@ function epochDate(text: string, unit: number): DateTime | undefined {
 
 /** Formats a date for the logical type of the attribute, or, if it is unknown, for the kind of the format. */
 function dateText(parsed: DateTime, kind: DateKind, type: string | undefined): string {
-  const wanted = type === 'date' || type === 'time' || type === 'datetime' ? type : undefined
-  if (wanted === 'date' || (wanted === undefined && kind === 'date')) return parsed.toFormat('yyyy-LL-dd')
-  if (wanted === 'time' || (wanted === undefined && kind === 'time')) return parsed.toFormat('HH:mm:ss.SSS')
+  const target = type === 'date' || type === 'time' || type === 'datetime' ? type : undefined
+  if (target === 'date' || (target === undefined && kind === 'date')) return parsed.toFormat('yyyy-LL-dd')
+  if (target === 'time' || (target === undefined && kind === 'time')) return parsed.toFormat('HH:mm:ss.SSS')
   return kind === 'instant'
     ? parsed.toUTC().toFormat("yyyy-LL-dd'T'HH:mm:ss.SSS'Z'")
     : parsed.toFormat("yyyy-LL-dd'T'HH:mm:ss.SSS")
@@ -115,12 +113,12 @@ function kindOf(format: string, zone: string | undefined): DateKind {
   return zone !== undefined || /[Zz]/.test(tokens) ? 'instant' : 'datetime'
 }
 
-/** Throws RecordProblem where it is no format, or the zone none. */
+/** Throws RecordProblem for an invalid format or zone. */
 export function checkFormat(format: string | undefined, zone: string | undefined): void {
   if (zone !== undefined && !DateTime.utc().setZone(zone).isValid)
     throw new RecordProblem(`'${zone}' is not a time zone`)
   if (format === undefined || epochFormats[format] !== undefined) return
-  // What it writes it has to be able to read.
+  // The format must be able to parse its own output.
   const example = DateTime.utc(2001, 2, 3, 4, 5, 6)
   const isFormat = /[a-zA-Z]/.test(format.replaceAll(/'[^']*'/g, ''))
   if (!isFormat || !DateTime.fromFormat(example.toFormat(format), format, { zone: 'utc' }).isValid)

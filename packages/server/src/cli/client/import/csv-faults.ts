@@ -1,8 +1,8 @@
-/** Messages about faults of a CSV file or one of its records. */
+/** Error messages for a CSV file or one of its records. */
 import type { CsvError } from 'csv-parse'
 import { type CommandError, invalidInput } from '../../command-error.ts'
 
-/** Describes why a record cannot be read; continues "The record …". */
+/** Describes why a record cannot be read; completes "The record …". */
 export function csvProblem(error: CsvError | undefined, columns: number | undefined): string {
   const fields = Array.isArray(error?.record) ? error.record.length : undefined
   switch (error?.code) {
@@ -36,7 +36,7 @@ export function lineBreaks(raw: string): number {
   return breaksIn(raw, raw)
 }
 
-/** Before the line on which a record ends. */
+/** Returns the number of lines before the line on which the record ends. */
 export function linesBeforeEnd(raw: string): number {
   return lineBreaks(raw) - (/[\r\n]$/.test(raw) ? 1 : 0)
 }
@@ -53,7 +53,7 @@ export function linesBeforeFault(raw: string, error: CsvError | undefined): numb
   return breaksIn(raw.slice(0, opened), raw)
 }
 
-/** Finds a name that is rather a value. Several years are column names, as in tables with a column per year. */
+/** Finds a name that looks like a value. Several years are column names, as in tables with a column per year. */
 function valueIn(names: readonly string[]): string | undefined {
   const trimmed = names.map((name) => name.trim())
   const areYears = trimmed.filter(isYear).length > 1
@@ -64,12 +64,11 @@ function isYear(name: string): boolean {
   return /^(1[5-9]|2[01])\d\d$/.test(name)
 }
 
-/** More than any attribute's name has. */
+/** Longer names are refused. */
 const nameCharactersMax = 1_000
-/** Characters of a longer name that are shown. */
-const shownCharacters = 40
+/** Characters of a long name that are shown. */
+const excerptCharacters = 40
 
-/** The first name that was there before it. */
 function firstTwice(names: readonly string[]): string | undefined {
   const before = new Set<string>()
   return names.find((name) => before.size === before.add(name).size)
@@ -83,12 +82,12 @@ function looksLikeData(what: string): CommandError {
 
 const otherDelimiters = [',', ';', '\t', '|']
 
-/** Values would be lost where two columns have one name, and all columns be one where others separate them. */
-export function checkHeader(names: readonly string[], isDelimiterGiven: boolean): void {
+/** Refuses repeated names, which would drop values, and a header in one column that contains another delimiter. */
+export function checkHeader(names: readonly string[], hasDelimiter: boolean): void {
   const long = names.find((name) => name.length > nameCharactersMax)
   if (long !== undefined)
     throw looksLikeData(
-      `a column has a name of ${long.length.toLocaleString('en')} characters, '${long.slice(0, shownCharacters)}…'`,
+      `a column has a name of ${long.length.toLocaleString('en')} characters, '${long.slice(0, excerptCharacters)}…'`,
     )
   const twice = firstTwice(names)
   if (twice !== undefined) {
@@ -104,7 +103,7 @@ export function checkHeader(names: readonly string[], isDelimiterGiven: boolean)
   }
   const [name = ''] = names
   const other = otherDelimiters.find((one) => name.includes(one))
-  if (isDelimiterGiven || names.length !== 1 || other === undefined) return
+  if (hasDelimiter || names.length !== 1 || other === undefined) return
   const word = other === '\t' ? 'tab' : `'${other}'`
   const hint = `If its columns are separated by ${word === 'tab' ? 'tabs' : word}, add --delimiter ${word}.`
   throw invalidInput(`The header is a single column, '${name}'. ${hint}`)

@@ -7,7 +7,7 @@ import { type Check, checksOf } from './value-checks.ts'
 
 type Load = AshlarClient['loadObjects']
 
-const shownObjects = 3
+const sampleObjects = 3
 
 export class DryRun {
   /** The first objects, as they would be stored. */
@@ -22,7 +22,7 @@ export class DryRun {
     this.checks = checksOf(attributes, attributesOf)
   }
 
-  /** Like `loadObjects` of a client, without checks that depend on stored objects. */
+  /** A replacement for `loadObjects` of a client, without checks that depend on stored objects. */
   readonly load: Load = (lines, { onError } = {}) => this.checked(lines as AsyncIterable<BulkCreation>, onError)
 
   private async *checked(lines: AsyncIterable<BulkCreation>, onError = 'stop'): ReturnType<Load> {
@@ -30,7 +30,7 @@ export class DryRun {
     for await (const creation of lines) {
       const { attributes = {} } = creation
       line++
-      if (this.objects.length < shownObjects) this.objects.push(asStored(attributes, this.attributes))
+      if (this.objects.length < sampleObjects) this.objects.push(asStored(attributes, this.attributes))
       const message = lineProblem(creation) ?? this.problem(attributes)
       if (message === undefined) {
         yield { line, __identifier__: '' }
@@ -80,7 +80,6 @@ function valueAs(type: string | undefined, value: unknown): unknown {
   return isNumber || isBoolean ? parseExactly(value) : value
 }
 
-/** Lines for people. */
-export function shownObjectLines(objects: readonly unknown[]): string[] {
+export function objectLines(objects: readonly unknown[]): string[] {
   return ['The first objects:', ...objects.map((one) => `  ${stringifyExactly(one)}`)]
 }

@@ -1,4 +1,4 @@
-/** Carries out a planned import: creates its classes, sends its records and reports the result. A dry run checks the records instead. */
+/** Executes a planned import: creates classes, sends records and reports the result. A dry run only checks the records. */
 import type { AshlarClient, AttributeDefinition, ClassDescription } from '@ashlar/client'
 import type { CommandContext } from '../../command-context.ts'
 import { CommandError, invalidInput } from '../../command-error.ts'
@@ -26,9 +26,9 @@ export interface ImportPlan {
   /** Includes inherited attributes. */
   readonly attributes: readonly AttributeDefinition[]
   readonly attributesOf: AttributesOf
-  /** Classes to create, the class of the objects last; empty if it exists. */
-  readonly made: readonly ClassDescription[]
-  /** Sentences about the types of the classes. */
+  /** Classes to create, the class of the objects last; empty if that exists. */
+  readonly newClasses: readonly ClassDescription[]
+  /** Notes about the types of the classes. */
   readonly notes: readonly string[]
 }
 
@@ -50,16 +50,16 @@ async function store(
   losses: CountedLosses,
 ): Promise<void> {
   const { connection, output } = context
-  const { made, skip } = plan
-  // Opened before the class is created, which a failure to open it would leave behind.
+  const { newClasses, skip } = plan
+  // Opened before the class is created: otherwise, a failure to open it would leave the class.
   const rejects = plan.rejects === undefined ? undefined : await RejectsFile.open(plan.rejects)
-  let isMade = false
+  let hasCreated = false
   try {
-    if (made.length > 0) {
-      await context.client.createClasses(made)
-      isMade = true
-      for (const { className, attributes } of made)
-        output.note(`Class ${className} was created: ${attributes.map(shownDefinition).join(', ')}.`)
+    if (newClasses.length > 0) {
+      await context.client.createClasses(newClasses)
+      hasCreated = true
+      for (const { className, attributes } of newClasses)
+        output.note(`Class ${className} was created: ${attributes.map(definitionText).join(', ')}.`)
     }
     const load = connection.uninterrupted.loadObjects.bind(connection.uninterrupted)
     const outcome = await imported(context, file, plan, { load, losses, rejects })
@@ -67,7 +67,7 @@ async function store(
     if (skip === 0) refuseNothing(outcome, plan.rejects)
     await reportImported(output, outcome, plan.rejects)
   } catch (error) {
-    throw isMade ? await withoutClasses(context, made, error) : error
+    throw hasCreated ? await withoutClasses(context, newClasses, error) : error
   } finally {
     await rejects?.close()
   }
@@ -79,16 +79,16 @@ async function tryOut(
   plan: ImportPlan,
   losses: CountedLosses,
 ): Promise<void> {
-  const { attributes, attributesOf, className, made, skip, upsertOn } = plan
-  const { DryRun, shownObjectLines } = await import('./dry-run.ts')
-  if (made.length > 0)
-    await context.client.runTransaction([{ method: 'post', uri: '/v1/schema?dryRun=true', body: made }])
+  const { attributes, attributesOf, className, newClasses, skip, upsertOn } = plan
+  const { DryRun, objectLines } = await import('./dry-run.ts')
+  if (newClasses.length > 0)
+    await context.client.runTransaction([{ method: 'post', uri: '/v1/schema?dryRun=true', body: newClasses }])
   const dryRun = new DryRun(className, attributes, attributesOf)
   const outcome = await imported(context, file, plan, { load: dryRun.load, losses, rejects: undefined })
   if (outcome.seen < skip) throw skipsAll(skip, outcome.seen)
   if (skip === 0) refuseNothing(outcome, plan.rejects)
-  const [described] = made.slice(-1)
-  const embedded = made.slice(0, -1)
+  const [described] = newClasses.slice(-1)
+  const embedded = newClasses.slice(0, -1)
   const { created, rejected, firstReason } = outcome
   const result = {
     class: described ?? null,
@@ -99,8 +99,8 @@ async function tryOut(
   }
   const objects = `${numberText(created)} would be ${upsertOn === undefined ? 'created' : 'created or updated'}`
   await context.output.data(result, () => [
-    ...shownClasses(made),
-    ...shownObjectLines(dryRun.objects),
+    ...classLines(newClasses),
+    ...objectLines(dryRun.objects),
     `${objects}, ${numberText(rejected)} rejected.${firstReason === undefined ? '' : ` ${firstReason}`}`,
   ])
 }
@@ -130,7 +130,7 @@ async function imported(
       skip,
       upsertOn,
       rejects,
-      leavesOut: plan.rejects !== undefined,
+      skipsRejected: plan.rejects !== undefined,
       isDryRun: plan.dryRun === true,
       isQuiet: output.hidesProgress,
       position: () => ({ bytesRead: file.bytesRead(), total: file.size }),
@@ -142,10 +142,10 @@ async function imported(
 /** Deletes the created classes if nothing was stored. Returns the error, with a message that mentions it. */
 async function withoutClasses(
   { connection, output }: CommandContext,
-  made: readonly ClassDescription[],
+  newClasses: readonly ClassDescription[],
   error: unknown,
 ): Promise<unknown> {
-  const sentence = await deleteEmpty(connection.uninterrupted, made)
+  const sentence = await deleteEmpty(connection.uninterrupted, newClasses)
   if (error instanceof CommandError)
     return new CommandError(error.exitCode, `${error.message} ${sentence}`, error.details, error.refusal)
   output.note(sentence)
@@ -153,17 +153,17 @@ async function withoutClasses(
 }
 
 /** A server refuses to delete a class that has objects. Returns a sentence. */
-async function deleteEmpty(client: AshlarClient, made: readonly ClassDescription[]): Promise<string> {
-  const name = made.at(-1)?.className
+async function deleteEmpty(client: AshlarClient, newClasses: readonly ClassDescription[]): Promise<string> {
+  const name = newClasses.at(-1)?.className
   try {
-    for (const { className = '' } of made.toReversed()) await client.deleteClass(className)
+    for (const { className = '' } of newClasses.toReversed()) await client.deleteClass(className)
   } catch {
     return `The class ${name}, which this import has created, is kept.`
   }
   return `The class ${name}, which this import had created, is deleted again.`
 }
 
-/** `--rejects` asks to skip some records; if all are rejected, the cause is probably a mistake. */
+/** `--rejects` is for some invalid records; if all are rejected, the cause is probably a mistake. */
 function refuseNothing(outcome: Imported, rejects: string | undefined): void {
   const { created, updated, rejected, firstReason } = outcome
   if (rejected === 0 || created + updated > 0) return
@@ -182,16 +182,15 @@ async function reportImported(output: Output, outcome: Imported, rejects: string
     output.note(`${numberText(rejected)} ${rejected === 1 ? 'record was' : 'records were'} rejected${where}.`)
 }
 
-/** Lines for people. */
-function shownClasses(made: readonly ClassDescription[]): string[] {
-  if (made.length === 0) return ['The class exists, and is not changed.']
-  return made.flatMap((one) => [
+function classLines(newClasses: readonly ClassDescription[]): string[] {
+  if (newClasses.length === 0) return ['The class exists, and is not changed.']
+  return newClasses.flatMap((one) => [
     `The class ${one.className} would be created:`,
-    ...one.attributes.map((attribute) => `  ${shownDefinition(attribute)}`),
+    ...one.attributes.map((attribute) => `  ${definitionText(attribute)}`),
   ])
 }
 
-function shownDefinition({
+function definitionText({
   attributeName,
   logicalType,
   encoding,

@@ -1,17 +1,16 @@
-/** What the readers of files give. */
+/** The interface of file readers. */
 import type { AttributeDefinition } from '@ashlar/client'
 
-/** An attribute without its name. */
 export type Definition = Omit<AttributeDefinition, 'attributeName'>
 
 export type Fields = Readonly<Record<string, unknown>>
 
 export interface FileRecord {
-  /** The line on which the record ends; in a JSON array its number, from 1. */
+  /** The line on which the record ends; in a JSON array, its number, starting at 1. */
   readonly line: number
   /** Undefined if the record could not be read. */
   readonly fields: Fields | undefined
-  /** Then why. */
+  /** The reason, if `fields` is undefined. */
   readonly problem?: string
 }
 
@@ -19,11 +18,11 @@ export interface OpenFile {
   readonly records: AsyncIterable<FileRecord>
   /** In bytes; undefined if unknown. */
   readonly size: number | undefined
-  /** Bytes of the file that were read so far. */
+  /** Returns the number of bytes read so far. */
   readonly bytesRead: () => number
-  /** The columns in the order of the file, after the first record was read; undefined for records without columns. */
+  /** Returns the columns in the order of the file, after the first record was read; undefined for records without columns. */
   readonly header: () => readonly string[] | undefined
-  /** Whether all values are texts, and what looks like a number is one. */
+  /** Whether all values are texts, which may represent numbers. */
   readonly areTexts: boolean
   /** The types that the file declares for columns. */
   readonly definitions: ReadonlyMap<string, Definition>
@@ -34,8 +33,8 @@ export interface PeekedFile extends OpenFile {
   readonly first: FileRecord | undefined
 }
 
-/** Reads the first record, after which the columns are known. The iteration still begins with it. */
-export async function begun(file: OpenFile): Promise<PeekedFile> {
+/** Reads the first record, after which the columns are known. The iteration includes it. */
+export async function peek(file: OpenFile): Promise<PeekedFile> {
   const iterator = file.records[Symbol.asyncIterator]()
   const next = await iterator.next()
   const records = async function* (): AsyncGenerator<FileRecord> {

@@ -1,4 +1,4 @@
-/** Infers the classes for the records of a file: one attribute per column, with the narrowest type that holds all its values with all their digits. */
+/** Infers the classes for the records of a file: one attribute per column, of the narrowest type that represents all values with all their digits. */
 import type { AttributeDefinition, ClassDescription } from '@ashlar/client'
 import { hasGroups, kindBits } from './cell-kinds.ts'
 import type { Definition } from './file-record.ts'
@@ -6,7 +6,7 @@ import type { ObservedAttributes, ObservedValues, OtherText } from './observed-v
 
 const string: Definition = { logicalType: 'string' }
 
-/** The narrowest first. */
+/** Ordered from the narrowest type. */
 const scalarTypes: readonly (readonly [bit: number, definition: Definition])[] = [
   [kindBits.boolean, { logicalType: 'boolean' }],
   [kindBits.integer, { logicalType: 'integer', storage: 'b64' }],
@@ -20,13 +20,13 @@ const scalarTypes: readonly (readonly [bit: number, definition: Definition])[] =
 ]
 
 export interface Inferred {
-  /** Classes to create: those of embedded objects, named after class and attribute (`OrderAddress`), and last the class of the objects. */
+  /** Classes to create: embedded ones first, named after class and attribute (`OrderAddress`), and last the class of the objects. */
   readonly classes: readonly ClassDescription[]
-  /** Sentences about types that the user may not expect. */
+  /** Notes about types that may be unexpected. */
   readonly notes: readonly string[]
 }
 
-/** `order`: the attributes in the order of their columns, since JavaScript objects list integer-like names first. Others follow. */
+/** `order`: attributes in the order of the columns, since JavaScript lists integer-like names first. Missing ones follow. */
 export function inferClasses(className: string, attributes: ObservedAttributes, order: readonly string[]): Inferred {
   const classes: ClassDescription[] = []
   const notes: string[] = []
@@ -57,14 +57,14 @@ function definitionOf(className: string, attribute: string, values: ObservedValu
   const { definition, scalars, arrays, objects, element, attributes } = values
   if (definition !== undefined) return definition
   const forms = [scalars, arrays, objects].filter((count) => count > 0).length
-  if (forms === 1 && arrays > 0 && !values.hasOddArrays && isOfOneForm(element))
+  if (forms === 1 && arrays > 0 && !values.hasOddArrays && isUniform(element))
     return {
       logicalType: 'list',
       elementSpecification: element === undefined ? string : definitionOf(className, attribute, element, place),
     }
   if (forms === 1 && attributes !== undefined) {
     const name = `${className}${attribute.charAt(0).toUpperCase()}${attribute.slice(1)}`
-    // After those that are embedded in it.
+    // Embedded classes come before the classes that use them.
     const inner = attributesOf(name, attributes, [], place)
     place.classes.push({ className: name, isReferenceable: false, attributes: inner })
     return { logicalType: 'object', class: name }
@@ -79,8 +79,8 @@ function definitionOf(className: string, attribute: string, values: ObservedValu
   return string
 }
 
-/** Elements of a list are all scalars or all objects. */
-function isOfOneForm(element: ObservedValues | undefined): boolean {
+/** Returns true if the elements of a list are all scalars or all objects. */
+function isUniform(element: ObservedValues | undefined): boolean {
   return element === undefined || (element.arrays === 0 && (element.scalars === 0 || element.objects === 0))
 }
 
@@ -92,22 +92,22 @@ function noteOfMixed({ arrays, scalars, objects }: ObservedValues, path: string)
   return `Attribute ${path} is a string with the JSON of each value, since ${why}.`
 }
 
-const shownCharacters = 40
+const excerptCharacters = 40
 
 function noteOfException(values: ObservedValues, path: string): string | undefined {
   const other = values.exception()
   if (other === undefined) return undefined
   const { text, line, noun } = other
-  const shown = text.length > shownCharacters ? `${text.slice(0, shownCharacters)}…` : text
+  const excerpt = text.length > excerptCharacters ? `${text.slice(0, excerptCharacters)}…` : text
   const rule = ruleFor(other)
   const how =
-    rule === undefined || values.column === undefined || text.length > shownCharacters
+    rule === undefined || values.column === undefined || text.length > excerptCharacters
       ? ''
       : ` To import ${noun === 'number' ? 'numbers' : 'such values as null'}, give --mapping a file with ${JSON.stringify({ columns: { [values.column]: rule } })}.`
   const why =
     noun === 'number'
-      ? `no numeric type holds '${shown}' in line ${line} as it is written`
-      : `'${shown}' in line ${line} is not a ${noun}`
+      ? `no numeric type holds '${excerpt}' in line ${line} as it is written`
+      : `'${excerpt}' in line ${line} is not a ${noun}`
   return `Attribute ${path} is a string, since ${why}.${how}`
 }
 

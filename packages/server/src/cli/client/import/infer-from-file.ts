@@ -1,4 +1,4 @@
-/** Reads a file to its end for the classes that its records need. */
+/** Infers classes from all records of a file. */
 import { type CommandError, invalidInput, usageError } from '../../command-error.ts'
 import { numberText } from '../texts.ts'
 import { RecordProblem } from './column-values.ts'
@@ -27,7 +27,7 @@ export interface FileReading {
 
 interface SeenTarget extends Target {
   readonly values: ObservedValues
-  /** If the mapping gives the type: why a value does not have it. */
+  /** For types from the mapping: returns why a value is invalid. */
   readonly problem: Check | undefined
 }
 
@@ -63,9 +63,9 @@ class Scan {
     this.columns = new Columns(mapping, new Set(), (target) => {
       const values = this.valuesAt(target.path)
       values.column = target.column
-      const known = target.own === undefined ? file.definitions.get(target.column) : target.own.definition
-      const referencedClass = known === undefined ? referred.get(target.column) : undefined
-      if (known !== undefined) values.definition = known
+      const declared = target.own === undefined ? file.definitions.get(target.column) : target.own.definition
+      const referencedClass = declared === undefined ? referred.get(target.column) : undefined
+      if (declared !== undefined) values.definition = declared
       if (referencedClass !== undefined) values.definition = { logicalType: 'reference', referencedClass }
       const problem = target.own?.definition && this.problemOf(target, target.own.definition)
       return { ...target, values, problem }
@@ -141,7 +141,6 @@ class Scan {
   }
 }
 
-/** Throws RecordProblem. */
 function seeMapped(value: unknown, { values, problem }: SeenTarget, line: number, isTyped: boolean): void {
   const { definition } = values
   // With a separator, the cells of a column of references are lists.

@@ -1,4 +1,4 @@
-/** Counts the values that their types do not hold. They are reported once for each attribute, at the end of the import. */
+/** Counts values that their types cannot represent, reported once per attribute at the end of the import. */
 import { numberText } from '../texts.ts'
 import type { Losses } from './stored-values.ts'
 
@@ -19,7 +19,7 @@ export class CountedLosses implements Losses {
     count(this.notNumbers, path, String(value))
   }
 
-  /** Sentences. */
+  /** Returns sentences for the user. */
   notes(): string[] {
     const truncations = [...this.truncations].map(([path, { count: times, first }]) => {
       return `Attribute ${path}: ${values(times)} truncated to 100 µs, such as '${first}'; a string keeps all digits ("type" in a mapping).`
@@ -31,12 +31,11 @@ export class CountedLosses implements Losses {
   }
 }
 
-/** Attributes that are reported. */
 const pathsMax = 1_000
 
 function count(losses: Map<string, Loss>, path: string, first: string): void {
-  const known = losses.get(path)
-  if (known !== undefined) known.count++
+  const entry = losses.get(path)
+  if (entry !== undefined) entry.count++
   else if (losses.size < pathsMax) losses.set(path, { count: 1, first })
 }
 

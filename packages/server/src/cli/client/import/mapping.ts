@@ -1,24 +1,24 @@
-/** The mapping file of an import: which column is which attribute, and what becomes of its values. */
+/** The mapping file of an import: the attributes of columns, and the conversion of their values. */
 import { usageError } from '../../command-error.ts'
 import { attributeNameOf } from './column-names.ts'
 import { checkFormat, type ToValue, valuesBy } from './column-values.ts'
 import type { Definition, Fields } from './file-record.ts'
 import { scalarTypes } from './stored-values.ts'
 
-/** An object that is named by its key in a unique index. */
+/** References by key: an object with given values in a unique index. */
 export interface ReferenceRule {
   readonly index: string
-  /** Attribute of the key → column; undefined if the column itself is the key of one attribute. */
+  /** Columns by attribute of the key; undefined if the column itself is the key with one attribute. */
   readonly columns: ReadonlyMap<string, string> | undefined
 }
 
 /** The rules of a mapping file for a column. */
 export interface ColumnMapping {
-  /** Dots lead into embedded objects; null leaves the column out. */
+  /** Dots lead into embedded objects; null skips the column. */
   readonly attribute: string | null
   /** The type, for a new class. */
   readonly definition: Definition | undefined
-  /** The value for records without one. */
+  /** The value for records without a value. */
   readonly default: unknown
   readonly toValue: ToValue
   readonly reference: ReferenceRule | undefined
@@ -43,18 +43,18 @@ const fields = new Set([
   'reference',
 ])
 
-/** Type names as in requests, in any case. */
+/** Type names as in requests, case-insensitive. */
 const logicalTypes = [...scalarTypes, 'reference', 'object', 'list', 'set', 'map']
-/** Other names: of a real of 32 bits, and of a datetime with an offset. */
+/** Aliases: `float` for a real of 32 bits, `instant` for a datetime with an offset. */
 const typeAliases = ['float', 'instant']
 
-/** `json`: of the mapping file. */
+/** `json`: the content of the mapping file. */
 export function readMapping(json: unknown): Mapping {
   const { columns, ...others } = objectOf(json, 'The mapping')
   refuse(Object.keys(others)[0], 'The mapping')
-  const read = Object.entries(objectOf(columns, "'columns' of the mapping")).map(([column, given]) => {
-    if (typeof given === 'string' || given === null) return [column, columnOf({ attribute: given }, column)] as const
-    const object = objectOf(given, `Column ${column} of the mapping`)
+  const read = Object.entries(objectOf(columns, "'columns' of the mapping")).map(([column, rule]) => {
+    if (typeof rule === 'string' || rule === null) return [column, columnOf({ attribute: rule }, column)] as const
+    const object = objectOf(rule, `Column ${column} of the mapping`)
     refuse(
       Object.keys(object).find((name) => !fields.has(name)),
       `Column ${column} of the mapping`,
@@ -64,8 +64,8 @@ export function readMapping(json: unknown): Mapping {
   return { columns: new Map(read) }
 }
 
-function columnOf(given: Fields, column: string): ColumnMapping {
-  const { attribute, default: usual, nulls = [], values = {}, decimal } = given
+function columnOf(rule: Fields, column: string): ColumnMapping {
+  const { attribute, default: usual, nulls = [], values = {}, decimal } = rule
   const what = `Column ${column} of the mapping`
   const isNamed = attribute === undefined || attribute === null || typeof attribute === 'string'
   if (!isNamed || !Array.isArray(nulls) || !nulls.every((one) => typeof one === 'string'))
@@ -73,8 +73,8 @@ function columnOf(given: Fields, column: string): ColumnMapping {
   if (typeof attribute === 'string' && /(^|\.)(__|\.|$)/.test(attribute))
     throw usageError(`${what}: '${attribute}' is not an attribute name.`)
   if (decimal !== undefined && decimal !== ',' && decimal !== '.') throw usageError(`${what}: decimal is ',' or '.'.`)
-  const format = stringField(given, 'format', what)
-  const zone = stringField(given, 'zone', what)
+  const format = stringField(rule, 'format', what)
+  const zone = stringField(rule, 'zone', what)
   if (format !== undefined && decimal !== undefined)
     throw usageError(`${what}: format is for dates and decimal for numbers; a column can have only one of them.`)
   try {
@@ -84,7 +84,7 @@ function columnOf(given: Fields, column: string): ColumnMapping {
   }
   return {
     attribute: attribute === undefined ? attributeNameOf(column) : attribute,
-    definition: definitionOf(given.type, what),
+    definition: definitionOf(rule.type, what),
     default: usual,
     toValue: valuesBy(
       {
@@ -93,21 +93,21 @@ function columnOf(given: Fields, column: string): ColumnMapping {
         format,
         zone,
         decimal,
-        separator: stringField(given, 'separator', what),
+        separator: stringField(rule, 'separator', what),
       },
       column,
     ),
-    reference: referenceOf(given.reference, what),
+    reference: referenceOf(rule.reference, what),
   }
 }
 
-function stringField(given: Fields, name: string, what: string): string | undefined {
-  const value = given[name]
+function stringField(rule: Fields, name: string, what: string): string | undefined {
+  const value = rule[name]
   if (value === undefined || (typeof value === 'string' && value !== '')) return value as string | undefined
   throw usageError(`${what}: ${name} must be a string.`)
 }
 
-/** A logical type by its name, or as requests define an attribute. */
+/** Parses the name of a logical type, or a definition as in requests. */
 function definitionOf(type: unknown, what: string): Definition | undefined {
   if (type === undefined) return undefined
   const definition = typeof type === 'string' ? { logicalType: type } : objectOf(type, `type of ${what}`)
@@ -116,7 +116,7 @@ function definitionOf(type: unknown, what: string): Definition | undefined {
     throw usageError(
       `${what}: type is a logical type, as "date", or {"logicalType": …} as requests define an attribute.`,
     )
-  // Also if the class exists and has types of its own: a mistyped name is not ignored.
+  // Also check this for an existing class, so that a mistyped name is not ignored.
   if (![...logicalTypes, ...typeAliases].includes(logicalType.toLowerCase()))
     throw usageError(`${what}: type is one of ${logicalTypes.join(', ')}; not '${logicalType.slice(0, 60)}'.`)
   return definition as unknown as Definition

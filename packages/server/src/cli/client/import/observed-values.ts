@@ -1,14 +1,14 @@
-/** Collects what is needed to infer the type of an attribute, in constant memory for any number of values. */
+/** Collects statistics for inferring the type of an attribute, in constant memory for any number of values. */
 import { inferredAttributesMax, inferredDepthMax } from '../../../limits.ts'
 import { invalidInput } from '../../command-error.ts'
 import { hasLeadingZero, kindBits, kindsOfNumber, kindsOfText, looksLikeNumber, numberBits } from './cell-kinds.ts'
 import { attributeNameOf, ColumnNames } from './column-names.ts'
 import type { Definition } from './file-record.ts'
 
-/** A column with this many more texts without a type than others is a column of strings. */
+/** A column is of type string if texts without another type outnumber the rest by this many. */
 const otherTextsMax = 20
 
-/** Types that share their texts. */
+/** Types with a common notation. */
 const families = [
   { bits: numberBits, noun: 'number' },
   { bits: kindBits.date | kindBits.datetime, noun: 'date' },
@@ -20,14 +20,14 @@ const families = [
 
 export type FamilyNoun = (typeof families)[number]['noun']
 
-/** Texts of no type: those that look like numbers, and all others. */
+/** Kinds of texts without a type: texts that look like numbers, and the rest. */
 type TextKind = FamilyNoun | 'near number' | 'other'
 
-/** A text that keeps a column from having the type of most of its values. */
+/** A text that prevents the type of most values in its column. */
 export interface OtherText {
   readonly text: string
   readonly line: number
-  /** What the text fails to be. */
+  /** The type that the text does not have. */
   readonly noun: FamilyNoun
 }
 
@@ -36,22 +36,21 @@ interface SeenTexts {
   readonly first: { readonly text: string; readonly line: number }
 }
 
-/** The number of attributes of all classes together. */
 export interface AttributeCount {
   count: number
 }
 
 export class ObservedValues {
-  /** The name of the column in the file, to which a mapping refers; undefined in embedded objects. */
+  /** The column name in the file, for the mapping; undefined in embedded objects. */
   column: string | undefined
   /** The type from the mapping or the file; then values are not examined. */
   definition: Definition | undefined
-  /** Types that hold all scalars. */
+  /** Bits of the types that can represent all scalars. */
   kinds = -1
   scalars = 0
   arrays = 0
   objects = 0
-  /** Arrays with nulls or arrays in them, which no list holds. */
+  /** Whether there are arrays of nulls or arrays, which no list can represent. */
   hasOddArrays = false
   element: ObservedValues | undefined
   attributes: ObservedAttributes | undefined
@@ -64,7 +63,7 @@ export class ObservedValues {
     this.depth = depth
   }
 
-  /** `isTyped`: numbers and booleans are not strings, as in JSON. */
+  /** `isTyped`: numbers and booleans are distinct from strings, as in JSON. */
   see(value: unknown, line: number, isTyped: boolean): void {
     if (value === null || value === undefined || this.definition !== undefined) return
     if (typeof value === 'string') this.seeText(value, line, isTyped)
@@ -104,7 +103,7 @@ export class ObservedValues {
     for (const name of Object.keys(value)) attributes.named(name)?.see(value[name], line, true)
   }
 
-  /** The attributes of an embedded object, which is counted. */
+  /** Returns the attributes of an embedded object, and counts the object. */
   inner(): ObservedAttributes {
     this.objects++
     this.attributes ??= new ObservedAttributes(this.count, this.checkedDepth())
@@ -118,7 +117,7 @@ export class ObservedValues {
     )
   }
 
-  /** The first text that does not have the type of most values; undefined for columns without such a type, and for codes with leading zeros. */
+  /** Returns the first text without the type of most values; undefined without such a type, and for codes with leading zeros. */
   exception(): OtherText | undefined {
     if (this.kinds !== 0) return undefined
     const family = families.find(({ noun }) => 2 * this.countOfFamily(noun) > this.scalars)
@@ -139,7 +138,7 @@ function textKind(text: string, kinds: number): TextKind {
   return families.find(({ bits }) => (kinds & bits) !== 0)?.noun ?? 'other'
 }
 
-/** Values of JSON and of Parquet. */
+/** Values from JSON or Parquet. */
 function kindsOfTyped(value: unknown): number {
   if (typeof value === 'boolean') return kindBits.boolean
   if (typeof value === 'number' && !Number.isInteger(value)) return kindBits.real
@@ -162,8 +161,8 @@ export class ObservedAttributes {
 
   /** Returns the attribute for a name in an embedded object; undefined if it is skipped. Throws CommandError if two names become one. */
   named(column: string): ObservedValues | undefined {
-    const known = this.byColumn.get(column)
-    if (known !== undefined || this.byColumn.has(column)) return known
+    const cached = this.byColumn.get(column)
+    if (cached !== undefined || this.byColumn.has(column)) return cached
     const name = attributeNameOf(column)
     this.names.add(column, name)
     const values = this.attribute(name)

@@ -1,4 +1,4 @@
-/** Reads records of a Parquet file by a reader that trusts the metadata of the file: only in a thread that can be terminated. */
+/** Reads records of a Parquet file by a library that trusts the file's metadata: use it only in a thread that can be terminated. */
 
 import { open } from 'node:fs/promises'
 import {
@@ -18,21 +18,20 @@ import { RecordProblem } from './column-values.ts'
 import type { Definition, FileRecord } from './file-record.ts'
 import { parseRecord } from './parse-record.ts'
 
-/** Rows read at a time if the file has a page index; otherwise a row group is read at a time. */
-const rowsAtOnce = 20_000
-/** Largest row group that has to be held as a whole, uncompressed. */
+/** Rows per read if the file has a page index; otherwise each read has a row group. */
+const batchRows = 20_000
+/** Largest uncompressed size of a row group that is read as a whole. */
 const rowGroupBytesMax = 2 ** 30
 
 export interface ParquetFile {
   readonly definitions: readonly (readonly [string, Definition])[]
   readonly columns: readonly string[]
-  /** Bytes. */
   readonly size: number
   readonly rows: number
   readonly records: AsyncGenerator<FileRecord>
 }
 
-/** The iteration closes it. Throws CommandError; so does the iteration. */
+/** The iteration closes the file. Throws CommandError; so does the iteration. */
 export async function openParquetFile(file: string): Promise<ParquetFile> {
   const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
     throw unreadable(file, error)
@@ -98,7 +97,7 @@ async function* recordsOf(
       })
       if (rows.length < part.rowEnd - from) throw fewerRows(file)
       for (const [at, row] of rows.entries()) {
-        // A null value is null, a missing one undefined; of nested columns, both are undefined.
+        // For a flat column, undefined means a missing value, unlike null; for nested columns, both are undefined.
         if (columns.some((column) => isFlat(column) && row[column.element.name] === undefined)) throw fewerRows(file)
         yield rowRecord(row, columns, from + at + 1)
       }
@@ -107,9 +106,9 @@ async function* recordsOf(
   }
 }
 
-/** Rows of one read: without an index of its pages, each read would decode the row group from its beginning. */
+/** Returns the rows per read: without a page index, each read would decode the row group from its beginning. */
 function stepOf(file: string, { columns, num_rows: rows, total_byte_size: bytes }: RowGroup): number {
-  if (columns.every(({ offset_index_offset: index }) => index !== undefined)) return rowsAtOnce
+  if (columns.every(({ offset_index_offset: index }) => index !== undefined)) return batchRows
   if (bytes <= BigInt(rowGroupBytesMax)) return Math.max(Number(rows), 1)
   throw invalidInput(
     `${file} has a row group of ${bytes} bytes without an index of its pages, and would have to be held as a whole: write it with row groups of at most ${rowGroupBytesMax} bytes.`,
@@ -126,7 +125,7 @@ function rowRecord(row: Readonly<Record<string, unknown>>, columns: readonly Sch
   }
 }
 
-/** Removes the types of decimals and maps: the reader would convert decimals to doubles, and maps to objects. */
+/** Removes decimal and map types: the library would convert decimals to doubles, and maps to objects. */
 function readAsStored({ schema }: FileMetaData): void {
   for (const element of schema) {
     if (isDecimal(element) || isMap(element)) {
@@ -148,7 +147,7 @@ function isFlat({ element, children }: SchemaTree): boolean {
   return children.length === 0 && element.repetition_type !== 'REPEATED'
 }
 
-/** Keeps the digits that a Date would lose. */
+/** Preserves digits that a Date would lose. */
 const reading = {
   compressors,
   utf8: false,
@@ -163,7 +162,7 @@ const reading = {
   },
 }
 
-/** `count` units since 1970, `perSecond` of them a second; without an offset. */
+/** Formats `count` units since 1970, with `perSecond` units per second and without an offset. */
 function instantText(count: bigint, perSecond: bigint): string {
   const fraction = ((count % perSecond) + perSecond) % perSecond
   const seconds = new Date(Number((count - fraction) / perSecond) * 1_000).toISOString().slice(0, -'.000Z'.length)
@@ -194,7 +193,7 @@ function jsonOf(value: unknown, node: SchemaTree): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, jsonOf(one, inner.get(name) ?? node)]))
 }
 
-/** Returns the element type of a list, in any of the forms that writers use. */
+/** Returns the element type of a list in any of the common encodings. */
 function elementOf(node: SchemaTree): SchemaTree {
   const [repeated] = node.children
   if (repeated === undefined || node.element.repetition_type === 'REPEATED') return node
@@ -212,7 +211,7 @@ function utf8Text(bytes: Uint8Array, { element, path }: SchemaTree): string {
 function leafOf(value: unknown, element: SchemaElement): unknown {
   const { converted_type: converted, logical_type: logical } = element
   if (isDecimal(element)) return decimalText(value as number | bigint, element)
-  // The reader may leave them signed.
+  // The library may return signed values.
   if (isUnsigned(element, 64)) return BigInt.asUintN(64, BigInt(value as number | bigint))
   if (typeof value === 'string' && isInstant(element)) return `${value}Z`
   if (converted === 'TIME_MILLIS' || converted === 'TIME_MICROS' || logical?.type === 'TIME') {
@@ -227,20 +226,20 @@ function isUnsigned({ converted_type: converted, logical_type: logical }: Schema
   return converted === `UINT_${bits}` || (logical?.type === 'INTEGER' && logical.bitWidth === bits && !logical.isSigned)
 }
 
-/** With all digits of its scale: a number that is stored as a whole one, or as the bytes of one. */
+/** Formats all digits of the scale. The stored value is an integer, or the bytes of one. */
 function decimalText(stored: number | bigint | Uint8Array, { scale, logical_type: logical }: SchemaElement): string {
   const places = scale ?? (logical?.type === 'DECIMAL' ? logical.scale : 0)
-  const whole =
+  const unscaled =
     stored instanceof Uint8Array
       ? BigInt.asIntN(8 * stored.length, BigInt(`0x0${Buffer.from(stored).toString('hex')}`))
       : BigInt(stored)
-  const digits = String(whole < 0n ? -whole : whole).padStart(places + 1, '0')
+  const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(places + 1, '0')
   const point = digits.length - places
   const text = places === 0 ? digits : `${digits.slice(0, point)}.${digits.slice(point)}`
-  return whole < 0n ? `-${text}` : text
+  return unscaled < 0n ? `-${text}` : text
 }
 
-/** Whether a timestamp is one everywhere, not the time of a clock somewhere. */
+/** Returns true for an instant, as opposed to a local timestamp. */
 function isInstant({ type, converted_type: converted, logical_type: logical }: SchemaElement): boolean {
   if (logical?.type === 'TIMESTAMP') return logical.isAdjustedToUTC
   return type === 'INT96' || converted === 'TIMESTAMP_MILLIS' || converted === 'TIMESTAMP_MICROS'
@@ -277,14 +276,14 @@ function annotated(element: SchemaElement): Definition | undefined {
   return type === 'BYTE_ARRAY' ? { logicalType: 'string' } : undefined
 }
 
-/** Precision up to which a 64-bit integer, and a decimal, hold every number. */
+/** Precision up to which 64-bit integers and decimals represent all numbers. */
 const integerDigitsMax = 18
 const decimalDigitsMax = 38
 
-/** Returns a numeric type if it holds all digits of the column's precision, otherwise a string. */
-function decimalDefinition({ precision: given, scale: places, logical_type: logical }: SchemaElement): Definition {
+/** Returns a numeric type if it represents all digits of the column's precision, otherwise string. */
+function decimalDefinition({ precision: digits, scale: places, logical_type: logical }: SchemaElement): Definition {
   const { precision, scale } =
-    logical?.type === 'DECIMAL' ? logical : { precision: given ?? Number.POSITIVE_INFINITY, scale: places ?? 0 }
+    logical?.type === 'DECIMAL' ? logical : { precision: digits ?? Number.POSITIVE_INFINITY, scale: places ?? 0 }
   if (scale === 0 && precision <= integerDigitsMax) return { logicalType: 'integer', storage: 'b64' }
   return precision <= decimalDigitsMax ? { logicalType: 'decimal', precision, scale } : { logicalType: 'string' }
 }

@@ -1,11 +1,11 @@
-/** Reads a Parquet file in a thread, a batch of records at a time, each when it is asked for. */
+/** The thread that reads a Parquet file, one batch of records per request. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import type { Definition, FileRecord } from './file-record.ts'
 import { openParquetFile } from './parquet-records.ts'
 
-/** A message of the thread: first the description of the file, then a batch for each request, the last one empty. */
+/** A message of the thread: first the description of the file, then a batch per request, the last one empty. */
 export type ThreadMessage =
   | {
       readonly kind: 'opened'
@@ -17,7 +17,7 @@ export type ThreadMessage =
   | { readonly kind: 'batch'; readonly records: readonly FileRecord[] }
   | { readonly kind: 'failed'; readonly exitCode: number; readonly message: string }
 
-const recordsAtOnce = 1_000
+const batchRecords = 1_000
 
 function say(message: ThreadMessage): void {
   parentPort?.postMessage(message)
@@ -30,7 +30,7 @@ function fail(error: unknown): void {
 
 async function nextBatch(records: AsyncGenerator<FileRecord>): Promise<readonly FileRecord[]> {
   const batch: FileRecord[] = []
-  while (batch.length < recordsAtOnce) {
+  while (batch.length < batchRecords) {
     const next = await records.next()
     if (next.done === true) break
     batch.push(next.value)

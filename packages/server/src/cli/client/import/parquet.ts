@@ -1,4 +1,4 @@
-/** Reads records of a Parquet file in a thread, which is terminated in any case: a damaged file can make its reader loop forever. */
+/** Reads records of a Parquet file in a thread, which is always terminated: a damaged file can make the library loop forever. */
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
@@ -6,12 +6,12 @@ import { CommandError, invalidInput, usageError } from '../../command-error.ts'
 import type { FileRecord, OpenFile } from './file-record.ts'
 import type { ThreadMessage } from './parquet-thread.ts'
 
-/** Beside this file, also where both are inlined in others. */
+/** In the directory of this file, also if both are bundled. */
 const threadProgram = fileURLToPath(new URL(`./parquet-thread${extname(import.meta.url)}`, import.meta.url))
 
 /** Heap limit of the thread. A row group of 1 GiB may need as much again for strings. */
 const heapMegabytesMax = 8_192
-/** To read a row group of 1 GiB takes seconds. */
+/** Timeout of a message. A row group of 1 GiB takes seconds. */
 const silenceMaxMilliseconds = 120_000
 
 /** Throws CommandError, and the signal's reason; so does the iteration. */
@@ -27,7 +27,7 @@ export async function openParquet(file: string, signal?: AbortSignal): Promise<O
       for (let next = thread.ask(); ; ) {
         const batch = await next
         if (batch.length === 0) return
-        // Read while these are sent.
+        // Read the next batch while this one is sent.
         next = thread.ask()
         next.catch(() => undefined)
         for (const record of batch) {
@@ -102,7 +102,7 @@ class ParquetThread {
         settle(() => reject(invalidInput(`${file} cannot be read as Parquet: ${why}.`)))
       const abort = (): void => settle(() => reject(signal?.reason as Error))
       const message = (received: ThreadMessage): void => settle(() => resolve(received))
-      // The reader leaves a rejection unhandled if two columns fail at the same time.
+      // The library leaves a rejection unhandled if two columns fail at the same time.
       const fail = ({ code, message: why }: NodeJS.ErrnoException): void =>
         unreadable(code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'its reader ran out of memory' : why)
       const exit = (): void => unreadable('its reader has ended')

@@ -1,31 +1,31 @@
-/** Parses the JSON of records without loss: numbers that JavaScript cannot hold exactly become bigints or strings. */
+/** Parses the JSON of records without loss: numbers that a double cannot represent exactly become bigints or strings. */
 import { parse as parseNumbers } from 'lossless-json'
-import { isHeldByReal } from './cell-kinds.ts'
+import { isExactReal } from './cell-kinds.ts'
 
-/** Most records have no such number, and JSON.parse is much faster. */
+/** Detects long numbers, which are rare; JSON.parse is much faster. */
 const longNumber = /[\d.]{17}|[eE][+-]?\d{3}|\d{16}/
 const numbers = /\d[\d.]*(?:[eE][+-]?\d+)?/g
 const shortDigits = 16
 
-/** Integers of up to 40 digits that a double does not hold are bigints, other numbers that it does not hold are strings. Throws SyntaxError. */
+/** Returns integers of up to 40 digits beyond the precision of a double as bigints, and other such numbers as strings. Throws SyntaxError. */
 export function parseRecord(text: string): unknown {
-  if (!longNumber.test(text) || (text.match(numbers) ?? []).every(isHeld)) return JSON.parse(text)
+  if (!longNumber.test(text) || (text.match(numbers) ?? []).every(isExact)) return JSON.parse(text)
   const parseNumber = (digits: string): unknown => {
-    if (isHeld(digits.replace('-', ''))) return Number(digits)
+    if (isExact(digits.replace('-', ''))) return Number(digits)
     return /^-?\d{1,40}$/.test(digits) ? BigInt(digits) : digits
   }
-  // As JSON.parse does.
+  // The last of duplicate keys counts, as in JSON.parse.
   return parseNumbers(text, null, { parseNumber, onDuplicateKey: ({ newValue }) => newValue })
 }
 
-function isHeld(digits: string): boolean {
+function isExact(digits: string): boolean {
   if (digits.length < shortDigits && !/[eE]/.test(digits)) return true
   const [mantissa = '', exponent] = digits.split(/[eE]/)
   if (exponent === undefined && !mantissa.includes('.')) return Number.isSafeInteger(Number(digits))
-  return isHeldByReal(digits, mantissa.replace('.', ''))
+  return isExactReal(digits, mantissa.replace('.', ''))
 }
 
-/** `value`: what the JSON of `text` has become. */
+/** `value`: the parsed JSON of `text`. */
 export function duplicateKey(text: string, value: unknown): string | undefined {
   return countKeys(value) < countColons(text) ? findDuplicate(text) : undefined
 }
@@ -39,7 +39,7 @@ function countKeys(value: unknown): number {
   return count
 }
 
-/** Colons that follow a quote: those after keys, and few others, such as one at the beginning of a string. */
+/** Counts colons after a quote: one per key, and rarely more, such as one at the beginning of a string. */
 function countColons(text: string): number {
   let count = 0
   for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) {
@@ -54,9 +54,9 @@ function isBlank(code: number): boolean {
   return code === 0x20 || (code >= 0x09 && code <= 0x0d)
 }
 
-/** Slower, and exact. */
+/** Slow, but exact. */
 function findDuplicate(text: string): string | undefined {
-  /** The keys of the objects that are open; undefined for arrays. */
+  /** The keys of each open object; undefined for arrays. */
   const open: (Set<string> | undefined)[] = []
   for (let at = 0; at < text.length; at++) {
     const character = text[at]
@@ -77,7 +77,7 @@ function findDuplicate(text: string): string | undefined {
   return undefined
 }
 
-/** Its closing quote. */
+/** Returns the position of the closing quote. */
 function endOfString(text: string, from: number): number {
   for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 1)) {
     let before = end - 1

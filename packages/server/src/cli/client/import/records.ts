@@ -14,15 +14,15 @@ import type { Fields, FileRecord, OpenFile } from './file-record.ts'
 import { duplicateKey, parseRecord } from './parse-record.ts'
 import type { TextSource } from './text-source.ts'
 
-/** Parquet is compressed within. */
+/** Parquet has internal compression. */
 export type StreamFormat = 'csv' | 'tsv' | 'json' | 'ndjson'
 export type FileFormat = StreamFormat | 'parquet'
 
-/** Derives the format from the file name, ignoring the ending of a compression. */
+/** Derives the format from the file name, ignoring the extension of a compression. */
 export function formatOfName(file: string): FileFormat {
   const ending = /\.(csv|tsv|tab|json|ndjson|jsonl)(\.(gz|zst))?$/i.exec(basename(file))?.[1]?.toLowerCase()
   if (/\.(parquet|pq)$/i.test(file)) return 'parquet'
-  const known: Readonly<Record<string, FileFormat>> = {
+  const formats: Readonly<Record<string, FileFormat>> = {
     tab: 'tsv',
     jsonl: 'ndjson',
     csv: 'csv',
@@ -30,28 +30,27 @@ export function formatOfName(file: string): FileFormat {
     json: 'json',
     ndjson: 'ndjson',
   }
-  const format = known[ending ?? '']
+  const format = formats[ending ?? '']
   if (format !== undefined) return format
   const what = file === '-' ? 'Standard input has no name that tells' : `The name ${file} does not tell`
   throw usageError(`${what} the format: give --format csv, tsv, json, ndjson or parquet.`)
 }
 
-/** How CSV and TSV are read. */
 export interface TableForm {
-  /** Their names, in a file without a header. */
+  /** Column names, for a file without a header. */
   readonly columns: readonly string[] | undefined
-  /** The character between values; by default that of the format. */
+  /** The delimiter; by default that of the format. */
   readonly delimiter: string | undefined
-  /** The text without quotes that means null; usually the empty one. */
+  /** The unquoted text that means null; empty by default. */
   readonly nullText: string
 }
 
-/** Opens a text file; the iteration throws CommandError for what cannot be read. */
+/** Opens a text file; the iteration throws CommandError for unreadable content. */
 export function openTextRecords(source: TextSource, format: StreamFormat, table: TableForm): OpenFile {
   const stream = source.open()
   let bytes = 0
   let header = table.columns
-  const tell = (names: readonly string[]): void => {
+  const onHeader = (names: readonly string[]): void => {
     header = names
   }
   stream.on('data', (chunk: Buffer | string) => {
@@ -64,7 +63,7 @@ export function openTextRecords(source: TextSource, format: StreamFormat, table:
     try {
       const { bytes: text, isCompressed } = await opened
       const missed = isCompressed ? undefined : compressionOf(what)
-      yield* readers[format](Readable.from(checkedUtf8(text, missed), { objectMode: false }), { ...table, tell })
+      yield* readers[format](Readable.from(checkedUtf8(text, missed), { objectMode: false }), { ...table, onHeader })
     } catch (error) {
       if (error instanceof CommandError) throw error
       throw unreadable(what, error as NodeJS.ErrnoException)
@@ -85,7 +84,7 @@ export function openTextRecords(source: TextSource, format: StreamFormat, table:
 
 function unreadable(what: string, error: NodeJS.ErrnoException): CommandError {
   if (/^(Z|ZSTD)_/.test(error.code ?? '')) return invalidInput(`${what} is damaged or cut off: ${error.message}.`)
-  // Errors of the operating system are about the file itself, all others about its content.
+  // Errors of the operating system concern the file, and the rest its content.
   const exitCode = error.syscall === undefined ? exitCodes.invalid : exitCodes.usage
   return new CommandError(exitCode, `${what} cannot be read: ${unreadableFile(error)}.`)
 }
@@ -125,8 +124,8 @@ function piped(source: Readable, through: Transform): Readable {
 }
 
 interface Table extends TableForm {
-  /** Reports the column names in the header. */
-  tell(header: readonly string[]): void
+  /** Called with the column names in the header. */
+  onHeader(header: readonly string[]): void
 }
 
 type Reader = (source: Readable, table: Table) => AsyncIterable<FileRecord>
@@ -140,7 +139,7 @@ const readers: Readonly<Record<StreamFormat, Reader>> = {
 
 interface ParsedRow {
   readonly record: Record<string, string | null>
-  /** The raw text in the file, including what was skipped before it. */
+  /** The raw text in the file, including skipped text before it. */
   readonly raw: string
 }
 
@@ -154,11 +153,11 @@ interface SkippedRow {
 /** Longest CSV record: after an unclosed quote, the rest of the file would be read as one value. */
 const recordCharactersMax = 32 * 2 ** 20
 
-/** With a header, unless `columns` has the names. A cell of `nullText` is null; one with quotes is that text. */
+/** Reads the header, unless `columns` has the names. A cell equal to `nullText` is null, unless quoted. */
 async function* readTable(
   source: Readable,
   usualDelimiter: string,
-  { columns, delimiter, nullText, tell }: Table,
+  { columns, delimiter, nullText, onHeader }: Table,
 ): AsyncGenerator<FileRecord> {
   const skipped: SkippedRow[] = []
   let names = columns
@@ -168,7 +167,7 @@ async function* readTable(
   const named = (header: string[]): string[] => {
     checkHeader(header, delimiter !== undefined)
     names = header
-    tell(header)
+    onHeader(header)
     line = parser.info.lines + 1
     return header
   }
@@ -179,7 +178,7 @@ async function* readTable(
   }
   const form: SyncOptions & Options = {
     delimiter: delimiter ?? usualDelimiter,
-    // All three at any place: the parser would otherwise use the first one of the file for all, and read others as parts of values.
+    // Accept all three anywhere: by default, the parser would use only the first one in the file, and read the rest as parts of values.
     record_delimiter: ['\r\n', '\n', '\r'],
     skip_empty_lines: true,
     ...(usualDelimiter === '\t' && { quote: null }),
@@ -199,7 +198,7 @@ async function* readTable(
   })
   const checked = columns === undefined ? Readable.from(withShortHeader(source), { objectMode: false }) : source
   checked.on('error', (error) => parser.destroy(error))
-  // Lines are counted here: with the option to report them, the parser takes half as long again.
+  // Count lines here: the corresponding option makes the parser slower by half.
   for await (const row of checked.pipe(parser) as AsyncIterable<ParsedRow>) {
     // The parser may be ahead of the rows that it has emitted.
     while (skipped[0] !== undefined && skipped[0].after <= read) yield faulty(skipped.shift() as SkippedRow)
@@ -211,7 +210,7 @@ async function* readTable(
   for (const one of skipped) yield faulty(one)
 }
 
-/** Longest header, far beyond what the attributes of a class need. The parser takes seconds for a line of many megabytes. */
+/** Longest header, far beyond the needs of any class. The parser takes seconds for a line of many megabytes. */
 const headerBytesMax = 4 * 2 ** 20
 
 /** Throws CommandError if the first line is too long. */
@@ -234,7 +233,7 @@ function headerTooLong(): CommandError {
   return invalidInput(`The first line is longer than ${megabytes} MiB, the limit of a header: ${hint}`)
 }
 
-/** `line`: on which the record before it ends. What follows cannot be parted into records. */
+/** `line`: the end of the previous record. The rest cannot be split into records. */
 function tooLong(line: number): CommandError {
   const megabytes = recordCharactersMax / 2 ** 20
   const why = 'a quote that is not closed has the rest of the file as one value'
@@ -268,7 +267,7 @@ async function* readLines(source: Readable): AsyncGenerator<FileRecord> {
   let [line, rest] = [0, '']
   const decoder = new TextDecoder('utf-8', { fatal: true })
   for await (const chunk of source as AsyncIterable<Buffer>) {
-    // The rest of the previous chunk is joined when its line ends, which may take several chunks.
+    // The incomplete line of previous chunks is joined when it ends, which may take several chunks.
     const [end = '', ...lines] = decoder.decode(chunk, { stream: true }).split('\n')
     rest += end
     for (const next of lines) {
@@ -281,7 +280,7 @@ async function* readLines(source: Readable): AsyncGenerator<FileRecord> {
   if (rest.trim() !== '') yield jsonRecord(rest, line + 1)
 }
 
-/** Reads an array of objects, of which one at a time is held in memory. */
+/** Reads an array of objects, one at a time. */
 async function* readArray(source: Readable): AsyncGenerator<FileRecord> {
   let number = 0
   for await (const text of elementsOf(source)) yield jsonRecord(text, ++number)
@@ -300,20 +299,20 @@ function jsonRecord(text: string, line: number): FileRecord {
     return { line, fields: undefined, problem: 'is nested too deeply' }
   const twice = duplicateKey(text, value)
   if (twice !== undefined) {
-    const shown = twice.length > shownCharacters ? `${twice.slice(0, shownCharacters)}…` : twice
+    const excerpt = twice.length > excerptCharacters ? `${twice.slice(0, excerptCharacters)}…` : twice
     return {
       line,
       fields: undefined,
-      problem: `has the key '${shown}' twice in one object, and one value would be lost`,
+      problem: `has the key '${excerpt}' twice in one object, and one value would be lost`,
     }
   }
   noteTextOf(value, GivenText.ofText(text))
   return { line, fields: value as Fields }
 }
 
-const shownCharacters = 40
+const excerptCharacters = 40
 
-/** Levels of a record, which is walked through level by level: more than any server takes, and than the stack holds. */
+/** Maximum depth of a record, scanned level by level: deeper than servers accept, and shallow enough for the stack. */
 const depthMax = 500
 
 function isDeeperThan(depth: number, value: object): boolean {
@@ -363,6 +362,6 @@ async function* elementsOf(source: AsyncIterable<Buffer>): AsyncGenerator<string
     at -= from
     if (start >= 0) start = 0
   }
-  // A file with nothing in it has no records.
+  // An empty file has no records.
   if (depth > 0) throw new Error('the JSON array has no end, as in a file that is cut off')
 }

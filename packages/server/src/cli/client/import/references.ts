@@ -1,16 +1,15 @@
-/** Objects that the records of an import refer to by their keys in unique indexes. */
+/** Resolves references of imported records to objects by keys in unique indexes. */
 import type { AshlarClient, AttributeDefinition, Oid } from '@ashlar/client'
 import { usageError } from '../../command-error.ts'
 import { RecordProblem } from './column-values.ts'
 import { type Fields, fieldOf } from './file-record.ts'
 import type { ColumnMapping, Mapping } from './mapping.ts'
 
-/** Keys that are cached with their objects: some 30 MB. Beyond, the cache is cleared. */
-const knownMax = 200_000
-/** Keys in one query. */
+/** Cached keys with their objects, about 30 MB; beyond, the cache is cleared. */
+const cachedKeysMax = 200_000
 const batchKeysMax = 1_000
 
-/** Keys of strings are compared as they are; others are converted, where null equals nothing. */
+/** Types to which keys are converted; strings are not, and null equals nothing. */
 const types: Readonly<Record<string, string>> = {
   boolean: 'Boolean',
   integer: 'Integer',
@@ -23,7 +22,7 @@ const types: Readonly<Record<string, string>> = {
   bytes: 'Bytes',
 }
 
-/** The references of all columns that have one. */
+/** The references of all columns with a rule. */
 export class References {
   private readonly columns: ReadonlyMap<string, ReferenceColumn>
 
@@ -54,7 +53,7 @@ export class References {
     return new Map([...this.columns].map(([column, { lookup }]) => [column, lookup.className]))
   }
 
-  /** Looks up what these records refer to, a batch of them. Throws AshlarRequestError. */
+  /** Looks up the references of a batch of records. Throws AshlarRequestError. */
   async find(records: readonly Fields[]): Promise<void> {
     const lookups = new Set([...this.columns.values()].map(({ lookup }) => lookup))
     for (const lookup of lookups) lookup.forget()
@@ -63,7 +62,7 @@ export class References {
         try {
           for (const key of keysOf(column, reference, record)) if (key !== undefined) reference.lookup.request(key)
         } catch (error) {
-          // Reported with the record, when it is sent.
+          // Reported when the record is sent.
           if (!(error instanceof RecordProblem)) throw error
         }
       }
@@ -101,7 +100,7 @@ function partsOf(column: string, { reference }: ColumnMapping, lookup: KeyLookup
   )
 }
 
-/** Undefined for a key of which a part is null. */
+/** Returns undefined for a key with a null part. */
 function keysOf(
   column: string,
   { rules, parts }: ReferenceColumn,
@@ -152,7 +151,7 @@ class KeyLookup {
   private readonly client: AshlarClient
   private readonly query: string
   /** OIDs by key as JSON. Missing keys are looked up again, since they may be created meanwhile. */
-  private readonly known = new Map<string, Oid>()
+  private readonly cached = new Map<string, Oid>()
   private readonly pending = new Map<string, Key>()
 
   constructor(
@@ -168,21 +167,21 @@ class KeyLookup {
     this.attributes = attributes
     const conditions = attributes.map((attribute, i) => {
       const type = types[logicalTypes.get(attribute) ?? '']
-      const given = type === undefined ? `k.p${i}` : `CAST(k.p${i} AS ${type})`
-      return `o.${quoted(attribute)} = ${given}`
+      const parameter = type === undefined ? `k.p${i}` : `CAST(k.p${i} AS ${type})`
+      return `o.${quoted(attribute)} = ${parameter}`
     })
     const from = `$keys AS k, ${quoted(className)} AS o`
     this.query = `FROM ${from} WHERE ${conditions.join(' AND ')} RETURN k.at AS at, o AS oid`
   }
 
-  /** Clears a full cache. Called only between batches, whose keys must be known together. */
+  /** Clears a full cache. Called only between batches, whose keys must be cached together. */
   forget(): void {
-    if (this.known.size > knownMax) this.known.clear()
+    if (this.cached.size > cachedKeysMax) this.cached.clear()
   }
 
   request(key: Key): void {
     const text = JSON.stringify(key)
-    if (!this.known.has(text)) this.pending.set(text, key)
+    if (!this.cached.has(text)) this.pending.set(text, key)
   }
 
   async find(): Promise<void> {
@@ -192,12 +191,12 @@ class KeyLookup {
       const batch = all.slice(from, from + batchKeysMax)
       const keys = batch.map(([, key], at) => ({ at, ...Object.fromEntries(key.map((part, i) => [`p${i}`, part])) }))
       const rows = await this.client.query<{ readonly at: number; readonly oid: Oid }>(this.query, { keys })
-      for (const { at, oid } of rows) this.known.set((batch[at] as [string, Key])[0], oid)
+      for (const { at, oid } of rows) this.cached.set((batch[at] as [string, Key])[0], oid)
     }
   }
 
   oidOf(key: Key): Oid | undefined {
-    return this.known.get(JSON.stringify(key))
+    return this.cached.get(JSON.stringify(key))
   }
 }
 

@@ -1,4 +1,4 @@
-/** The file for records that an import leaves out, each with its line and the reason. */
+/** The file of rejected records, each with its line number and the reason. */
 import { rmSync, statSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { CommandError } from '../../command-error.ts'
@@ -10,33 +10,32 @@ import type { FileRecord } from './file-record.ts'
 export class RejectsFile {
   readonly name: string
   private readonly handle: FileHandle
-  /** Whether the file is new. */
-  private readonly isMade: boolean
+  private readonly isNew: boolean
   private hasBegun = false
 
-  private constructor(name: string, handle: FileHandle, isMade: boolean) {
+  private constructor(name: string, handle: FileHandle, isNew: boolean) {
     this.name = name
     this.handle = handle
-    this.isMade = isMade
+    this.isNew = isNew
   }
 
-  /** Before anything is changed; what an earlier import has written stays until `begin`. */
+  /** Opens the file before anything is changed; the content of an earlier import remains until `begin`. */
   static async open(name: string): Promise<RejectsFile> {
     try {
-      const isMade = statSync(name, { throwIfNoEntry: false }) === undefined
-      return new RejectsFile(name, await open(name, 'a'), isMade)
+      const isNew = statSync(name, { throwIfNoEntry: false }) === undefined
+      return new RejectsFile(name, await open(name, 'a'), isNew)
     } catch (error) {
       throw unwritable(name, error)
     }
   }
 
-  /** To be called when the import begins. `isKept`: keeps the records of an earlier part of the import. */
-  async begin(isKept: boolean): Promise<void> {
+  /** Call when the import begins. `keepsContent`: keeps the rejects of an earlier part of the import. */
+  async begin(keepsContent: boolean): Promise<void> {
     this.hasBegun = true
-    if (!isKept && (await this.handle.stat()).isFile()) await this.handle.truncate()
+    if (!keepsContent && (await this.handle.stat()).isFile()) await this.handle.truncate()
   }
 
-  /** Throws CommandError that names what is lost. */
+  /** Throws CommandError, which names the first record that the file lacks. */
   async write({ line, fields }: FileRecord, reason: string): Promise<void> {
     try {
       await this.handle.write(`${stringifyExactly({ line, reason, ...(fields && { record: fields }) })}\n`)
@@ -53,6 +52,6 @@ export class RejectsFile {
   /** Removes a new file if the import has not begun. */
   async close(): Promise<void> {
     await this.handle.close()
-    if (this.isMade && !this.hasBegun) rmSync(this.name, { force: true })
+    if (this.isNew && !this.hasBegun) rmSync(this.name, { force: true })
   }
 }

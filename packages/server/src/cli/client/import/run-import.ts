@@ -1,4 +1,4 @@
-/** A running import: sends records, tracks their outcomes, and says how to resume if it is interrupted. */
+/** A running import: sends records, tracks their outcomes, and reports how to resume after an interruption. */
 import { type AshlarClient, AshlarConnectionError, AshlarRequestError, type BulkCreation } from '@ashlar/client'
 import { CommandError, invalidInput } from '../../command-error.ts'
 import { exitCodeOfStatus, exitCodes } from '../../exit-codes.ts'
@@ -11,11 +11,11 @@ import type { References } from './references.ts'
 import type { RejectsFile } from './rejects-file.ts'
 import type { ToAttributes } from './to-attributes.ts'
 
-/** Records that are answered, and still held. */
+/** Answered records that are not yet removed from the list. */
 const answeredMax = 1_000
-/** Longest wait for pending answers after Ctrl-C, so that the outcome of sent records is known. */
+/** Longest wait for pending answers after Ctrl-C, to learn the outcome of the records sent. */
 const answersMsMax = 5_000
-/** The same if all records are answered. */
+/** Longest wait if all records are answered. */
 const lateAnswerMsMax = 100
 /** Records whose references are looked up together. */
 const referringRecords = 1_000
@@ -24,14 +24,14 @@ export interface ImportWork {
   readonly className: string
   readonly toAttributes: ToAttributes
   readonly references: References | undefined
-  /** Records at the beginning that are left out. */
+  /** Number of leading records to skip. */
   readonly skip: number
   readonly upsertOn: string | undefined
   /** Whether rejected records are skipped; otherwise the first one ends the import. */
-  readonly leavesOut: boolean
-  /** Its records are not sent. */
+  readonly skipsRejected: boolean
+  /** Records are checked instead of sent. */
   readonly isDryRun: boolean
-  /** The file for rejected records; a dry run has none. */
+  /** The file for rejected records; undefined in a dry run. */
   readonly rejects: RejectsFile | undefined
   readonly isQuiet: boolean
   readonly position: () => { readonly bytesRead: number; readonly total: number | undefined }
@@ -42,7 +42,7 @@ export interface Imported {
   readonly updated: number
   readonly rejected: number
   readonly firstReason: string | undefined
-  /** Records of the file, those that were skipped included. */
+  /** Number of records read, including skipped ones. */
   readonly seen: number
 }
 
@@ -63,23 +63,21 @@ export function importRecords(
 class Import {
   private readonly context: ImportContext
   private readonly work: ImportWork
-  /** Sent, and not answered: the first is the next one to be. */
+  /** Records sent, oldest first; the first `answered` ones are answered. */
   private readonly inProgress: { readonly record: FileRecord; readonly number: number }[] = []
-  /** The number of answered records in it, which are removed together. */
+  /** Number of answered records in `inProgress`, which are removed in batches. */
   private answered = 0
   private readonly refused: { readonly record: FileRecord; readonly reason: string }[] = []
   private seen = 0
-  /** Records of which it is known what became of them, those that were skipped included. */
+  /** Number of records with a known outcome, including skipped ones. */
   private settled = 0
   private rejected = 0
   private firstReason: string | undefined
   private isInterrupted = false
-  /** There were more records when it was. */
+  /** Whether there were more refused records than `refused` holds. */
   private isTruncated = false
-  /** Aborts the request. */
   private readonly ending = new AbortController()
   private timer: NodeJS.Timeout | undefined
-  /** The error of reading the file. */
   private broken: { readonly error: unknown } | undefined
 
   constructor(context: ImportContext, work: ImportWork) {
@@ -90,7 +88,7 @@ class Import {
 
   async run(records: AsyncIterable<FileRecord>): Promise<Imported> {
     const { load, signal } = this.context
-    const { upsertOn, rejects, leavesOut, isQuiet, position } = this.work
+    const { upsertOn, rejects, skipsRejected, isQuiet, position } = this.work
     // A resumed import keeps the rejects of the earlier part.
     await rejects?.begin(this.work.skip > 0)
     const progress = new Progress({ unit: 'bytes', isQuiet })
@@ -98,7 +96,7 @@ class Import {
     else signal.addEventListener('abort', () => this.finishSoon())
     const replies = load(this.linesOf(records), {
       signal: this.ending.signal,
-      onError: leavesOut ? 'skip' : 'stop',
+      onError: skipsRejected ? 'skip' : 'stop',
       ...(upsertOn !== undefined && { upsertOn }),
     })
     let summary = { created: 0, updated: 0 }
@@ -129,7 +127,7 @@ class Import {
   /** Sends nothing more, and waits a short time for pending answers. */
   private finishSoon(): void {
     this.isInterrupted = true
-    // If the source of records is slow, no more may arrive.
+    // If the source of records is slow, no more may arrive soon.
     const patienceMs = this.isAllAnswered ? lateAnswerMsMax : answersMsMax
     this.timer = setTimeout(() => this.ending.abort(this.context.signal.reason), patienceMs)
   }
@@ -155,7 +153,7 @@ class Import {
       if (number <= this.work.skip) continue
       const line = this.lineOf(record)
       if (typeof line === 'string') {
-        if (!this.work.leavesOut) throw new UnreadableRecord(record, line)
+        if (!this.work.skipsRejected) throw new UnreadableRecord(record, line)
         this.refused.push({ record, reason: line })
         continue
       }
@@ -164,7 +162,7 @@ class Import {
     }
   }
 
-  /** Returns the line to send, or the reason why there is none. */
+  /** Returns the line to send, or the reason why the record cannot be sent. */
   private lineOf({ fields, problem }: FileRecord): BulkCreation | string {
     if (fields === undefined) return `The record ${problem ?? 'cannot be read'}.`
     try {
@@ -186,7 +184,7 @@ class Import {
     const found = async (): Promise<FileRecord[]> => {
       const all = batch
       batch = []
-      // Those that were done before are not looked up.
+      // Skipped records are not looked up.
       const sent = all.slice(Math.max(0, skip - this.seen))
       await references.find(sent.flatMap(({ fields }) => (fields === undefined ? [] : [fields])))
       return all
@@ -197,7 +195,7 @@ class Import {
     yield* await found()
   }
 
-  /** At once where nothing was refused. */
+  /** Returns undefined if nothing was refused. */
   private settle(reason: string | undefined): Promise<void> | undefined {
     const answered = this.inProgress[this.answered]
     if (answered === undefined) return undefined
@@ -205,7 +203,7 @@ class Import {
       this.inProgress.splice(0, answeredMax)
       this.answered = 0
     }
-    if (reason !== undefined && !this.work.leavesOut) throw this.failure(answered.record, reason)
+    if (reason !== undefined && !this.work.skipsRejected) throw this.failure(answered.record, reason)
     this.settled = answered.number
     if (reason !== undefined) this.refused.push({ record: answered.record, reason })
     return this.refused.length === 0 ? undefined : this.writeRefused()
@@ -226,32 +224,32 @@ class Import {
       ? 'change the type of the attribute (docs/schema-changes.md), '
       : ''
     const hint = `Correct the file, ${retype}${nullRule(fields, reason)}or skip such records with --rejects <file>.`
-    // The answers come in order, and what follows the first refusal is not carried out.
+    // Answers come in order, and lines after the first refusal are not executed.
     const isNothing = this.settled === 0 && this.answered > 0 && !this.work.isDryRun
-    const how = isNothing ? 'Nothing was imported.' : this.howToGoOn()
+    const how = isNothing ? 'Nothing was imported.' : this.resumeAdvice()
     return invalidInput(`Line ${line}: ${reason} ${hint} ${how}`)
   }
 
   /** Adds to an error how to resume the import. */
   private explained(error: unknown): unknown {
     if (error instanceof UnreadableRecord) return this.failure(error.record, error.message)
-    if (this.isInterrupted) return new CommandError(exitCodes.interrupted, `Stopped. ${this.howToGoOn()}`)
+    if (this.isInterrupted) return new CommandError(exitCodes.interrupted, `Stopped. ${this.resumeAdvice()}`)
     // If nothing was sent, there is nothing to resume.
     if (this.seen <= this.work.skip) return error
     if (error === this.broken?.error && error instanceof CommandError) {
-      return new CommandError(error.exitCode, `${error.message} ${this.howToGoOn()}`, error.details)
+      return new CommandError(error.exitCode, `${error.message} ${this.resumeAdvice()}`, error.details)
     }
     if (error instanceof AshlarConnectionError) {
-      return new CommandError(exitCodes.unavailable, `${error.message}. ${this.howToGoOn()}`)
+      return new CommandError(exitCodes.unavailable, `${error.message}. ${this.resumeAdvice()}`)
     }
     if (error instanceof AshlarRequestError) {
       const { status, type, message } = error
-      return new CommandError(exitCodeOfStatus(status), `${message} ${this.howToGoOn()}`, [], { type, status })
+      return new CommandError(exitCodeOfStatus(status), `${message} ${this.resumeAdvice()}`, [], { type, status })
     }
     return error
   }
 
-  private howToGoOn(): string {
+  private resumeAdvice(): string {
     if (this.work.isDryRun) return 'This was a dry run: nothing was imported.'
     if (this.settled === 0) return this.howToBegin()
     const done = this.settled === 1 ? '1 record is' : `${numberText(this.settled)} records are`
@@ -265,7 +263,7 @@ class Import {
   }
 }
 
-/** Advises a mapping for a text that its attribute refuses, and that may mean null. */
+/** Suggests a mapping for a refused text that may mean null. */
 function nullRule(fields: Fields | undefined, reason: string): string {
   const [, attribute, value] = /attribute ([\w.:]+): "([^"]{1,40})" is not/.exec(reason) ?? []
   const [column] =

@@ -1,4 +1,4 @@
-/** Converts values of a file to what is sent for the attributes of a class; a missing value becomes null. */
+/** Converts values of a file for the attributes of a class; a missing value becomes null. */
 import type { AttributeDefinition } from '@ashlar/client'
 import { stringifyExactly } from '../../exact-json.ts'
 import { momentOf, plainNumber } from './cell-kinds.ts'
@@ -7,11 +7,11 @@ import { parseRecord } from './parse-record.ts'
 
 export type Convert = (value: unknown) => unknown
 
-/** Counts values that their types do not hold, to report them to the user. */
+/** Counts values that their types cannot represent, for the report. */
 export interface Losses {
   /** Counts digits of a datetime or time that are not stored. `path`: of the attribute. */
   truncated(path: string, text: string): void
-  /** NaN and infinite numbers, which are stored as null. */
+  /** Counts NaN and infinite numbers, which are stored as null. */
   notFinite(path: string, value: number): void
 }
 
@@ -24,11 +24,11 @@ export type TypeOfValue = Partial<Pick<AttributeDefinition, 'logicalType' | 'cla
 export interface Conversions {
   readonly attributesOf: AttributesOf
   readonly losses: Losses
-  /** Whether existing objects may be updated, in which attributes that a record does not have keep their values. */
+  /** Whether existing objects may be updated: attributes missing in the record then keep their values. */
   readonly isUpdate: boolean
 }
 
-/** Types whose attributes are null if there is no value; collections are empty. */
+/** Types whose attributes are null without a value; collections are empty. */
 export const scalarTypes: readonly string[] = [
   'boolean',
   'character',
@@ -88,11 +88,11 @@ function asString(value: unknown): unknown {
   return typeof value === 'object' ? stringifyExactly(value) : String(value)
 }
 
-/** The usual forms, which the server accepts unchanged. */
+/** Common notations, which the server accepts unchanged. */
 const plainMoment = /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{1,4})?(Z|[+-]\d\d:\d\d)?)?$|^\d\d:\d\d:\d\d(\.\d{1,4})?$/
 
-function momentText(given: string, type: string | undefined, path: string, losses: Losses): string {
-  const text = given.trim()
+function momentText(raw: string, type: string | undefined, path: string, losses: Losses): string {
+  const text = raw.trim()
   const isPlain = plainMoment.test(text) && (type !== 'datetime' || text.length > 'yyyy-mm-dd'.length)
   const moment = isPlain ? undefined : momentOf(text)
   // Anything else is refused by the server.
@@ -101,7 +101,7 @@ function momentText(given: string, type: string | undefined, path: string, losse
   return type === 'datetime' && !moment.text.includes('T') ? `${moment.text}T00:00:00` : moment.text
 }
 
-/** Parses a cell that holds an object or a collection as JSON, as exports write it. */
+/** Parses a cell with an object or a collection as JSON, the notation of exports. */
 function parsedCell(value: unknown): unknown {
   if (typeof value !== 'string') return value
   try {
@@ -115,8 +115,8 @@ function collectionConversion(type: TypeOfValue, path: string, conversions: Conv
   // An update replaces the whole list, so its elements are new.
   const element = conversionOf(type.elementSpecification ?? {}, path, { ...conversions, isUpdate: false })
   return (value) => {
-    const given = parsedCell(value)
-    return Array.isArray(given) ? given.map((one) => (one === null ? null : element(one))) : given
+    const parsed = parsedCell(value)
+    return Array.isArray(parsed) ? parsed.map((one) => (one === null ? null : element(one))) : parsed
   }
 }
 
@@ -127,7 +127,7 @@ interface Part {
   readonly absent: (() => unknown) | undefined
 }
 
-/** Returns how each attribute of a class is sent. */
+/** Returns the conversion of each attribute of a class. */
 export function partsOf(
   attributes: readonly AttributeDefinition[],
   path: string,
@@ -141,7 +141,7 @@ export function partsOf(
   return new Map(parts)
 }
 
-/** The value of an attribute that a record does not have. */
+/** Returns the value of an attribute missing in a record. */
 function absentValue(attribute: AttributeDefinition, convert: Convert): (() => unknown) | undefined {
   if (attribute.logicalType === 'object') return () => convert(null)
   return scalarTypes.includes(attribute.logicalType) ? () => null : undefined
@@ -152,11 +152,11 @@ function objectConversion(className: string, path: string, conversions: Conversi
   let parts: ReadonlyMap<string, Part> | undefined
   return (value) => {
     parts ??= partsOf(conversions.attributesOf(className) ?? [], path, conversions)
-    const given = parsedCell(value)
-    if (given === null) return withAbsent(Object.create(null) as Record<string, unknown>, parts)
-    if (typeof given !== 'object' || Array.isArray(given)) return given
+    const parsed = parsedCell(value)
+    if (parsed === null) return withAbsent(Object.create(null) as Record<string, unknown>, parts)
+    if (typeof parsed !== 'object' || Array.isArray(parsed)) return parsed
     const result = Object.create(null) as Record<string, unknown>
-    for (const [key, one] of Object.entries(given as object)) {
+    for (const [key, one] of Object.entries(parsed as object)) {
       const part = parts.get(key) ?? parts.get(attributeNameOf(key))
       if (one !== undefined) result[part?.name ?? key] = part === undefined ? one : part.convert(one)
     }

@@ -1,4 +1,4 @@
-/** Sources of text files: a file, which can be read twice, or standard input or a pipe, which is copied to a temporary file for that. */
+/** Sources of text: a file, or standard input or a pipe, which is copied to a temporary file if it must be read twice. */
 import { createReadStream, statSync } from 'node:fs'
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -42,7 +42,7 @@ export async function withRereadable<T>(
   }
 }
 
-/** Opens the file and unlinks it at once, so that no exit of this process leaves it behind. */
+/** Unlinks the file after opening it, so that it never outlives this process. */
 async function openUnlinked(name: string): Promise<FileHandle> {
   try {
     const handle = await open(name, 'wx+', 0o600)
@@ -70,7 +70,7 @@ async function fill(
   return size
 }
 
-/** A stream of the handle would close it when it ends. */
+/** Unlike a stream of the handle, does not close it at the end. */
 async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
   for (let at = 0; ; ) {
     const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, at)

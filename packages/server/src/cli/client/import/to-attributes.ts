@@ -1,4 +1,4 @@
-/** Makes the attributes of an object from a record, according to the mapping. */
+/** Converts a record to the attributes of an object, according to the mapping. */
 import { type AttributeDefinition, JsonText } from '@ashlar/client'
 import { textOf } from '@ashlar/engine'
 import { attributeNameOf, ColumnNames } from './column-names.ts'
@@ -8,7 +8,7 @@ import type { ColumnMapping, Mapping } from './mapping.ts'
 import type { References } from './references.ts'
 import { type Conversions, type Convert, conversionOf, partsOf } from './stored-values.ts'
 
-/** Throws RecordProblem; CommandError where two columns would be one attribute. */
+/** Throws RecordProblem, or CommandError if two columns map to one attribute. */
 export type ToAttributes = (record: Fields) => Record<string, unknown>
 
 /** The attribute that stores the values of a column. */
@@ -19,16 +19,16 @@ export interface Target {
   readonly path: readonly string[]
 }
 
-/** Cached columns: records of JSON may have any number of names. */
-const columnsKnownMax = 10_000
+/** Cached columns: JSON records may have any number of names. */
+const cachedColumnsMax = 10_000
 
-/** The columns of a file, each with its target, which is found once. */
+/** The columns of a file with their targets, cached. */
 export class Columns<T extends Target> {
   private readonly mapping: Mapping
-  /** Embedded objects of the class: `home.city` is a column of one of them. */
+  /** Embedded objects of the class: `home.city` is a column of `home`. */
   private readonly embedded: ReadonlySet<string>
   private readonly complete: (target: Target) => T
-  private readonly known = new Map<string, T | undefined>()
+  private readonly cached = new Map<string, T | undefined>()
   private names = new ColumnNames()
 
   constructor(mapping: Mapping, embedded: ReadonlySet<string>, complete: (target: Target) => T) {
@@ -39,27 +39,27 @@ export class Columns<T extends Target> {
 
   /** Undefined if the column is skipped. Throws CommandError if another column has the same target. */
   target(column: string): T | undefined {
-    const known = this.known.get(column)
-    if (known !== undefined || this.known.has(column)) return known
-    if (this.known.size >= columnsKnownMax) {
-      this.known.clear()
+    const cached = this.cached.get(column)
+    if (cached !== undefined || this.cached.has(column)) return cached
+    if (this.cached.size >= cachedColumnsMax) {
+      this.cached.clear()
       this.names = new ColumnNames()
     }
     const target = this.find(column)
-    this.known.set(column, target)
+    this.cached.set(column, target)
     return target
   }
 
   private find(column: string): T | undefined {
     if (column === '__class__' || column === '__identifier__') return undefined
     const own = this.mapping.columns.get(column)
-    const name = own === undefined ? this.usualAttribute(column) : own.attribute
+    const name = own === undefined ? this.defaultAttribute(column) : own.attribute
     if (name === null) return undefined
     this.names.add(column, name)
     return this.complete({ column, own, path: name.split('.') })
   }
 
-  private usualAttribute(column: string): string {
+  private defaultAttribute(column: string): string {
     const [first = '', ...inner] = column.trim().split('.')
     return inner.length > 0 && this.embedded.has(first) ? column.trim() : attributeNameOf(column)
   }
@@ -71,7 +71,7 @@ interface StoredTarget extends Target {
   readonly type: string | undefined
 }
 
-/** `attributes`: of the class, including inherited ones; the server refuses all others. `references`: the objects to which the records refer. */
+/** `attributes`: of the class, including inherited ones; the server refuses any other. `references`: the objects to which the records refer. */
 export function attributesBy(
   mapping: Mapping,
   attributes: readonly AttributeDefinition[],
@@ -89,7 +89,7 @@ export function attributesBy(
   })
   return (record) => {
     const result: Record<string, unknown> = {}
-    let [given, hasInner] = [0, false]
+    let [presentCount, hasInner] = [0, false]
     for (const column of Object.keys(record)) {
       const target = columns.target(column)
       if (target === undefined) continue
@@ -101,7 +101,7 @@ export function attributesBy(
       if (type === 'json' && value === record[column]) value = exactJson(record, column, value)
       if (path.length === 1) {
         result[path[0] as string] = convert(value)
-        given++
+        presentCount++
       } else {
         setAt(result, path, convert(value))
         hasInner = true
@@ -113,7 +113,7 @@ export function attributesBy(
       hasInner ||= attribute.includes('.')
       setAt(result, attribute.split('.'), usual)
     }
-    if (!conversions.isUpdate && (hasInner || given < attributes.length)) {
+    if (!conversions.isUpdate && (hasInner || presentCount < attributes.length)) {
       for (const { name, absent: value } of absent) if (!Object.hasOwn(result, name)) result[name] = value?.()
       if (hasInner)
         for (const name of embedded)
@@ -123,7 +123,7 @@ export function attributesBy(
   }
 }
 
-/** As it stands in a record of JSON; a cell that is JSON is that, and any other a string. */
+/** Copies the text of a JSON record's value; a CSV cell is JSON if it parses, otherwise a string. */
 function exactJson(record: Fields, column: string, value: unknown): unknown {
   const text = textOf(record)?.at(column).text
   if (text !== undefined) return new JsonText(text.toString())
@@ -147,7 +147,7 @@ function attributeAt(
   return attributeAt(conversions.attributesOf(found.class) ?? [], inner, conversions)
 }
 
-/** `home.city`: the attribute of an embedded object. */
+/** Sets the attribute of an embedded object, such as `home.city`. */
 function setAt(result: Record<string, unknown>, path: readonly string[], value: unknown): void {
   let at = result
   for (let step = 0; step < path.length - 1; step++) {

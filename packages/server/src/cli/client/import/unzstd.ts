@@ -13,7 +13,7 @@ const blockBytesMax = 2 ** 17
 const blockHeaderBytes = 3
 const checksumBytes = 4
 
-/** Throws CommandError for what is damaged, cut off, or needs more memory. `what`: names the file in messages; `msMax`: of a block, another one for tests. */
+/** `what`: the name in messages; `msMax`: time limit of a block. Throws CommandError for damaged data, or if it needs a larger window. */
 export async function* unzstd(source: AsyncIterable<Buffer>, what: string, msMax = blockMsMax): AsyncGenerator<Buffer> {
   const input = new Input(source, what, msMax)
   while (!(await input.isAtEnd())) {
@@ -46,7 +46,7 @@ async function* frame(input: Input): AsyncGenerator<Buffer> {
     isLast = (fields & 1) === 1
     const [kind, size] = [(fields >> 1) & 3, fields >> 3]
     if (size > blockBytesMax) throw input.damaged('a block is longer than blocks may be')
-    // A single byte that is repeated.
+    // In an RLE block, one byte is repeated.
     const block = await input.take(blockHeaderBytes + (kind === 1 ? 1 : size))
     const end = isLast && hasChecksum ? await input.take(checksumBytes) : undefined
     decode(end === undefined ? block : Buffer.concat([block, end]), isLast)
@@ -68,7 +68,7 @@ const blockMsMax = 5_000
 const sandbox = createContext({})
 const script = new Script('work()')
 
-/** Bounds the time of `work`: a small block can demand so many copies that the decoder would run for hours, deaf to Ctrl-C. */
+/** Bounds the time of `work`: a small block can demand so many copies that the decoder would run for hours without handling Ctrl-C. */
 function inTime(work: () => void, msMax: number): void {
   sandbox.work = work
   script.runInContext(sandbox, { timeout: msMax })
@@ -121,7 +121,7 @@ class Input {
   readonly what: string
   readonly blockMsMax: number
   private readonly chunks: AsyncIterator<Buffer>
-  private held: Buffer = Buffer.alloc(0)
+  private buffered: Buffer = Buffer.alloc(0)
 
   constructor(source: AsyncIterable<Buffer>, what: string, msMax: number) {
     this.chunks = source[Symbol.asyncIterator]()
@@ -130,41 +130,41 @@ class Input {
   }
 
   async isAtEnd(): Promise<boolean> {
-    while (this.held.length === 0) {
+    while (this.buffered.length === 0) {
       const next = await this.chunks.next()
       if (next.done === true) return true
-      this.held = next.value
+      this.buffered = next.value
     }
     return false
   }
 
   /** Returns the next bytes without consuming them. Throws CommandError if fewer are left. */
   async peek(count: number): Promise<Buffer> {
-    if (this.held.length < count) {
-      const parts = [this.held]
-      for (let length = this.held.length; length < count; ) {
+    if (this.buffered.length < count) {
+      const parts = [this.buffered]
+      for (let length = this.buffered.length; length < count; ) {
         const next = await this.chunks.next()
         if (next.done === true) throw this.damaged('it ends too early')
         parts.push(next.value)
         length += next.value.length
       }
-      this.held = Buffer.concat(parts)
+      this.buffered = Buffer.concat(parts)
     }
-    return this.held.subarray(0, count)
+    return this.buffered.subarray(0, count)
   }
 
   async take(count: number): Promise<Buffer> {
-    const taken = await this.peek(count)
-    this.held = this.held.subarray(count)
-    return taken
+    const bytes = await this.peek(count)
+    this.buffered = this.buffered.subarray(count)
+    return bytes
   }
 
   async skip(count: number): Promise<void> {
     let left = count
     while (left > 0) {
       if (await this.isAtEnd()) throw this.damaged('it ends too early')
-      const skipped = Math.min(left, this.held.length)
-      this.held = this.held.subarray(skipped)
+      const skipped = Math.min(left, this.buffered.length)
+      this.buffered = this.buffered.subarray(skipped)
       left -= skipped
     }
   }

@@ -1,4 +1,4 @@
-/** Whether the server would accept the values of an object, as far as that follows from their types. */
+/** Checks whether the server would accept the values of an object, as far as their types determine it. */
 import type { AttributeDefinition } from '@ashlar/client'
 import { valueChecker } from '@ashlar/engine'
 import type { AttributesOf } from './stored-values.ts'

@@ -1,4 +1,4 @@
-/** Draws a schema as a diagram: in Mermaid, which many viewers of Markdown show, or as SVG. */
+/** Draws a schema as a diagram in Mermaid, which many viewers of Markdown show, or in SVG. */
 import type { AttributeDefinition, TypeDefinition } from '@ashlar/client'
 import { type SchemaClass, type SchemaState, typeOf } from './schema-state.ts'
 import { typeText } from './schema-text.ts'
@@ -7,20 +7,20 @@ export interface SchemaLink {
   readonly from: string
   readonly to: string
   readonly kind: 'extends' | 'embeds' | 'refers'
-  /** The attribute; of a link with two sides, both. */
+  /** The attribute, or both attributes of a bidirectional link. */
   readonly label: string
-  /** Whether several of `to` belong to one of `from`, and the reverse, where that is known. */
+  /** Whether `from` may have several of `to`, and the reverse, if known. */
   readonly isMany: boolean
   readonly isManyBack: boolean | undefined
 }
 
-/** Between classes of the schema; a link with two sides is one line. */
+/** Returns links between classes of the schema; both directions of a link are one line. */
 function linksOf({ classes }: SchemaState): SchemaLink[] {
   const byName = new Map(classes.map((cls) => [cls.className, cls]))
   const drawn = new Set<string>()
   return classes.flatMap(({ className, superClass, attributes }): SchemaLink[] => {
     const above = superClass !== null && byName.has(superClass) ? [superClass] : []
-    const ofAttributes = attributes.flatMap((attribute): SchemaLink[] => {
+    const attributeLinks = attributes.flatMap((attribute): SchemaLink[] => {
       const { referencedClass, inverseAttribute, class: embedded } = targetOf(attribute)
       const to = referencedClass ?? embedded
       if (to === undefined || !byName.has(to) || drawn.has(`${className}.${attribute.attributeName}`)) return []
@@ -41,7 +41,7 @@ function linksOf({ classes }: SchemaState): SchemaLink[] {
     const extended = above.map((to): SchemaLink => {
       return { from: className, to, kind: 'extends', label: '', isMany: false, isManyBack: undefined }
     })
-    return [...extended, ...ofAttributes]
+    return [...extended, ...attributeLinks]
   })
 }
 
@@ -86,7 +86,6 @@ function lineOf({ from, to, kind, label, isMany, isManyBack }: SchemaLink, id: (
   return `${id(from)} ${back}${arrow} "${isMany ? '*' : '1'}" ${id(to)} : ${label}`
 }
 
-/** Pixels. */
 const size = { character: 7, line: 18, padding: 10, gapX: 70, gapY: 60, attributeCharactersMax: 60 } as const
 
 interface Box {

@@ -1,22 +1,22 @@
-/** What of two schemas differs, line by line, under the class that it belongs to. */
+/** Differences between two schemas, line by line, grouped by class. */
 import type { SchemaClass, SchemaState } from './schema-state.ts'
 import { attributeText, classText, indexText, sequenceText } from './schema-text.ts'
 
-/** Returns lines with `-` for those only in `current`, and `+` for those only in `wanted`; [] if there is no difference. */
-export function differencesOf(current: SchemaState, wanted: SchemaState): string[] {
-  const [old, next] = [current, wanted].map(({ classes }) => new Map(classes.map((cls) => [cls.className, cls])))
-  const ofClasses = [...new Set([...(old?.keys() ?? []), ...(next?.keys() ?? [])])].sort().flatMap((name) => {
+/** Returns lines only in `current`, with `-`, and lines only in `target`, with `+`; [] if the schemas are equal. */
+export function differencesOf(current: SchemaState, target: SchemaState): string[] {
+  const [old, next] = [current, target].map(({ classes }) => new Map(classes.map((cls) => [cls.className, cls])))
+  const classLines = [...new Set([...(old?.keys() ?? []), ...(next?.keys() ?? [])])].sort().flatMap((name) => {
     const [before, after] = [old?.get(name), next?.get(name)]
     if (before === undefined) return after === undefined ? [] : classText(after, 'asNeeded').map((line) => `+ ${line}`)
     return after === undefined
       ? classText(before, 'asNeeded').map((line) => `- ${line}`)
       : differencesOfClass(before, after)
   })
-  const [were = [], are = []] = [current, wanted].map(({ indexes, sequences }) => [
+  const [were = [], are = []] = [current, target].map(({ indexes, sequences }) => [
     ...indexes.map((index) => indexText(index, 'asNeeded')),
     ...sequences.map((sequence) => sequenceText(sequence, 'asNeeded')),
   ])
-  return [...ofClasses, ...linesOf(were, are)]
+  return [...classLines, ...linesOf(were, are)]
 }
 
 function differencesOfClass(before: SchemaClass, after: SchemaClass): string[] {

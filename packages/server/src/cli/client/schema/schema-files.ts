@@ -1,4 +1,4 @@
-/** Schema files: one file or a folder, read as one DO text whose errors name file and line. */
+/** Schema files: one file or a folder, read as one DO text whose errors are located by file and line. */
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readInputFile } from '../../command-context.ts'
@@ -9,9 +9,9 @@ import { writeAtomically } from '../../write-whole.ts'
 const extension = '.do'
 
 export interface SchemaSource {
-  /** The sequences of all files, UPDATE SCHEMA with their classes, and then their indexes. */
+  /** All sequences, then UPDATE SCHEMA with all classes, then all indexes. */
   readonly text: string
-  /** Returns the origin of a line of the text, from 1. */
+  /** Returns the origin of a line of the text; lines start at 1. */
   placeOf(line: number): SourcePlace
 }
 
@@ -22,14 +22,12 @@ export interface SourcePlace {
   readonly line: string
 }
 
-/**
- * `place`: a file, `-` for standard input, or a folder, whose `.do` files are read. `others`: lines of further classes, to which the files may refer.
- * Throws CommandError.
- */
+/** `place`: a file, a folder of `.do` files, or `-`. `others`: further classes that the files may refer to. Throws CommandError. */
 export function readSchemaSource(place: string, others: readonly string[] = []): SchemaSource {
-  const files = place !== '-' && isFolder(place) ? filesIn(place) : [place]
+  const isFolder = place !== '-' && existsSync(place) && statSync(place).isDirectory()
+  const files = isFolder ? filesIn(place) : [place]
   const texts = files.map((file) => readInputFile(file))
-  // As a pipe leaves it whose first command has failed: it does not mean that all classes are to go.
+  // An empty pipe after a failed command must not mean to delete all classes.
   if (texts.every((text) => text.trim() === '')) {
     const hint = 'A schema without classes is UPDATE SCHEMA {}.'
     throw invalidInput(`${place === '-' ? 'Standard input' : place} is empty. ${hint}`)
@@ -53,10 +51,7 @@ interface Line extends SourcePlace {
   readonly text: string
 }
 
-/**
- * Splits a file into the content of UPDATE SCHEMA {…}, CREATE SEQUENCE and all other statements. All parts keep the lines and columns of the file: the text of the
- * other parts is blank.
- */
+/** Splits a file into the content of UPDATE SCHEMA {…}, CREATE SEQUENCE and other statements. Blanks preserve lines and columns. */
 function splitSource(text: string, file: string): Record<'classes' | 'sequences' | 'others', Line[]> {
   const inClasses = blanked(text)
   const inSequences = blanked(text)
@@ -64,7 +59,7 @@ function splitSource(text: string, file: string): Record<'classes' | 'sequences'
   let depth = 0
   let isSchema = false
   /** The start of the current statement, and its text without comments. */
-  let begun = 0
+  let statementStart = 0
   let statement = ''
   for (const { from, to, kind } of piecesOf(text)) {
     if (kind === 'comment') continue
@@ -73,28 +68,28 @@ function splitSource(text: string, file: string): Record<'classes' | 'sequences'
     if (isCode && depth === 0 && piece === '{' && /^\s*UPDATE\s+SCHEMA\s*$/i.test(statement)) {
       isSchema = true
       depth++
-      move(inOthers, begun, from)
+      move(inOthers, statementStart, from)
       continue
     }
     if (isCode && piece === '{') depth++
     if (isCode && piece === '}') depth--
     const isEnd = isCode && depth === 0 && (isSchema ? piece === '}' : piece === ';')
-    // Of a statement that was moved, its braces and its semicolon are left out.
-    const isLeftOut = isEnd && (isSchema || statement.trim() === '')
+    // The braces and the semicolon of a moved statement are omitted.
+    const isOmitted = isEnd && (isSchema || statement.trim() === '')
     const target = isSchema ? inClasses : inOthers
-    if (!isLeftOut) for (let at = from; at < to; at++) target[at] = text[at] ?? ' '
+    if (!isOmitted) for (let at = from; at < to; at++) target[at] = text[at] ?? ' '
     if (isEnd) {
-      if (!isLeftOut) refuseOthers(statement, text.slice(0, from), file)
-      if (!isSchema && isSequence(statement)) move(inOthers, begun, to, inSequences)
+      if (!isOmitted) refuseOthers(statement, text.slice(0, from), file)
+      if (!isSchema && isSequence(statement)) move(inOthers, statementStart, to, inSequences)
       isSchema = false
-      begun = to
+      statementStart = to
     }
     statement = isEnd ? '' : isSchema ? statement : statement + piece
   }
-  if (statement.trim() !== '') refuseOthers(statement, text.slice(0, begun + statement.search(/\S/)), file)
-  if (isSequence(statement)) move(inOthers, begun, text.length, inSequences)
-  const shown = text.split('\n')
-  const placed = (part: string): Line[] => linesOf(part, file, shown)
+  if (statement.trim() !== '') refuseOthers(statement, text.slice(0, statementStart + statement.search(/\S/)), file)
+  if (isSequence(statement)) move(inOthers, statementStart, text.length, inSequences)
+  const fileLines = text.split('\n')
+  const placed = (part: string): Line[] => linesOf(part, file, fileLines)
   return {
     classes: placed(inClasses.join('')),
     sequences: placed(closed(inSequences.join(''))),
@@ -102,12 +97,12 @@ function splitSource(text: string, file: string): Record<'classes' | 'sequences'
   }
 }
 
-/** Defaults of attributes may name them: they are made before all classes. */
+/** Sequences are created before classes, since defaults of attributes may refer to them. */
 function isSequence(statement: string): boolean {
   return /^\s*CREATE\s+SEQUENCE\b/i.test(statement)
 }
 
-/** Into another part, or into none. */
+/** Moves text to another part; without `into`, removes it. */
 function move(part: string[], from: number, to: number, into?: string[]): void {
   for (let at = from; at < to; at++) {
     const character = part[at] ?? ' '
@@ -117,7 +112,7 @@ function move(part: string[], from: number, to: number, into?: string[]): void {
   }
 }
 
-/** Any other statement would run in a database in memory and have no effect. `before`: the text before it. */
+/** Other statements would run in an in-memory database and have no effect. `before`: the text before the statement. */
 function refuseOthers(statement: string, before: string, file: string): void {
   if (/^\s*CREATE\s+(?:UNIQUE\s+)?INDEX\b/i.test(statement) || isSequence(statement)) return
   const hint = /^\s*[[{]/.test(statement)
@@ -136,11 +131,11 @@ function blanked(text: string): string[] {
   return Array.from({ length: text.length }, (_, at) => (text[at] === '\n' ? '\n' : ' '))
 }
 
-/** `shown`: the lines of the whole file. */
-function linesOf(text: string, file: string, shown: readonly string[]): Line[] {
+/** `fileLines`: the lines of the whole file. */
+function linesOf(text: string, file: string, fileLines: readonly string[]): Line[] {
   return text
     .split('\n')
-    .map((line, at) => ({ text: line.trimEnd(), place: `${file}:${at + 1}`, line: (shown[at] ?? line).trimEnd() }))
+    .map((line, at) => ({ text: line.trimEnd(), place: `${file}:${at + 1}`, line: (fileLines[at] ?? line).trimEnd() }))
     .filter((line) => line.text !== '')
 }
 
@@ -150,20 +145,16 @@ interface Piece {
   readonly kind: 'code' | 'text' | 'comment'
 }
 
-/** Characters of code one by one; quoted texts and comments as wholes. */
+/** Yields characters of code one by one, quoted texts and comments as wholes. */
 function* piecesOf(text: string): Generator<Piece> {
-  const whole = /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|(['"`])(?:(?!\1)[^\\]|\\[\s\S])*(?:\1|$)/y
+  const token = /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|(['"`])(?:(?!\1)[^\\]|\\[\s\S])*(?:\1|$)/y
   for (let from = 0; from < text.length; ) {
-    whole.lastIndex = from
-    const found = whole.exec(text)?.[0]
+    token.lastIndex = from
+    const found = token.exec(text)?.[0]
     const to = from + (found?.length ?? 1)
     yield { from, to, kind: found === undefined ? 'code' : found.startsWith('/') ? 'comment' : 'text' }
     from = to
   }
-}
-
-function isFolder(place: string): boolean {
-  return existsSync(place) && statSync(place).isDirectory()
 }
 
 function filesIn(folder: string): string[] {
@@ -174,7 +165,7 @@ function filesIn(folder: string): string[] {
   return files.map((file) => join(folder, file))
 }
 
-/** Replaces the `.do` files of the folder `place`, and removes the others if `files` are those of all namespaces. */
+/** Replaces the `.do` files of `folder`; removes the rest if `files` cover all namespaces. */
 export function writeSchemaFiles(folder: string, files: ReadonlyMap<string, string>, isWhole: boolean): void {
   try {
     makeFolders(folder)

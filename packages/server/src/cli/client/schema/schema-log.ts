@@ -1,13 +1,13 @@
-/** The log of the schema versions that were applied: objects of the class Ashlar.SchemaVersion, in the federated database itself. */
+/** The log of applied schema versions: objects of the class Ashlar.SchemaVersion in the federated database. */
 import { createHash } from 'node:crypto'
 import { userInfo } from 'node:os'
 import type { AshlarClient, TransactionOperation } from '@ashlar/client'
-import { ownNamespace } from './schema-state.ts'
+import { internalNamespace } from './schema-state.ts'
 
-const className = `${ownNamespace}.SchemaVersion`
+const className = `${internalNamespace}.SchemaVersion`
 
 export interface SchemaVersion {
-  /** From 1, without gaps. */
+  /** Starts at 1, without gaps. */
   readonly version: number
   readonly appliedAt: string
   readonly appliedBy: string
@@ -16,7 +16,7 @@ export interface SchemaVersion {
   readonly steps: readonly string[]
   /** SHA-256 of `text`. */
   readonly digest: string
-  /** The schema as a whole, afterwards. */
+  /** The whole schema of this version. */
   readonly text: string
 }
 
@@ -30,7 +30,7 @@ const attributes = [
   { attributeName: 'text', logicalType: 'string' },
 ]
 
-/** Returns versions, the oldest first; [] if there is no log yet. */
+/** Returns versions, oldest first; [] without a log. */
 export async function readSchemaLog(client: AshlarClient): Promise<SchemaVersion[]> {
   if (!(await hasLog(client))) return []
   const names = attributes.map(({ attributeName }) => attributeName).join(', ')
@@ -46,8 +46,8 @@ export async function noteVersion(
   client: AshlarClient,
   noted: Pick<SchemaVersion, 'message' | 'steps' | 'text'>,
 ): Promise<{ readonly version: number; readonly operations: readonly TransactionOperation[] }> {
-  const isThere = await hasLog(client)
-  const last = isThere
+  const exists = await hasLog(client)
+  const last = exists
     ? await client.query<{ readonly version: number }>(`FROM ${className} RETURN MAX(version) AS version`)
     : []
   const version = (last[0]?.version ?? 0) + 1
@@ -59,7 +59,7 @@ export async function noteVersion(
     digest: createHash('sha256').update(noted.text).digest('hex'),
   }
   const operations = [
-    ...(isThere ? [] : makeLog),
+    ...(exists ? [] : makeLog),
     { method: 'post', uri: '/v1/object', body: { class: className, attributes: values } },
   ]
   return { version, operations }
@@ -71,7 +71,7 @@ const makeLog: readonly TransactionOperation[] = [
     method: 'post',
     uri: '/v1/index',
     body: {
-      name: `${ownNamespace}.schemaVersion`,
+      name: `${internalNamespace}.schemaVersion`,
       indexedClass: className,
       isUnique: true,
       keyAttributes: [{ attributeName: 'version' }],
@@ -86,7 +86,7 @@ async function callerName(client: AshlarClient): Promise<string> {
   try {
     return userInfo().username
   } catch {
-    // A number without a name, as in containers.
+    // A user ID without a name, as in containers.
     return String(process.getuid?.() ?? '')
   }
 }

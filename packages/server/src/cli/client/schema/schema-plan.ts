@@ -1,4 +1,4 @@
-/** How one schema becomes another: the operations, in an order in which each is possible, and what they are for people. */
+/** Plans the migration of a schema: operations in a feasible order, with their descriptions. */
 import type { AttributeDefinition, ClassDescription, TransactionOperation, TypeDefinition } from '@ashlar/client'
 import { applyRenames, type RenamedSchema, type Renames } from './schema-renames.ts'
 import {
@@ -27,69 +27,70 @@ import {
 export interface PlanStep {
   /** A line for people, like the statement of DO. */
   readonly text: string
-  /** Values or objects may go by it. */
+  /** The step may delete values or objects. */
   readonly isLoss: boolean
-  /** Why the step is impossible, if that is known before the server is asked. */
+  /** Why the step is impossible, if known without the server. */
   readonly refusal?: string
 }
 
 export interface SchemaPlan {
   readonly steps: readonly PlanStep[]
   readonly operations: readonly TransactionOperation[]
-  /** The same, divided into requests. */
+  /** The steps, grouped by request. */
   readonly parts: readonly PlanPart[]
-  /** Suggested renames. */
   readonly hints: readonly string[]
 }
 
 /** `failedIndexes`: indexes whose build has failed. Throws CommandError if a name to be renamed does not exist. */
 export function planOf(
   current: SchemaState,
-  wanted: SchemaState,
+  target: SchemaState,
   renames: Renames,
   failedIndexes: readonly string[] = [],
 ): SchemaPlan {
   const renamed = applyRenames(current, renames)
   const from = new Map(renamed.schema.classes.map((cls) => [cls.className, cls]))
-  const to = new Map(wanted.classes.map((cls) => [cls.className, cls]))
-  const added = wanted.classes.filter(({ className }) => !from.has(className))
+  const to = new Map(target.classes.map((cls) => [cls.className, cls]))
+  const added = target.classes.filter(({ className }) => !from.has(className))
   const dropped = renamed.schema.classes.filter(({ className }) => !to.has(className))
-  const kept = wanted.classes.flatMap((cls) => {
+  const changes = target.classes.flatMap((cls) => {
     const before = from.get(cls.className)
     return before === undefined ? [] : [changeOf(before, cls)]
   })
-  const indexes = changesOf(renamed.schema.indexes, wanted.indexes)
-  const sequences = changesOf(current.sequences, wanted.sequences)
+  const indexes = changesOf(renamed.schema.indexes, target.indexes)
+  const sequences = changesOf(current.sequences, target.sequences)
   const names = new Set(current.sequences.map(({ name }) => name))
-  // One that begins or goes on otherwise is made anew, and so begins at its START: before classes that may name it are added.
+  // A sequence with another start or step is recreated, and so begins at its START: before classes that may refer to it are added.
   const [remade, made] = [true, false].map((isRemade) =>
     sequences.added.filter(({ name }) => names.has(name) === isRemade),
   )
   const parts: PlanPart[] = [
     ...[...failedIndexes, ...indexes.dropped.map(({ name }) => name)].map(dropIndex),
     ...renamed.classes.map(renameClass),
-    ...kept.flatMap(impossible),
-    ...dropsAndRenames(kept, renamed),
+    ...changes.flatMap(impossible),
+    ...dropsAndRenames(changes, renamed),
     ...(remade ?? []).map(remakeSequence),
-    ...(made ?? []).map(createSequence),
-    ...additions(added, kept),
-    ...kept.flatMap(changeTypes),
-    ...kept.flatMap(changeProperties),
+    ...(made ?? []).map((one) => statements([sequenceText(one, 'asNeeded')], false)),
+    ...additions(added, changes),
+    ...changes.flatMap(changeTypes),
+    ...changes.flatMap(changeProperties),
     ...subclassesFirst(dropped).map(dropClass),
-    ...sequences.dropped.filter(({ name }) => !wanted.sequences.some((one) => one.name === name)).map(dropSequence),
+    ...sequences.dropped
+      .filter(({ name }) => !target.sequences.some((one) => one.name === name))
+      .map(({ name }) => statements([`DROP SEQUENCE ${storedName(name, 'asNeeded')}`], true)),
     ...indexes.added.map(createIndex),
   ]
   return {
     steps: parts.flatMap(({ steps }) => steps),
     operations: parts.flatMap(({ operation }) => operation),
     parts,
-    hints: [...renamed.done, ...hintsFor(added, dropped, kept)],
+    hints: [...renamed.done, ...hintsFor(added, dropped, changes)],
   }
 }
 
 export interface PlanPart {
   readonly steps: readonly PlanStep[]
-  /** One, or none where another part does it too. */
+  /** One operation, or none if another part includes it. */
   readonly operation: readonly TransactionOperation[]
   /** The operation may find stored values that do not fit, and takes the parameters `dryRun` and `allowLoss`. */
   readonly isConversion?: boolean
@@ -102,19 +103,18 @@ interface ClassChange {
   readonly after: SchemaClass
   readonly added: readonly AttributeDefinition[]
   readonly dropped: readonly AttributeDefinition[]
-  /** New definitions of changed attributes. */
   readonly changed: readonly AttributeDefinition[]
-  /** References that are given an inverse, and are otherwise as before. */
+  /** References that gain an inverse, and otherwise stay unchanged. */
   readonly paired: readonly AttributeDefinition[]
-  /** References that lose their inverse, and are otherwise as before. */
+  /** References that lose their inverse, and otherwise stay unchanged. */
   readonly unpaired: readonly AttributeDefinition[]
   /** Attributes of the same type whose properties change. */
   readonly constrained: readonly ConstrainedAttribute[]
-  /** Properties of the class; null for one that goes. */
+  /** Properties of the class; null for a removed one. */
   readonly properties: Properties
 }
 
-/** Properties by field, null for one that goes. */
+/** Properties by field, null for a removed one. */
 interface ConstrainedAttribute {
   readonly attributeName: string
   readonly own: Properties
@@ -199,7 +199,7 @@ function step(text: string, isLoss = false): PlanStep {
 }
 
 function renameClass({ from, to }: { readonly from: string; readonly to: string }): PlanPart {
-  // Without a dot it would stay in its namespace.
+  // Without a dot, the class would stay in its namespace.
   const classRename = namespaceOf(to) === null ? `.${to}` : to
   return {
     steps: [step(`RENAME CLASS ${from} TO ${to}`)],
@@ -207,22 +207,22 @@ function renameClass({ from, to }: { readonly from: string; readonly to: string 
   }
 }
 
-/** Deleting one side of a link deletes the other, which is then not there to be deleted; so does a reference that loses its inverse. */
-function dropsAndRenames(kept: readonly ClassChange[], renamed: RenamedSchema): PlanPart[] {
-  const gone = new Set(
-    kept.flatMap(({ before, unpaired }) => {
+/** Deleting one side of a link also deletes the other, and so does removing the inverse of a reference; deleting that again would fail. */
+function dropsAndRenames(changes: readonly ClassChange[], renamed: RenamedSchema): PlanPart[] {
+  const deletedAttributes = new Set(
+    changes.flatMap(({ before, unpaired }) => {
       const names = new Set(unpaired.map(({ attributeName }) => attributeName))
       return before.attributes.filter(({ attributeName }) => names.has(attributeName)).flatMap(inversesOf)
     }),
   )
-  return kept.flatMap(({ before, dropped }) => {
+  return changes.flatMap(({ before, dropped }) => {
     const { className } = before
     const renames = renamed.attributes.filter((rename) => rename.className === className)
-    const deleted = dropped.filter(({ attributeName }) => !gone.has(`${className}.${attributeName}`))
-    for (const attribute of deleted) for (const inverse of inversesOf(attribute)) gone.add(inverse)
+    const deleted = dropped.filter(({ attributeName }) => !deletedAttributes.has(`${className}.${attributeName}`))
+    for (const attribute of deleted) for (const inverse of inversesOf(attribute)) deletedAttributes.add(inverse)
     if (renames.length + dropped.length === 0) return []
     const body = {
-      // They are deleted before others are renamed: under the names that they have now.
+      // Deletions are executed before renames, and so use current names.
       attributesToDelete: deleted.map(({ attributeName }) => attributeName),
       attributesToRename: renames.map(({ from, to }) => ({ originalName: from, newName: to })),
     }
@@ -249,9 +249,9 @@ function inversesOf(attribute: AttributeDefinition): string[] {
   return inverseAttribute === undefined ? [] : [`${referencedClass}.${inverseAttribute}`]
 }
 
-/** New classes, attributes, and inverses of references are one operation, since they may refer to each other. */
-function additions(added: readonly SchemaClass[], kept: readonly ClassChange[]): PlanPart[] {
-  const grown = kept.filter((change) => change.added.length + change.paired.length > 0)
+/** Adds classes, attributes, and inverses of references in one operation, since they may refer to each other. */
+function additions(added: readonly SchemaClass[], changes: readonly ClassChange[]): PlanPart[] {
+  const grown = changes.filter((change) => change.added.length + change.paired.length > 0)
   if (added.length + grown.length === 0) return []
   const body: ClassDescription[] = [
     ...added.map(({ properties, ...cls }) => ({ ...cls, ...properties })),
@@ -282,7 +282,7 @@ function changeTexts(before: SchemaClass, after: SchemaClass, changed: readonly 
   })
 }
 
-/** DO has no statement for it. */
+/** Changes types of attributes, for which DO has no statement. */
 function changeTypes({ before, after, changed, unpaired }: ClassChange): PlanPart[] {
   const attributes = [...changed, ...unpaired]
   if (attributes.length === 0) return []
@@ -302,7 +302,7 @@ function changeTypes({ before, after, changed, unpaired }: ClassChange): PlanPar
   return [{ steps, operation: [{ method: 'put', uri, body: { attributesToChange } }], isConversion: true, stepAt }]
 }
 
-/** Constraints, defaults and texts of attributes, and the properties of the class. */
+/** Changes constraints, defaults and texts of attributes, and properties of the class. */
 function changeProperties({ after, constrained, properties }: ClassChange): PlanPart[] {
   const hasClassFields = Object.keys(properties).length > 0
   if (constrained.length === 0 && !hasClassFields) return []
@@ -358,29 +358,21 @@ function statements(texts: readonly string[], isLoss: boolean): PlanPart {
   return { steps: texts.map((text) => step(text, isLoss)), operation: [operation] }
 }
 
-function createSequence(sequence: SchemaSequence): PlanPart {
-  return statements([sequenceText(sequence, 'asNeeded')], false)
-}
-
-function dropSequence({ name }: SchemaSequence): PlanPart {
-  return statements([`DROP SEQUENCE ${storedName(name, 'asNeeded')}`], true)
-}
-
-/** Which number would be next is lost. */
+/** Recreates a sequence, which loses its next number. */
 function remakeSequence(sequence: SchemaSequence): PlanPart {
   const { name } = sequence
   return statements([`DROP SEQUENCE ${storedName(name, 'asNeeded')}`, sequenceText(sequence, 'asNeeded')], true)
 }
 
-/** Those with another definition are among both. */
+/** Changed definitions are in both lists. */
 function changesOf<T extends SchemaIndex | SchemaSequence>(
   current: readonly T[],
-  wanted: readonly T[],
+  target: readonly T[],
 ): { readonly dropped: readonly T[]; readonly added: readonly T[] } {
-  const [old, next] = [current, wanted].map((some) => new Set(some.map((one) => JSON.stringify(one))))
+  const [old, next] = [current, target].map((some) => new Set(some.map((one) => JSON.stringify(one))))
   return {
     dropped: current.filter((one) => next?.has(JSON.stringify(one)) !== true),
-    added: wanted.filter((one) => old?.has(JSON.stringify(one)) !== true),
+    added: target.filter((one) => old?.has(JSON.stringify(one)) !== true),
   }
 }
 
@@ -389,27 +381,27 @@ const hintedPairsMax = 1_000
 function hintsFor(
   added: readonly SchemaClass[],
   dropped: readonly SchemaClass[],
-  kept: readonly ClassChange[],
+  changes: readonly ClassChange[],
 ): string[] {
   const hint = (from: string, to: string): string => `If ${from} is to become ${to}, say so: --rename ${from}=${to}`
-  // Hints by the hundred help nobody, and each pair would have to be compared.
+  // Too many hints do not help, and each pair must be compared.
   const isFew = (some: readonly unknown[], others: readonly unknown[]): boolean => {
     return some.length * others.length <= hintedPairsMax
   }
-  const ofClasses = (isFew(dropped, added) ? dropped : []).flatMap((before) => {
-    const like = added.filter((after) => sharesAttributes(before, after))
-    return like.map((after) => hint(before.className, after.className))
+  const classHints = (isFew(dropped, added) ? dropped : []).flatMap((before) => {
+    const similar = added.filter((after) => sharesAttributes(before, after))
+    return similar.map((after) => hint(before.className, after.className))
   })
-  const ofAttributes = kept.flatMap(({ after, added: more, dropped: fewer }) =>
+  const attributeHints = changes.flatMap(({ after, added: more, dropped: fewer }) =>
     (isFew(fewer, more) ? fewer : []).flatMap((one) => {
-      const like = more.filter((other) => isSameType(definitionOf(one), definitionOf(other)))
-      return like.map((other) => hint(`${after.className}.${one.attributeName}`, other.attributeName))
+      const similar = more.filter((other) => isSameType(definitionOf(one), definitionOf(other)))
+      return similar.map((other) => hint(`${after.className}.${one.attributeName}`, other.attributeName))
     }),
   )
-  return [...ofClasses, ...ofAttributes]
+  return [...classHints, ...attributeHints]
 }
 
-/** Half of the names at least. */
+/** Returns true if at least half of the names are equal. */
 function sharesAttributes(before: SchemaClass, after: SchemaClass): boolean {
   const names = new Set(after.attributes.map(({ attributeName }) => attributeName))
   const shared = before.attributes.filter(({ attributeName }) => names.has(attributeName)).length

@@ -1,4 +1,4 @@
-/** Runs a plan in a transaction that the server rolls back, to find out what would be lost or refused. */
+/** Runs a plan in a transaction that the server rolls back, to find losses and errors. */
 import {
   type AshlarClient,
   AshlarRequestError,
@@ -15,7 +15,6 @@ import type { PlanPart, PlanStep, SchemaPlan } from './schema-plan.ts'
 export interface Rehearsed {
   /** Values that would be deleted or replaced by a default. */
   readonly valuesLost: readonly ValuesLost[]
-  /** The first step that cannot be carried out. */
   readonly refusal?: PlanRefusal
 }
 
@@ -58,7 +57,7 @@ function rehearsalOf(part: PlanPart): TransactionOperation[] {
   })
 }
 
-/** The operations with `allowLoss`: the losses were found by `rehearse`, and the user accepted them. */
+/** Returns the operations with `allowLoss`: the losses were found by `rehearse`, and the user accepted them. */
 export function allowing(parts: readonly PlanPart[]): TransactionOperation[] {
   return parts.flatMap(({ operation, isConversion }) => {
     return operation.map((one) =>
@@ -85,13 +84,13 @@ function refusalOf(error: AshlarRequestError, part: PlanPart | undefined): PlanR
   }
 }
 
-/** The step that gives the attribute its constraint which stored objects violate; such an error has no place in the body. */
+/** Finds the step that adds the constraint violated by stored objects; such an error has no place in the body. */
 function constrainingStep(part: PlanPart | undefined, message: string): PlanStep | undefined {
   const attribute = /violates? \S+ of attribute (\S+) of class/.exec(message)?.[1]
   return attribute === undefined ? undefined : part?.steps.find(({ text }) => text.includes(`{ALTER ${attribute} {`))
 }
 
-/** The error of a command whose plan is refused; `details`: lines below it. */
+/** Returns the error of a command whose plan is refused; `details`: lines below it. */
 export function refusedPlan({ reason, exitCode, isTooMuch }: PlanRefusal, details: readonly string[]): CommandError {
   const advice = isTooMuch ? ['It can be done step by step, online: add --stepwise to apply.'] : []
   return new CommandError(exitCode, reason, [...details, ...advice])
@@ -102,11 +101,11 @@ export function isLossy({ steps }: SchemaPlan, { valuesLost }: Rehearsed): boole
 }
 
 export function recordOf({ steps, hints }: SchemaPlan, { valuesLost, refusal }: Rehearsed): object {
-  const shown = steps.map((step) => (step === refusal?.step ? { ...step, refusal: refusal.reason } : step))
-  return { steps: shown, valuesLost, hints }
+  const markedSteps = steps.map((step) => (step === refusal?.step ? { ...step, refusal: refusal.reason } : step))
+  return { steps: markedSteps, valuesLost, hints }
 }
 
-/** `!` marks what would be lost, `x` what cannot be done. */
+/** Marks losses with `!`, and impossible steps with `x`. */
 export function planLines({ steps, hints }: SchemaPlan, { valuesLost, refusal }: Rehearsed): string[] {
   if (steps.length === 0) return ['The schema is up to date.']
   const lost = valuesLost.filter(({ values }) => values > 0)

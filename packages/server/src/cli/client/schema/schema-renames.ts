@@ -17,11 +17,11 @@ export interface RenamedSchema {
 
 /** Renames classes before attributes, which may be given under either name of their class. Throws CommandError for unknown names. */
 export function applyRenames(schema: SchemaState, renames: Renames): RenamedSchema {
-  const known = new Set(schema.classes.map(({ className }) => className))
+  const classNames = new Set(schema.classes.map(({ className }) => className))
   const pairs = renames.map(pairOf)
-  const classes = pairs.filter(({ from }) => known.has(from))
+  const classes = pairs.filter(({ from }) => classNames.has(from))
   const isDoneClass = ({ from, to }: Pair): boolean =>
-    !known.has(from) && known.has(to) && !known.has(from.slice(0, Math.max(0, from.lastIndexOf('.'))))
+    !classNames.has(from) && classNames.has(to) && !classNames.has(from.slice(0, Math.max(0, from.lastIndexOf('.'))))
   const doneClasses = pairs.filter(isDoneClass)
   const newNames = new Map([...classes, ...doneClasses].map(({ from, to }) => [from, to]))
   const named = (className: string): string => newNames.get(className) ?? className
@@ -29,7 +29,7 @@ export function applyRenames(schema: SchemaState, renames: Renames): RenamedSche
   const byName = new Map(moved.map((cls) => [cls.className, cls]))
   const done = doneClasses.map(({ from, to }) => `${from} is ${to} already.`)
   const attributes = pairs
-    .filter((pair) => !known.has(pair.from) && !doneClasses.includes(pair))
+    .filter((pair) => !classNames.has(pair.from) && !doneClasses.includes(pair))
     .flatMap(({ from, to }) => {
       const at = from.lastIndexOf('.')
       const className = named(from.slice(0, Math.max(0, at)))

@@ -1,4 +1,4 @@
-/** A schema as the commands on schemas know it: the classes that people have made, and their indexes. */
+/** The schema as seen by schema commands: user-defined classes with their indexes, and sequences. */
 
 import type { AttributeDefinition, ClassRepresentation, TypeDefinition } from '@ashlar/client'
 import { attributeProperties, classPropertyFields } from '@ashlar/engine/properties'
@@ -9,7 +9,7 @@ export interface SchemaClass {
   readonly superClass: string | null
   /** Without inherited attributes. */
   readonly attributes: readonly AttributeDefinition[]
-  /** Such as `isAbstract` and `title`, by field; those that the class does not have are missing. */
+  /** Properties by field, such as `isAbstract` and `title`; absent ones are missing. */
   readonly properties: Properties
 }
 
@@ -20,32 +20,30 @@ export interface SchemaIndex {
   readonly name: string
   readonly indexedClass: string
   readonly isUnique: boolean
-  /** Names or paths, in their order. */
+  /** Names or paths of the key attributes, in order. */
   readonly keys: readonly string[]
 }
 
-/** Without the number that is next: that is data. */
+/** Excludes the next number, which is data. */
 export interface SchemaSequence {
   readonly name: string
-  /** Decimal digits, as of the step. */
+  /** Decimal digits, like `step`. */
   readonly start: string
   readonly step: string
 }
 
 export interface SchemaState {
-  /** Sorted by name. */
   readonly classes: readonly SchemaClass[]
-  /** Sorted by name. */
   readonly indexes: readonly SchemaIndex[]
-  /** Sorted by name; they are of no namespace. */
+  /** Sorted by name; sequences have no namespace. */
   readonly sequences: readonly SchemaSequence[]
 }
 
-/** Namespace of data that tools keep in a federated database, such as the schema log; it is not part of the schema. */
-export const ownNamespace = 'Ashlar'
+/** Namespace of data that tools store in a federated database, such as the schema log; it is not part of the schema. */
+export const internalNamespace = 'Ashlar'
 
-/** An index as a server or the engine returns it. */
-interface ShownIndex {
+/** An index as returned by a server or the engine. */
+interface IndexInput {
   readonly name: string
   readonly indexedClass: string
   readonly isUnique: boolean
@@ -55,7 +53,7 @@ interface ShownIndex {
 }
 
 /** A row of SHOW SEQUENCES, or a sequence as the engine returns it. */
-export interface ShownSequence {
+export interface SequenceRow {
   readonly name: string
   readonly start: number | bigint | string
   readonly step: number | bigint | string
@@ -63,8 +61,8 @@ export interface ShownSequence {
 
 export function schemaState(
   classes: readonly ClassRepresentation[],
-  indexes: readonly ShownIndex[],
-  sequences: readonly ShownSequence[],
+  indexes: readonly IndexInput[],
+  sequences: readonly SequenceRow[],
 ): SchemaState {
   return schemaOf(
     classes
@@ -84,16 +82,15 @@ export function schemaState(
   )
 }
 
-/** The index of an attribute with isUnique, which says all there is to say of it. */
-function comesWithAttribute({ name, indexedClass }: ShownIndex, classes: readonly ClassRepresentation[]): boolean {
+/** Detects the implicit index of an attribute with isUnique. */
+function comesWithAttribute({ name, indexedClass }: IndexInput, classes: readonly ClassRepresentation[]): boolean {
   const owner = classes.find(({ className }) => className === indexedClass)
-  const isKept = owner?.attributes.some((attribute) => {
+  const isImplicit = owner?.attributes.some((attribute) => {
     return attribute.isUnique === true && name === `${indexedClass}.${attribute.attributeName}`
   })
-  return isKept === true
+  return isImplicit === true
 }
 
-/** Creates a sorted schema. */
 export function schemaOf(
   classes: readonly SchemaClass[],
   indexes: readonly SchemaIndex[],
@@ -107,14 +104,14 @@ export function schemaOf(
 }
 
 function isOwn(className: string): boolean {
-  return className.startsWith(`${ownNamespace}.`)
+  return className.startsWith(`${internalNamespace}.`)
 }
 
 function by<T>(nameOf: (value: T) => string): (one: T, other: T) => number {
   return (one, other) => (nameOf(one) < nameOf(other) ? -1 : 1)
 }
 
-/** null: the default one. */
+/** null: the default namespace. */
 export function namespaceOf(className: string): string | null {
   const at = className.lastIndexOf('.')
   return at < 0 ? null : className.slice(0, at)
@@ -125,7 +122,6 @@ export function definitionOf({ attributeName: _, ...definition }: AttributeDefin
   return definition
 }
 
-/** Returns the type of an attribute, without properties. */
 export function typeOf(attribute: AttributeDefinition): TypeDefinition {
   const type = withoutProperties(definitionOf(attribute))
   const { elementSpecification: element } = type
@@ -133,7 +129,7 @@ export function typeOf(attribute: AttributeDefinition): TypeDefinition {
   return { ...type, elementSpecification: withoutProperties(element) }
 }
 
-/** Returns the properties of an attribute, and those of its elements. */
+/** Returns the properties of an attribute, and of its elements. */
 export function propertiesOf(attribute: AttributeDefinition): {
   readonly own: Properties
   readonly element: Properties
@@ -158,7 +154,7 @@ function withoutProperties(type: TypeDefinition): TypeDefinition {
   ) as unknown as TypeDefinition
 }
 
-/** Returns the fields whose values differ, with those of `after`; null for one that it does not have. */
+/** Returns the fields whose values differ, with the values of `after`; null for a removed field. */
 export function changedProperties(before: Properties, after: Properties): Properties {
   const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   const changed = fields.filter((field) => canonical(before[field] ?? null) !== canonical(after[field] ?? null))
@@ -180,27 +176,27 @@ function canonical(value: unknown): string {
     .join()}}`
 }
 
-/** The order of classes, attributes and indexes does not count. */
+/** Ignores the order of classes, attributes and indexes. */
 export function isSameSchema(one: SchemaState, other: SchemaState): boolean {
   return fingerprint(one) === fingerprint(other)
 }
 
 function fingerprint({ classes, indexes, sequences }: SchemaState): string {
-  const ofClasses = classes.map(({ className, isReferenceable, superClass, attributes, properties }) => {
+  const plainClasses = classes.map(({ className, isReferenceable, superClass, attributes, properties }) => {
     const types = attributes
       .map((attribute) => `${attribute.attributeName}:${canonical(definitionOf(attribute))}`)
       .sort()
     return [className, isReferenceable, superClass, types, canonical(properties)]
   })
   return JSON.stringify([
-    ofClasses,
+    plainClasses,
     indexes.map(({ name, indexedClass, isUnique, keys }) => [name, indexedClass, isUnique, keys]),
     sequences.map(({ name, start, step }) => [name, start, step]),
   ])
 }
 
 export interface SchemaScope {
-  /** Undefined for all. */
+  /** Undefined for all namespaces. */
   readonly namespaces: readonly string[] | undefined
   has(className: string): boolean
 }

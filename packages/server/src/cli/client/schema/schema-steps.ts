@@ -1,4 +1,4 @@
-/** Executes a plan step by step, each as a request of its own that lets others work: completed steps remain, and another run continues after them. */
+/** Executes a plan step by step, each in a separate request. After an interruption, another run continues with the remaining steps. */
 import { AshlarRequestError, type ClassAlteration, type ClassDescription, type IndexRequest } from '@ashlar/client'
 import type { CommandContext } from '../../command-context.ts'
 import { CommandError } from '../../command-error.ts'
@@ -27,9 +27,9 @@ export async function applySteps(context: CommandContext, { parts }: SchemaPlan,
 
 /** Includes indexes that an earlier run has started. */
 export async function waitForIndexes(context: CommandContext, { indexes }: SchemaState): Promise<void> {
-  const wanted = new Set(indexes.map(({ name }) => name))
+  const names = new Set(indexes.map(({ name }) => name))
   const building = (await context.client.listIndexes()).filter(({ name, state }) => {
-    return state === 'building' && wanted.has(name)
+    return state === 'building' && names.has(name)
   })
   for (const { name } of building) {
     context.output.note(`Waiting for index ${name}, which is being built.`)
@@ -67,15 +67,16 @@ async function execute(context: CommandContext, part: PlanPart, options: StepOpt
   }
 }
 
-const howToGoOn = 'Completed steps remain; run the same command again to resume.'
+const resumeAdvice = 'Completed steps remain; run the same command again to resume.'
 
 function stoppedAt(error: unknown, place: string, signal: AbortSignal): unknown {
-  if (error instanceof CommandError) return new CommandError(error.exitCode, `${place}: ${error.message}`, [howToGoOn])
+  if (error instanceof CommandError)
+    return new CommandError(error.exitCode, `${place}: ${error.message}`, [resumeAdvice])
   if (signal.aborted)
     return new CommandError(
       exitCodes.interrupted,
       `Stopped at ${place.toLowerCase()}, which was done, or not at all.`,
-      [howToGoOn],
+      [resumeAdvice],
     )
   if (!(error instanceof AshlarRequestError)) return error
   const { status, type, message, valuesLost } = error
@@ -83,5 +84,5 @@ function stoppedAt(error: unknown, place: string, signal: AbortSignal): unknown 
     ({ className, attributeName, values }) =>
       `  ${className}.${attributeName}: ${values} values would be lost; if you mean it, add --allow-loss.`,
   )
-  return new CommandError(exitCodeOfStatus(status), `${place}: ${message}`, [...lost, howToGoOn], { type, status })
+  return new CommandError(exitCodeOfStatus(status), `${place}: ${message}`, [...lost, resumeAdvice], { type, status })
 }

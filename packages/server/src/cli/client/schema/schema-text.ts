@@ -1,4 +1,4 @@
-/** A schema as the text of DO that makes it: one class after the other by name, so that two versions of it can be compared line by line. */
+/** Formats a schema as DO text that creates it, with classes sorted by name, so that versions can be compared line by line. */
 import type { AttributeDefinition, TypeDefinition } from '@ashlar/client'
 import { attributeProperties, classPropertyFields, type PropertyForm } from '@ashlar/engine/properties'
 import {
@@ -12,21 +12,21 @@ import {
   type SchemaState,
 } from './schema-state.ts'
 
-/** How names are quoted: only if they are no identifiers, or always, so that keywords can be names. */
+/** Whether names are quoted only if they are not identifiers, or always, so that keywords can be names. */
 export type Quoting = 'asNeeded' | 'always'
 
-/** Sequences come first: defaults of attributes may name them. */
+/** Sequences come first, since defaults of attributes may refer to them. */
 export function schemaText({ classes, indexes, sequences }: SchemaState, quoting: Quoting): string {
-  const ofClasses = classes.map((cls) =>
+  const classTexts = classes.map((cls) =>
     classText(cls, quoting)
       .map((line) => `  ${line}\n`)
       .join(''),
   )
-  const ofIndexes = indexes.map((index) => `${indexText(index, quoting)};\n`)
-  const ofSequences = sequences.map((sequence) => `${sequenceText(sequence, quoting)};\n`)
-  const before = ofSequences.length === 0 ? '' : `${ofSequences.join('')}\n`
-  const behind = ofIndexes.length === 0 ? '' : `\n${ofIndexes.join('')}`
-  return `${before}UPDATE SCHEMA {\n${ofClasses.join('\n')}};\n${behind}`
+  const indexTexts = indexes.map((index) => `${indexText(index, quoting)};\n`)
+  const sequenceTexts = sequences.map((sequence) => `${sequenceText(sequence, quoting)};\n`)
+  const before = sequenceTexts.length === 0 ? '' : `${sequenceTexts.join('')}\n`
+  const behind = indexTexts.length === 0 ? '' : `\n${indexTexts.join('')}`
+  return `${before}UPDATE SCHEMA {\n${classTexts.join('\n')}};\n${behind}`
 }
 
 /** Returns the text of each file by its name: one per namespace, and `default.do`, which has the sequences. */
@@ -34,8 +34,8 @@ export function schemaFiles(
   { classes, indexes, sequences }: SchemaState,
   quoting: Quoting,
 ): ReadonlyMap<string, string> {
-  const ofSequences = sequences.length === 0 ? [] : [null]
-  const namespaces = [...new Set([...ofSequences, ...classes.map(({ className }) => namespaceOf(className))])]
+  const sequenceTexts = sequences.length === 0 ? [] : [null]
+  const namespaces = [...new Set([...sequenceTexts, ...classes.map(({ className }) => namespaceOf(className))])]
   return new Map(
     namespaces.map((namespace) => {
       const part = {
@@ -55,8 +55,8 @@ export function classText(
   const above = superClass === null ? '' : ` SUPERCLASS ${pathText(superClass, quoting)}`
   const kind = `${isReferenceable ? '' : ' EMBEDDABLE'}${properties.isAbstract === true ? ' ABSTRACT' : ''}`
   const { isAbstract: _, checks: __, ...others } = properties
-  const shown = propertyTexts(classPropertyFields, others, quoting)
-  const withProperties = shown.length === 0 ? '' : ` WITH {${shown.join(', ')}}`
+  const texts = propertyTexts(classPropertyFields, others, quoting)
+  const withProperties = texts.length === 0 ? '' : ` WITH {${texts.join(', ')}}`
   const head = `CREATE CLASS ${pathText(className, quoting)}${above}${kind}${withProperties}`
   const members = [...attributes.map((attribute) => attributeText(attribute, quoting)), ...checkTexts(properties)]
   if (members.length === 0) return [`${head} {}`]
@@ -93,7 +93,7 @@ export function sequenceText({ name, start, step }: SchemaSequence, quoting: Quo
   return `CREATE SEQUENCE ${storedName(name, quoting)}${first}${step === '1' ? '' : ` STEP ${step}`}`
 }
 
-/** Of an index or a sequence, which may have dots and dashes. */
+/** Quotes the name of an index or a sequence, which may contain dots and dashes. */
 export function storedName(name: string, quoting: Quoting): string {
   return /^[A-Za-z_]\w*$/.test(name) ? nameText(name, quoting) : literal(name)
 }
@@ -111,7 +111,7 @@ function nameText(name: string, quoting: Quoting): string {
 
 const typeWords: Readonly<Record<string, string>> = { datetime: 'DateTime' }
 
-/** Settings in the order in which they are written, with what each type has without them. */
+/** Fields of a type in the order in which they are written, with their keywords. */
 const settings: readonly (readonly [keyof TypeDefinition, string])[] = [
   ['encoding', 'Encoding'],
   ['storage', 'Storage'],
@@ -146,16 +146,16 @@ const defaults: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 export function typeText(type: TypeDefinition, quoting: Quoting): string {
   const { logicalType } = type
   const word = typeWords[logicalType] ?? logicalType.charAt(0).toUpperCase() + logicalType.slice(1)
-  const given = settings.flatMap(([field, name]) => {
+  const texts = settings.flatMap(([field, name]) => {
     const value = type[field]
     if (value === undefined || value === defaults[logicalType]?.[field]) return []
     return [`${name}: ${settingText(field, value, quoting)}`]
   })
-  const all = [...given, ...propertyTexts(attributeProperties, { ...type }, quoting)]
+  const all = [...texts, ...propertyTexts(attributeProperties, { ...type }, quoting)]
   return all.length === 0 ? word : `${word}{${all.join(', ')}}`
 }
 
-/** The change of the properties of an attribute or, without its name, of the class; null for one that goes. */
+/** Formats a change of the properties of an attribute or, without its name, of the class; null for a removed one. */
 export function alterationText(
   className: string,
   attributeName: string | undefined,
@@ -163,8 +163,8 @@ export function alterationText(
   element: Properties,
 ): string {
   const head = `ALTER CLASS ${pathText(className, 'asNeeded')}`
-  const known = attributeName === undefined ? classPropertyFields : attributeProperties
-  const texts = propertyTexts(known, own, 'asNeeded')
+  const named = attributeName === undefined ? classPropertyFields : attributeProperties
+  const texts = propertyTexts(named, own, 'asNeeded')
   const elements = propertyTexts(attributeProperties, element, 'asNeeded')
   const all = [...texts, ...(elements.length === 0 ? [] : [`Element: {${elements.join(', ')}}`])].join(', ')
   return attributeName === undefined
@@ -178,13 +178,13 @@ interface NamedProperty {
   readonly form: PropertyForm
 }
 
-/** Properties as the braces of a type or a class have them: `Required`, `MinLength: 2`. */
-function propertyTexts(known: readonly NamedProperty[], given: Properties, quoting: Quoting): string[] {
-  return known.flatMap(({ field, word, form }) => {
-    const value = given[field]
+/** Formats properties within the braces of a type or a class (`Required`, `MinLength: 2`). */
+function propertyTexts(named: readonly NamedProperty[], values: Properties, quoting: Quoting): string[] {
+  return named.flatMap(({ field, word, form }) => {
+    const value = values[field]
     if (value === undefined) return []
     if (form === 'flag' && value === true) return [word]
-    // It stands behind the braces.
+    // The expression follows the braces.
     if (form === 'computed') return (value as { isStored?: boolean }).isStored === true ? ['Stored'] : []
     if (form === 'checks') return checkTexts({ checks: value ?? [] })
     return [`${word}: ${propertyText(form, value, quoting)}`]
@@ -228,7 +228,7 @@ const paths: readonly string[] = ['referencedClass', 'inverseAttribute', 'edgeCl
 function settingText(field: string, value: TypeDefinition[keyof TypeDefinition], quoting: Quoting): string {
   if (typeof value === 'object') return typeText(value as TypeDefinition, quoting)
   const text = String(value)
-  // A name that is hidden is qualified by its class.
+  // A hidden name is qualified by its class.
   if (field === 'edgeAttribute') return pathText(text.replace('::', '.'), quoting)
   if (paths.includes(field)) return pathText(text, quoting)
   return field === 'encoding' || field === 'storage' ? text.charAt(0).toUpperCase() + text.slice(1) : text

@@ -1,4 +1,4 @@
-/** Evaluates a DO text as a schema: the engine executes it on an empty database in memory. */
+/** Evaluates a DO text as a schema: the engine executes it on an empty in-memory database. */
 import type { ClassRepresentation } from '@ashlar/client'
 import { CommandError, invalidInput } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
@@ -6,7 +6,7 @@ import type { SchemaSource } from './schema-files.ts'
 import { isSameSchema, type SchemaState, schemaState } from './schema-state.ts'
 import { type Quoting, schemaText } from './schema-text.ts'
 
-/** Throws CommandError with the place of the fault, exit code 7. */
+/** Throws CommandError with the place of the fault, and exit code 7. */
 export async function schemaOfSource({ text, placeOf }: SchemaSource): Promise<SchemaState> {
   const { AshlarError } = await import('@ashlar/engine')
   try {
@@ -16,13 +16,13 @@ export async function schemaOfSource({ text, placeOf }: SchemaSource): Promise<S
     const { line, column } = error.extensions as { readonly line?: number; readonly column?: number }
     if (line === undefined || column === undefined) throw invalidInput(error.message)
     const message = error.message.replace(/^Line \d+, column \d+: /, '')
-    const { place, line: shown } = placeOf(line)
-    const details = [`  ${shown}`, `  ${shown.slice(0, column - 1).replaceAll(/[^\t]/gu, ' ')}^`]
+    const { place, line: sourceLine } = placeOf(line)
+    const details = [`  ${sourceLine}`, `  ${sourceLine.slice(0, column - 1).replaceAll(/[^\t]/gu, ' ')}^`]
     throw invalidInput(`${place}: ${message}`, details)
   }
 }
 
-/** The limits of a server protect its other clients. This one has none, and the schema of a server may be as large as its own limits allow. */
+/** Disables limits: a server protects its other clients by them, and its schema may be as large as they allow. */
 const unlimited = Number.MAX_SAFE_INTEGER
 const limits = {
   classAttributesMax: unlimited,
@@ -46,7 +46,7 @@ async function schemaOfText(text: string): Promise<SchemaState> {
   try {
     const { chunks } = await fd.query({ text })
     for await (const _ of chunks) {
-      // Nothing is asked for but the schema that is left.
+      // Only the resulting schema is needed.
     }
     const classes = (await fd.listClasses()) as unknown as readonly ClassRepresentation[]
     return schemaState(classes, await fd.listIndexes(), await fd.listSequences())
@@ -55,10 +55,7 @@ async function schemaOfText(text: string): Promise<SchemaState> {
   }
 }
 
-/**
- * Returns how names must be quoted so that the text creates this schema. Throws CommandError if no text does, so that no part of a schema is dropped
- * silently.
- */
+/** Returns how names must be quoted so that the text creates this schema. Throws CommandError if no text does. */
 export async function quotingOf(schema: SchemaState): Promise<Quoting> {
   let failure = 'the text makes another schema'
   for (const quoting of ['asNeeded', 'always'] as const) {

@@ -1,5 +1,5 @@
 /** Keys as strings, for maps and sets. */
-import type { Bytes } from '../store/store.ts'
+import type { Bytes } from './entries.ts'
 
 /** One character per byte, which preserves order. */
 export function keyText(key: Bytes): string {
