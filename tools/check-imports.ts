@@ -54,7 +54,7 @@ const engineLayers: Layers = [
 const serverLayers: Layers = [
   {
     name: 'foundation',
-    modules: ['errors', 'version.ts', 'limits.ts', 'heap.ts', 'node-internals.ts', 'dialect.ts', 'thread-program.ts'],
+    modules: ['errors', 'version.ts', 'limits.ts', 'heap.ts', 'node-internals.ts', 'thread-program.ts'],
   },
   { name: 'schedules', modules: ['backups', 'webhooks'] },
   { name: 'parts of requests', modules: ['shares', 'wire', 'json', 'browsers', 'tls', 'tools'] },
