@@ -66,8 +66,8 @@ const fewKeys = 8
 export class Transaction {
   readonly snapshot: Snapshot
   /**
-   * False at the first attempt, which states requirements instead of reading. True after a failed commit: the retry then reads data that it would only
-   * have required, so that it finds the reason and can report it.
+   * False at the first attempt, which states requirements instead of reading. True after a failed commit: the retry then reads data that it would
+   * only have required, so that it finds the reason and can report it.
    */
   readonly isRetry: boolean
   /** Memory of the request, charged for writes, preconditions and loaded objects. */
