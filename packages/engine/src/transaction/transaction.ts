@@ -127,7 +127,7 @@ export class Transaction {
     return this.allocations.replayOrRecord(scope, make)
   }
 
-  /** A transaction on this one's view that is never committed, so it reads what it would have required. This one reuses its allocations by step. */
+  /** A transaction on this one's view that is never committed, so it reads instead of requiring. This one reuses its allocations by step. */
   rehearsal(): Transaction {
     const { allocations, size, memory, signal, reads } = this
     const snapshot = this.hasChanges ? this.overlay() : this.snapshot
