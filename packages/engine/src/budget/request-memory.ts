@@ -194,7 +194,7 @@ export class RequestMemory {
     return this.requestTotal
   }
 
-  /** Releases everything but `bytes` of the request: those from before the first attempt, or, after the last one, those of the reply. */
+  /** Releases everything but `bytes` of the request: the ones from before the first attempt, or, after the last one, of the reply. */
   releaseAllBut(bytes: number): void {
     this.resetStatement(0)
     this.statements?.add(bytes - this.requestTotal)

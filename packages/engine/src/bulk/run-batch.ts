@@ -54,7 +54,7 @@ class Batch {
 
   constructor(unit: UnitOfWork, commands: readonly BulkCommand[], settings: BatchSettings) {
     this.unit = unit
-    unit.isOfLines = true
+    unit.isBulk = true
     this.commands = commands
     this.settings = settings
     this.oidOf = (id) => {

@@ -92,7 +92,7 @@ export class ByteWriter {
     return result
   }
 
-  /** Returns the bytes written so far, without a copy if they are many, and clears the writer, which may then use another buffer. */
+  /** The bytes written so far: a copy, or, if they are many, the buffer itself, after which the writer is empty and has another one. */
   taken(): Buffer {
     const { length } = this
     // Copies also if most of the buffer is unused.

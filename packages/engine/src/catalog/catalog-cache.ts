@@ -18,7 +18,7 @@ export class CatalogCache {
   private current: Catalog | undefined
   /** Tests a version against that of the current catalog; created once per catalog. */
   private isCurrent: (version: Bytes) => boolean = () => false
-  /** Shared read result of snapshots that are known to have the current catalog. */
+  /** `Snapshot.sharedRead` of snapshots that are known to have the current catalog. */
   private sharedRead: object | undefined
   /** The load in progress, shared by all requests for the same version. */
   private loading: { readonly version: Bytes; readonly catalog: Promise<Catalog> } | undefined

@@ -27,8 +27,8 @@ export class FollowedRows {
   }
 
   /**
-   * Replaces the rows by the rows of another run. Events are in order of application: removals, then in row order the rows that enter, change or move;
-   * `after` is the OID of the preceding row, null for the first.
+   * Replaces the rows by another run's. Events are in order of application: removals, then in row order the rows that enter, change or move; `after`
+   * is the OID of the preceding row, null for the first.
    */
   async replace(rows: readonly LiveRow[], isOrdered: boolean, slice: TimeSlice): Promise<RowEvent[]> {
     const digests = new Map<Oid, string>()

@@ -141,8 +141,8 @@ export class SeenChanges {
 }
 
 /**
- * For objects of a class and its subclasses: `isSteady` if only commits change their part visible to the caller; `dependsOnRecordsOnly` if only changes of these
- * objects do. `classNumber`: of a class of the catalog.
+ * For objects of a class and its subclasses: `isSteady` if only commits change their part visible to the caller; `dependsOnRecordsOnly` if only
+ * changes of these objects do. `classNumber`: of a class of the catalog.
  */
 export function isConcernOfRecords(
   access: CatalogAccess,

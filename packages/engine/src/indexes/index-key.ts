@@ -189,8 +189,8 @@ export interface KeyBeginning {
 }
 
 /**
- * The range of all entries that satisfy the condition, which covers the parts after `beginning` if that is set. It may include further entries if a text is
- * truncated, so the caller must check the objects. A condition can require null, and no range contains it.
+ * The range of all entries that satisfy the condition, which covers the parts after `beginning` if that is set. It may include further entries if a
+ * text is truncated, so the caller must check the objects. A condition can require null, and no range contains it.
  */
 export function keyConditionRange(
   format: IndexKeyFormat,

@@ -155,7 +155,7 @@ async function presentEntries({ unit, state, attribute }: Collection, kind: numb
   return unit.transaction.readAndRequireRange(range, state.key)
 }
 
-/** `previous`: previous targets, possibly dangling; only references that change are checked. */
+/** `previous`: the targets before, possibly dangling; only references that change are checked. */
 async function append(
   { unit, state, attribute, owner, place }: Collection,
   elements: readonly Oid[],

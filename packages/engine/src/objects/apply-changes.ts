@@ -115,7 +115,7 @@ async function setTarget(
     const place = { className: state.format.cls.name, attributeName: name }
     await unit.checkReference(after, spec.referencedClass, place)
   }
-  if (unit.isOfLines) noteReferences(unit, state, attribute, [before], [after])
+  if (unit.isBulk) noteReferences(unit, state, attribute, [before], [after])
   setValue(state, attribute, after)
 }
 
@@ -156,6 +156,6 @@ async function setChecked(
     if (reference === undefined) return undefined
     return unit.checkReference(reference.target, reference.referencedClass, place)
   })
-  if (unit.isOfLines && Array.isArray(after)) noteReferences(unit, state, attribute, before as readonly Oid[], after)
+  if (unit.isBulk && Array.isArray(after)) noteReferences(unit, state, attribute, before as readonly Oid[], after)
   setValue(state, attribute, after)
 }

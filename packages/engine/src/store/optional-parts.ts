@@ -118,8 +118,8 @@ export interface CommitLock {
 /** For stores in which a repeatedly failing transaction can block all other commits. */
 export interface CommitLocking {
   /**
-   * Resolves when no commit is in progress and all new ones wait: a snapshot opened then stays up to date. The lock ends with the commit that names it
-   * (`Commit.lock`), with `release`, with a reservation by the process (`Commit.isReservation`), for which its holder may be waiting, and after
+   * Resolves when no commit is in progress and all new ones wait: a snapshot opened then stays up to date. The lock ends with the commit that names
+   * it (`Commit.lock`), with `release`, with a reservation by the process (`Commit.isReservation`), for which its holder may be waiting, and after
    * `commitLockMsMax`; a commit that names an expired lock is made like any other. Throws StoreUnavailable.
    */
   lockCommits?(): Promise<CommitLock>

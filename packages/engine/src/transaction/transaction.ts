@@ -66,8 +66,8 @@ const fewKeys = 8
 export class Transaction {
   readonly snapshot: Snapshot
   /**
-   * False at the first attempt, which states requirements instead of reading. True after a failed commit: the retry then reads data that it would only
-   * have required, so that it finds the reason and can report it.
+   * False at the first attempt, which states requirements instead of reading. True after a failed commit: the retry then reads data that it would
+   * only have required, so that it finds the reason and can report it.
    */
   readonly isRetry: boolean
   /** Memory of the request, charged for writes, preconditions and loaded objects. */
@@ -127,7 +127,7 @@ export class Transaction {
     return this.allocations.replayOrRecord(scope, make)
   }
 
-  /** A transaction on this one's view that is never committed, so it reads what it would have required. This one reuses its allocations by step. */
+  /** A transaction on this one's view that is never committed, so it reads instead of requiring. This one reuses its allocations by step. */
   rehearsal(): Transaction {
     const { allocations, size, memory, signal, reads } = this
     const snapshot = this.hasChanges ? this.overlay() : this.snapshot

@@ -75,7 +75,7 @@ export class UnitOfWork {
   /** Set in a transaction of several steps or statements; otherwise all constraints are checked when the unit is written. */
   deferred: DeferredChecks | undefined
   /** The unit runs several commands, each of which sees the effects of the previous ones, and writes them together. */
-  isOfLines = false
+  isBulk = false
   /** The position of the current command among several. */
   position: number | undefined
   /** Changed collections stored as links, by object and attribute; only those with constraints. */
