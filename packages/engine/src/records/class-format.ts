@@ -356,11 +356,12 @@ export class ClassFormat {
       const stored = shape.attributes[sources[i] as number]?.spec
       return inverseIn(stored) === inverseIn(attribute.spec) ? (sources[i] as number) : -1
     })
-    const shown = new Set(sources)
+    // An unstored attribute has a place too, in which records have its default.
+    const present = new Set(this.attributes.map(({ attribute }) => places.get(attribute.number)))
     const fields = shape.attributes.map(({ spec }, source) => {
       if (this.cls.isReferenceable && linkStorageOf(spec) !== undefined) return undefined
       // The class of objects embedded by an old attribute may be deleted.
-      const codec = shown.has(source) ? codecFor(spec, this.formats) : layoutCodec(spec, this.formats)
+      const codec = present.has(source) ? codecFor(spec, this.formats) : layoutCodec(spec, this.formats)
       return { codec, hasPosition: hasPosition(spec) }
     })
     const readers = this.attributes.map(({ attribute, linkStorage }, i) => {

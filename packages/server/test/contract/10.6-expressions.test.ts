@@ -364,6 +364,15 @@ describe('computed attributes', () => {
     expect(await fd.read(oid)).toMatchObject({ total: 12, gross: 18 })
   })
 
+  rule('10.6.11', 'may be lists that are not stored', async () => {
+    const text = 'UPDATE SCHEMA {CREATE CLASS A {n: Integer, xs: List{Element: Integer} = (LIST{n, 2}), m: Integer}}'
+    expect((await query(text)).status).toBe(200)
+    const oid = await fd.create('A', { n: 1, m: 3 })
+    expect(await fd.read(oid)).toMatchObject({ n: 1, xs: [1, 2], m: 3 })
+    await fd.update(oid, { n: 5 })
+    expect((await query('FROM A RETURN n, xs, m')).json).toEqual([{ n: 5, xs: [5, 2], m: 3 }])
+  })
+
   rule('10.6.11', 'can be keys where they are stored', async () => {
     await fd.define(item)
     const oid = await fd.create('Item', { name: 'pen', price: 2, count: 3 })

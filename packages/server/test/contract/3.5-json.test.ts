@@ -261,3 +261,20 @@ rule('3.2.19', 'bytes in DO', async () => {
   ])
   expect((await ask("FROM Blob WHERE data > BYTES('AP8=') ORDER BY n RETURN n")).json).toEqual([{ n: 1 }, { n: 3 }])
 })
+
+rule('3.5.10', 'a default in DO is a literal, or a text of JSON', async () => {
+  const query = (text: string): Promise<Reply> => types.server.post(types.fd.at('/v1/query'), { query: text })
+  const define = (value: string): Promise<Reply> => {
+    return query(`UPDATE SCHEMA {CREATE CLASS Defaulted {a: String, j: Json{Default: ${value}}}}`)
+  }
+  for (const wrong of ['(CAST(a AS Json))', "JSON('{')", 'JSON(1)', 'JSON']) {
+    const { status } = await define(wrong)
+    expect([wrong, status >= 400 && status < 500]).toEqual([wrong, true])
+  }
+  const reply = await define(`JSON('{"b": [1], "a": {"expression": "x"}}')`)
+  expect(reply.status, reply.text).toBe(200)
+  const oid = await types.fd.create('Defaulted', {})
+  expect((await types.server.get(types.fd.at(`/v1/object/${oid}`))).text).toContain(
+    '"j":{"b":[1],"a":{"expression":"x"}}',
+  )
+})

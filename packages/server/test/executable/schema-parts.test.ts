@@ -204,3 +204,21 @@ it('a schema may be of any size: more words than a statement of the server may h
   expect(await server.run(['schema', 'apply', 'files'], other)).toMatchObject({ code: 0, stderr: '' })
   expect(await server.run(['schema', 'check', 'files'], other)).toMatchObject({ code: 0 })
 })
+
+it('defaults of type json are written in DO, and read again', async () => {
+  const { directory, run, write } = await inEmpty()
+  const text = `UPDATE SCHEMA {
+  CREATE CLASS Task {
+    none: Json,
+    one: Json{Default: 'x'},
+    many: Json{Default: JSON('{"expression":[1,"it\\'s"]}')}
+  }
+};
+`
+  write('default.do', text)
+  expect(await run('apply', 'default.do')).toMatchObject({ code: 0 })
+  expect(await run('check', 'default.do')).toMatchObject({ code: 0 })
+  write('default.do', '')
+  expect(await run('pull')).toMatchObject({ code: 0 })
+  expect(readFileSync(join(directory, 'default.do'), 'utf8')).toBe(text)
+})

@@ -10,6 +10,7 @@ import type {
   DefineClasses,
 } from '../../schema/commands.ts'
 import { attributeOf, definitionError } from '../../schema/define-attribute.ts'
+import { isGivenAsExpression } from '../../schema/expression.ts'
 import { simpleNameOf } from '../../schema/names.ts'
 import type { GivenProperties } from '../../schema/properties/index.ts'
 import { rootClassName } from '../../schema/root-class.ts'
@@ -266,6 +267,12 @@ function describeType(type: TypeExpression, of: TypeBinder): TypeDefinition {
       const property = attributePropertyNamed(name)
       if (property === undefined || of.properties === undefined) {
         throw binder.error({ start, end }, `${type.name} has no property ${truncateForMessage(name)} here`)
+      }
+      if (logicalType === 'json' && property.field === 'default' && isGivenAsExpression(value.json)) {
+        throw binder.error(
+          { start, end },
+          "the default of a json attribute is a value, such as 1, 'text' or JSON('{}')",
+        )
       }
       addProperty(of.properties, property.field, value, { start, end }, binder)
       continue

@@ -2,6 +2,8 @@
 import type { PropertyForm } from '../../schema/properties/attribute-property.ts'
 import { classPropertyFields } from '../../schema/properties/class-properties.ts'
 import { attributeProperties } from '../../schema/properties/index.ts'
+import { JsonValue, parseJsonText } from '../../types/json-value.ts'
+import { ValueError } from '../../types/logical-type.ts'
 import type { PropertySetting, PropertyValue } from '../language/ast.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
@@ -67,6 +69,7 @@ function parseJson(cursor: TokenCursor, form: PropertyForm, isList: boolean): un
     case 'choices':
       return parseValues(cursor).map(([value, label]) => (label === undefined ? value : { value, label }))
     case 'value':
+      if (cursor.takeWord('JSON')) return parseJsonValue(cursor)
       if (!cursor.isSymbol('(')) return parseLiteral(cursor)
       return isList ? parseValues(cursor).map(([value]) => value) : parseInParentheses(cursor)
     default:
@@ -83,6 +86,18 @@ export function parseInParentheses(cursor: TokenCursor): { readonly expression: 
   for (let i = 0; i < length; i++) cursor.next()
   cursor.expectSymbol(')')
   return { expression: cursor.text.slice(from, to).trim() }
+}
+
+/** `JSON('…')`, after the word. */
+function parseJsonValue(cursor: TokenCursor): JsonValue {
+  cursor.expectSymbol('(')
+  const text = cursor.expectString('a text of JSON')
+  cursor.expectSymbol(')')
+  try {
+    return new JsonValue(parseJsonText(text))
+  } catch (error) {
+    throw error instanceof ValueError ? cursor.mistaken(error.message) : error
+  }
 }
 
 /** `(value, value AS 'text', …)` */

@@ -151,8 +151,20 @@ export function typeText(type: TypeDefinition, quoting: Quoting): string {
     if (value === undefined || value === defaults[logicalType]?.[field]) return []
     return [`${name}: ${settingText(field, value, quoting)}`]
   })
-  const all = [...texts, ...propertyTexts(attributeProperties, { ...type }, quoting)]
+  const { default: value }: Properties = { ...type }
+  const isJson = logicalType === 'json' && typeof value === 'object' && value !== null
+  const properties = isJson ? { ...type, default: new JsonDefault(value) } : { ...type }
+  const all = [...texts, ...propertyTexts(attributeProperties, properties, quoting)]
   return all.length === 0 ? word : `${word}{${all.join(', ')}}`
+}
+
+/** An object or array as the default of an attribute of type json. */
+class JsonDefault {
+  readonly json: object
+
+  constructor(json: object) {
+    this.json = json
+  }
 }
 
 /** Formats a change of the properties of an attribute or, without its name, of the class; null for a removed one. */
@@ -193,6 +205,7 @@ function propertyTexts(named: readonly NamedProperty[], values: Properties, quot
 
 function propertyText(form: PropertyForm, value: unknown, quoting: Quoting): string {
   if (value === null) return 'NULL'
+  if (value instanceof JsonDefault) return `JSON(${literal(JSON.stringify(value.json))})`
   if (typeof value === 'object' && 'expression' in value) return `(${value.expression})`
   switch (form) {
     case 'word':
@@ -204,7 +217,8 @@ function propertyText(form: PropertyForm, value: unknown, quoting: Quoting): str
     case 'choices':
       return inParentheses((value as readonly unknown[]).map(choiceText))
     default:
-      return Array.isArray(value) ? inParentheses(value.map(literal)) : literal(value)
+      if (Array.isArray(value)) return inParentheses(value.map(literal))
+      return typeof value === 'object' ? `JSON(${literal(JSON.stringify(value))})` : literal(value)
   }
 }
 

@@ -48,7 +48,8 @@ async function schemaOfText(text: string): Promise<SchemaState> {
     for await (const _ of chunks) {
       // Only the resulting schema is needed.
     }
-    const classes = (await fd.listClasses()) as unknown as readonly ClassRepresentation[]
+    // As a server shows them: values of type json are objects in this process.
+    const classes = JSON.parse(JSON.stringify(await fd.listClasses())) as readonly ClassRepresentation[]
     return schemaState(classes, await fd.listIndexes(), await fd.listSequences())
   } finally {
     await fd.close()
