@@ -78,7 +78,7 @@ export interface AccessRequest {
   readonly conditions: readonly Condition[]
   readonly planning: Planning
   /** Set if all objects found are checked against it. */
-  readonly fullPredicate: FullPredicate | undefined
+  readonly predicate: FullPredicate | undefined
   /** For conditions on other objects, and for subsets of the conditions. */
   readonly accessesFor: AccessesFor
 }
@@ -87,7 +87,7 @@ export type AccessesFor = (
   cls: SchemaClass,
   conditions: readonly Condition[],
   planning: Planning,
-  fullPredicate?: FullPredicate,
+  predicate?: FullPredicate,
 ) => OidAccess[]
 
 /** Returns every access of one kind that answers at least one of the conditions. */
