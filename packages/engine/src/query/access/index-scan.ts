@@ -379,7 +379,6 @@ export function soundRange(
   return range.isOneKey || Buffer.compare(range.from, range.to) < 0 ? range : undefined
 }
 
-/** The number of conjuncts of the predicate. */
 function answeredBy({ equal, lower, upper }: KeyConditions): number {
   return equal.length + rangesAnswered(lower, upper)
 }
@@ -401,7 +400,6 @@ function isKeyValue(value: unknown): boolean {
   return value !== null && value !== undefined && value !== noKeyValue
 }
 
-/** The conditions as written. */
 export function conditionTexts(parts: IndexKeyFormat['parts'], { equal, lower, upper }: KeyConditions): string[] {
   const conditions = equal.map((equality, i) => {
     const name = parts[i]?.name

@@ -116,7 +116,6 @@ export class OrderedIndexScan implements ObjectAccess {
     )
   }
 
-  /** The number of answered conjuncts of the predicate. */
   get conjunctsAnswered(): number {
     return this.index.conjunctsAnswered
   }

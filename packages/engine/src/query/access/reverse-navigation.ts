@@ -189,7 +189,6 @@ class ReverseNavigation implements OidAccess {
   readonly mayRepeat: boolean
   readonly entries: string
   private readonly inner: OidAccess
-  /** The class of the targets. */
   private readonly cls: SchemaClass
   private readonly attribute: BoundAttribute
   private readonly way: Way

@@ -46,7 +46,6 @@ export interface SourcePlan {
   readonly isExistenceOnly: boolean
 }
 
-/** `slot`: of the objects. */
 export function planObjects(source: BoundSource, slot: number, clauses: BoundClauses, planning: Planning): SourcePlan {
   const { where, orderBy, groupBy } = clauses
   const { cls } = source

@@ -7,7 +7,6 @@ export interface UndoneCalculation {
   readonly side: Bound
   /** `noKeyValue` if the calculation may fail for some object: then all objects are examined. */
   readonly value: Bound
-  /** The direction of the comparison is reversed. */
   readonly isReversed: boolean
 }
 

@@ -41,7 +41,6 @@ type ReferencesSource = Extract<Source, { kind: 'references' }>
 
 export interface BoundSelect {
   readonly source: BoundSource
-  /** Slot of the context object of each row. */
   readonly slot: number
   readonly clauses: BoundClauses
   /** Type of a row as a value of a nested statement. */

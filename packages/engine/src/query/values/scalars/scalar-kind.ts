@@ -48,7 +48,6 @@ export interface ScalarDefinition {
   writeKey(value: unknown, writer: KeyWriter): void
   /** At least one operand is of this kind; undefined if the operator is not defined for the types. */
   arithmetic?(operator: OperatorName, one: ScalarType, other: ScalarType): Arithmetic | undefined
-  /** Unary minus. */
   negate?(value: unknown): unknown
   /** Implements SUM and AVG. */
   readonly total?: Total
@@ -90,7 +89,6 @@ export function codecOf(spec: ScalarSpec): Codec & { readonly key: KeyCodec } {
   return codec as Codec & { readonly key: KeyCodec }
 }
 
-/** Compares numbers and bigints exactly. */
 export function comparePlain(one: unknown, other: unknown): number {
   const [a, b] = [one as number, other as number]
   if (a < b) return -1
