@@ -27,7 +27,7 @@ export interface ScalarDefinition {
   /** The common type of `own`, which is of this kind, and `other`; undefined if this kind defines none. */
   commonWith(own: ScalarType, other: ScalarType): ScalarType | undefined
   /**
-   * The order relative to other kinds; one of two kinds has to define it. An index holds values of its own kind only, so a kind here that is not
+   * The order relative to other kinds; one of two kinds has to define it. An index holds values of one kind only, so a kind here that is not
    * numeric must be in `coerceFrom`, too.
    */
   readonly compareWith: ByKind<Compare>
