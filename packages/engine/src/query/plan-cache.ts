@@ -199,7 +199,6 @@ export interface ParsedText {
 
 /** Constraints on the value of an expression outside of a row. */
 export interface ValueUse {
-  /** The required type. */
   readonly requiredType?: ValueType
   /** See `Scope`. */
   readonly mayDraw?: true
@@ -333,7 +332,6 @@ export class PlanCache {
   }
 }
 
-/** Whether a cached plan is valid for the dialect, formats and variables. */
 export function isValidFor(
   { dialect, formats, planned }: CachedPlan,
   requestDialect: Dialect,
@@ -354,7 +352,6 @@ function areConvertible(conversions: readonly Conversion[], variables: ReadonlyM
   }
 }
 
-/** Whether the variables have the types with these signatures. */
 function haveSameTypes(signatures: ReadonlyMap<string, string>, variables: ReadonlyMap<string, TypedValue>): boolean {
   for (const [name, signature] of signatures) {
     const variable = variables.get(name)
@@ -374,7 +371,6 @@ function asWritten(statements: readonly Statement[]): ParsedText {
 }
 
 function formatsSignature({ date, time, datetime }: TextFormats): string {
-  // The common case.
   if (date === undefined && time === undefined && datetime === undefined) return ''
   return JSON.stringify([date?.written, time?.written, datetime?.written])
 }

@@ -54,10 +54,19 @@ export function prepare(
   checkCharacters(request, limits)
   const slice =
     request.slice ?? (store.capabilities.hasSynchronousReads ? openTimeSlice(watch) : openSliceOfWork(watch))
-  if (cachedText !== undefined || text.length <= cachedTextCharactersMax) {
-    const parsed = cachedText ?? plans.parsed(text, limits.statementTokensMax)
-    return withValues(parsed, request, resources, memory, mayLift, slice)
+  const withValues = (parsed: ParsedText): Awaitable<PreparedText> => {
+    // Changes of the schema store literals as names and settings.
+    const isLiftingAllowed = parsed.shape === undefined || (mayLift && classify(parsed.statements) !== 'define')
+    const toRun = isLiftingAllowed ? parsed : plans.parsedAsWritten(text, limits.statementTokensMax)
+    const { parameters, parametersText } = request
+    if (parameters !== undefined && parametersText !== undefined)
+      noteTextOf(parameters, GivenText.ofText(parametersText))
+    const prepared = preparedText(toRun, request, resources, memory, slice)
+    if (parameters === undefined || addScalars(parameters, prepared)) return prepared
+    return addParameters(parameters, prepared, database).then(() => prepared)
   }
+  if (cachedText !== undefined || text.length <= cachedTextCharactersMax)
+    return withValues(cachedText ?? plans.parsed(text, limits.statementTokensMax))
   return plans.parsedLong(text, limits.statementTokensMax, slice).then(async (parsed) => {
     // Fills the cache of effects in slices: computing all of them in one call could exceed a time slice.
     for (const statement of parsed.statements) {
@@ -65,28 +74,8 @@ export function prepare(
       const pause = slice.yieldIfDue()
       if (pause !== undefined) await pause
     }
-    return withValues(parsed, request, resources, memory, mayLift, slice)
+    return withValues(parsed)
   })
-}
-
-function withValues(
-  parsed: ParsedText,
-  request: QueryRequest,
-  resources: QueryResources,
-  memory: RequestMemory,
-  mayLift: boolean,
-  slice: TimeSlice,
-): Awaitable<PreparedText> {
-  // Changes of the schema store literals as names and settings.
-  const isLiftingAllowed = parsed.shape === undefined || (mayLift && classify(parsed.statements) !== 'define')
-  const { statementTokensMax } = resources.database.limits
-  const toRun = isLiftingAllowed ? parsed : resources.plans.parsedAsWritten(request.text, statementTokensMax)
-  const { parameters, parametersText } = request
-  if (parameters !== undefined && parametersText !== undefined) noteTextOf(parameters, GivenText.ofText(parametersText))
-  const prepared = preparedText(toRun, request, resources, memory, slice)
-  if (parameters === undefined) return prepared
-  const areAllAdded = addScalars(parameters, prepared)
-  return areAllAdded ? prepared : addParameters(parameters, prepared, resources.database).then(() => prepared)
 }
 
 /** Adds a few scalar parameters synchronously; false if any other or too many parameters remain. */

@@ -95,7 +95,6 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     this.writeTransaction = writeTransaction
   }
 
-  /** The reply of the last statement. */
   runAll(statements: readonly Statement[]): Awaitable<Answer> {
     const [only] = statements
     if (only === undefined || statements.length > 1 || only.kind === 'let' || this.writeTransaction !== undefined)
@@ -357,7 +356,6 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     }
   }
 
-  /** Evaluated once within the current statement. */
   async valueOnce(statement: Statement): Promise<TypedValue> {
     this.nestedValues ??= new Map()
     const { nestedValues } = this
@@ -375,7 +373,6 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     return { type: source.type, value: await collectedValues(source.values.batches(), this.context()) }
   }
 
-  /** Part of the current statement. */
   measured<T>(statement: Statement, run: () => Promise<T>): Promise<T> {
     return this.analysis === undefined ? run() : this.analysis.within(statement, run)
   }

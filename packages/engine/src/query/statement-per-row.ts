@@ -14,7 +14,6 @@ import type { TypedValue } from './values/parameter-value.ts'
 export interface ScriptAround {
   readonly text: string
   readonly plans: PlanCache
-  /** Probe of the current statement. */
   readonly probe: StatementProbe | undefined
   planning(): PlanningContext
   measured<T>(statement: Statement, run: () => Promise<T>): Promise<T>
@@ -109,7 +108,6 @@ class StatementPerRow {
   }
 }
 
-/** The planning context of an inner statement. */
 export function planningWithin(
   { text, dialect, catalog, formats, walkEdgesMax, textFormats, typeOfStatement }: PlanningContext,
   { outer }: InnerStatement,

@@ -32,7 +32,7 @@ export interface PlannedScript {
 
 export class StatementPlanner {
   private readonly of: PlannedScript
-  /** Effects of earlier statements on the schema are unknown. */
+  /** An earlier statement would change the schema, with effects that planning does not know. */
   private isSchemaChanged = false
 
   constructor(of: PlannedScript) {
@@ -65,13 +65,11 @@ export class StatementPlanner {
   }
 }
 
-/** Context of a correlated statement. */
 interface RowAround {
   readonly inner: InnerStatement
   readonly variables: ReadonlyMap<string, TypedValue>
 }
 
-/** Explains one statement of the text. */
 class PlannedStatement implements StatementExplainer {
   readonly text: string
   readonly plans: PlanCache

@@ -17,7 +17,7 @@ export function accessesFor(
   cls: SchemaClass,
   conditions: readonly Condition[],
   planning: Planning,
-  fullPredicate?: FullPredicate,
+  predicate?: FullPredicate,
 ): OidAccess[] {
-  return accessKinds.flatMap((plan) => plan({ cls, conditions, planning, fullPredicate, accessesFor }))
+  return accessKinds.flatMap((plan) => plan({ cls, conditions, planning, predicate, accessesFor }))
 }

@@ -32,13 +32,11 @@ export interface OidAccess {
   readonly conjunctsAnswered: number
   /** The attributes of the class whose conditions it answers; undefined if there are several such sets. */
   readonly narrowedBy?: readonly AttributeNumber[]
-  /** The same OID may occur more than once. */
   readonly mayRepeat: boolean
   /** Every OID belongs to an object of the class or a subclass for which the answered conditions are true. */
   readonly isExact?: boolean
   /** The name of the entries from which OIDs are read, whose objects must exist; undefined for given OIDs, whose objects may be missing. */
   readonly entries: string | undefined
-  /** `className`: of the source. */
   describe(className: string): ExplainNode
   /** The number of OIDs, counted up to `max`, which is returned if there are more. */
   estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number>
@@ -63,7 +61,6 @@ export interface OidAccess {
   entryRange?(evaluation: EvaluationContext, context: StatementContext): Awaitable<EntryRange | 'several'>
 }
 
-/** Scans objects directly, instead of looking up OIDs. */
 export interface ObjectAccess {
   describe(className: string): ExplainNode
   /** Yields batches of qualifying objects; `rowLimit`: see `objectRows`. */
@@ -78,7 +75,7 @@ export interface AccessRequest {
   readonly conditions: readonly Condition[]
   readonly planning: Planning
   /** Set if all objects found are checked against it. */
-  readonly fullPredicate: FullPredicate | undefined
+  readonly predicate: FullPredicate | undefined
   /** For conditions on other objects, and for subsets of the conditions. */
   readonly accessesFor: AccessesFor
 }
@@ -87,7 +84,7 @@ export type AccessesFor = (
   cls: SchemaClass,
   conditions: readonly Condition[],
   planning: Planning,
-  fullPredicate?: FullPredicate,
+  predicate?: FullPredicate,
 ) => OidAccess[]
 
 /** Returns every access of one kind that answers at least one of the conditions. */

@@ -33,7 +33,6 @@ const trialShare = 8
 class Considered {
   /** The choice depends on values not known before the statement runs. */
   isDeferred = false
-  /** A full scan of many objects. */
   isScanOfMany = false
   private readonly estimates = new Map<AccessPath, { estimated: number; isAtLeast: boolean }>()
 
@@ -52,7 +51,6 @@ class Considered {
   }
 }
 
-/** The inputs of the choice for one plan. */
 interface Choice {
   readonly evaluation: EvaluationContext
   readonly context: StatementContext
@@ -61,7 +59,6 @@ interface Choice {
   readonly considered?: Considered
 }
 
-/** `rowLimit`: see `Choice`. */
 export function chooseAccess(
   plan: SourcePlan,
   evaluation: EvaluationContext,

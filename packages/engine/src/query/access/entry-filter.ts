@@ -11,7 +11,6 @@ import { attributesReadBy, EntryReader, type PartRead, partsRead } from './entry
 /** The complete predicate of an access path that answers some of its conditions. */
 export interface FullPredicate {
   readonly where: Bound | undefined
-  /** The slot of the objects. */
   readonly slot: number
   /** It is checked for one part of an OR whose other parts check it, too. */
   readonly isOrPart?: true
@@ -20,14 +19,12 @@ export interface FullPredicate {
 /** False for an entry whose object cannot qualify. */
 export type MayQualify = (key: Bytes) => boolean
 
-/** The maximum number of conjuncts checked on entries. */
 const conjunctsMax = 64
 
 /** The conjuncts that the range of entries already answers. */
 export interface AnsweredByRange {
   /** Positions in the class of attributes with a fixed value. */
   readonly equal: ReadonlySet<number>
-  /** The number of other conjuncts. */
   readonly others: number
 }
 

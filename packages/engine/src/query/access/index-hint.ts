@@ -58,7 +58,10 @@ function createIndex(
   const names = keys.map(nameOf)
   const simple = cls.name.slice(cls.name.lastIndexOf('.') + 1)
   const words = names.flatMap((name) => name.split(/[.:]+/))
-  const base = [simple.charAt(0).toLowerCase() + simple.slice(1), ...words.map(capitalized)].join('')
+  const base = [
+    simple.charAt(0).toLowerCase() + simple.slice(1),
+    ...words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)),
+  ].join('')
   let name = base
   for (let n = 2; formats.catalog.indexByName(name) !== undefined; n++) name = `${base}${n}`
   return `CREATE INDEX ${name} ON ${cls.name} (${names.join(', ')})`
@@ -66,8 +69,4 @@ function createIndex(
 
 function nameOf(key: readonly BoundAttribute[]): string {
   return key.map(({ name }) => name).join('.')
-}
-
-function capitalized(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1)
 }

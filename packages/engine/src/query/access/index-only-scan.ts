@@ -90,7 +90,6 @@ function extremeOf(clauses: BoundClauses, { conditions }: IndexScan, parts: read
 }
 
 export class IndexOnlyScan implements ObjectAccess {
-  /** Only a part of the index is read. */
   readonly isNarrowed: boolean
   readonly partCount: number
   private readonly scan: IndexScan
@@ -125,7 +124,6 @@ export class IndexOnlyScan implements ObjectAccess {
     return this.scan.estimate(evaluation, context, max)
   }
 
-  /** Reads only one end of the range. */
   get readsOnlyEnd(): boolean {
     return this.extreme !== undefined
   }
@@ -168,7 +166,6 @@ export class IndexOnlyScan implements ObjectAccess {
     )
   }
 
-  /** The first entry with a value. */
   private async *firstOf(scan: ObjectScan, range: KeyConditionRange, reverse: boolean): AsyncGenerator<ObjectView[]> {
     const isFiltered = scan.filter.conjuncts > this.scan.conjunctsAnswered
     const batch = isFiltered ? endEntries : 1

@@ -58,9 +58,9 @@ export interface KeyConditions {
   readonly upper: KeyRangeEnd | undefined
 }
 
-export function planIndexScans({ cls, conditions, planning, fullPredicate }: AccessRequest): IndexScan[] {
+export function planIndexScans({ cls, conditions, planning, predicate }: AccessRequest): IndexScan[] {
   const own = directConditions(conditions)
-  const scans = cls.indexes.flatMap((index) => planIndexScan(index, cls, own, planning, fullPredicate) ?? [])
+  const scans = cls.indexes.flatMap((index) => planIndexScan(index, cls, own, planning, predicate) ?? [])
   // For equal numbers of entries, conditions checked on keys leave fewer objects.
   const checks = ({ filter }: IndexScan): number => filter?.texts.length ?? 0
   return scans.sort((one, other) => checks(other) - checks(one))
@@ -72,13 +72,13 @@ export function planIndexScan(
   cls: SchemaClass,
   conditions: readonly PathCondition[],
   planning: Planning,
-  fullPredicate?: FullPredicate,
+  predicate?: FullPredicate,
 ): IndexScan | undefined {
   if (index.state !== 'ready') return undefined
   const keyConditions = keyConditionsOf(index.keyAttributes, conditions, planning)
   if (keyConditions.equal.length === 0 && keyConditions.lower === undefined && keyConditions.upper === undefined)
     return undefined
-  return new IndexScan(planning.formats.of(cls), index, keyConditions, planning, fullPredicate)
+  return new IndexScan(planning.formats.of(cls), index, keyConditions, planning, predicate)
 }
 
 /** `isOneRange`: excludes IN, which needs one range per value. */
@@ -162,13 +162,13 @@ export class IndexScan implements OidAccess {
   /** Checks on keys beyond the range. */
   readonly filter: EntryFilter | undefined
 
-  /** `fullPredicate`: the predicate that all objects are checked against, as far as known here. */
+  /** `predicate`: the predicate that all objects are checked against, as far as known here. */
   constructor(
     format: ClassFormat,
     index: IndexDefinition,
     conditions: KeyConditions,
     planning: Planning,
-    fullPredicate?: FullPredicate,
+    predicate?: FullPredicate,
   ) {
     const { equal, lower, upper } = conditions
     const { compiler } = planning
@@ -188,10 +188,8 @@ export class IndexScan implements OidAccess {
     const narrowing = index.keyAttributes.slice(0, equal.length + Math.min(range, 1))
     this.keyPaths = narrowing.map(({ path }) => path)
     this.narrowedBy = this.keyPaths.flatMap((path) => path[0] ?? [])
-    const isFiltered = fullPredicate !== undefined && !this.isAtMostOne
-    this.filter = isFiltered
-      ? planEntryFilter(this.format, byRange(conditions, parts), fullPredicate, planning)
-      : undefined
+    const isFiltered = predicate !== undefined && !this.isAtMostOne
+    this.filter = isFiltered ? planEntryFilter(this.format, byRange(conditions, parts), predicate, planning) : undefined
   }
 
   /** For EXPLAIN. */
@@ -381,7 +379,6 @@ export function soundRange(
   return range.isOneKey || Buffer.compare(range.from, range.to) < 0 ? range : undefined
 }
 
-/** The number of conjuncts of the predicate. */
 function answeredBy({ equal, lower, upper }: KeyConditions): number {
   return equal.length + rangesAnswered(lower, upper)
 }
@@ -403,7 +400,6 @@ function isKeyValue(value: unknown): boolean {
   return value !== null && value !== undefined && value !== noKeyValue
 }
 
-/** The conditions as written. */
 export function conditionTexts(parts: IndexKeyFormat['parts'], { equal, lower, upper }: KeyConditions): string[] {
   const conditions = equal.map((equality, i) => {
     const name = parts[i]?.name

@@ -14,7 +14,6 @@ const objectsMin = 256
 
 interface Narrowing {
   readonly access: OidAccess
-  /** The number of OIDs. */
   readonly estimated: number
 }
 
@@ -149,7 +148,6 @@ class IntersectedSource implements OidSource {
     return this.hasMore || this.at < candidates.count
   }
 
-  /** Counts the candidates for that input. */
   private counted(input: number): void {
     const node = this.plan?.inputs[input]
     if (node !== undefined) node.returned += this.candidates.count

@@ -25,7 +25,6 @@ export class OidLookup implements OidAccess {
   readonly conjunctsAnswered = 1
   readonly mayRepeat = false
   readonly entries = undefined
-  /** A reference or a collection of references. */
   private readonly references: KeyValue
   private readonly statements: RowStatements | undefined
 

@@ -10,7 +10,6 @@ export class OidSet {
   /** Open addressing: the ordinal of the OID, starting at 1. */
   private places = new Int32Array(placesMin)
 
-  /** The approximate memory per OID. */
   static readonly bytesOfOne = 32
 
   highAt(number: number): number {

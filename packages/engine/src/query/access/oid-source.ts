@@ -12,7 +12,6 @@ export interface OidSource {
   next(batch: OidBatch): boolean
 }
 
-/** A bounded list of OIDs. */
 export class OidBatch {
   count = 0
   readonly bytes: Buffer
@@ -27,7 +26,6 @@ export class OidBatch {
     return this.count === this.max
   }
 
-  /** The number of OIDs that still fit. */
   get room(): number {
     return this.max - this.count
   }
@@ -53,7 +51,6 @@ export class OidBatch {
     return oidFromBytes(this.bytes, nth * oidLength)
   }
 
-  /** The halves of the nth OID. */
   highAt(nth: number): number {
     return readInt32(this.bytes, nth * oidLength)
   }
@@ -81,13 +78,11 @@ const lookupsMax = 256
 /** The maximum number of entries rejected by a filter per batch. */
 const rejectedMax = 1_024
 
-/** The entries of index ranges. */
 export class EntrySource implements OidSource {
   private readonly snapshot: Snapshot
   private readonly ranges: readonly KeyConditionRange[]
   private readonly isReverse: boolean
   private at = 0
-  /** The rest of the current range. */
   private rest: KeyRange | undefined
 
   private readonly mayQualify: MayQualify | undefined
@@ -141,7 +136,6 @@ export function restOf(range: KeyRange, last: Bytes, isReverse: boolean): KeyRan
   return isReverse ? { ...range, to: last } : { ...range, from: Buffer.concat([last, zero]) }
 }
 
-/** A given list of OIDs. */
 export class OidList implements OidSource {
   private readonly oids: readonly Oid[]
   private at = 0

@@ -25,7 +25,7 @@ import { sortedObjects } from './sorted-objects.ts'
 /** Chooses an index in the requested order after attributes fixed by equality, or else the one with the longest prefix of it. */
 export function planOrderedIndexScan(
   cls: SchemaClass,
-  fullPredicate: FullPredicate,
+  predicate: FullPredicate,
   orderBy: readonly BoundOrderItem[],
   conditions: readonly Condition[],
   planning: Planning,
@@ -37,14 +37,14 @@ export function planOrderedIndexScan(
   const keys: (readonly BoundAttribute[])[] = []
   for (const { expression, isDescending } of orderBy) {
     if (keys.length === keysMax) break
-    const path = pathOf(expression, fullPredicate.slot)
+    const path = pathOf(expression, predicate.slot)
     if (isDescending !== isReverse || path === undefined || path.steps.length > 0 || path.key.length === 0) break
     keys.push(path.key)
   }
   const own = directConditions(conditions)
   for (let count = keys.length; count > 0; count--) {
     for (const index of indexes) {
-      const scan = scanInOrder(index, cls, keys.slice(0, count), own, planning, fullPredicate)
+      const scan = scanInOrder(index, cls, keys.slice(0, count), own, planning, predicate)
       if (scan === undefined) continue
       const presorted = count === orderBy.length ? undefined : scan.conditions.equal.length + count
       return new OrderedIndexScan(scan, planOrder(orderBy, planning.compiler), isReverse, presorted)
@@ -59,7 +59,7 @@ function scanInOrder(
   order: readonly (readonly BoundAttribute[])[],
   conditions: readonly PathCondition[],
   planning: Planning,
-  fullPredicate: FullPredicate,
+  predicate: FullPredicate,
 ): IndexScan | undefined {
   const equal: KeyEquality[] = []
   const { keyAttributes } = index
@@ -76,7 +76,7 @@ function scanInOrder(
   const isSameOrder = order.every((attributes, i) => isSamePath(attributes, keyAttributes[at + i]?.path ?? []))
   if (!isSameOrder) return undefined
   const first = conditions.filter((condition) => isSamePath(condition.path.key, keyAttributes[at]?.path ?? []))
-  return new IndexScan(planning.formats.of(cls), index, { equal, ...rangeOf(first, planning) }, planning, fullPredicate)
+  return new IndexScan(planning.formats.of(cls), index, { equal, ...rangeOf(first, planning) }, planning, predicate)
 }
 
 export class OrderedIndexScan implements ObjectAccess {
@@ -116,7 +116,6 @@ export class OrderedIndexScan implements ObjectAccess {
     )
   }
 
-  /** The number of answered conjuncts of the predicate. */
   get conjunctsAnswered(): number {
     return this.index.conjunctsAnswered
   }

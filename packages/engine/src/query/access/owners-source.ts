@@ -14,7 +14,6 @@ export interface OwnersPlan {
   ownersOf(target: Oid): Owners
   /** Whether the OID is in the key or in the value. */
   readonly isInKey: boolean
-  /** The offset of the OID. */
   readonly at: number
   readonly mayQualify: ((key: Bytes) => boolean) | undefined
 }
@@ -110,7 +109,6 @@ export class OwnersSource implements OidSource {
   }
 }
 
-/** Concatenates sources. */
 export class ChainedSource implements OidSource {
   private readonly sources: readonly OidSource[]
   private at = 0

@@ -130,7 +130,7 @@ function holdsOnly({ spec }: BoundAttribute, cls: SchemaClass): boolean {
 }
 
 function waysBack(
-  { cls, conditions, planning, fullPredicate }: AccessRequest,
+  { cls, conditions, planning, predicate }: AccessRequest,
   step: BoundAttribute,
   target: SchemaClass,
 ): Way[] {
@@ -145,7 +145,7 @@ function waysBack(
     const format = indexKeyFormat(index, formats.of(cls))
     const keyConditions = keyConditionsOf(next, own, planning, true)
     const filter =
-      fullPredicate && planEntryFilter(format, byRange(keyConditions, format.parts.slice(1)), fullPredicate, planning)
+      predicate && planEntryFilter(format, byRange(keyConditions, format.parts.slice(1)), predicate, planning)
     ways.push({ kind: 'index', format, conditions: keyConditions, filter })
   }
   // For equal numbers of entries, conditions checked on keys leave fewer objects.
@@ -189,7 +189,6 @@ class ReverseNavigation implements OidAccess {
   readonly mayRepeat: boolean
   readonly entries: string
   private readonly inner: OidAccess
-  /** The class of the targets. */
   private readonly cls: SchemaClass
   private readonly attribute: BoundAttribute
   private readonly way: Way

@@ -56,7 +56,6 @@ async function allRows(run: RowsRun, rowLimit: number | undefined): Promise<RowC
   return rows.start()
 }
 
-/** All objects, batch by batch. */
 class ScannedRows extends RowsInPlace {
   private readonly batches: AsyncIterator<Entry[]>
   private batch: readonly Entry[] = []

@@ -30,7 +30,6 @@ export interface RowsPlan {
   readonly limits: RowLimits
   /** The predicate and the columns need only the objects' records. */
   readonly areRecordsOnly: boolean
-  /** The statement requests no order. */
   readonly areInAnyOrder: boolean
   /** Other whole objects are returned, whose reads are known only once they are loaded. */
   readonly hasOtherObjects: boolean
@@ -38,7 +37,6 @@ export interface RowsPlan {
   readonly followed: readonly FollowedReference[]
 }
 
-/** One run of the plan. */
 export interface RowsRun {
   readonly plan: RowsPlan
   readonly evaluation: EvaluationContext
@@ -290,7 +288,6 @@ export abstract class RowsInPlace {
   }
 }
 
-/** Whether the row must be restarted. */
 export function mustRestart(pause: Pause | undefined): boolean {
   return pause === 'lacksLinks'
 }
@@ -399,7 +396,6 @@ function requestLinks(view: ObjectView, { reader }: EvaluationContext): void {
 class ExtentRows extends RowsInPlace {
   private readonly ranges: readonly KeyRange[]
   private at = 0
-  /** The rest of the current range. */
   private rest: KeyRange | undefined
   private pause: Pause | undefined
 

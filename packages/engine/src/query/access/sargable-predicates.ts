@@ -39,7 +39,6 @@ export type Condition =
       readonly kind: 'within'
       readonly collection: BoundAttribute
       readonly conditions: readonly Condition[]
-      /** The collection as in the predicate. */
       readonly bound: Bound
     }
 
@@ -49,7 +48,6 @@ export function isPathCondition(condition: Condition): condition is PathConditio
   return condition.kind !== 'or' && condition.kind !== 'within'
 }
 
-/** Conditions on attributes of the object itself. */
 export function directConditions(conditions: readonly Condition[]): PathCondition[] {
   return conditions.filter(isPathCondition).filter(({ path }) => path.steps.length === 0)
 }

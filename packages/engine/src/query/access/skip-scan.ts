@@ -41,7 +41,7 @@ export function planSkipScans(
   cls: SchemaClass,
   conditions: readonly Condition[],
   planning: Planning,
-  fullPredicate?: FullPredicate,
+  predicate?: FullPredicate,
 ): SkipScan[] {
   const own = directConditions(conditions)
   return cls.indexes.flatMap((index) => {
@@ -49,7 +49,7 @@ export function planSkipScans(
     const before = keyConditionsOf(index.keyAttributes, own, planning, true)
     const after = keyConditionsOf(index.keyAttributes.slice(before.equal.length + 1), own, planning, true)
     const hasConditions = after.equal.length > 0 || after.lower !== undefined || after.upper !== undefined
-    return hasConditions ? [new SkipScan(cls, index, before, after, planning, fullPredicate)] : []
+    return hasConditions ? [new SkipScan(cls, index, before, after, planning, predicate)] : []
   })
 }
 
@@ -68,9 +68,9 @@ export class SkipScan extends IndexScan {
     before: KeyConditions,
     after: KeyConditions,
     planning: Planning,
-    fullPredicate: FullPredicate | undefined,
+    predicate: FullPredicate | undefined,
   ) {
-    super(planning.formats.of(cls), index, before, planning, fullPredicate)
+    super(planning.formats.of(cls), index, before, planning, predicate)
     this.after = after
     this.evaluatesBehind = evaluatesOf(after)
     this.foundPlace = planning.compiler.constants++

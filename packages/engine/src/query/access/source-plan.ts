@@ -46,7 +46,6 @@ export interface SourcePlan {
   readonly isExistenceOnly: boolean
 }
 
-/** `slot`: of the objects. */
 export function planObjects(source: BoundSource, slot: number, clauses: BoundClauses, planning: Planning): SourcePlan {
   const { where, orderBy, groupBy } = clauses
   const { cls } = source
@@ -54,16 +53,16 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
   const classes = isClass ? source.classes : withSubclasses(cls)
   const conditions = sargablePredicates(where, slot)
   const isOrdered = isClass && groupBy === undefined
-  const fullPredicate = { where, slot }
+  const predicate = { where, slot }
   const accesses = isClass
     ? [
-        ...accessesFor(cls, conditions, planning, fullPredicate),
+        ...accessesFor(cls, conditions, planning, predicate),
         ...visibilityAccesses(classes.classes, cls, slot, planning),
       ]
     : []
-  const skipping = isClass ? planSkipScans(cls, conditions, planning, fullPredicate) : []
+  const skipping = isClass ? planSkipScans(cls, conditions, planning, predicate) : []
   const areFirst = groupBy === undefined && clauses.distinct === undefined && clauses.windows.length === 0
-  const ordered = isOrdered ? planOrderedIndexScan(cls, fullPredicate, orderBy, conditions, planning) : undefined
+  const ordered = isOrdered ? planOrderedIndexScan(cls, predicate, orderBy, conditions, planning) : undefined
   const indexOnly = isClass ? planIndexOnlyScans(cls, classes, slot, clauses, conditions, skipping, planning) : []
   return {
     className: cls.name,

@@ -7,7 +7,6 @@ export interface UndoneCalculation {
   readonly side: Bound
   /** `noKeyValue` if the calculation may fail for some object: then all objects are examined. */
   readonly value: Bound
-  /** The direction of the comparison is reversed. */
   readonly isReversed: boolean
 }
 
@@ -36,7 +35,7 @@ function undoneOnce(side: Bound, value: Bound): UndoneCalculation | undefined {
   const isReversed = isRightOperand && operator === 'minus'
   const undo = operator === 'plus' || isReversed ? 'minus' : 'plus'
   const calculate = (one: Integer, other: Integer): unknown => {
-    if ((one as unknown) === noKeyValue || isTooLarge(other)) return noKeyValue
+    if ((one as unknown) === noKeyValue || BigInt(other) > addedMax || BigInt(other) < -addedMax) return noKeyValue
     return (isReversed ? calculateInteger(undo, other, one) : calculateInteger(undo, one, other)) ?? noKeyValue
   }
   const undone: Bound = { ...side, left: value, right: added, calculate }
@@ -48,8 +47,4 @@ function isSmallAttribute(bound: Bound): boolean {
   if (bound.kind !== 'attribute' && bound.kind !== 'follow') return false
   const { spec } = bound.attribute
   return spec.logicalType === 'integer' && spec.storage !== 'b64'
-}
-
-function isTooLarge(added: Integer): boolean {
-  return BigInt(added) > addedMax || BigInt(added) < -addedMax
 }

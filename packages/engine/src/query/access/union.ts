@@ -9,12 +9,12 @@ import type { FullPredicate } from './entry-filter.ts'
 /** Up to this number of parts, each part filters entries by the whole predicate. */
 const checkedPartsMax = 16
 
-export const planUnions: PlanAccess = ({ cls, conditions, planning, fullPredicate, accessesFor }) => {
+export const planUnions: PlanAccess = ({ cls, conditions, planning, predicate, accessesFor }) => {
   const unions: OidAccess[] = []
   for (const condition of conditions) {
     if (condition.kind !== 'or') continue
     const parts: OidAccess[] = []
-    const checked = checkedInParts(fullPredicate, condition.parts.length)
+    const checked = checkedInParts(predicate, condition.parts.length)
     for (const part of condition.parts) {
       const best = bestOf(accessesFor(cls, part, planning, checked))
       // The remaining parts, possibly thousands, need not be planned.
@@ -30,9 +30,9 @@ export const planUnions: PlanAccess = ({ cls, conditions, planning, fullPredicat
  * Each part compiles its own filter, so thousands of parts with thousands of alternatives each would exhaust memory. Beyond the
  * limit, objects are read and checked instead. For the same reason nested parts have no filter.
  */
-function checkedInParts(fullPredicate: FullPredicate | undefined, parts: number): FullPredicate | undefined {
-  if (fullPredicate === undefined || fullPredicate.isOrPart === true || parts > checkedPartsMax) return undefined
-  return { ...fullPredicate, isOrPart: true }
+function checkedInParts(predicate: FullPredicate | undefined, parts: number): FullPredicate | undefined {
+  if (predicate === undefined || predicate.isOrPart === true || parts > checkedPartsMax) return undefined
+  return { ...predicate, isOrPart: true }
 }
 
 class Union implements OidAccess {

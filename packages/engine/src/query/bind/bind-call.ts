@@ -353,24 +353,17 @@ function withinAggregate(scope: Scope): Scope {
 
 /** The fraction of PERCENTILE, which must be constant. */
 export function bindFraction(expression: CallExpression, scope: Scope, binder: Binder): Bound {
-  const [, operand] = expression.operands
-  if (operand === undefined)
-    throw binder.error(expression, 'PERCENTILE takes 2 operands: values, and a part from 0 to 1')
-  const fraction = checkedOperand(binder.bind(operand, withinAggregate(scope)), 'number', expression.name, binder)
-  if (!isConstant(fraction)) throw binder.error(operand, 'the part that PERCENTILE takes is the same for all rows')
+  const [, part] = expression.operands
+  if (part === undefined) throw binder.error(expression, 'PERCENTILE takes 2 operands: values, and a part from 0 to 1')
+  const { start, end } = part
+  const fraction = checkedOperand(binder.bind(part, withinAggregate(scope)), 'number', expression.name, binder)
+  if (!isConstant(fraction)) throw binder.error(part, 'the part that PERCENTILE takes is the same for all rows')
   const checked = (value: unknown): unknown => {
-    const part = Number(value)
-    if (part >= 0 && part <= 1) return part
-    throw binder.error(operand, `PERCENTILE takes a part from 0 to 1, not ${part}`)
+    const number = Number(value)
+    if (number >= 0 && number <= 1) return number
+    throw binder.error(part, `PERCENTILE takes a part from 0 to 1, not ${number}`)
   }
-  return {
-    kind: 'convert',
-    operand: fraction,
-    convert: checked,
-    type: realType,
-    start: operand.start,
-    end: operand.end,
-  }
+  return { kind: 'convert', operand: fraction, convert: checked, type: realType, start, end }
 }
 
 /** OF(n, c, p) and OF_EQUAL(n, c, v) are true for at least n elements. */

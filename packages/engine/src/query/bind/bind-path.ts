@@ -229,7 +229,6 @@ function unknownName(expression: NameExpression, scope: Scope, binder: Binder): 
   )
 }
 
-/** Advice on an unknown name. */
 function adviceOnName(name: string, binder: Binder): string {
   if (binder.variables.has(name)) return `. Did you mean $${name}?`
   const cls = findClass(binder, name)

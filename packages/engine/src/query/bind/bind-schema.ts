@@ -55,7 +55,6 @@ const settingFields: Readonly<Record<string, TypeField>> = {
   collectionname: 'collectionTypeName',
 }
 
-/** The definition field of a setting. */
 export function settingField(name: string): TypeField | undefined {
   const word = name.toLowerCase()
   return Object.hasOwn(settingFields, word) ? settingFields[word] : undefined

@@ -41,7 +41,6 @@ type ReferencesSource = Extract<Source, { kind: 'references' }>
 
 export interface BoundSelect {
   readonly source: BoundSource
-  /** Slot of the context object of each row. */
   readonly slot: number
   readonly clauses: BoundClauses
   /** Type of a row as a value of a nested statement. */
@@ -51,18 +50,15 @@ export interface BoundSelect {
 }
 
 export function bindSelect(statement: SelectStatement, binder: Binder): BoundSelect {
-  const source = withStatements(bindSource(statement.source, binder), statement.source, binder)
+  let source = bindSource(statement.source, binder)
+  if (source.kind !== 'class')
+    source = { ...source, statements: objectStatements(statement.source, source.references, binder) }
   const slot = binder.newSlot()
   const self: ValueType = { kind: 'reference', cls: source.cls }
   const scope = sourceScope(slot, self, statement.source.alias)
   const clauses = bindClauses(statement, scope, binder)
   refuseAttributeNames(statement, source, binder)
   return { source, slot, clauses, ...rowTypeOf(clauses, self, statement) }
-}
-
-function withStatements(bound: BoundSource, source: Source, binder: Binder): BoundSource {
-  if (bound.kind === 'class') return bound
-  return { ...bound, statements: objectStatements(source, bound.references, binder) }
 }
 
 /** LOOKUP returns one reference, that of the object with the lowest OID. */

@@ -31,7 +31,7 @@ export function bindShape(expression: ShapeExpression, scope: Scope, binder: Bin
   refuseSameNames(fields, entries, binder, false)
   if (isWhole) refuseNamesOf(element, entries, binder)
   const count = (limit: LimitClause | undefined): Bound | undefined => bindLimit(limit, inner, binder)?.expression
-  const outputType = outputTypeOf(
+  const outputType = shapeType(
     isWhole,
     element,
     fields.map(({ name, expression: { type } }) => ({ name, type })),
@@ -83,11 +83,7 @@ function classesOf({ kind, cls }: ReferenceType | EmbeddedType, { catalog }: Bin
   return cls === null ? catalog.classes : withSubclasses(cls).classes
 }
 
-function outputTypeOf(
-  isWhole: boolean,
-  element: ReferenceType | EmbeddedType,
-  fields: readonly RecordField[],
-): ValueType {
+function shapeType(isWhole: boolean, element: ReferenceType | EmbeddedType, fields: readonly RecordField[]): ValueType {
   if (!isWhole) return { kind: 'record', fields }
   const object: ObjectType | EmbeddedType = isReference(element) ? { kind: 'object', cls: element.cls } : element
   if (fields.length === 0) return object

@@ -24,7 +24,7 @@ export interface BoundTarget {
 
 export type BoundElements =
   | { readonly kind: 'index'; readonly index: Bound }
-  /** `current` is the current value of the key. */
+  /** `current`: the value of the key before the change. */
   | { readonly kind: 'key'; readonly key: Bound; readonly current: Bound }
   | { readonly kind: 'slice'; readonly from: Bound | undefined; readonly to: Bound | undefined }
   /** Elements for which the predicate is true before the change. */

@@ -31,7 +31,6 @@ interface Node extends Span {
 
 export type Bound =
   | (Node & { readonly kind: 'constant'; readonly value: unknown; readonly digits?: string })
-  /** A parameter or variable. */
   | (Node & { readonly kind: 'variable'; readonly name: string })
   | (Node & { readonly kind: 'now' })
   /** The caller as a value of `userType`; null if anonymous. */
@@ -151,7 +150,6 @@ export type Bound =
   | (Node & {
       readonly kind: 'shape'
       readonly object: Bound
-      /** Slot of the object or element. */
       readonly slot: number
       /** Whether the whole object is returned, followed by the fields. */
       readonly isWhole: boolean

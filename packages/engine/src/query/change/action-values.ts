@@ -13,10 +13,8 @@ export interface ActionValues {
   readonly elements: ElementChoice | undefined
 }
 
-/** The elements selected for one row. */
 export type ElementChoice =
   | { readonly kind: 'index'; readonly index: number }
-  /** `hasKey`: the map has the key. */
   | { readonly kind: 'key'; readonly key: unknown; readonly hasKey: boolean }
   | { readonly kind: 'slice'; readonly from: number | undefined; readonly to: number | undefined }
   | { readonly kind: 'positions'; readonly positions: readonly number[] }

@@ -13,7 +13,7 @@ import type { UnitOfWork } from '../../write/unit-of-work.ts'
 import type { ObjectState } from '../../write/working-set.ts'
 import { placed } from '../language/query-error.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
-import type { ActionValues } from './action-values.ts'
+import type { ActionValues, ElementChoice } from './action-values.ts'
 import {
   acceptedElements,
   acceptedValue,
@@ -68,7 +68,7 @@ async function applyAction(
       unit.requireNoObject(oid)
       continue
     }
-    const found = changeFor(edits, action, values, operand, state, changeContext)
+    const found = changeFor(edits, action, values.elements, operand, state, unit)
     const change = found instanceof Promise ? await found : found
     if (change !== undefined) {
       await applyChanges(unit, state, [changeAt(unit.commandFormatOf(state), pathOf(action.target), change)])
@@ -88,22 +88,22 @@ function once(make: Operand): Operand {
 function changeFor(
   edits: ElementEdits,
   action: ActionPlan,
-  { elements: choice }: ActionValues,
+  choice: ElementChoice | undefined,
   operand: Operand,
   state: ObjectState,
-  { unit }: ChangeContext,
+  unit: UnitOfWork,
 ): Awaitable<ValueChange | undefined> {
   const { target } = action
   switch (action.kind) {
     case 'set':
       if (choice === undefined) return operand() as Awaitable<ValueChange>
-      return setElements(edits, action, choice, operand, state, unit)
+      return setElements(action, { edits, choice, operand, state, unit })
     case 'clear':
-      if (choice !== undefined) return clearElements(edits, target, choice, state, unit)
+      if (choice !== undefined) return clearElements(target, { edits, choice, operand, state, unit })
       return { kind: 'set', value: creationValue(formatAt(unit.commandFormatOf(state), pathOf(target))) }
     case 'add':
     case 'remove': {
-      if (choice !== undefined) return changeWithin(edits, action, choice, operand, state, unit)
+      if (choice !== undefined) return changeWithin(action, { edits, choice, operand, state, unit })
       if (action.isEdited) return changeEdited(edits, action, operand, state)
       return mapAwaitable(operand(), (made) => collectionChange(action, made))
     }

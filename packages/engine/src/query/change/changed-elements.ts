@@ -19,16 +19,20 @@ import type { ActionPlan, TargetPlan } from './plan-change.ts'
 /** The operand of an action: evaluated once for all objects and elements, and only if it is used. */
 export type Operand = () => Awaitable<unknown>
 
+/** An action on elements of one object. */
+interface ElementsChange {
+  readonly edits: ElementEdits
+  readonly choice: ElementChoice
+  readonly operand: Operand
+  readonly state: ObjectState
+  readonly unit: UnitOfWork
+}
+
 /** Returns the change of the whole attribute if no collection is edited. */
 export async function setElements(
-  edits: ElementEdits,
-  action: Extract<ActionPlan, { kind: 'set' }>,
-  choice: ElementChoice,
-  operand: Operand,
-  state: ObjectState,
-  unit: UnitOfWork,
+  { target, isSpread }: Extract<ActionPlan, { kind: 'set' }>,
+  { edits, choice, operand, state, unit }: ElementsChange,
 ): Promise<ValueChange | undefined> {
-  const { target, isSpread } = action
   if (choice.kind === 'none') return undefined
   if (choice.kind === 'key')
     return keyChange(formatAt(unit.commandFormatOf(state), pathOf(target)), choice.key, await operand())
@@ -47,11 +51,8 @@ export async function setElements(
 
 /** Resets elements to the default of their type; elements of a bidirectional link are removed. */
 export async function clearElements(
-  edits: ElementEdits,
   target: TargetPlan,
-  choice: ElementChoice,
-  state: ObjectState,
-  unit: UnitOfWork,
+  { edits, choice, state, unit }: ElementsChange,
 ): Promise<ValueChange | undefined> {
   if (choice.kind === 'none') return undefined
   const format = formatAt(unit.commandFormatOf(state), pathOf(target))
@@ -70,14 +71,9 @@ export async function clearElements(
 
 /** ADD to and REMOVE from a list or set within an element. */
 export async function changeWithin(
-  edits: ElementEdits,
-  action: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
-  choice: ElementChoice,
-  operand: Operand,
-  state: ObjectState,
-  unit: UnitOfWork,
+  { target, kind }: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
+  { edits, choice, operand, state, unit }: ElementsChange,
 ): Promise<undefined> {
-  const { target, kind } = action
   if (choice.kind !== 'index') return undefined
   const collection = await collectionOf(edits, target, state)
   const places = collection.places(choice)
@@ -111,11 +107,10 @@ export async function removeElement(
 /** ADD to and REMOVE from a collection with elements that other actions of the statement select. */
 export async function changeEdited(
   edits: ElementEdits,
-  action: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
+  { target, kind }: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
   operand: Operand,
   state: ObjectState,
 ): Promise<undefined> {
-  const { target, kind } = action
   const collection = await collectionOf(edits, target, state)
   const elements = (await operand()) as readonly unknown[]
   if (kind === 'remove') collection.removeEqual(elements)

@@ -28,7 +28,6 @@ export type ElementsPlan =
   /** `current`: the value of the key in the map, or null. */
   | { readonly kind: 'key'; readonly key: Evaluate; readonly current: Evaluate }
   | { readonly kind: 'slice'; readonly from: Evaluate | undefined; readonly to: Evaluate | undefined }
-  /** The positions of the selected elements. */
   | { readonly kind: 'positions'; readonly positions: Evaluate }
 
 export type ActionPlan =

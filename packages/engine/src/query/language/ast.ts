@@ -99,7 +99,6 @@ export interface WindowExpression extends Span {
   readonly call: CallExpression
   readonly partitionBy: readonly Expression[]
   readonly orderBy: readonly OrderItem[]
-  /** The contents of the parentheses of OVER. */
   readonly over: Span
 }
 export interface CaseExpression extends Span {
@@ -219,12 +218,10 @@ export interface Projection extends Span {
 /** Undefined for `RETURN *`. */
 export type Projections = readonly Projection[] | undefined
 
-/** The RETURN clause. */
 export interface Returned {
   /** Position in a UNION, whose statements yield rows even if they have a single value; the first determines the column names. */
   readonly unionPart?: 'first' | 'other'
   readonly projections: Projections
-  /** RETURN DISTINCT. */
   readonly isDistinct: boolean
   /** `RETURN *, e AS x`: all attributes in addition to the projections. */
   readonly isWithAll: boolean
@@ -347,7 +344,7 @@ export interface VertexPattern extends Span {
 }
 export interface EdgePattern extends Span {
   readonly name: string | undefined
-  /** Any of them; undefined for every one that there is. */
+  /** Any of these; undefined for all. */
   readonly attributes: readonly QualifiedName[] | undefined
   readonly direction: 'forward' | 'backward' | 'either'
   /** Undefined for a single edge. */

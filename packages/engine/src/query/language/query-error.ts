@@ -92,12 +92,10 @@ function positionOf(text: string, { start, end }: Span): Position {
   return { line, column: start - lineStart + 1, text: truncateForMessage(text.slice(start, Math.max(end, start))) }
 }
 
-/** Shortens a text for a message. */
 export function truncateForMessage(text: string): string {
   return text.length > excerptCharactersMax ? `${text.slice(0, excerptCharactersMax)}…` : text
 }
 
-/** A part of the text for a message or a plan. */
 export function excerpt(text: string, { start, end }: Span): string {
   return truncateForMessage(text.slice(start, end))
 }

@@ -22,7 +22,6 @@ export interface ForwardEdges {
 export interface Balance {
   /** The forward search follows this many edges before the backward search begins. */
   readonly before: number
-  /** Edges of an object that are counted in one step. */
   readonly countBatch: number
   /** Counting this many edges costs as much as following one. */
   readonly countedPerEdge: number

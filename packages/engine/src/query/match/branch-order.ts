@@ -11,7 +11,7 @@ import type { VertexPlan } from './vertices.ts'
 
 const sampledObjects = 16
 /** Bounds the sample whether or not the objects qualify, because a longer scan could read all of them twice. */
-const examinedMax = 256
+const seenMax = 256
 const sampledEdges = 16
 /** With fewer edges, the order hardly matters. */
 const fewEdges = 64
@@ -61,15 +61,11 @@ async function sampleOf(
   const vertex = plan.vertices[position] as VertexPlan
   const unfiltered = { ...vertex.objects, filter: { ...vertex.objects.filter, ...noFilter } }
   const views: ObjectView[] = []
-  let examined = 0
+  let seen = 0
   for await (const batch of objectRows(unfiltered, chosen, flow.evaluation, flow.context, sampledObjects).rows) {
-    for (
-      let at = 0;
-      at < batch.length && examined < examinedMax && views.length < sampledObjects;
-      at += sampledObjects
-    ) {
+    for (let at = 0; at < batch.length && seen < seenMax && views.length < sampledObjects; at += sampledObjects) {
       const part = batch.slice(at, at + sampledObjects)
-      examined += part.length
+      seen += part.length
       views.push(
         ...(await vertexObjects(
           vertex,
@@ -78,7 +74,7 @@ async function sampleOf(
         )),
       )
     }
-    if (examined >= examinedMax || views.length >= sampledObjects) break
+    if (seen >= seenMax || views.length >= sampledObjects) break
   }
   return views.slice(0, sampledObjects)
 }
@@ -86,7 +82,7 @@ async function sampleOf(
 async function yieldOf(ends: EdgeEnds, views: readonly ObjectView[], flow: MatchFlow): Promise<number> {
   const { context } = flow
   const edges = new IncidentEdges(ends, flow)
-  let [all, followed, qualifying] = [0, 0, 0]
+  let [all, followed, matching] = [0, 0, 0]
   for (const view of views) {
     const count = await edges.count(view, manyEdges)
     all += count
@@ -94,11 +90,11 @@ async function yieldOf(ends: EdgeEnds, views: readonly ObjectView[], flow: Match
     const steps = (await edges.at(view, 0)).slice(0, sampledEdges)
     const oids = steps.map(({ neighbour }) => neighbour)
     followed += oids.length
-    qualifying += (await vertexObjects(ends.to, oids, flow)).length
+    matching += (await vertexObjects(ends.to, oids, flow)).length
     context.entriesCounted += steps.length
     const pause = context.yieldIfDue()
     if (pause !== undefined) await pause
   }
-  const share = followed === 0 ? 1 : qualifying / followed
+  const share = followed === 0 ? 1 : matching / followed
   return all === 0 ? 1 : (all / views.length) * share
 }

@@ -81,7 +81,6 @@ const edgesPerClockCheck = 4_096
 const objectsPerBatch = 256
 
 export class BreadthFirst {
-  /** Distance of the frontier from the start. */
   distance = 0
   visited = new Map<Oid, Reached>()
   /** The objects reached at the last level, in order. */

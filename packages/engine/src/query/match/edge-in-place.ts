@@ -53,7 +53,6 @@ class EdgeInPlace implements NextVertex {
   private readonly edges: IncidentEdges
   private readonly batch = new OidBatch(referencesPerBatch)
   private at = 0
-  /** Non-qualifying objects so far. */
   private passed = 0
   private view: ObjectView | undefined
   /** OIDs of the objects that must not be visited again. */

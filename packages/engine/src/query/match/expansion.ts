@@ -34,7 +34,6 @@ export interface EdgeStep {
   readonly edgeNumber: number
   readonly from: VertexPlan
   readonly to: VertexPlan
-  /** Position among the vertices of the MATCH. */
   readonly toPosition: number
   /** Slots of the vertices of the pattern that are already bound. */
   readonly before: readonly number[]

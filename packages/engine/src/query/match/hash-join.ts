@@ -14,7 +14,6 @@ import { type PredicatePlan, predicateTexts, qualified } from './predicates.ts'
 import type { JoinKey, SourceRows } from './source-rows.ts'
 import { addItem, type KeyedBatch, sortedItems, spilledPairs, spilledProduct } from './spilled-join.ts'
 
-/** Rows of one batch. */
 const batchRows = 256
 const entryBytes = 100
 

@@ -9,7 +9,6 @@ import { type MatchBatches, type MatchRow, matchRowKind } from './match-row.ts'
 import { type PredicatePlan, predicateTexts, qualifiedRows } from './predicates.ts'
 import type { LookupPlan } from './source-rows.ts'
 
-/** Rows of one batch. */
 const batchRows = 256
 
 interface Lookup {

@@ -55,12 +55,12 @@ function bestLookup(
   // An IN would give a range per value for each row, so it is checked on the entries.
   const narrowing = sargablePredicates(conjunction(others), slot).filter(({ kind }) => kind !== 'anyOf')
   const conditions = [...joined, ...narrowing]
-  const fullPredicate = { where: conjunction([...joining, ...others]), slot }
+  const predicate = { where: conjunction([...joining, ...others]), slot }
   const keys = new Set(directConditions(joined).map(({ path }) => path.key.map(({ number }) => number).join('.')))
-  const scans = planIndexScans({ cls, conditions, planning, fullPredicate, accessesFor }).filter((scan) => {
+  const scans = planIndexScans({ cls, conditions, planning, predicate, accessesFor }).filter((scan) => {
     return scan.keyPaths.some((path) => keys.has(path.join('.')))
   })
-  const ways = accessesFor(cls, joined, planning, fullPredicate).filter((access) => !(access instanceof IndexScan))
+  const ways = accessesFor(cls, joined, planning, predicate).filter((access) => !(access instanceof IndexScan))
   const all = [...ways, ...scans]
   return all.find(({ isAtMostOne }) => isAtMostOne) ?? bestOf(all)
 }

@@ -45,9 +45,7 @@ export function planMatch(bound: BoundMatch, slots: number, formats: RecordForma
   const plans = vertices.map((vertex, position) => {
     // Conditions of WHERE apply to the selected paths only.
     const predicates = predicatesAt(position)
-    const applicable = chosenFrom.has(position)
-      ? predicates.filter(({ isPatternPredicate }) => isPatternPredicate)
-      : predicates
+    const applicable = chosenFrom.has(position) ? predicates.filter(({ isInPattern }) => isInPattern) : predicates
     return planVertex(vertex, applicable, planning)
   })
   const clausesPlan = planClauses(clauses, planning)

@@ -15,7 +15,7 @@ export interface PredicatePlan {
   /** As written, for EXPLAIN. */
   readonly text: string
   /** Whether the predicate is part of a pattern instead of WHERE. */
-  readonly isPatternPredicate: boolean
+  readonly isInPattern: boolean
 }
 
 /** `patternSlots`: the slots of vertices, edges and walks. */
@@ -23,11 +23,11 @@ export function planPredicates(
   conditions: readonly Bound[],
   patternSlots: ReadonlySet<number>,
   { compiler, text }: Planning,
-  isPatternPredicate = false,
+  isInPattern = false,
 ): PredicatePlan[] {
   return conditions.flatMap(conjunctsOf).map((bound) => ({
     bound,
-    isPatternPredicate,
+    isInPattern,
     needs: slotsIn(bound, patternSlots),
     evaluate: compiler.compile(bound),
     text: text.slice(bound.start, bound.end),

@@ -41,7 +41,6 @@ export class ReachableObjects {
   private readonly key = Buffer.allocUnsafe(objectKeyBytes)
   private charged = 0
   private followed = 0
-  /** Distance of the object that is expanded. */
   private distance = 0
   private end: ObjectView | undefined
   private lists: AttributeFormat[] = []

@@ -244,7 +244,7 @@ function decidable(plan: PatternsPlan, progress: Progress): PredicatePlan[] {
 
 /** Whether the predicate must wait for the selection of paths because it needs more than their ends and is not part of the pattern. */
 function waitsForSelection(
-  { needs, isPatternPredicate }: PredicatePlan,
+  { needs, isInPattern }: PredicatePlan,
   { patterns, vertices }: PatternsPlan,
   { choosing }: Progress,
 ): boolean {
@@ -254,7 +254,7 @@ function waitsForSelection(
     const inner = new Set([...innerVertices(pattern).map(slotOf), ...pattern.edges.map(({ slot }) => slot)])
     const own = new Set([...inner, ...pattern.vertices.map(slotOf)])
     const needsPath = [...needs].some((slot) => inner.has(slot))
-    if (needsPath && !(isPatternPredicate && [...needs].every((slot) => own.has(slot)))) return true
+    if (needsPath && !(isInPattern && [...needs].every((slot) => own.has(slot)))) return true
   }
   return false
 }

@@ -33,8 +33,8 @@ export function isBreadthFirst(
   if (edge.min > 1 || edge.edgeObject !== undefined || isSplit(edge)) return false
   // The edge back to the start would make a shortest walk that is not a trail.
   if (mode === 'trail' && edge.direction === 'either') return false
-  for (const { isPatternPredicate, needs } of predicates)
-    if (isPatternPredicate && (needs.has(edge.slot) || needs.has(slot))) return false
+  for (const { isInPattern, needs } of predicates)
+    if (isInPattern && (needs.has(edge.slot) || needs.has(slot))) return false
   return true
 }
 

@@ -24,7 +24,6 @@ export interface LookupPlan {
   readonly end: number
 }
 
-/** Two expressions that must be equal. */
 export interface JoinKey {
   /** `own` is of the source, `other` of the rows joined with it. */
   readonly own: Evaluate

@@ -186,7 +186,6 @@ class ItemBuffer<T> {
     this.all.push(one)
   }
 
-  /** Removes and returns the elements. */
   take(): readonly T[] {
     const { all } = this
     if (this.bytes > 0) this.context.hold(0, -this.bytes)
@@ -270,7 +269,6 @@ class Groups<R> {
     return current === undefined || current.isFirst ? undefined : current
   }
 
-  /** Advances to the next key. */
   async skip(): Promise<void> {
     // The current row is the first of the new key, or still belongs to the previous one.
     while (this.current !== undefined && !(this.current.isFirst && this.current.key !== this.key)) await this.toNext()

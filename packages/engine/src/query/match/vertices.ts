@@ -53,7 +53,6 @@ export function planVertex(vertex: BoundVertex, predicates: readonly PredicatePl
 /** A vertex to bind, and the access path to its objects. */
 export interface VertexStep {
   readonly vertex: VertexPlan
-  /** Position among the vertices of the MATCH. */
   readonly position: number
   readonly patterns: readonly BoundPattern[]
   readonly chosen: ChosenAccessPath

@@ -12,7 +12,6 @@ import {
 } from './hints.ts'
 import type { Token } from './token.ts'
 
-/** The parser's position. */
 interface Place {
   /** A token in upper case, if it could be a keyword. */
   wordAt(ahead?: number): string | undefined
@@ -51,13 +50,11 @@ export function advice(cursor: Place): string | undefined {
   return adviceOnSymbol(cursor) ?? adviceOnName(cursor)
 }
 
-/** A hint at the beginning of a statement. */
 export function adviceAtBeginning(cursor: Place): string | undefined {
   const known = hintOf(hintsAtBeginning, cursor.wordAt())
   return known === undefined ? advice(cursor) : hintText(known)
 }
 
-/** A hint after the patterns of MATCH. */
 export function adviceInMatch(cursor: Place): string | undefined {
   const known = hintOf(hintsInMatch, cursor.wordAt())
   return known === undefined ? advice(cursor) : hintText(known)
@@ -102,7 +99,6 @@ function hintOfWord(word: string | undefined, cursor: Place): Hint | undefined {
   }
 }
 
-/** Words that may follow an alias. */
 const wordsAfterAlias: readonly string[] = [
   ...['WHERE', 'GROUP', 'ORDER', 'SKIP', 'OFFSET', 'TAKE', 'LIMIT', 'RETURN', 'SET', 'CLEAR', 'ADD', 'REMOVE', 'UNION'],
 ]
@@ -118,7 +114,6 @@ function isPatternInExpression(cursor: Place): boolean {
   return cursor.isSymbol('(') && previous === '{' && second?.toUpperCase() === 'EXISTS'
 }
 
-/** A hint after the last column. */
 export function columnAdvice(cursor: Place): string | undefined {
   const advised = advice(cursor)
   const isNamed = cursor.lastName() !== undefined && cursor.wordAt() !== undefined

@@ -55,7 +55,6 @@ function tooManyTokens(text: string, token: Token, tokensMax: number): unknown {
 
 const endText = 'the end of the text'
 
-/** Reads one token at a time. */
 export class Lexer {
   private readonly text: string
   private at = 0

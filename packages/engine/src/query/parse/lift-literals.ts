@@ -29,7 +29,6 @@ const lifted = new RegExp(
 )
 
 export interface LiftedText {
-  /** The text with masked literals. */
   readonly shape: string
   /** By the names of their variables. */
   readonly values: ReadonlyMap<string, string | number>

@@ -28,7 +28,6 @@ import { parseAssignments } from './parse-structure.ts'
 import { isClauseAt, isStatementWord } from './statement-words.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
-/** Called after CREATE. */
 export function parseCreate(cursor: TokenCursor, start: number): CreateStatement {
   if ((cursor.isWord('CLASS') || cursor.isWord('TABLE')) && cursor.isName(1)) {
     throw cursor.mistaken('a class is made by UPDATE SCHEMA { CREATE CLASS C {a: Integer} }')
@@ -40,7 +39,6 @@ export function parseCreate(cursor: TokenCursor, start: number): CreateStatement
   return { kind: 'create', className, assignments, ...cursor.spanFrom(start) }
 }
 
-/** Called after UPSERT. */
 export function parseUpsert(cursor: TokenCursor, start: number): UpsertStatement {
   const className = cursor.expectQualifiedName('a class')
   const assignments = parseAssignments(cursor, parseExpression)
@@ -51,7 +49,6 @@ export function parseUpsert(cursor: TokenCursor, start: number): UpsertStatement
   return { kind: 'upsert', className, assignments, on, ...cursor.spanFrom(start) }
 }
 
-/** Called after UPDATE. */
 export function parseUpdate(cursor: TokenCursor, start: number): UpdateStatement {
   const source = parseSource(cursor)
   const where = parseWhere(cursor)
@@ -82,7 +79,6 @@ function withoutActions(cursor: TokenCursor, source: Source): AshlarError {
   return cursor.unexpected(['SET', 'CLEAR', 'ADD', 'REMOVE'])
 }
 
-/** Called after DELETE. */
 export function parseDelete(cursor: TokenCursor, start: number): DeleteStatement {
   if (cursor.isWord('FROM') && cursor.isName(1) && !isClauseAt(cursor, 1)) {
     throw cursor.mistaken('DELETE is followed by the class, without FROM: DELETE C WHERE …')

@@ -161,7 +161,6 @@ export function parseReturned(cursor: TokenCursor): Returned {
   return { projections, isDistinct, isWithAll }
 }
 
-/** For statements without RETURN. */
 export const nothingReturned: Returned = { projections: undefined, isDistinct: false, isWithAll: false }
 
 function parseProjection(cursor: TokenCursor): Projection {

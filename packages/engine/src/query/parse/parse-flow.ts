@@ -43,7 +43,6 @@ function parseVariableName(cursor: TokenCursor): string {
   return cursor.expectName('a variable').text
 }
 
-/** Called after FOR. */
 export function parseForEach(cursor: TokenCursor, start: number, parseStatement: ParseStatement): Statement {
   cursor.expectWord('EACH')
   const name = parseVariableName(cursor)
@@ -57,7 +56,6 @@ export function parseForEach(cursor: TokenCursor, start: number, parseStatement:
   return { kind: 'forEach', name, elements, body, ...cursor.spanFrom(start) }
 }
 
-/** Called after IF. */
 export function parseIf(cursor: TokenCursor, start: number, parseStatement: ParseStatement): IfStatement {
   const condition = parseExpression(cursor)
   cursor.expectWord('THEN')
@@ -78,7 +76,6 @@ function parseBlock(cursor: TokenCursor, parseStatement: ParseStatement): Statem
   return statements
 }
 
-/** Called after IMPORT. */
 export function parseImport(cursor: TokenCursor, start: number): ImportStatement {
   cursor.expectWord('CSV')
   const file = cursor.expectString('the name of a file, in quotes')
@@ -88,7 +85,6 @@ export function parseImport(cursor: TokenCursor, start: number): ImportStatement
   return { kind: 'import', file, hasHeader, commitEvery, ...cursor.spanFrom(start) }
 }
 
-/** Called after USE. */
 export function parseUse(cursor: TokenCursor, start: number): FormatStatement {
   const word = cursor.wordAt()
   const type = (['date', 'time', 'datetime'] as const).find((name) => name.toUpperCase() === word)

@@ -17,7 +17,6 @@ import { nothingReturned, parseClauses, parseLateClauses, parseReturned, parseWh
 import { parseExpression } from './parse-expression.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
-/** Called after MATCH. */
 export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
   const mayLackReturn = cursor.takeMayLackReturn()
   let vertices = 0

@@ -16,7 +16,6 @@ import { parseClassProperties, parseInParentheses, storedWord } from './parse-pr
 import { parseConstraints, parseType } from './parse-type.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
-/** Called after UPDATE SCHEMA. */
 export function parseSchemaUpdate(cursor: TokenCursor, start: number): SchemaStatement {
   cursor.expectSymbol('{')
   const changes: SchemaChange[] = []
@@ -145,7 +144,6 @@ function parsePlainName(cursor: TokenCursor, what: string): QualifiedName {
   return { text, start, end }
 }
 
-/** Called after CREATE [UNIQUE] INDEX. */
 export function parseCreateIndex(cursor: TokenCursor, start: number, isUnique: boolean): CreateIndexStatement {
   if (cursor.isWord('ON') && cursor.isName(1) && !cursor.isWord('ON', 1)) {
     throw cursor.mistaken('an index has a name: CREATE INDEX name ON C (a)', ['a name'])
@@ -159,7 +157,6 @@ export function parseCreateIndex(cursor: TokenCursor, start: number, isUnique: b
   return { kind: 'createIndex', name, isUnique, className, attributes, ...cursor.spanFrom(start) }
 }
 
-/** Called after DROP INDEX. */
 export function parseDropIndex(cursor: TokenCursor, start: number): DropIndexStatement {
   return { kind: 'dropIndex', name: parseIndexName(cursor).text, ...cursor.spanFrom(start) }
 }

@@ -8,7 +8,6 @@ export function isSequenceAhead(cursor: TokenCursor): boolean {
   return cursor.isWord('SEQUENCE') && !['{', '.', '::'].some((symbol) => cursor.isSymbol(symbol, 1))
 }
 
-/** Called after CREATE. */
 export function parseCreateSequence(cursor: TokenCursor, start: number): CreateSequenceStatement {
   cursor.expectWord('SEQUENCE')
   const name = parseIndexName(cursor, 'a sequence')
@@ -17,7 +16,6 @@ export function parseCreateSequence(cursor: TokenCursor, start: number): CreateS
   return { kind: 'createSequence', name, first, step, ...cursor.spanFrom(start) }
 }
 
-/** Called after ALTER. */
 export function parseAlterSequence(cursor: TokenCursor, start: number): AlterSequenceStatement {
   cursor.expectWord('SEQUENCE')
   const name = parseIndexName(cursor, 'a sequence')
@@ -25,7 +23,6 @@ export function parseAlterSequence(cursor: TokenCursor, start: number): AlterSeq
   return { kind: 'alterSequence', name, restart: parseInteger(cursor), ...cursor.spanFrom(start) }
 }
 
-/** Called after DROP SEQUENCE. */
 export function parseDropSequence(cursor: TokenCursor, start: number): DropSequenceStatement {
   return { kind: 'dropSequence', name: parseIndexName(cursor, 'a sequence'), ...cursor.spanFrom(start) }
 }

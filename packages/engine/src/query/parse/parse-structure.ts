@@ -23,17 +23,15 @@ export function parseStructureWord(
     return { kind: 'interval', parts, ...cursor.spanFrom(start) }
   }
   if (word === 'MAP') {
-    const pairs = cursor.braces(() => parsePair(cursor, parseExpression))
+    const pairs = cursor.braces((): Pair => {
+      const key = parseExpression(cursor)
+      cursor.expectSymbol(':')
+      return { key, value: parseExpression(cursor) }
+    })
     return { kind: 'pairs', pairs, ...cursor.spanFrom(start) }
   }
   const elements = cursor.braces(() => parseExpression(cursor))
   return { kind: 'elements', form: word === 'SET' ? 'set' : 'list', elements, ...cursor.spanFrom(start) }
-}
-
-function parsePair(cursor: TokenCursor, parseExpression: ParseExpression): Pair {
-  const key = parseExpression(cursor)
-  cursor.expectSymbol(':')
-  return { key, value: parseExpression(cursor) }
 }
 
 function parseIntervalPart(

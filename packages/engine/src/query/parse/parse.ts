@@ -104,7 +104,6 @@ function parseWord(cursor: TokenCursor, word: string, start: number): Statement 
   return cursor.isWord('UNION') ? parseUnion(cursor, statement, parsePart) : withRandomOrder(statement, cursor.text)
 }
 
-/** A statement of a UNION. */
 function parsePart(cursor: TokenCursor): SelectStatement | MatchStatement {
   const { start } = cursor.peek()
   const word = cursor.wordAt() ?? ''
@@ -113,6 +112,7 @@ function parsePart(cursor: TokenCursor): SelectStatement | MatchStatement {
   return parsers[word]?.(cursor, start) as SelectStatement | MatchStatement
 }
 
+/** Parsers of statements by their first word, which has been consumed, as have further words of beginnings such as CREATE INDEX. */
 const parsers: Readonly<Record<string, (cursor: TokenCursor, start: number) => Statement>> = {
   WITH: parseWith,
   FROM: parseFrom,
@@ -146,7 +146,7 @@ const parsers: Readonly<Record<string, (cursor: TokenCursor, start: number) => S
   EXPLAIN: parseExplain,
 }
 
-/** Called after WITH: each name is visible to the statements after it. */
+/** Each name is visible to the statements after it. */
 function parseWith(cursor: TokenCursor): Statement {
   const { named, namedUses } = cursor
   if (cursor.isWord('RECURSIVE') && cursor.isName(1) && !cursor.isWord('AS', 1))

@@ -35,7 +35,6 @@ const fullBeginnings: Readonly<Record<string, readonly string[]>> = {
   ALTER: ['ALTER SEQUENCE'],
 }
 
-/** The expected words in messages. */
 export const statementBeginnings: readonly string[] = words
   .filter((word) => word !== 'IMPORT')
   .flatMap((word) => fullBeginnings[word] ?? [word])

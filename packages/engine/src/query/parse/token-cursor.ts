@@ -74,7 +74,6 @@ export class TokenCursor {
     return token
   }
 
-  /** The end of the previous token. */
   get lastEnd(): number {
     return this.position === 0 ? 0 : (this.tokens[this.position - 1] as Token).end
   }
@@ -159,7 +158,6 @@ export class TokenCursor {
     return token.literal.value
   }
 
-  /** A whole number literal. */
   expectCount(what: string): number {
     const token = this.peek()
     if (token.kind === 'literal' && token.literal.type === 'integer' && typeof token.literal.value === 'number') {
@@ -198,7 +196,6 @@ export class TokenCursor {
     return this.positionAfterName === this.position ? this.previous() : undefined
   }
 
-  /** Marks the previous token as an attribute name. */
   markName(): void {
     this.positionAfterName = this.position
   }

@@ -2,7 +2,6 @@
 import { AshlarError } from '../../errors.ts'
 import { Lexer } from './lexer.ts'
 
-/** Replaces a value. */
 const placeholder = '?'
 export const cutSign = '…'
 

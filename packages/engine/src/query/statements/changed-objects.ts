@@ -46,7 +46,6 @@ function typeOf({ sourceClass }: ChangePlan): ValueType {
   return { kind: 'collection', form: 'list', element: { kind: 'reference', cls: sourceClass } }
 }
 
-/** The statement's value. */
 export function changedValue({ plan, oids }: ChangedObjects): TypedValue {
   return { type: typeOf(plan), value: oids }
 }

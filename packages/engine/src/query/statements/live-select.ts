@@ -2,7 +2,7 @@
 
 import type { ClassNumber } from '../../types/type-spec.ts'
 import { bindSelect } from '../bind/bind-select.ts'
-import { type Bound, type BoundLimit, isTimeOrChance, partsOf } from '../bind/bound.ts'
+import { type Bound, isTimeOrChance, partsOf } from '../bind/bound.ts'
 import { isOfRecord } from '../bind/of-record.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { writeRows } from '../execute/write-rows.ts'
@@ -59,7 +59,10 @@ export function liveConcern(statement: SelectStatement, executor: StatementExecu
     throw queryError(text, statement, 'the rows of a live query are objects: it has no DISTINCT')
   if (windows.length > 0)
     throw queryError(text, statement, 'the rows of a live query stand each for itself: it has no OVER (…)')
-  for (const limit of [skip, take]) refuseWhile(text, limit)
+  for (const limit of [skip, take]) {
+    if (limit?.kind === 'while')
+      throw queryError(text, limit.expression, 'SKIP and TAKE of a live query are numbers of rows')
+  }
   if (binder.nested.length + binder.inner.length > 0) {
     throw queryError(text, statement, 'a live query has no statements within it: parameters can hold their values')
   }
@@ -74,11 +77,6 @@ export function liveConcern(statement: SelectStatement, executor: StatementExecu
     isOrdered: orderBy.length > 0,
     isWhole: orderBy.length === 0 && skip === undefined && take === undefined,
   }
-}
-
-function refuseWhile(text: string, limit: BoundLimit | undefined): void {
-  if (limit?.kind !== 'while') return
-  throw queryError(text, limit.expression, 'SKIP and TAKE of a live query are numbers of rows')
 }
 
 function refuseTimeAndChance(text: string, bound: Bound): void {

@@ -73,7 +73,6 @@ interface ScriptAccess {
   useFormat(statement: FormatStatement): void
 }
 
-/** Execution of statements. */
 export interface StatementExecutor extends ScriptAccess {
   readonly script: ScriptContext
   readonly catalog: Catalog
@@ -94,7 +93,6 @@ export interface StatementExecutor extends ScriptAccess {
 
 /** Planning of statements for EXPLAIN without execution. Throws `unknownValue` for values that only execution provides. */
 export interface StatementExplainer extends ScriptAccess {
-  /** Probe of the current statement. */
   readonly probe: StatementProbe
   /** Plans a part of the current statement; returns the type of its value. */
   part(statement: Statement): Promise<ValueType>

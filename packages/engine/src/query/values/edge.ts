@@ -5,7 +5,6 @@ import type { AttributeNumber } from '../../types/type-spec.ts'
 export interface Edge {
   readonly from: Oid
   readonly fromClass: string
-  /** The name of the attribute that holds the reference. */
   readonly attribute: string
   readonly attributeNumber: AttributeNumber
   readonly to: Oid

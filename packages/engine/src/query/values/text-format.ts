@@ -49,7 +49,6 @@ type Part =
 
 interface Field {
   readonly part: Part
-  /** A regular expression without groups. */
   readonly pattern: string
   /** The pattern next to other digits, where the number of digits must be fixed. */
   readonly patternNextToDigit?: string
@@ -158,7 +157,6 @@ export function textFormat(kind: FormattedKind, written: string): TextFormat {
   return { written, pattern: new RegExp(`^\\s*${patterns.join('')}\\s*$`), fields }
 }
 
-/** `before`, `after`: the adjacent tokens. */
 function patternOf(token: Field | string, before: Field | string = '', after: Field | string = ''): string {
   if (typeof token === 'string') return escaped(token)
   const isNextToDigit =

@@ -1,7 +1,6 @@
 /** `$$USER`: the authenticated user as queries see it. */
 import { type RecordType, stringType } from './value-type.ts'
 
-/** An authenticated user. */
 export interface User {
   readonly name: string
   readonly roles: readonly string[]

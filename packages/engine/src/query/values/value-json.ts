@@ -19,10 +19,7 @@ export function toJson(type: ValueType, value: unknown, catalog: Catalog): unkno
       return (value as readonly unknown[]).map((element) => toJson(type.element, element, catalog))
     case 'map':
       return Object.fromEntries(
-        (value as readonly MapPair[]).map(({ key, value: element }) => [
-          String(key),
-          toJson(type.element, element, catalog),
-        ]),
+        (value as readonly MapPair[]).map(({ key, value: item }) => [String(key), toJson(type.element, item, catalog)]),
       )
     case 'embedded':
       return embeddedToJson(type.cls, value as readonly unknown[], catalog)

@@ -112,7 +112,6 @@ export function isScalar(type: ValueType): type is ScalarType {
   }
 }
 
-/** The type of an attribute's values. */
 export function typeOfSpec(spec: TypeSpec, catalog: Catalog): ValueType {
   switch (spec.logicalType) {
     case 'reference':
@@ -163,7 +162,6 @@ export function typeName(type: ValueType): string {
   }
 }
 
-/** Like `typeName`, with an article. */
 export function aTypeName(type: ValueType): string {
   const name = typeName(type)
   if (type.kind === 'bytes' || type.kind === 'json') return name

@@ -74,7 +74,6 @@ function compareExactly(one: unknown, other: unknown): number {
   return a === undefined || b === undefined ? comparePlain(Number(one), Number(other)) : compareDecimals(a, b)
 }
 
-/** Truncates fractions. */
 function truncatedToInteger(value: unknown): unknown {
   const { units, scale } = exact(value)
   return toInteger(units / powerOfTen(scale)) ?? null

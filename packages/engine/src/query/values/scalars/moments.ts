@@ -28,19 +28,19 @@ const datetimeCodec = codecOf({ logicalType: 'datetime', storage: 'datetime' })
 const datetimeoffsetCodec = codecOf({ logicalType: 'datetime', storage: 'datetimeoffset' })
 
 export const date: ScalarDefinition = {
-  ...momentDefinition('date', 'date', dateCodec),
+  ...momentKind('date', 'date', dateCodec),
   compareWith: momentOrder('date'),
   castFrom: fromMoments((ticks) => Math.floor(ticks / ticksPerDay)),
 }
 
 export const time: ScalarDefinition = {
-  ...momentDefinition('time', 'time', timeCodec),
+  ...momentKind('time', 'time', timeCodec),
   compareWith: { time: comparePlain },
   castFrom: fromMoments((ticks) => ticks - Math.floor(ticks / ticksPerDay) * ticksPerDay),
 }
 
 export const datetime: ScalarDefinition = {
-  ...momentDefinition('datetime', 'datetime', datetimeCodec),
+  ...momentKind('datetime', 'datetime', datetimeCodec),
   compareWith: momentOrder('datetime'),
   // A datetime without an offset is in UTC.
   castFrom: { date: midnightOf, datetimeoffset: inUtc },
@@ -48,18 +48,14 @@ export const datetime: ScalarDefinition = {
 }
 
 export const datetimeoffset: ScalarDefinition = {
-  ...momentDefinition('datetimeoffset', 'datetime', datetimeoffsetCodec),
+  ...momentKind('datetimeoffset', 'datetime', datetimeoffsetCodec),
   compareWith: momentOrder('datetimeoffset'),
   castFrom: withOffsets(),
   coerceFrom: withOffsets(),
 }
 
 /** The common part. `format`: the USE format by which texts are read. */
-function momentDefinition(
-  kind: ScalarKind,
-  format: FormattedKind,
-  codec: Codec,
-): Omit<ScalarDefinition, 'compareWith'> {
+function momentKind(kind: ScalarKind, format: FormattedKind, codec: Codec): Omit<ScalarDefinition, 'compareWith'> {
   return {
     ...apart,
     codec,

@@ -52,7 +52,9 @@ export const integer: ScalarDefinition = {
     return isSafe ? Number(value) : value
   },
   toText: String,
-  castFrom: { real: (value) => truncated(value as number) },
+  castFrom: {
+    real: (value) => (Number.isFinite(value) ? (toInteger(BigInt(Math.trunc(value as number))) ?? null) : null),
+  },
   toJson: (value) => value,
   writeJson: (json, value) => json.ascii(String(value)),
   writeKey: (value, writer) => integerCodec.key.write(value, writer),
@@ -123,11 +125,6 @@ function writeReal(json: JsonWriter, stored: unknown, type: ScalarType): void {
   const value = Number(stored)
   if (!Number.isFinite(value)) json.ascii('null')
   else json.ascii(String(type.isSingle === true ? singleCodec.toJson(value) : Object.is(value, -0) ? '-0' : value))
-}
-
-function truncated(value: number): unknown {
-  if (!Number.isFinite(value)) return null
-  return toInteger(BigInt(Math.trunc(value))) ?? null
 }
 
 function numeric(operator: OperatorName, one: ScalarType, other: ScalarType): Arithmetic | undefined {

@@ -27,7 +27,7 @@ export interface ScalarDefinition {
   /** The common type of `own`, which is of this kind, and `other`; undefined if this kind defines none. */
   commonWith(own: ScalarType, other: ScalarType): ScalarType | undefined
   /**
-   * The order relative to other kinds; one of two kinds has to define it. An index holds values of its own kind only, so a kind here that is not
+   * The order relative to other kinds; one of two kinds has to define it. An index holds values of one kind only, so a kind here that is not
    * numeric must be in `coerceFrom`, too.
    */
   readonly compareWith: ByKind<Compare>
@@ -48,7 +48,6 @@ export interface ScalarDefinition {
   writeKey(value: unknown, writer: KeyWriter): void
   /** At least one operand is of this kind; undefined if the operator is not defined for the types. */
   arithmetic?(operator: OperatorName, one: ScalarType, other: ScalarType): Arithmetic | undefined
-  /** Unary minus. */
   negate?(value: unknown): unknown
   /** Implements SUM and AVG. */
   readonly total?: Total
@@ -90,7 +89,6 @@ export function codecOf(spec: ScalarSpec): Codec & { readonly key: KeyCodec } {
   return codec as Codec & { readonly key: KeyCodec }
 }
 
-/** Compares numbers and bigints exactly. */
 export function comparePlain(one: unknown, other: unknown): number {
   const [a, b] = [one as number, other as number]
   if (a < b) return -1
