@@ -135,7 +135,7 @@ export interface FdRequest extends OperationRequest {
   readonly requestId?: RequestId | undefined
 }
 
-export interface WholeFdRequest extends FdRequest {
+export interface FdWideRequest extends FdRequest {
   readonly fd: FederatedDatabase
 }
 
@@ -245,14 +245,14 @@ interface ByClass extends FdOperationEntry {
 interface FdWideOperation extends FdOperationEntry {
   readonly isFdWide: true
   readonly hasSteps?: undefined
-  run(database: Database, request: WholeFdRequest): OperationReply | Promise<OperationReply>
+  run(database: Database, request: FdWideRequest): OperationReply | Promise<OperationReply>
 }
 
 /** An operation with steps, each of which is authorized separately. */
 interface WithSteps extends FdOperationEntry {
   readonly isFdWide?: undefined
   readonly hasSteps: true
-  run(database: Database, request: WholeFdRequest): OperationReply | Promise<OperationReply>
+  run(database: Database, request: FdWideRequest): OperationReply | Promise<OperationReply>
 }
 
 export type FdOperation = ByClass | FdWideOperation | WithSteps

@@ -14,14 +14,16 @@ import { StopSignal } from './stop-signal.ts'
 /** `read`: a read of one object that takes long. */
 export type StatementKind = 'query' | 'transaction' | 'tool' | 'read'
 
-/** A statement as listed by GET /v1/statement. */
-export interface StatementRecord {
-  readonly id: string
+export interface StatementFacts {
   readonly kind: StatementKind
-  /** Truncated if it is long. */
   readonly text: string
   readonly fdAlias: string
   readonly clientAddress: string
+}
+
+/** A statement as listed by GET /v1/statement; a long text is truncated. */
+export interface StatementRecord extends StatementFacts {
+  readonly id: string
   readonly startedAt: string
   /** queued: waiting for a turn or a slot; running; sending: sending rows. */
   readonly state: 'queued' | 'running' | 'sending'
@@ -38,13 +40,6 @@ export interface Whose {
   readonly identity: string
   /** Set for a token with separate roles, which sees only its own statements: other statements of its owner may exceed its permissions. */
   readonly credential: string | undefined
-}
-
-export interface StatementFacts {
-  readonly kind: StatementKind
-  readonly text: string
-  readonly fdAlias: string
-  readonly clientAddress: string
 }
 
 /** Shared by the statements of a process. */
