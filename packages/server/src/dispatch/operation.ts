@@ -94,7 +94,6 @@ export interface RequestWatch extends QueryWatch {
   pauses(): void
   /** Call when the client has sent or received something, and await the result. Throws as `mayGoOn`. */
   proceeds(): Promise<void> | undefined
-  /** Sets how to obtain the plans of a query if it takes long. */
   explainedBy?(explain: () => Promise<readonly string[]>): void
 }
 
@@ -119,7 +118,6 @@ export interface OperationRequest {
   readonly watch?: RequestWatch | undefined
   /** Watches a long read; its first call lists the read as a statement. Throws as `watch`. */
   readonly longRead: QueryWatch
-  /** The account of the memory used by the request. */
   readonly memoryHolder: MemoryHolder
   problemOf(error: unknown): Problem
 }
@@ -140,7 +138,6 @@ export interface FdWideRequest extends FdRequest {
 }
 
 export interface OperationReply {
-  /** The status, if it differs from that of the operation. */
   readonly status?: number
   /** JSON text in UTF-8, or a value to be written as JSON; nothing for 204. */
   readonly body?: unknown

@@ -42,7 +42,6 @@ export interface Whose {
   readonly credential: string | undefined
 }
 
-/** Shared by the statements of a process. */
 export interface StatementContext {
   readonly admission: Admission
   readonly queueMsMax: number
@@ -69,7 +68,6 @@ export class Statement implements Waiter, PausedReply {
   readonly caller: Caller | undefined
   readonly waitsUntilMs: number
   private readonly createdAtMs: number
-  /** Total time in which the client read nothing. */
   private pausedMs = 0
   private pauseStartMs = 0
   /** Undefined after the end was recorded. */
@@ -87,7 +85,6 @@ export class Statement implements Waiter, PausedReply {
   private isReplying = false
   private bytesSent = 0
   private progress: QueryProgress | undefined
-  /** Set while it waits for a slot. */
   private slot: Promise<void> | undefined
 
   constructor(
@@ -164,7 +161,6 @@ export class Statement implements Waiter, PausedReply {
     })
   }
 
-  /** Returns true if it holds a slot for this response. */
   holdsSlotFor(response: object): boolean {
     return this.hasSlot && this.response === response
   }
@@ -215,12 +211,10 @@ export class Statement implements Waiter, PausedReply {
     this.signal.abort(error)
   }
 
-  /** Receives the progress of the engine on this statement. */
   onBegun(progress: QueryProgress): void {
     this.progress = progress
   }
 
-  /** Sets how the plans of a query are obtained. */
   explainedBy(explain: Explain): void {
     this.explain = explain
   }

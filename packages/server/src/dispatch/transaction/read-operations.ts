@@ -12,7 +12,6 @@ export interface RequestedOperation {
   readonly uri: string
   readonly body: unknown
   readonly keepsResult: boolean
-  /** A name for the object that the operation creates. */
   readonly id: string | undefined
   /** Conditions by the header names of single requests. */
   readonly conditions: Readonly<Record<string, string>>

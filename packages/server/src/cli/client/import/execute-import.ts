@@ -22,7 +22,6 @@ export interface ImportPlan extends Pick<FileReading, 'className' | 'mapping' | 
   readonly attributesOf: AttributesOf
   /** Classes to create, the class of the objects last; empty if that exists. */
   readonly newClasses: readonly ClassDescription[]
-  /** Notes about the types of the classes. */
   readonly notes: readonly string[]
 }
 
