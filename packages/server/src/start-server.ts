@@ -38,7 +38,6 @@ import type { WorkerListener } from './webhooks/webhook-worker.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
 
 export interface RunningServer {
-  /** The address of the server, such as http://127.0.0.1:8185. */
   readonly url: string
   readonly federatedDatabases: readonly FederatedDatabase[]
   /** Reloads certificate and key. */
@@ -144,7 +143,6 @@ interface Parts {
   readonly fds: readonly FederatedDatabase[]
 }
 
-/** Receives events of the stores of a server. */
 interface Listeners {
   readonly logger: Logger
   /** See `StoreOptions`. */

@@ -22,7 +22,6 @@ export interface AuditEntry {
   readonly fd?: string
   readonly classes?: readonly string[]
   readonly oids?: readonly string[]
-  /** Number of objects created, changed or deleted. */
   readonly objects?: number
   readonly schema?: true
   readonly outcome: 'done' | 'refused' | 'failed' | 'unknown'
@@ -37,7 +36,6 @@ const refusals: readonly number[] = [401, 403, tooManyStatus]
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** Collects the audit entry of one request. */
 export class RequestAudit {
   readonly requestId: string
   readonly address: string

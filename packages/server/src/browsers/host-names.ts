@@ -3,7 +3,6 @@ import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
 export interface Reachability {
-  /** The address that the server listens on. */
   readonly host: string
   /** Names accepted besides the addresses; `*` for any. Undefined: any, if the server listens beyond loopback. */
   readonly hosts: readonly string[] | undefined

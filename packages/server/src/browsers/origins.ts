@@ -10,7 +10,6 @@ const methods = 'GET, HEAD, POST, PUT, DELETE'
 const exposedHeaders = 'ETag, Location, Retry-After, Idempotent-Replayed, Preference-Applied'
 const preflightSeconds = '600'
 
-/** A request, and the resource at its path. */
 interface OriginRequest {
   readonly method: string
   readonly url: string

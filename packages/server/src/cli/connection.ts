@@ -9,13 +9,7 @@ import { httpFetch } from './http-fetch.ts'
 import { type Profile, profileFile, readProfile } from './profile.ts'
 
 /** The options that `addConnectionOptions` declares. */
-export interface ConnectionOptions {
-  readonly url?: string
-  readonly fd?: string
-  readonly token?: string
-  readonly tokenFile?: string
-  readonly user?: string
-  readonly ca?: string
+export interface ConnectionOptions extends Omit<Profile, 'password'> {
   readonly profile?: string
 }
 

@@ -8,7 +8,6 @@ import { storeFailure } from './store-failure.ts'
 
 export interface Guarded {
   readonly work: Crashed['work']
-  /** Addresses of the stores that the command opens. */
   readonly addresses: readonly string[]
   /** The exit code of this process if the child crashes or is killed. */
   readonly lostExitCode: number

@@ -19,7 +19,6 @@ export interface InitOptions {
   readonly json?: boolean
 }
 
-/** The settings of the file that are not comments. */
 interface Chosen {
   readonly port: number
   readonly data: string
@@ -66,7 +65,6 @@ function chosenBy({ port = '8185', data = './data', fd = ['default'], auth = fal
   return { port: Number(port), data, federatedDatabases: fd.map((alias) => ({ alias })), auth }
 }
 
-/** Checks that a server can read the text. */
 function checkText(text: string, file: string): void {
   try {
     configFromJson(text, file)

@@ -80,7 +80,6 @@ function add(parent: Command, usage: string, description: string, name: Security
   })
 }
 
-/** Adds the options that locate the security database of the server. */
 function addMachineOptions(command: Command): void {
   const all: readonly (readonly [string, string])[] = [
     ['--data <dir>', 'data directory of the server'],

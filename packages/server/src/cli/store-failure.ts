@@ -13,7 +13,6 @@ const exitCodesByRefusal = {
   damaged: exitCodes.invalid,
 } as const
 
-/** Exit codes by error code of the operating system, PostgreSQL or a store. */
 const exitCodesByCode: readonly (readonly [RegExp, number])[] = [
   [new RegExp(`^(${wrongPaths.join('|')})$`), exitCodes.usage],
   // PostgreSQL: the database does not exist.

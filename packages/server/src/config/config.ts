@@ -12,7 +12,6 @@ export interface FederatedDatabaseConfig {
   /** The boot file in a configuration of the original server. */
   readonly bootFile?: string | undefined
   readonly dialect?: Dialect
-  /** The default isolation level of transactions and queries. */
   readonly isolation?: Isolation
   /** Whether commits are logged for followers of changes; `auto`: if the store supports it. */
   readonly changeLog?: ChangeLogSetting
@@ -34,7 +33,6 @@ export type ClientCertificates = 'request' | 'require'
 
 export interface CertificatesConfig {
   readonly name: CertificateName
-  /** User names by name in the certificate, if they differ. */
   readonly users: Readonly<Record<string, string>>
   /** Roles by name in the certificate, for holders who are not users. */
   readonly roles: Readonly<Record<string, readonly string[]>>
@@ -50,7 +48,6 @@ export interface JwtConfig {
   readonly clockToleranceSeconds: number
   /** Accepted values of the header `typ`, which is `JWT` by default. */
   readonly types: readonly string[]
-  /** Required claims with their values: strings, numbers or booleans. */
   readonly requiredClaims: Readonly<Record<string, string | number | boolean>>
   /** The claim with the name of the caller. */
   readonly name: string
@@ -95,14 +92,12 @@ export interface Config {
   /** The file of the audit log; undefined if there is none. */
   readonly auditLog: string | undefined
   readonly auditOnFailure: AuditFailure
-  /** The accepted issuer of JWTs, if any. */
   readonly jwt: JwtConfig | undefined
   readonly logLevel: string
   /** The absolute path of the directory from which queries may read files; without it, they read none. */
   readonly importDir: string | undefined
   /** The absolute path of the directory of temporary files, created on demand. */
   readonly temporaryDir: string
-  /** The backup directory, and the schedule of automatic backups. */
   readonly backups: BackupSettings | undefined
   readonly webhooks: WebhookSettings | undefined
 }
@@ -129,7 +124,6 @@ export interface ConfigSource extends Partial<Omit<Config, 'federatedDatabases'>
   readonly changeLogs?: Readonly<Record<string, ChangeLogSetting>>
 }
 
-/** The settings of a configuration file or the environment. */
 export interface NotedSource {
   readonly source: ConfigSource
   /** Sentences about ignored settings, shown when the server starts. */

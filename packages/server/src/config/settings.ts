@@ -27,7 +27,6 @@ import { readWebhooks } from './read-webhooks.ts'
 type Read<T> = (value: unknown, name: string) => T
 
 interface SettingOf<K extends keyof ConfigSource> {
-  /** The name in the configuration and in the file. */
   readonly field: K
   /** The command line option, from which the environment variable is derived. Without it, only the file has the setting. */
   readonly option?: string

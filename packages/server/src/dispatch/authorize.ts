@@ -5,7 +5,6 @@ import type { Caller } from '../security/caller.ts'
 import { mayServe } from '../security/policy-of.ts'
 import type { Need } from '../security/roles.ts'
 
-/** The requirements of an operation on a federated database. */
 export interface Demand {
   /** A query may have several needs, known only after parsing its text; callers without any permission are refused before (`mayAnything`). */
   readonly needs: Need | readonly Need[]

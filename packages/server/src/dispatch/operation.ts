@@ -94,7 +94,6 @@ export interface RequestWatch extends QueryWatch {
   pauses(): void
   /** Call when the client has sent or received something, and await the result. Throws as `mayGoOn`. */
   proceeds(): Promise<void> | undefined
-  /** Sets how to obtain the plans of a query if it takes long. */
   explainedBy?(explain: () => Promise<readonly string[]>): void
 }
 
@@ -119,7 +118,6 @@ export interface OperationRequest {
   readonly watch?: RequestWatch | undefined
   /** Watches a long read; its first call lists the read as a statement. Throws as `watch`. */
   readonly longRead: QueryWatch
-  /** The account of the memory used by the request. */
   readonly memoryHolder: MemoryHolder
   problemOf(error: unknown): Problem
 }
@@ -135,12 +133,11 @@ export interface FdRequest extends OperationRequest {
   readonly requestId?: RequestId | undefined
 }
 
-export interface WholeFdRequest extends FdRequest {
+export interface FdWideRequest extends FdRequest {
   readonly fd: FederatedDatabase
 }
 
 export interface OperationReply {
-  /** The status, if it differs from that of the operation. */
   readonly status?: number
   /** JSON text in UTF-8, or a value to be written as JSON; nothing for 204. */
   readonly body?: unknown
@@ -245,14 +242,14 @@ interface ByClass extends FdOperationEntry {
 interface FdWideOperation extends FdOperationEntry {
   readonly isFdWide: true
   readonly hasSteps?: undefined
-  run(database: Database, request: WholeFdRequest): OperationReply | Promise<OperationReply>
+  run(database: Database, request: FdWideRequest): OperationReply | Promise<OperationReply>
 }
 
 /** An operation with steps, each of which is authorized separately. */
 interface WithSteps extends FdOperationEntry {
   readonly isFdWide?: undefined
   readonly hasSteps: true
-  run(database: Database, request: WholeFdRequest): OperationReply | Promise<OperationReply>
+  run(database: Database, request: FdWideRequest): OperationReply | Promise<OperationReply>
 }
 
 export type FdOperation = ByClass | FdWideOperation | WithSteps

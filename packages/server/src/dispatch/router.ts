@@ -5,7 +5,6 @@ import { ServerError } from '../errors/server-errors.ts'
 import { pathParameterCharactersMax } from '../limits.ts'
 import type { FoundOperation, Operation, OperationRouter } from './operation.ts'
 
-/** The operations and routes at a path, by method. */
 interface Resource<Route> {
   readonly operations: Map<string, Operation>
   /** All routes, including those without operation. HEAD has the route of GET. */

@@ -1,7 +1,7 @@
 /** Executes an operation with an `Idempotency-Key` once, and answers repetitions with the first reply (contract 1.6). */
 import { AlreadyDone, AshlarError } from '@ashlar/engine'
 import { coverRights, rightsOn } from '../security/reply-rights.ts'
-import type { FdOperation, FdRequest, OperationReply, WholeFdRequest } from './operation.ts'
+import type { FdOperation, FdRequest, FdWideRequest, OperationReply } from './operation.ts'
 import { runOperation } from './run-operation.ts'
 import { decodeReply } from './stored-reply.ts'
 
@@ -9,7 +9,7 @@ import { decodeReply } from './stored-reply.ts'
 const inProgress = new Set<string>()
 
 /** Throws RequestInProgress, ReplyNotKept, the engine's errors for keys, and the errors of the operation, which are not stored. */
-export async function runOnce(operation: FdOperation, request: WholeFdRequest): Promise<OperationReply> {
+export async function runOnce(operation: FdOperation, request: FdWideRequest): Promise<OperationReply> {
   const { fd, requestId } = request
   const name = JSON.stringify([fd.alias, requestId?.caller, requestId?.key])
   if (inProgress.has(name)) {

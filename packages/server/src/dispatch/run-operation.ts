@@ -10,9 +10,9 @@ import {
   booleanParam,
   type Client,
   type FdOperation,
+  type FdWideRequest,
   type OperationReply,
   statementOf,
-  type WholeFdRequest,
 } from './operation.ts'
 import { onceOf } from './stored-reply.ts'
 
@@ -26,7 +26,7 @@ const largeObjects = new Semaphore(3)
 const conditionHeaders = ['if-match', 'if-none-match'] as const
 
 /** A request as plain data. `headers`: only the conditions. */
-export interface OperationData extends Pick<WholeFdRequest, 'params' | 'query' | 'replyType' | 'headers'> {
+export interface OperationData extends Pick<FdWideRequest, 'params' | 'query' | 'replyType' | 'headers'> {
   readonly method: string
   readonly path: string
   /** JSON in UTF-8. */
@@ -43,10 +43,7 @@ export interface OperationData extends Pick<WholeFdRequest, 'params' | 'query' |
 export type OperationResult = { readonly reply: OperationReply } | { readonly failure: SentFailure }
 
 /** Throws the errors of the operation, and AlreadyDone. */
-export function runOperation(
-  operation: FdOperation,
-  request: WholeFdRequest,
-): OperationReply | Promise<OperationReply> {
+export function runOperation(operation: FdOperation, request: FdWideRequest): OperationReply | Promise<OperationReply> {
   const { body, bodyBytes, beforeChange, database } = request
   const isTransaction = statementOf(operation, body)?.kind === 'transaction' && !(body instanceof BodyLines)
   const isLargeObject = body instanceof UnparsedBody && !isTransaction
@@ -61,7 +58,7 @@ export function runOperation(
 
 async function runInSlice(
   operation: FdOperation,
-  request: WholeFdRequest,
+  request: FdWideRequest,
   slice: StatementSlice | undefined,
 ): Promise<OperationReply> {
   const { body } = request
@@ -70,13 +67,13 @@ async function runInSlice(
 }
 
 /** Validates a body first checked in a thread. */
-export async function runChecked(operation: FdOperation, request: WholeFdRequest): Promise<OperationReply> {
+export async function runChecked(operation: FdOperation, request: FdWideRequest): Promise<OperationReply> {
   checkBody(operation, request)
   return runHere(operation, request)
 }
 
 /** With a key, an operation that does not handle keys itself runs as a transaction of one step, whose commit stores the reply. */
-function runHere(operation: FdOperation, request: WholeFdRequest): OperationReply | Promise<OperationReply> {
+function runHere(operation: FdOperation, request: FdWideRequest): OperationReply | Promise<OperationReply> {
   const isDryRun = operation.queryParameters?.dryRun !== undefined && booleanParam(request, 'dryRun')
   const once = onceOf(request, operation.status, (reply: OperationReply) => reply)
   if (isDryRun || once === undefined || operation.keepsReply === true) return operation.run(request.database, request)
@@ -88,7 +85,7 @@ function runHere(operation: FdOperation, request: WholeFdRequest): OperationRepl
 
 function dataOf(
   { method, path }: FdOperation,
-  { params, query, headers, replyType, caller, client, service, requestId, beforeChange }: WholeFdRequest,
+  { params, query, headers, replyType, caller, client, service, requestId, beforeChange }: FdWideRequest,
   body: Uint8Array,
 ): OperationData {
   const { limits } = service

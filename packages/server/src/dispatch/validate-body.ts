@@ -57,13 +57,13 @@ function problemOf(
 }
 
 function fromUnknownFields(body: unknown, schema: unknown, at: string): Problem {
-  const knownFields = Object.keys((schema as { readonly properties?: object } | undefined)?.properties ?? {})
-  const names = Object.keys(body as object).filter((name) => !knownFields.includes(name))
+  const schemaFields = Object.keys((schema as { readonly properties?: object } | undefined)?.properties ?? {})
+  const names = Object.keys(body as object).filter((name) => !schemaFields.includes(name))
   const what = `the field${names.length === 1 ? '' : 's'} ${quoteNames(names)}`
-  const ending = endWithKnown(names[0] ?? '', knownFields, 'field')
+  const ending = endWithKnown(names[0] ?? '', schemaFields, 'field')
   // A common mistake: attributes of an object as fields of the body.
   const advice =
-    knownFields.includes('attributes') && !ending.endsWith('?') ? ' Put attributes inside "attributes".' : ''
+    schemaFields.includes('attributes') && !ending.endsWith('?') ? ' Put attributes inside "attributes".' : ''
   const message = `${at === '' ? 'The body' : at} may not have ${what}${ending}${advice}`
   const details = names.slice(0, namesListedMax).map((name) => {
     // A long name is omitted: a truncated one would not be a valid place.

@@ -8,8 +8,6 @@ import type { BodyStream } from './collect-body.ts'
 import { decompress } from './compression.ts'
 import type { HttpRequest } from './http-request.ts'
 
-type BodyLimits = Pick<ServerLimits, 'bodiesBytesMax' | 'bodiesValuesMax' | 'bodyTurnMsMax'>
-
 /** Resolves once the values fit in the limit for all bodies. Throws ServerBusy after a timeout. */
 export type AdmitValues = (values: number) => Promise<void>
 
@@ -27,7 +25,11 @@ export interface Bodies {
  * Decompresses bodies, and reads them as long as there is capacity; the rest wait, unread, up to `bodyTurnMsMax` (contract 1.5.12). A request
  * releases its share when it ends. Small bodies are not counted, since the number of connections bounds them.
  */
-export function limitBodies({ bodiesBytesMax, bodiesValuesMax, bodyTurnMsMax }: BodyLimits): Bodies {
+export function limitBodies({
+  bodiesBytesMax,
+  bodiesValuesMax,
+  bodyTurnMsMax,
+}: Pick<ServerLimits, 'bodiesBytesMax' | 'bodiesValuesMax' | 'bodyTurnMsMax'>): Bodies {
   const room = new BodyRoom(
     bodiesBytesMax,
     bodyTurnMsMax,

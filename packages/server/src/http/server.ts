@@ -450,7 +450,7 @@ function authenticating(
   }
 }
 
-/** After the checks that need no body. */
+/** Runs a request that has passed the checks that need no body. */
 function execute(request: HttpRequest, unrouted: Handle): void {
   const { route } = request
   if (route?.checks !== undefined) {

@@ -16,11 +16,11 @@ import type {
   Client,
   FdOperation,
   FdRequest,
+  FdWideRequest,
   OperationReply,
   ReplyType,
   ServiceContext,
   StatementForm,
-  WholeFdRequest,
 } from '../dispatch/operation.ts'
 import { runOnce } from '../dispatch/run-once.ts'
 import { runOperation } from '../dispatch/run-operation.ts'
@@ -37,7 +37,7 @@ import { requestIdOf } from './request-id.ts'
 import { toProblem } from './send-problem.ts'
 
 /** A request for one operation, including its account of memory (`memoryHolder`) and its long reads (`longRead`). */
-export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, QueryWatch {
+export class SingleRequest implements FdWideRequest, Execution, MemoryHolder, QueryWatch {
   readonly caller: Caller
   readonly params: FdRequest['params']
   readonly query: FdRequest['query']

@@ -8,8 +8,6 @@ import type { HttpRequest } from './http-request.ts'
 import type { Http2Sessions } from './http2-sessions.ts'
 import { sendProblem } from './send-problem.ts'
 
-type StopLimits = Pick<ServerLimits, 'stopMsMax' | 'stopBodyMsMax'>
-
 export interface ActiveRequest extends Placed {
   readonly request: HttpRequest
 }
@@ -29,7 +27,11 @@ export interface ActiveRequests {
  * A body that does not arrive in time is refused, before its request has changed anything. Requests that exceed the time for stopping are aborted.
  * Call with each request.
  */
-export function stopInOrder(server: Server, limits: StopLimits, http2?: Http2Sessions): ActiveRequests {
+export function stopInOrder(
+  server: Server,
+  limits: Pick<ServerLimits, 'stopMsMax' | 'stopBodyMsMax'>,
+  http2?: Http2Sessions,
+): ActiveRequests {
   const open = new Set<Socket>()
   let inProgress = 0
   /** Requests whose body may not have arrived. */

@@ -4,10 +4,11 @@ import type { FdRequest, OperationReply, ServerEvent } from '../dispatch/operati
 import { liveRestPerWork } from '../limits.ts'
 import type { Follower } from '../statements/change-followers.ts'
 
-type LiveRequest = Pick<QueryRequest, 'text' | 'parameters' | 'dialect' | 'user'>
-
 /** Starts a live query. Before the reply begins, throws Forbidden, TooManyFollowers, and the errors of `LiveQuery.begin`. */
-export async function followQuery(query: LiveRequest, request: FdRequest): Promise<OperationReply> {
+export async function followQuery(
+  query: Pick<QueryRequest, 'text' | 'parameters' | 'dialect' | 'user'>,
+  request: FdRequest,
+): Promise<OperationReply> {
   const { service, client, caller, fd, headers, memoryHolder } = request
   const following = request.following()
   const last = headers['last-event-id']

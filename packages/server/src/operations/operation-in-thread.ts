@@ -1,6 +1,6 @@
 /** An operation of a request in a statement thread, on the same path as on the event loop. */
 import { GivenText, type MemoryHolder, noteText, onlyInMainThread, type ThreadContext } from '@ashlar/engine'
-import type { FdOperation, ServiceContext, WholeFdRequest } from '../dispatch/operation.ts'
+import type { FdOperation, FdWideRequest, ServiceContext } from '../dispatch/operation.ts'
 import { Router } from '../dispatch/router.ts'
 import { type OperationData, type OperationResult, runChecked } from '../dispatch/run-operation.ts'
 import { sentFailure } from '../errors/request-errors.ts'
@@ -32,7 +32,7 @@ function requestOf(
   { params, query, headers, replyType, caller, client, limits, requestId, isAudited }: OperationData,
   body: unknown,
   { fd, database, slice, signal, watch, beforeChange }: ThreadContext,
-): WholeFdRequest {
+): FdWideRequest {
   return {
     caller: caller === undefined ? everyone : makeCaller(caller),
     client,

@@ -3,7 +3,7 @@ import { type AccessPolicy, AshlarError, policyId } from '@ashlar/engine'
 import type { Caller } from './caller.ts'
 import type { Action } from './roles.ts'
 
-const wholeActions = ['read', 'write', 'define'] as const satisfies readonly Action[]
+const fdActions = ['read', 'write', 'define'] as const satisfies readonly Action[]
 
 /** The rights of a caller on a federated database, as far as they affect replies. */
 export interface ReplyRights {
@@ -15,8 +15,8 @@ export interface ReplyRights {
 
 /** Undefined for all rights. */
 export function rightsOn(caller: Caller, alias: string): ReplyRights | undefined {
-  const whole = wholeActions.filter((action) => caller.may(action, alias))
-  if (whole.length === wholeActions.length) return undefined
+  const whole = fdActions.filter((action) => caller.may(action, alias))
+  if (whole.length === fdActions.length) return undefined
   const policy = policyThatCounts(caller, alias)
   return policy === undefined ? { whole } : { whole, policy: policyId(policy) }
 }

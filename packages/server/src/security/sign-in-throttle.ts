@@ -17,7 +17,6 @@ export interface Attempt {
 export class SignInThrottle {
   private readonly now: () => number
   private readonly failures: RecentCounts
-  /** Changes of own passwords, by user name. */
   private readonly changes: RecentCounts
   /** By name and network: the time until which a correct password there is remembered. */
   private readonly rightUntil = new Map<string, number>()

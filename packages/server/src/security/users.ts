@@ -10,7 +10,6 @@ export interface UserRecord {
   readonly name: string
   readonly roles: readonly string[]
   readonly isDisabled: boolean
-  /** Whether the user can sign in by password. */
   readonly hasPassword: boolean
   readonly createdAt: string
 }

@@ -4,7 +4,6 @@ import { isIPv6, type Socket } from 'node:net'
 
 const reportedAddress = Symbol('client address')
 
-/** A request or connection from a client. */
 export interface FromClient {
   readonly socket: Socket
   /** Set if a trusted proxy has reported the client. */

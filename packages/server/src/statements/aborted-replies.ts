@@ -25,7 +25,6 @@ export class AbortedReplies {
   }
 }
 
-/** Snapshots and aborted replies of one process. */
 export interface ReadersRecord {
   /** Age of the oldest snapshot by alias; 0 without one. */
   readonly oldestSnapshotMs: Readonly<Record<string, number>>

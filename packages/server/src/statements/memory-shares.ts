@@ -50,7 +50,6 @@ export class MemoryShares {
     if (callerShare.bytes <= 0) this.callers.delete(caller)
   }
 
-  /** The number of callers that hold memory. */
   get size(): number {
     return this.callers.size
   }

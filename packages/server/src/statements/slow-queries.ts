@@ -17,7 +17,6 @@ export interface SlowQuery {
   readonly text: string
   /** From the request to the end of the reply, without time in which the client did not read. */
   readonly ms: number
-  /** Time in which the process worked on it. */
   readonly workedMs: number
   readonly rows: number
   /** Objects examined to produce the rows. */
@@ -31,7 +30,6 @@ export class SlowQueries {
   private readonly logger: Logger
   /** Limits log lines: under load every query may be slow, and each line requires planning. */
   private readonly bucket = new TokenBucket(slowQueryLinesMax, slowQueryLinesPerSecond)
-  /** Slow queries not logged since the last line. */
   private unlisted = 0
 
   constructor(thresholdMs: number, logger: Logger) {

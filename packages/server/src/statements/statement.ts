@@ -14,14 +14,16 @@ import { StopSignal } from './stop-signal.ts'
 /** `read`: a read of one object that takes long. */
 export type StatementKind = 'query' | 'transaction' | 'tool' | 'read'
 
-/** A statement as listed by GET /v1/statement. */
-export interface StatementRecord {
-  readonly id: string
+export interface StatementFacts {
   readonly kind: StatementKind
-  /** Truncated if it is long. */
   readonly text: string
   readonly fdAlias: string
   readonly clientAddress: string
+}
+
+/** A statement as listed by GET /v1/statement; a long text is truncated. */
+export interface StatementRecord extends StatementFacts {
+  readonly id: string
   readonly startedAt: string
   /** queued: waiting for a turn or a slot; running; sending: sending rows. */
   readonly state: 'queued' | 'running' | 'sending'
@@ -40,14 +42,6 @@ export interface Whose {
   readonly credential: string | undefined
 }
 
-export interface StatementFacts {
-  readonly kind: StatementKind
-  readonly text: string
-  readonly fdAlias: string
-  readonly clientAddress: string
-}
-
-/** Shared by the statements of a process. */
 export interface StatementContext {
   readonly admission: Admission
   readonly queueMsMax: number
@@ -74,7 +68,6 @@ export class Statement implements Waiter, PausedReply {
   readonly caller: Caller | undefined
   readonly waitsUntilMs: number
   private readonly createdAtMs: number
-  /** Total time in which the client read nothing. */
   private pausedMs = 0
   private pauseStartMs = 0
   /** Undefined after the end was recorded. */
@@ -92,7 +85,6 @@ export class Statement implements Waiter, PausedReply {
   private isReplying = false
   private bytesSent = 0
   private progress: QueryProgress | undefined
-  /** Set while it waits for a slot. */
   private slot: Promise<void> | undefined
 
   constructor(
@@ -169,7 +161,6 @@ export class Statement implements Waiter, PausedReply {
     })
   }
 
-  /** Returns true if it holds a slot for this response. */
   holdsSlotFor(response: object): boolean {
     return this.hasSlot && this.response === response
   }
@@ -220,12 +211,10 @@ export class Statement implements Waiter, PausedReply {
     this.signal.abort(error)
   }
 
-  /** Receives the progress of the engine on this statement. */
   onBegun(progress: QueryProgress): void {
     this.progress = progress
   }
 
-  /** Sets how the plans of a query are obtained. */
   explainedBy(explain: Explain): void {
     this.explain = explain
   }

@@ -9,7 +9,6 @@ export const bootFileFlag: Flag = {
   description: 'Optional: the federated database, by its alias, its address, or a boot file of that name.',
 }
 
-/** The configured location of a federated database. */
 export interface Place {
   /** `lmdb:<directory>`, `postgres://…` or `memory:`. */
   readonly store: string

@@ -17,7 +17,6 @@ export class RequestTraces implements WorkSpans {
     this.tracer = api.trace.getTracer('ashlar', version)
   }
 
-  /** Begins a span for a part of the current request. */
   begin(name: SpanName): EndSpan | undefined {
     const { context, trace, SpanStatusCode } = this.api
     const active = context.active()

@@ -9,8 +9,8 @@ export function readSecret(text: string): Buffer | undefined {
   const encoded = text.trim()
   if (!encoded.startsWith(prefix)) return undefined
   const key = Buffer.from(encoded.slice(prefix.length), 'base64')
-  const isWhole = key.toString('base64').replace(/=+$/, '') === encoded.slice(prefix.length).replace(/=+$/, '')
-  return isWhole && key.length >= keyBytesMin && key.length <= keyBytesMax ? key : undefined
+  const isBase64 = key.toString('base64').replace(/=+$/, '') === encoded.slice(prefix.length).replace(/=+$/, '')
+  return isBase64 && key.length >= keyBytesMin && key.length <= keyBytesMax ? key : undefined
 }
 
 /** `secret`: valid for `readSecret`. `seconds`: time of this attempt, since 1970. */

@@ -9,7 +9,6 @@ export interface SchemaFailure {
   readonly keyword: string
   /** The violated rule; empty for an unknown field. */
   readonly message: string
-  /** The field that is missing or unknown. */
   readonly field?: string
   readonly place: readonly (string | number)[]
 }

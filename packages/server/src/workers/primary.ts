@@ -40,7 +40,6 @@ export class Primary {
   private url: string | undefined
   /** Workers share a port if they request the same number, so all request the same: 0 if the first did. */
   private port: number
-  /** Consecutive failures since a worker last started to serve. */
   private failures = 0
   private stopping: Promise<void> | undefined
   private readonly abortDelays = new AbortController()

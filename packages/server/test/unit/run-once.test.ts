@@ -1,17 +1,17 @@
 /** An operation with an Idempotency-Key that is sent again while it is under way. */
 import type { FederatedDatabase } from '@ashlar/engine'
 import { expect, it } from 'vitest'
-import type { FdOperation, OperationReply, WholeFdRequest } from '../../src/dispatch/operation.ts'
+import type { FdOperation, FdWideRequest, OperationReply } from '../../src/dispatch/operation.ts'
 import { runOnce } from '../../src/dispatch/run-once.ts'
 import { everyone } from '../../src/security/caller.ts'
 
-function requestOf(alias: string, key: string): WholeFdRequest {
+function requestOf(alias: string, key: string): FdWideRequest {
   const fd = { alias } as FederatedDatabase
   return {
     fd,
     caller: everyone,
     requestId: { caller: '', key, fingerprint: Buffer.alloc(32) },
-  } as Partial<WholeFdRequest> as WholeFdRequest
+  } as Partial<FdWideRequest> as FdWideRequest
 }
 
 it('is refused until it has ended, well or not, and nobody else is', async () => {

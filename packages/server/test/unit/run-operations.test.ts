@@ -1,7 +1,7 @@
 /** The operations of a transaction, one after the other: the signal of the client, and turns between them. */
 import { type CancelSignal, type Database, defaultEngineLimits, type FederatedDatabase } from '@ashlar/engine'
 import { expect, it } from 'vitest'
-import type { WholeFdRequest } from '../../src/dispatch/operation.ts'
+import type { FdWideRequest } from '../../src/dispatch/operation.ts'
 import { Router } from '../../src/dispatch/router.ts'
 import { runOperations } from '../../src/dispatch/transaction/run-operations.ts'
 import { defaultServerLimits } from '../../src/limits.ts'
@@ -14,7 +14,7 @@ function requestOf(
   database: Partial<Database>,
   body: readonly object[],
   { transact, ...more }: { readonly transact?: FederatedDatabase['transaction']; readonly signal?: CancelSignal } = {},
-): WholeFdRequest {
+): FdWideRequest {
   const once: FederatedDatabase['transaction'] = (run) =>
     run(
       () => database as Database,
@@ -33,7 +33,7 @@ function requestOf(
       router: new Router(operations),
     },
     ...more,
-  } as unknown as WholeFdRequest
+  } as unknown as FdWideRequest
 }
 
 it('others have their turn before each operation, and the transaction knows whether the client is there', async () => {

@@ -153,7 +153,6 @@ function* linesIn(bytes: Buffer): Generator<Buffer> {
   if (from < bytes.length) yield bytes.subarray(from)
 }
 
-/** Compares the created objects with those in the archive. */
 async function compare(
   path: string,
   fd: FederatedDatabase,

@@ -28,15 +28,18 @@ function stoppedExport(file: string | undefined, { class: className, format }: E
 /** Refuses contradictory options in the terms of the command; the server refuses the rest. */
 function refuseContradictions(className: string | undefined, options: Options): void {
   const { query, format, columns, escapeFormulas, after } = options
-  const isWhole = className === undefined && query === undefined
+  const isUnfiltered = className === undefined && query === undefined
   const contradictions: readonly (readonly [boolean | undefined, string])[] = [
     [className !== undefined && query !== undefined, 'Give a class or --query, not both.'],
     [after !== undefined && className === undefined, '--after is for the export of a class.'],
     [columns !== undefined && format !== 'csv', '--columns is for --format csv.'],
     [escapeFormulas === true && format !== 'csv', '--escape-formulas is for --format csv.'],
-    [format === 'csv' && isWhole, '--format csv takes a class or --query, since CSV has the columns of one of them.'],
     [
-      format === 'archive' && !isWhole,
+      format === 'csv' && isUnfiltered,
+      '--format csv takes a class or --query, since CSV has the columns of one of them.',
+    ],
+    [
+      format === 'archive' && !isUnfiltered,
       `An archive is of a whole federated database: leave out ${query === undefined ? 'the class' : '--query'}, or choose another --format.`,
     ],
   ]

@@ -251,7 +251,6 @@ interface Planned {
   /** The whole schema, including namespaces outside of the scope. */
   readonly target: SchemaState
   readonly scope: SchemaScope
-  /** Returns the text for the schema log. */
   readonly text: () => Promise<string>
 }
 

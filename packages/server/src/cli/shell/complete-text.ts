@@ -8,7 +8,6 @@ import { beginnings, functionNames, keywords, systemVariables, typeNames } from 
 export interface Completion {
   /** In display order. */
   readonly candidates: readonly string[]
-  /** The last word, which a completion replaces. */
   readonly word: string
 }
 

@@ -46,7 +46,6 @@ export function describedClass(cls: ClassRepresentation, schema: SchemaView, opt
   ]
 }
 
-/** Lists the indexes of a class and its superclasses. */
 function indexLines(cls: ClassRepresentation, schema: SchemaView): string[] {
   const line = schema.lineOf(cls).map(({ className }) => className)
   const indexes = schema.indexes.filter(({ indexedClass }) => line.includes(indexedClass))

@@ -14,7 +14,6 @@ export class History {
   /** The newest entry first. */
   entries: string[]
   private readonly file: string
-  /** Why the history is not stored in the file. */
   problem: string | undefined
 
   constructor(file: string) {

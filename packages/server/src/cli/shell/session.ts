@@ -31,7 +31,6 @@ export class Session {
   readonly screen: Screen
   /** Reads statements, and buffers incomplete ones. */
   reader = new StatementReader()
-  /** The place in a file or a pipe that is being executed. */
   place: { readonly name: string; readonly line: number } | undefined
   /** The stack of files being included. */
   readonly includes: string[] = []
@@ -99,7 +98,6 @@ export class Session {
     this.textAtWork = undefined
   }
 
-  /** Writes a result that has no rows. */
   async tell(lines: readonly string[]): Promise<void> {
     this.screen.begin()
     await this.target.lines(lines)

@@ -5,8 +5,6 @@ import { BodyValidationError } from '../../errors/request-errors.ts'
 import type { Limits } from '../../limits.ts'
 import { isEntityTags } from '../entity-tags.ts'
 
-type OperationLimits = Pick<Limits, 'transactionOperationsMax' | 'requestHeaderBytesMax'>
-
 export interface RequestedOperation {
   /** Starts at 1. */
   readonly number: number
@@ -14,7 +12,6 @@ export interface RequestedOperation {
   readonly uri: string
   readonly body: unknown
   readonly keepsResult: boolean
-  /** A name for the object that the operation creates. */
   readonly id: string | undefined
   /** Conditions by the header names of single requests. */
   readonly conditions: Readonly<Record<string, string>>
@@ -29,7 +26,10 @@ const idPattern = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 /** Throws MalformedRequest, MalformedValue, UnknownField, LimitExceeded, and BodyValidationError with HeadersTooLarge. */
 export function readOperations(
   body: unknown,
-  { transactionOperationsMax: operationsMax, requestHeaderBytesMax }: OperationLimits,
+  {
+    transactionOperationsMax: operationsMax,
+    requestHeaderBytesMax,
+  }: Pick<Limits, 'transactionOperationsMax' | 'requestHeaderBytesMax'>,
 ): RequestedOperation[] {
   if (!Array.isArray(body)) throw malformed('The body is an array of operations.', [])
   if (body.length > operationsMax) {

@@ -17,13 +17,13 @@ import { ServerError } from '../../errors/server-errors.ts'
 import { tooManyValues } from '../../json/json-scan.ts'
 import { hasMoreValuesThan } from '../../json/parse-text.ts'
 import { dispatch, type Execution } from '../dispatch.ts'
-import { isolationParam, type Operation, type OperationReply, type WholeFdRequest } from '../operation.ts'
+import { type FdWideRequest, isolationParam, type Operation, type OperationReply } from '../operation.ts'
 import { completeReply } from '../row-framing.ts'
 import { type RequestedOperation, readOperations } from './read-operations.ts'
 import { substituteInBody, substituteInUri, substituteText } from './substitute-ids.ts'
 
 /** Returns JSON: an array of `{"responseCode", "result"}`. Throws the errors of operations, LimitExceeded, and ClientDisconnected. */
-export async function runOperations(request: WholeFdRequest, once: Once<Buffer> | undefined): Promise<Buffer> {
+export async function runOperations(request: FdWideRequest, once: Once<Buffer> | undefined): Promise<Buffer> {
   const { service, signal, watch, memoryHolder, slice } = request
   const { limits } = service
   const operations = readOperations(request.body, limits)
@@ -65,14 +65,14 @@ interface Reply {
 
 class BatchRun {
   private readonly ids = new Map<string, string>()
-  private readonly request: Omit<WholeFdRequest, 'params' | 'query' | 'body' | 'headers'>
+  private readonly request: Omit<FdWideRequest, 'params' | 'query' | 'body' | 'headers'>
   private readonly bytesMax: number
   /** The text of all operations. */
   private readonly text: GivenText | undefined
   private readonly replies = new Map<number, Reply>()
   private bytes = 0
 
-  constructor(request: WholeFdRequest, bytesMax: number) {
+  constructor(request: FdWideRequest, bytesMax: number) {
     this.request = plainRequest(request)
     this.bytesMax = bytesMax
     this.text = textOf(request.body as object)
@@ -161,7 +161,7 @@ class BatchRun {
     checkConditions(requested, operation)
     this.checkValues(requested.body, operation)
     const body = this.bodyOf(requested)
-    const request: WholeFdRequest = { ...this.request, headers: requested.conditions, params, query, body }
+    const request: FdWideRequest = { ...this.request, headers: requested.conditions, params, query, body }
     const step: Execution = {
       resolve: () => fd,
       run: (one) => one.run(database, request),
@@ -229,7 +229,7 @@ function hasFields(conditions: RequestedOperation['conditions']): boolean {
 }
 
 /** Copies the fields by name: spreading would call all getters of the request. */
-function plainRequest(request: WholeFdRequest): Omit<WholeFdRequest, 'params' | 'query' | 'body' | 'headers'> {
+function plainRequest(request: FdWideRequest): Omit<FdWideRequest, 'params' | 'query' | 'body' | 'headers'> {
   const { beforeChange, caller, client, database, fd, service, signal, watch, longRead, memoryHolder, slice } = request
   const problemOf = (error: unknown): Problem => request.problemOf(error)
   const following = (): Following => request.following()

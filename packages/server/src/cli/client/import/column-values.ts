@@ -1,10 +1,8 @@
 /** Converts texts of a column by the rules of a mapping: texts for null, formats of dates and numbers, lists. */
 import { DateTime } from 'luxon'
 
-/** The rules of a mapping file for the values of a column. */
 export interface ValueRules {
   readonly nulls: ReadonlySet<string>
-  /** Texts that are replaced by other values. */
   readonly values: ReadonlyMap<string, unknown>
   /** The format of dates and times: Luxon tokens, `epoch-seconds` or `epoch-milliseconds`. */
   readonly format: string | undefined

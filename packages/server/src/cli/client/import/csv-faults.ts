@@ -66,7 +66,6 @@ function isYear(name: string): boolean {
 
 /** Longer names are refused. */
 const nameCharactersMax = 1_000
-/** Characters of a long name that are shown. */
 const excerptCharacters = 40
 
 function firstTwice(names: readonly string[]): string | undefined {

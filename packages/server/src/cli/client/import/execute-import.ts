@@ -5,20 +5,14 @@ import { CommandError, invalidInput } from '../../command-error.ts'
 import type { Output } from '../../output.ts'
 import { numberText } from '../texts.ts'
 import type { PeekedFile } from './file-record.ts'
-import { skipsAll } from './infer-from-file.ts'
+import { type FileReading, skipsAll } from './infer-from-file.ts'
 import { CountedLosses } from './losses.ts'
-import type { Mapping } from './mapping.ts'
-import type { References } from './references.ts'
 import { RejectsFile } from './rejects-file.ts'
 import { type Imported, importRecords } from './run-import.ts'
 import type { AttributesOf } from './stored-values.ts'
 import { attributesBy } from './to-attributes.ts'
 
-export interface ImportPlan {
-  readonly className: string
-  readonly mapping: Mapping
-  readonly references: References | undefined
-  readonly skip: number
+export interface ImportPlan extends Pick<FileReading, 'className' | 'mapping' | 'references' | 'skip'> {
   readonly upsertOn?: string
   /** The name of the file for rejected records. */
   readonly rejects?: string
@@ -28,7 +22,6 @@ export interface ImportPlan {
   readonly attributesOf: AttributesOf
   /** Classes to create, the class of the objects last; empty if that exists. */
   readonly newClasses: readonly ClassDescription[]
-  /** Notes about the types of the classes. */
   readonly notes: readonly string[]
 }
 

@@ -18,7 +18,6 @@ export interface OpenFile {
   readonly records: AsyncIterable<FileRecord>
   /** In bytes; undefined if unknown. */
   readonly size: number | undefined
-  /** Returns the number of bytes read so far. */
   readonly bytesRead: () => number
   /** Returns the columns in the order of the file, after the first record was read; undefined for records without columns. */
   readonly header: () => readonly string[] | undefined

@@ -19,7 +19,6 @@ export interface FileReading {
   readonly skip: number
   /** Whether records that cannot be read are skipped; otherwise the first one ends the command. */
   readonly isLenient: boolean
-  /** Checks values against types from the mapping. */
   readonly checkOf: ((definition: Definition) => Check) | undefined
   /** Called for each record. Throws to end the command. */
   readonly onRecord: () => void

@@ -12,7 +12,6 @@ export interface ReferenceRule {
   readonly columns: ReadonlyMap<string, string> | undefined
 }
 
-/** The rules of a mapping file for a column. */
 export interface ColumnMapping {
   /** Dots lead into embedded objects; null skips the column. */
   readonly attribute: string | null

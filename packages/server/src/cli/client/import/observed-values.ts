@@ -145,7 +145,6 @@ function kindsOfTyped(value: unknown): number {
   return kindsOfNumber(String(value))
 }
 
-/** The attributes of a class that have been observed, by their names. */
 export class ObservedAttributes {
   readonly byName = new Map<string, ObservedValues>()
   private readonly count: AttributeCount

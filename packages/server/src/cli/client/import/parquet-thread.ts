@@ -2,18 +2,12 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
-import type { Definition, FileRecord } from './file-record.ts'
-import { openParquetFile } from './parquet-records.ts'
+import type { FileRecord } from './file-record.ts'
+import { openParquetFile, type ParquetFile } from './parquet-records.ts'
 
 /** A message of the thread: first the description of the file, then a batch per request, the last one empty. */
 export type ThreadMessage =
-  | {
-      readonly kind: 'opened'
-      readonly definitions: readonly (readonly [string, Definition])[]
-      readonly columns: readonly string[]
-      readonly size: number
-      readonly rows: number
-    }
+  | ({ readonly kind: 'opened' } & Omit<ParquetFile, 'records'>)
   | { readonly kind: 'batch'; readonly records: readonly FileRecord[] }
   | { readonly kind: 'failed'; readonly exitCode: number; readonly message: string }
 

@@ -77,7 +77,6 @@ function findDuplicate(text: string): string | undefined {
   return undefined
 }
 
-/** Returns the position of the closing quote. */
 function endOfString(text: string, from: number): number {
   for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 1)) {
     let before = end - 1

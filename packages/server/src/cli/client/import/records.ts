@@ -124,7 +124,6 @@ function piped(source: Readable, through: Transform): Readable {
 }
 
 interface Table extends TableForm {
-  /** Called with the column names in the header. */
   onHeader(header: readonly string[]): void
 }
 
@@ -280,7 +279,6 @@ async function* readLines(source: Readable): AsyncGenerator<FileRecord> {
   if (rest.trim() !== '') yield jsonRecord(rest, line + 1)
 }
 
-/** Reads an array of objects, one at a time. */
 async function* readArray(source: Readable): AsyncGenerator<FileRecord> {
   let number = 0
   for await (const text of elementsOf(source)) yield jsonRecord(text, ++number)

@@ -22,7 +22,6 @@ const types: Readonly<Record<string, string>> = {
   bytes: 'Bytes',
 }
 
-/** The references of all columns with a rule. */
 export class References {
   private readonly columns: ReadonlyMap<string, ReferenceColumn>
 

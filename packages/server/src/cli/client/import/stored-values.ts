@@ -18,7 +18,6 @@ export interface Losses {
 /** Returns the attributes of a class, including inherited ones; undefined if the class is not known. */
 export type AttributesOf = (className: string) => readonly AttributeDefinition[] | undefined
 
-/** The type of an attribute or of a list element. */
 export type TypeOfValue = Partial<Pick<AttributeDefinition, 'logicalType' | 'class' | 'elementSpecification'>>
 
 export interface Conversions {

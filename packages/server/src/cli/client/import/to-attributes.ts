@@ -11,7 +11,6 @@ import { type Conversions, type Convert, conversionOf, partsOf } from './stored-
 /** Throws RecordProblem, or CommandError if two columns map to one attribute. */
 export type ToAttributes = (record: Fields) => Record<string, unknown>
 
-/** The attribute that stores the values of a column. */
 export interface Target {
   readonly column: string
   readonly own: ColumnMapping | undefined

@@ -116,7 +116,6 @@ function windowBytesOf(descriptor: number): number {
   return base + (base / 8) * (descriptor & 7)
 }
 
-/** Buffers input that has been read but not consumed. */
 class Input {
   readonly what: string
   readonly blockMsMax: number

@@ -198,7 +198,6 @@ interface Point {
   readonly y: number
 }
 
-/** Returns the point at which the line between two centres leaves the box. */
 function edgeTowards(box: Box, other: Box): Point {
   const [center, aim] = [box, other].map(
     ({ x, y, width, height }): Point => ({ x: x + width / 2, y: y + height / 2 }),

@@ -166,11 +166,11 @@ function filesIn(folder: string): string[] {
 }
 
 /** Replaces the `.do` files of `folder`; removes the rest if `files` cover all namespaces. */
-export function writeSchemaFiles(folder: string, files: ReadonlyMap<string, string>, isWhole: boolean): void {
+export function writeSchemaFiles(folder: string, files: ReadonlyMap<string, string>, coversAll: boolean): void {
   try {
     makeFolders(folder)
     for (const [file, text] of files) writeAtomically(join(folder, file), text)
-    for (const file of isWhole ? readdirSync(folder) : []) {
+    for (const file of coversAll ? readdirSync(folder) : []) {
       if (file.endsWith(extension) && !files.has(file)) rmSync(join(folder, file))
     }
   } catch (error) {

@@ -108,7 +108,6 @@ interface ClassChange {
   readonly paired: readonly AttributeDefinition[]
   /** References that lose their inverse, and otherwise stay unchanged. */
   readonly unpaired: readonly AttributeDefinition[]
-  /** Attributes of the same type whose properties change. */
   readonly constrained: readonly ConstrainedAttribute[]
   /** Properties of the class; null for a removed one. */
   readonly properties: Properties
@@ -302,7 +301,6 @@ function changeTypes({ before, after, changed, unpaired }: ClassChange): PlanPar
   return [{ steps, operation: [{ method: 'put', uri, body: { attributesToChange } }], isConversion: true, stepAt }]
 }
 
-/** Changes constraints, defaults and texts of attributes, and properties of the class. */
 function changeProperties({ after, constrained, properties }: ClassChange): PlanPart[] {
   const hasClassFields = Object.keys(properties).length > 0
   if (constrained.length === 0 && !hasClassFields) return []

@@ -13,7 +13,6 @@ export interface SchemaClass {
   readonly properties: Properties
 }
 
-/** Properties of an attribute or a class by field. */
 export type Properties = Readonly<Record<string, unknown>>
 
 export interface SchemaIndex {
