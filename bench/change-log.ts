@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { FederatedDatabase, openStore } from '@ashlar/engine'
 
 /** Writes that are under way at once. */
-const atOnce = Number(process.argv[2] ?? 1)
+const runToEnd = Number(process.argv[2] ?? 1)
 const rounds = Number(process.argv[3] ?? 60)
-const singles = atOnce > 1 ? 640 : 40
+const singles = runToEnd > 1 ? 640 : 40
 const bulkObjects = 2_000
 /** Those in which functions are compiled, and the trees grow to three levels. */
 const warmRounds = 4
@@ -49,18 +49,18 @@ function tenthOf(all: readonly number[]): number {
   return all.toSorted((one, other) => one - other)[Math.floor(all.length / 10)] as number
 }
 
-async function inTurns(act: (nth: number) => Promise<unknown>): Promise<void> {
+async function runYielding(act: (nth: number) => Promise<unknown>): Promise<void> {
   let next = 0
   const worker = async (): Promise<void> => {
     while (next < singles) await act(next++)
   }
-  await Promise.all(Array.from({ length: atOnce }, worker))
+  await Promise.all(Array.from({ length: runToEnd }, worker))
 }
 
 async function doWork({ fd, oids }: Side, work: Work): Promise<unknown> {
-  if (work === 'create') return inTurns(async () => oids.push(await fd.createObject('Car', carOf())))
-  if (work === 'update') return inTurns((nth) => fd.updateObject(oids[nth] as string, { year: ++made % 100 }))
-  if (work === 'delete') return inTurns((nth) => fd.deleteObject(oids[nth] as string))
+  if (work === 'create') return runYielding(async () => oids.push(await fd.createObject('Car', carOf())))
+  if (work === 'update') return runYielding((nth) => fd.updateObject(oids[nth] as string, { year: ++made % 100 }))
+  if (work === 'delete') return runYielding((nth) => fd.deleteObject(oids[nth] as string))
   const cars = Array.from({ length: bulkObjects }, () => ({ class: 'Car', attributes: carOf() }))
   return fd.createObjects(cars as never)
 }

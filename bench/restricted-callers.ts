@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type Database, FederatedDatabase, type Grant, openStore } from '../packages/engine/src/index.ts'
 
 const objects = 100_000
-const atOnce = 5_000
+const runToEnd = 5_000
 const user = { name: 'u7', roles: [], claims: {} }
 const allows = (className: string, rule?: string): Grant => ({
   on: { kind: 'class', className },
@@ -42,8 +42,8 @@ try {
   await rowsOf(fd, 'CREATE INDEX byOwner ON Doc (owner)')
   await rowsOf(fd, 'CREATE INDEX byN ON Doc (n)')
   const oids: string[] = []
-  for (let from = 0; from < objects; from += atOnce) {
-    const creations = Array.from({ length: atOnce }, (_, i) => from + i).map((n) => {
+  for (let from = 0; from < objects; from += runToEnd) {
+    const creations = Array.from({ length: runToEnd }, (_, i) => from + i).map((n) => {
       return { class: 'Doc', attributes: { owner: `u${n % 1_000}`, n, team: n % 2 } }
     })
     const made = await fd.createObjects(creations)

@@ -9,7 +9,7 @@ import { type Database, FederatedDatabase, type Grant, openStore } from '../pack
 import { stretchOf } from './longest-stretch.ts'
 
 const classes = Number(process.argv[2] ?? 2_000)
-const atOnce = 250
+const runToEnd = 250
 
 async function run(database: Database, text: string): Promise<void> {
   const { chunks } = await database.query({ text })
@@ -30,8 +30,8 @@ function classText(nth: number): string {
 const directory = mkdtempSync(join(tmpdir(), 'ashlar-restricted-'))
 const fd = await FederatedDatabase.open({ alias: 'bench', store: await openStore(`lmdb:${directory}`) })
 try {
-  for (let from = 0; from < classes; from += atOnce) {
-    const texts = Array.from({ length: atOnce }, (_, i) => classText(from + i))
+  for (let from = 0; from < classes; from += runToEnd) {
+    const texts = Array.from({ length: runToEnd }, (_, i) => classText(from + i))
     await run(fd, `UPDATE SCHEMA { ${texts.join('\n')} }`)
   }
   const hiding = (name: string): Database => {

@@ -10,7 +10,7 @@ import { type Database, FederatedDatabase, type Grant, openStore } from '../pack
 import { stretchOf } from './longest-stretch.ts'
 
 const elements = Number(process.argv[2] ?? 200_000)
-const atOnce = 5_000
+const runToEnd = 5_000
 const user = { name: 'u7', roles: [], claims: {} }
 const allows = (className: string, rule?: string): Grant => ({
   on: { kind: 'class', className },
@@ -41,8 +41,8 @@ try {
         bag: Set{Element: ${target}}}, byName: Map{Element: ${target}}}} }`,
   )
   const oids: string[] = []
-  for (let from = 0; from < elements; from += atOnce) {
-    const made = Array.from({ length: atOnce }, (_, i) => {
+  for (let from = 0; from < elements; from += runToEnd) {
+    const made = Array.from({ length: runToEnd }, (_, i) => {
       return { class: 'Doc', attributes: { n: from + i, team: (from + i) % 2 } }
     })
     for (const oid of await fd.createObjects(made)) oids.push(oid)

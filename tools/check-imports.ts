@@ -107,7 +107,7 @@ const sharedFiles: Readonly<Record<string, readonly string[]>> = {
     'groups-by-values.ts',
     'aggregation.ts',
     'sorted-rows.ts',
-    'held-values.ts',
+    'buffered-values.ts',
     'spilled-groups.ts',
     'spilled-windows.ts',
     'window-functions.ts',

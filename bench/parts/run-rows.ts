@@ -29,7 +29,7 @@ export async function runRow(
   pace: Pace,
 ): Promise<RowFigures> {
   for (const contender of contenders) await row.prepare?.(contender, pace.rounds + 1)
-  return inTurns(
+  return runYielding(
     contenders.map(({ kind }) => kind.name),
     pace,
     async (nth, seconds) => {
@@ -51,12 +51,12 @@ export function runSame(
   pace: Pace,
 ): Promise<RowFigures> {
   const load: Omit<Load, 'url' | 'seconds'> = { connections, requests: [request], isOnce: false }
-  return inTurns(Object.keys(servers), pace, (nth, seconds) => {
+  return runYielding(Object.keys(servers), pace, (nth, seconds) => {
     return measure(bench, Object.values(servers)[nth] as ChildServer, { ...load, seconds })
   })
 }
 
-async function inTurns(
+async function runYielding(
   names: readonly string[],
   { rounds, seconds, warmSeconds }: Pace,
   run: (nth: number, seconds: number) => Promise<Figures | undefined>,

@@ -39,7 +39,7 @@ export const objects: Curve = {
     const scans: Figures[] = []
     for (const contender of contenders) scans.push(await scanAll(bench, contender, 1))
     lines.push(lineOf('scan', scans))
-    for (const row of rows) lines.push(lineOf(row.name, await inTurns(bench, row, contenders, rounds)))
+    for (const row of rows) lines.push(lineOf(row.name, await runYielding(bench, row, contenders, rounds)))
     const notes = [
       'Bulk and scan count objects. Bulk is the last 100,000 objects of the filling, the first 1,000 or 10,000 of a new process where there are no more.',
       'A year of 1,000 objects has 22 and not 100 of them (range, two-hops). A store of 1,000 or 10,000 objects grows by what is created.',
@@ -49,7 +49,12 @@ export const objects: Curve = {
 }
 
 /** The median of each after a round that does not count. */
-async function inTurns(bench: Bench, row: Row, contenders: readonly Contender[], rounds: number): Promise<Figures[]> {
+async function runYielding(
+  bench: Bench,
+  row: Row,
+  contenders: readonly Contender[],
+  rounds: number,
+): Promise<Figures[]> {
   const runs = contenders.map((): Figures[] => [])
   for (const contender of contenders) await row.prepare?.(contender, rounds + 1)
   for (let round = 0; round <= rounds; round++) {

@@ -23,7 +23,7 @@ import { readObject } from './objects/read.ts'
 import { updateObject } from './objects/update.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { Once, Receipt } from './receipts/receipt.ts'
-import { noteElementText } from './requests/given-text.ts'
+import { noteElementText } from './requests/json-source.ts'
 import { readAlterClass } from './requests/read-alter-class.ts'
 import { readDefineClassesSteps } from './requests/read-class-descriptions.ts'
 import { asCreateIndex } from './requests/read-create-index.ts'
@@ -48,7 +48,7 @@ import {
   readNamespace,
 } from './schema/representation.ts'
 import type { Awaitable, Snapshot, SnapshotWatch } from './store/store.ts'
-import { inTurnsIfLong, type SliceWatch } from './store/time-slice.ts'
+import { runYieldingIfLong, type SliceWatch } from './store/time-slice.ts'
 import { type BetweenSteps, betweenSteps, type TransactionClient } from './transaction/between-steps.ts'
 import { checkedOid, malformedOid, type Oid, parseOid } from './types/oid.ts'
 import type { ClassNumber } from './types/type-spec.ts'
@@ -112,7 +112,7 @@ export class DatabaseOperations {
   }
 
   async defineClasses(descriptions: unknown, mode: DefineMode, settings?: Partial<DefineSettings>): Promise<string[]> {
-    const command = await inTurnsIfLong(readDefineClassesSteps(descriptions, mode, settings))
+    const command = await runYieldingIfLong(readDefineClassesSteps(descriptions, mode, settings))
     return (await this.scope.schema.defineClasses(command)).map(String)
   }
 
@@ -122,7 +122,7 @@ export class DatabaseOperations {
     mode: DefineMode,
     settings?: Partial<DefineSettings>,
   ): Promise<SchemaReport> {
-    const command = await inTurnsIfLong(readDefineClassesSteps(descriptions, mode, settings))
+    const command = await runYieldingIfLong(readDefineClassesSteps(descriptions, mode, settings))
     return this.dryRun((context) => reportDefinitions(context, command))
   }
 

@@ -31,7 +31,7 @@ import { type UpgradeOptions, type UpgradeProgress, upgradeObjects } from './ddl
 import { type ValidatedConstraints, type ValidateOptions, validateConstraints } from './ddl/validate-constraints.ts'
 import { CompiledExpressions } from './expressions/object-expressions.ts'
 import { defaultEngineLimits, type EngineLimits } from './limits.ts'
-import { fetchFew, isKnownToBeLarge } from './objects/long-records.ts'
+import { fetchFew, isExpectedLarge } from './objects/long-records.ts'
 import { type Dialect, dialectDefault } from './query/language/dialect.ts'
 import { PlanCache } from './query/plan-cache.ts'
 import { newQueryCounts, type QueryCounts } from './query/query-counts.ts'
@@ -174,7 +174,7 @@ class RequestScope implements OperationScope {
     const fetch = (): Awaitable<T> => {
       return withSnapshot(store, readAt, { ...reading, prefetchKeys: [catalogVersionKey, objectKey(oid)] })
     }
-    return catalogs.latest !== undefined && isKnownToBeLarge(catalogs.latest, oid) ? fetchFew(fetch) : fetch()
+    return catalogs.latest !== undefined && isExpectedLarge(catalogs.latest, oid) ? fetchFew(fetch) : fetch()
   }
 
   async withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T> {

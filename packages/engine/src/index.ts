@@ -73,10 +73,10 @@ export type { User } from './query/values/user.ts'
 export type { RebuildOptions, RebuildSource } from './rebuild/rebuild.ts'
 export { AlreadyDone, type Once } from './receipts/receipt.ts'
 export type { RequestId } from './receipts/receipt-entry.ts'
-export { GivenText, noteText, noteTextOf, textOf } from './requests/given-text.ts'
+export { JsonSource, noteText, noteTextOf, textOf } from './requests/json-source.ts'
 export type { Attributes } from './requests/read-object-command.ts'
 export type { AlterSettings } from './schema/commands.ts'
-export { endWithKnown, listOfNames } from './schema/names.ts'
+export { listKnownNames, listOfNames } from './schema/names.ts'
 export type { ClassRepresentation, NamespaceRepresentation } from './schema/representation.ts'
 export { TemporarySpace } from './spill/temporary-space.ts'
 export { compactStore } from './storage/compact-store.ts'
@@ -93,14 +93,14 @@ export { noteRest, readAnew, shareReads } from './store/reads-of-turn.ts'
 export { Semaphore } from './store/semaphore.ts'
 export type { Awaitable, Store, StoreCapabilities, StoreStats } from './store/store.ts'
 export {
-  firstTurn,
+  awaitStart,
   inParts,
-  laterTurn,
   mayBegin,
   noteArrival,
   noteRequest,
   openTimeSlice,
   type TimeSlice,
+  yieldToNewWork,
 } from './store/time-slice.ts'
 export { type Placed, UnorderedSet } from './store/unordered-set.ts'
 export { serveStatementThread, type ThreadContext } from './thread-program.ts'

@@ -172,7 +172,7 @@ class StatementThread {
     const slice = new ThreadSlice(start.cells, opened.store, start.limits)
     let progress: QueryProgress | undefined
     const watch = {
-      onBegun(queryProgress: QueryProgress) {
+      onStarted(queryProgress: QueryProgress) {
         progress = queryProgress
         slice.progress = queryProgress
       },

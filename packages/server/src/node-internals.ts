@@ -22,7 +22,7 @@ interface SocketInternals {
 type HalfOpenServer = Server & { httpAllowHalfOpen?: boolean }
 
 /** Increases with each byte that the operating system has taken. */
-export function bytesTaken(socket: Socket): number {
+export function bytesAccepted(socket: Socket): number {
   // Encrypted data is written in pieces, which the counters of the TLS socket show only after the last one.
   const below = (socket as SocketInternals)._parent?._handle
   if (below?.bytesWritten !== undefined) return below.bytesWritten - (below.writeQueueSize ?? 0)

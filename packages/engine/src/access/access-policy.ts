@@ -42,11 +42,13 @@ export interface AccessPolicy {
 
 /** Whether the policy hides nothing and allows everything. */
 export function isUnrestricted({ grants }: AccessPolicy): boolean {
-  return grants.some((grant) => isOfWhole(grant) && accessActions.every((action) => grant.actions.includes(action)))
+  return grants.some(
+    (grant) => coversEverything(grant) && accessActions.every((action) => grant.actions.includes(action)),
+  )
 }
 
 /** Whether its actions hold for all classes, and for everything of them. */
-export function isOfWhole({ on, within = [], shown, hidden = [], readOnly = [], rules = {} }: Grant): boolean {
+export function coversEverything({ on, within = [], shown, hidden = [], readOnly = [], rules = {} }: Grant): boolean {
   const isPlain =
     shown === undefined && [within, hidden, readOnly, Object.keys(rules)].every(({ length }) => length === 0)
   return on.kind === 'all' && isPlain

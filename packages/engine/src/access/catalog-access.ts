@@ -4,7 +4,7 @@ import type { UserValue } from '../query/values/user.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Awaitable, Bytes, Entry } from '../store/store.ts'
-import { atOnce, inTurns } from '../store/time-slice.ts'
+import { runToEnd, runYielding } from '../store/time-slice.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber } from '../types/type-spec.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import type { Grant, RuledAction } from './access-policy.ts'
@@ -86,7 +86,7 @@ export class CatalogAccess implements CachedAccess {
 
   /** The restricted catalog; created synchronously unless `prepared` was called before. */
   get restricted(): Catalog {
-    this.restrictedForm ??= atOnce(restrictedCatalog(this.classes))
+    this.restrictedForm ??= runToEnd(restrictedCatalog(this.classes))
     return this.restrictedForm
   }
 
@@ -115,7 +115,7 @@ export class CatalogAccess implements CachedAccess {
 
   private async prepare(): Promise<this> {
     try {
-      const restrictedForm = await inTurns(restrictedCatalog(this.classes))
+      const restrictedForm = await runYielding(restrictedCatalog(this.classes))
       this.restrictedForm ??= restrictedForm
       this.owner?.onGrowth()
       return this
@@ -125,10 +125,10 @@ export class CatalogAccess implements CachedAccess {
   }
 
   /** Throws ReadSkew where the catalog has no such shape. */
-  ofShape(number: ShapeNumber): ShapeAccess {
+  forShape(number: ShapeNumber): ShapeAccess {
     let access = this.shapes.get(number)
     if (access === undefined) {
-      const { cls } = recordFormats(this.catalog).ofShape(number)
+      const { cls } = recordFormats(this.catalog).forShape(number)
       access = this.ofClass(cls.number) as ShapeAccess
       this.shapes.set(number, access)
     }

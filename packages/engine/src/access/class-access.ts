@@ -1,11 +1,11 @@
 /** Evaluates a caller's grants for the classes of one catalog: which classes, attributes and objects exist for the caller. */
-import type { Catalog, ClassAttribute, SchemaClass, WholeAction } from '../schema/catalog.ts'
+import type { Catalog, ClassAttribute, DatabaseAction, SchemaClass } from '../schema/catalog.ts'
 import type { Attribute } from '../schema/class-definition.ts'
 import { attributesNamed, isExpression, type SchemaExpression } from '../schema/expression.ts'
 import { namespaceOf } from '../schema/names.ts'
 import { isRootClass } from '../schema/root-class.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
-import { type AccessAction, type Grant, type GrantScope, isOfWhole, type RuledAction } from './access-policy.ts'
+import { type AccessAction, coversEverything, type Grant, type GrantScope, type RuledAction } from './access-policy.ts'
 
 /** A rule, and the class whose attributes its names refer to. */
 export interface ClassRule {
@@ -62,9 +62,9 @@ export class ClassAccess {
   }
 
   /** By one grant on all classes from which nothing is kept: what is of no class is for nobody else. */
-  allowsWhole(action: WholeAction): boolean {
+  allowsOnDatabase(action: DatabaseAction): boolean {
     return this.grants.some((grant) => {
-      return isOfWhole(grant) && actionsOfWhole[action].every((each) => grant.actions.includes(each))
+      return coversEverything(grant) && databaseActions[action].every((each) => grant.actions.includes(each))
     })
   }
 
@@ -154,11 +154,11 @@ export class ClassAccess {
   /** Values that expressions give would reveal the attributes that these name. */
   private areExpressionsOfVisible(cls: SchemaClass, { properties }: ClassAttribute): boolean {
     const { computed, default: initial, onUpdate } = properties?.own ?? {}
-    return [computed, initial, onUpdate].every((value) => !isExpression(value) || this.isOfShown(cls, value))
+    return [computed, initial, onUpdate].every((value) => !isExpression(value) || this.namesOnlyVisible(cls, value))
   }
 
   /** Whether the caller knows all that the expression of the class names. */
-  isOfShown(cls: SchemaClass, expression: SchemaExpression): boolean {
+  namesOnlyVisible(cls: SchemaClass, expression: SchemaExpression): boolean {
     return attributesNamed(expression).every((number) => {
       const own = cls.attributes.find((one) => one.number === number)
       return own === undefined ? this.isDeclared(number) : this.isVisible(cls, own)
@@ -208,7 +208,7 @@ export class ClassAccess {
   }
 }
 
-const actionsOfWhole: Readonly<Record<WholeAction, readonly AccessAction[]>> = {
+const databaseActions: Readonly<Record<DatabaseAction, readonly AccessAction[]>> = {
   write: ['create', 'update', 'delete'],
   define: ['define', 'index'],
 }

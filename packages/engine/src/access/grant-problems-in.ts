@@ -3,7 +3,7 @@
 import { CatalogCache } from '../catalog/catalog-cache.ts'
 import { defaultEngineLimits } from '../limits.ts'
 import { openStore } from '../storage/open-store.ts'
-import { inTurns } from '../store/time-slice.ts'
+import { runYielding } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { checkFormat } from '../verify/check-store.ts'
 import type { Grant } from './access-policy.ts'
@@ -17,7 +17,7 @@ export async function grantProblemsIn(address: string, grants: readonly Grant[])
     const catalogs = new CatalogCache(checkFormat)
     const catalog = await withSnapshot(store, (snapshot) => catalogs.at(snapshot))
     const access = new CatalogAccess(catalog, grants, defaultEngineLimits.statementTokensMax)
-    return await inTurns(grantProblems(access, grants))
+    return await runYielding(grantProblems(access, grants))
   } finally {
     await store.close()
   }

@@ -8,7 +8,7 @@ import { recordFormats } from '../records/record-formats.ts'
 import { mayHoldReferences } from '../records/references-in.ts'
 import { isSameValue } from '../records/same-value.ts'
 import type { Awaitable, Bytes, Entry } from '../store/store.ts'
-import { inParts, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
+import { inParts, openTimeSlice, runYieldingIfLong } from '../store/time-slice.ts'
 import type { Pieces } from '../types/logical-type.ts'
 import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid } from '../types/oid.ts'
@@ -260,7 +260,7 @@ function mergeContext({ state, attribute }: Changed, isVisible: IsVisible, origi
 
 /** Synchronous where the work is short. */
 function runPieces<T>(pieces: Pieces<T>): Awaitable<T> {
-  return inTurnsIfLong(pieces, openTimeSlice())
+  return runYieldingIfLong(pieces, openTimeSlice())
 }
 
 function actionOf({ stored }: ObjectState): 'create' | 'update' {

@@ -48,7 +48,7 @@ export function policyRestriction(
     guardOf: (work) => {
       const { memory, signal } = work.transaction
       assert(memory !== undefined, 'whoever is restricted changes objects within a budget')
-      return new PolicyGuard(database, accesses.of(work.shownCatalog), { ...caller, memory, signal }, work)
+      return new PolicyGuard(database, accesses.of(work.visibleCatalog), { ...caller, memory, signal }, work)
     },
   }
 }

@@ -91,7 +91,7 @@ export class RecordRules {
     for (const one of rules) {
       const rule = this.rules.compile(one)
       if (rule === undefined) continue
-      if (!rule.isOfRecord || rule.isUnsteady) return undefined
+      if (!rule.isRecordOnly || rule.isUnsteady) return undefined
       active.push(
         activateRule(rule, new StatementContext({ ...this.script, text: rule.text }, unreadableSnapshot, this.catalog)),
       )

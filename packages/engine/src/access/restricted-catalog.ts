@@ -32,7 +32,7 @@ export function* restrictedCatalog(access: ClassAccess): Pieces<Catalog> {
     ...restricted,
     predicatesOf: (requested) => predicatesOf(requested, access),
     permits: (requested, action) => permits(requested, action, access),
-    permitsWhole: (action) => access.allowsWhole(action),
+    permitsOnDatabase: (action) => access.allowsOnDatabase(action),
     checkChange: (next) => checkSchemaChange(access, restricted.state, next),
   }
 }
@@ -112,7 +112,7 @@ function restrictedClass(cls: SchemaClass, exposed: ReadonlySet<ClassNumber>, ac
 /** Without checks of what the caller does not know. */
 function restrictedProperties(properties: ClassProperties, cls: SchemaClass, access: ClassAccess): ClassProperties {
   const { checks, ...others } = properties
-  const shown = checks?.filter(({ expression }) => access.isOfShown(cls, expression)) ?? []
+  const shown = checks?.filter(({ expression }) => access.namesOnlyVisible(cls, expression)) ?? []
   return shown.length === 0 ? others : { ...properties, checks: shown }
 }
 
@@ -128,7 +128,9 @@ function withoutHidden(
   cls: SchemaClass,
   access: ClassAccess,
 ): PropertiesOfAttribute {
-  const own = Object.entries(properties.own).filter(([, value]) => !isExpression(value) || access.isOfShown(cls, value))
+  const own = Object.entries(properties.own).filter(
+    ([, value]) => !isExpression(value) || access.namesOnlyVisible(cls, value),
+  )
   return { ...properties, own: Object.fromEntries(own) }
 }
 

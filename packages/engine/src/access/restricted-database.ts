@@ -13,7 +13,7 @@ import { objectKey } from '../records/object-key.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Snapshot, SnapshotOptions, SnapshotWatch } from '../store/store.ts'
-import { inTurns } from '../store/time-slice.ts'
+import { runYielding } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { runInSlice } from '../threads/run-in-slice.ts'
 import type { Oid } from '../types/oid.ts'
@@ -60,7 +60,7 @@ export class Callers {
   async grantProblems(grants: readonly Grant[]): Promise<GrantProblem[] | undefined> {
     const { store, catalogs, limits } = this.resources.database
     const catalog = await withSnapshot(store, (snapshot) => catalogs.at(snapshot))
-    return inTurns(grantProblems(new CatalogAccess(catalog, grants, limits.statementTokensMax), grants))
+    return runYielding(grantProblems(new CatalogAccess(catalog, grants, limits.statementTokensMax), grants))
   }
 
   /** Access of the policy's grants, per catalog. */

@@ -277,7 +277,7 @@ function mayBeScreened({ from, to }: KeyRange): boolean {
 /** For a borrowed object: whether it is visible as stored; undefined where that is unknown without a read, and for other entries. */
 function decideSync(key: Bytes, value: Bytes, { access, visibility, withReferences }: Screen): boolean | undefined {
   if (key[0] !== keySpace.object) return undefined
-  const { objects, references } = access.ofShape(shapeNumberOf(value))
+  const { objects, references } = access.forShape(shapeNumberOf(value))
   if (!references.areNone && withReferences !== true) return undefined
   return visibility.seesRecord(objects, key, value)
 }
@@ -294,7 +294,7 @@ function viewScreened<T>(
   let references: RecordReferences | undefined
   const viewed = below.view(key, (value): { readonly used: T } | { readonly copy: Buffer } | undefined => {
     if (!isObject) return { copy: Buffer.from(value) }
-    const shape = access.ofShape(shapeNumberOf(value))
+    const shape = access.forShape(shapeNumberOf(value))
     if (shape.isFullyVisible) return { used: use(value) }
     access.addSample(shape.classNumber, key, value)
     isVisible = visibility.seesRecord(shape.objects, key, value)
@@ -330,7 +330,7 @@ function screened(entries: readonly Entry[], screen: Screen): Awaitable<(Bytes |
   const candidates: Candidates = new Map()
   const shapes: (ShapeAccess | undefined)[] = []
   for (const { key, value } of entries) {
-    const shape = key[0] === keySpace.object ? screen.access.ofShape(shapeNumberOf(value)) : undefined
+    const shape = key[0] === keySpace.object ? screen.access.forShape(shapeNumberOf(value)) : undefined
     shapes.push(shape)
     if (shape === undefined) addReferenced(key, value, screen, candidates)
     else if (typeof shape.objects !== 'string') candidates.set(oidOfObjectKey(key), value)

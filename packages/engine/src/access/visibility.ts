@@ -140,7 +140,7 @@ export class Visibility {
     for (const candidate of candidates) {
       let decision = this.cachedDecision(candidate[0])
       if (decision === undefined && mayDecide) {
-        if ((++decided & timeCheckMask) === 0) mayDecide = !this.isTurnDue()
+        if ((++decided & timeCheckMask) === 0) mayDecide = !this.isYieldDue()
         if (mayDecide) decision = this.decideNow(candidate)
       }
       if (decision === undefined) open.push(candidate)
@@ -151,10 +151,10 @@ export class Visibility {
   }
 
   /** Throws like `turn`. */
-  private isTurnDue(): boolean {
+  private isYieldDue(): boolean {
     const { reader } = this
     reader.check()
-    return reader.isTurnDue
+    return reader.isYieldDue
   }
 
   /** Whether the action is allowed; undefined where that needs an asynchronous read. */
@@ -289,7 +289,7 @@ export class Visibility {
       if (isSeen === false) hidden.add(candidate[0])
       else if (isSeen === undefined) left.push(candidate)
       const isTimeCheck = (at & timeCheckMask) === timeCheckMask
-      if (at < open.length - 1 && left.length < decisionsPerRead && !(isTimeCheck && this.isTurnDue())) continue
+      if (at < open.length - 1 && left.length < decisionsPerRead && !(isTimeCheck && this.isYieldDue())) continue
       if (left.length > 0) await this.decide(left, hidden)
       left = []
       const pause = this.turn()

@@ -16,7 +16,7 @@ import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { sortSteps } from '../store/sort-in-pieces.ts'
 import type { Bytes, KeyRange, Put, Snapshot, SnapshotOptions, Store } from '../store/store.ts'
-import { inTurns, openTimeSlice } from '../store/time-slice.ts'
+import { openTimeSlice, runYielding } from '../store/time-slice.ts'
 import { onSnapshot } from '../store/with-snapshot.ts'
 import { type Oid, oidBytes } from '../types/oid.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
@@ -115,7 +115,7 @@ export class DerivedEntries {
       const range: KeyRange = { from, to }
       const run = await onSnapshot(this.store, (snapshot) => indexEntries(snapshot, catalog, range, signal), long)
       const byKey = (one: Put, other: Put): number => Buffer.compare(one.key, other.key)
-      for (const entry of await inTurns(sortSteps(run.entries, byKey))) {
+      for (const entry of await runYielding(sortSteps(run.entries, byKey))) {
         const due = writer.add(entry)
         if (due !== undefined) await due
       }
@@ -146,7 +146,7 @@ async function indexEntries(
   const formats = recordFormats(catalog)
   const entriesOf = (key: Bytes, record: Bytes): { last: Buffer; puts: Put[] } => {
     const oid = oidOfObjectKey(key)
-    const format = formats.ofShape(shapeNumberOf(record))
+    const format = formats.forShape(shapeNumberOf(record))
     const ready = indexFormatsOf(format).all.filter(({ index }) => index.state === 'ready')
     const value = oidBytes(oid)
     const puts = ready.map((index): Put => {

@@ -16,7 +16,7 @@ import type { Attributes } from '../requests/read-object-command.ts'
 import type { SchemaClass } from '../schema/catalog.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
 import { type PackedRows, packedAt, packedLengthBytes } from '../store/packed-rows.ts'
-import { inParts, inSlices, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
+import { inParts, inSlices, openTimeSlice, runYieldingIfLong } from '../store/time-slice.ts'
 import type { BetweenSteps } from '../transaction/between-steps.ts'
 import { type DuplicateKey, packedRowBytes, RowPacker } from '../transaction/row-packer.ts'
 import { ValueError } from '../types/logical-type.ts'
@@ -201,7 +201,7 @@ class PackedCreations {
     if (dangling !== undefined) return { positions: [dangling] }
     const all: PackedRows[] = []
     for (const packer of this.packers) {
-      const rows = await inTurnsIfLong(packer.packed())
+      const rows = await runYieldingIfLong(packer.packed())
       if ('duplicates' in rows) return { positions: positionsOf(rows.duplicates, oids) }
       const duplicates = unit.transaction.isRetry && rows.areNew ? await this.duplicateKeys(rows) : noDuplicates
       if (duplicates.length > 0) return { positions: positionsOf(duplicates, oids) }

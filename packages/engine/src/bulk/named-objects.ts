@@ -1,7 +1,7 @@
 /** Replaces references in bulk lines: `"${x}"` denotes the object created by line `x`, and `"$${x}"` the literal text (contract 2.2.9). */
 import { AshlarError } from '../errors.ts'
 import { lineIdCharactersMax } from '../limits.ts'
-import { carryText } from '../requests/given-text.ts'
+import { carryText } from '../requests/json-source.ts'
 import type { Attributes } from '../requests/read-object-command.ts'
 import type { Oid } from '../types/oid.ts'
 

@@ -116,7 +116,7 @@ export class ChangeDecoder {
     const { catalog } = this.formats
     const shape = catalog.shape(number)
     const isThere = shape !== undefined && catalog.classByNumber(shape.classNumber) !== undefined
-    return (isThere ? this.formats : this.formatsOfAll()).ofShape(number)
+    return (isThere ? this.formats : this.formatsOfAll()).forShape(number)
   }
 
   private formatOfClass(number: ClassNumber): ClassFormat {

@@ -107,7 +107,7 @@ export class SeenChanges {
     const number = shapeNumberOf(record)
     const shape = catalog.shape(number)
     if (shape === undefined || catalog.classByNumber(shape.classNumber) === undefined) return undefined
-    return this.access.ofShape(number)
+    return this.access.forShape(number)
   }
 
   private async visible(
@@ -188,7 +188,7 @@ function reasonsOf(access: CatalogAccess, cls: SchemaClass): Reasons {
   const prefix = `What was changed of ${cls.name} cannot be told to this caller as it was seen then:`
   const isUnfit = (objects === 'all' ? [] : objects).some((rule) => {
     const compiled = rules.compile(rule)
-    return compiled !== undefined && (!compiled.isOfRecord || compiled.isUnsteady)
+    return compiled !== undefined && (!compiled.isRecordOnly || compiled.isUnsteady)
   })
   const objectReason = isUnfit
     ? `${prefix} the rule by which it sees these objects asks for other objects or for the time, which are not kept as they were.`

@@ -9,7 +9,7 @@ import {
   subscriptionKey,
   subscriptionRange,
 } from '../change-log/subscription-keys.ts'
-import { isProcessDead, ownPlace } from '../ddl/heartbeat.ts'
+import { currentPlace, isProcessDead } from '../ddl/heartbeat.ts'
 import { deadLettersMax, deadLettersPageMax, subscriptionLeaseMs } from '../limits.ts'
 import type { Bytes, Change, Snapshot, Store } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
@@ -130,7 +130,7 @@ export class Subscription {
       ...state,
       owner: this.session,
       pid: process.pid,
-      ...(ownPlace === undefined ? {} : { place: ownPlace }),
+      ...(currentPlace === undefined ? {} : { place: currentPlace }),
     }
     const isAcquired = await this.write(acquired, stored?.bytes)
     this.seen = undefined

@@ -37,7 +37,7 @@ import { unfilledReferrers } from '../schema/referrer-indexes.ts'
 import { checkNumber, defineSequence, sequenceNamed, withoutSequence } from '../schema/sequence-definition.ts'
 import { NumbersLeft, type Sequences } from '../sequences/sequences.ts'
 import type { Bytes } from '../store/store.ts'
-import { inTurnsIfLong } from '../store/time-slice.ts'
+import { runYieldingIfLong } from '../store/time-slice.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber, SequenceNumber } from '../types/type-spec.ts'
@@ -116,7 +116,7 @@ export class CatalogTransaction {
   private step = 0
   private readonly sequences: Pick<Sequences, 'next'>
   /** Sequences created or restarted by this transaction, which draws their numbers itself. */
-  private readonly ownSequences = new Set<SequenceNumber>()
+  private readonly localSequences = new Set<SequenceNumber>()
   private readonly deferred = new DeferredChecks()
 
   /** The commit requires the catalog to be unchanged. */
@@ -214,7 +214,7 @@ export class CatalogTransaction {
 
   /** Like `planAlter`, for a batch of descriptions. */
   planDefinitions(command: DefineClasses, isStep: boolean): Promise<AlterPlan> {
-    return this.plan(async (given) => inTurnsIfLong(planDefinitions(given, command, this.alterContext(isStep))))
+    return this.plan(async (given) => runYieldingIfLong(planDefinitions(given, command, this.alterContext(isStep))))
   }
 
   private plan(plan: (catalog: Catalog) => Promise<AlterPlan>): Promise<AlterPlan> {
@@ -291,7 +291,7 @@ export class CatalogTransaction {
     const plan = async (given: Catalog) => defineSequence(given, command)
     const { definition, state } = await this.planAllowed(plan, (planned) => planned.state)
     await this.putCatalog(state)
-    this.ownSequences.add(definition.number)
+    this.localSequences.add(definition.number)
   }
 
   /** Regardless of the numbers drawn before. Throws SequenceNotFound, InvalidDefinition. */
@@ -299,7 +299,7 @@ export class CatalogTransaction {
     const { number } = sequenceNamed(this.catalog, name)
     if (next !== undefined) checkNumber(name, 'RESTART', next)
     this.transaction.put(nextNumberKey(number), encodeNextNumber(next))
-    this.ownSequences.add(number)
+    this.localSequences.add(number)
   }
 
   /** Throws SequenceNotFound, SequenceInUse, Forbidden. */
@@ -316,7 +316,7 @@ export class CatalogTransaction {
    */
   async nextNumbers(name: string, count: number): Promise<readonly bigint[]> {
     const sequence = sequenceNamed(this.catalog, name)
-    if (!this.ownSequences.has(sequence.number)) return this.sequences.next(name, count)
+    if (!this.localSequences.has(sequence.number)) return this.sequences.next(name, count)
     const key = nextNumberKey(sequence.number)
     const stored = await this.transaction.readOne(key)
     assert(stored !== undefined, 'a sequence of this transaction has its next number')

@@ -33,7 +33,7 @@ export async function countBrokenChecks(
   const formats = recordFormats(catalog)
   const count = (key: Bytes, record: Bytes): void => {
     const shape = shapeNumberOf(record)
-    const format = formats.ofShape(shape)
+    const format = formats.forShape(shape)
     const { values } = format.readValues(record, recordHeaderBytes, record.length, shape)
     const broken = new Set<NewCheck>()
     for (const violation of constraintsOf(format, formats, source)?.violations(values, undefined, undefined) ?? []) {

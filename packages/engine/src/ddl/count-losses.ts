@@ -34,7 +34,7 @@ export async function countLosses(
   }
   const read = (_key: Bytes, record: Bytes): void => {
     const shape = shapeNumberOf(record)
-    const format = formats.ofShape(shape)
+    const format = formats.forShape(shape)
     for (const attribute of format.changingAttributes) {
       if (attribute.linkStorage !== undefined) continue
       const value = format.readValue(record, recordHeaderBytes, shape, attribute.index)

@@ -63,7 +63,7 @@ async function* references(
   const formats = recordFormats(catalog)
   const read = (key: Bytes, record: Bytes): Reference => {
     const shape = shapeNumberOf(record)
-    const format = formats.ofShape(shape)
+    const format = formats.forShape(shape)
     const { index } = format.attribute(attribute)
     return { oid: oidOfObjectKey(key), target: format.readValue(record, recordHeaderBytes, shape, index) as Oid }
   }

@@ -37,7 +37,7 @@ export async function countViolations(
   })
   const count = ({ key, value: record }: Entry): void => {
     const shape = shapeNumberOf(record)
-    const format = formats.ofShape(shape)
+    const format = formats.forShape(shape)
     const { values } = format.readValues(record, recordHeaderBytes, record.length, shape)
     const found = constraintsOf(format, formats)?.violations(values, undefined, undefined) ?? []
     if (found.length > 0) addAll(violations, found, oidOfObjectKey(key))

@@ -26,7 +26,7 @@ import { deleteClass } from '../schema/delete-class.ts'
 import { classesHolding } from '../schema/retype.ts'
 import type { Retype } from '../schema/retype-attribute.ts'
 import type { Snapshot } from '../store/store.ts'
-import { inTurns, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
+import { openTimeSlice, runYielding, runYieldingIfLong } from '../store/time-slice.ts'
 import { AllocationLog } from '../transaction/allocation-log.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
 import { Transaction } from '../transaction/transaction.ts'
@@ -57,7 +57,7 @@ export interface DryRunContext {
 
 /** Throws the errors of the change itself. */
 export async function reportDefinitions(context: DryRunContext, command: DefineClasses): Promise<SchemaReport> {
-  const plan = await inTurnsIfLong(planDefinitions(context.catalog, command, alterContext(context)))
+  const plan = await runYieldingIfLong(planDefinitions(context.catalog, command, alterContext(context)))
   return reportPlan(context, plan)
 }
 
@@ -145,8 +145,8 @@ async function report(
   const after = buildCatalog(next, before.version)
   const uncommitted = containers.cached()
   const slice = openTimeSlice()
-  const classes = await inTurns(classChanges(before, after, memory), slice)
-  const touched = new Set((await inTurns(reshapedObjects(before, after), slice)).map(({ number }) => number))
+  const classes = await runYielding(classChanges(before, after, memory), slice)
+  const touched = new Set((await runYielding(reshapedObjects(before, after), slice)).map(({ number }) => number))
   return {
     classes,
     indexesDropped: droppedIndexes.map(({ name }) => name),

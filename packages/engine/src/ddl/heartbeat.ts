@@ -87,7 +87,7 @@ export class Heartbeat {
     const row: StoredBeat = {
       beat: ++this.beats,
       pid: process.pid,
-      ...(ownPlace === undefined ? {} : { place: ownPlace }),
+      ...(currentPlace === undefined ? {} : { place: currentPlace }),
     }
     const value = Buffer.from(JSON.stringify(row))
     await this.store.commit({ changes: [{ kind: 'put', key: this.key, value }], preconditions: [] })
@@ -100,7 +100,7 @@ function ignoreUntilNextBeat(): void {}
 /** `stored`: a heartbeat row. True if its process has certainly ended, false if that is not known. */
 export function isProcessDead(stored: Bytes): boolean {
   const row = JSON.parse(Buffer.from(stored).toString()) as StoredBeat
-  if (ownPlace === undefined || row.place !== ownPlace) return false
+  if (currentPlace === undefined || row.place !== currentPlace) return false
   try {
     process.kill(row.pid, 0)
     return isZombie(row.pid)
@@ -121,7 +121,7 @@ function isZombie(pid: number): boolean {
 }
 
 /** Identifies this boot of this machine and the PID namespace, which differs between containers. */
-export const ownPlace = placeHere()
+export const currentPlace = placeHere()
 
 function placeHere(): string | undefined {
   try {

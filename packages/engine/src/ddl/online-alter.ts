@@ -13,7 +13,7 @@ import type { Catalog } from '../schema/catalog.ts'
 import type { IndexNumber } from '../schema/class-definition.ts'
 import { withoutPendingTypes } from '../schema/pending-types.ts'
 import type { Snapshot } from '../store/store.ts'
-import { inTurnsIfLong } from '../store/time-slice.ts'
+import { runYieldingIfLong } from '../store/time-slice.ts'
 import { awaitPendingCommits, withSnapshot } from '../store/with-snapshot.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
@@ -75,7 +75,7 @@ async function refuseViolations({ store, catalogs }: OpenDatabase, plan: OnlineA
   await awaitPendingCommits(store)
   const count = async (snapshot: Snapshot): Promise<Violations> => {
     const catalog = await catalogs.at(snapshot)
-    const next = buildCatalog(await inTurnsIfLong(completedState(plan, catalog)), catalog.version)
+    const next = buildCatalog(await runYieldingIfLong(completedState(plan, catalog)), catalog.version)
     return countViolations(snapshot, next, attributes)
   }
   ;(await withSnapshot(store, count, longReading)).refuse()
@@ -98,7 +98,7 @@ async function complete(
   receipt: Receipt<readonly ClassNumber[]> | undefined,
 ): Promise<void> {
   await writer.change(async (catalog, transaction) => {
-    const state = await inTurnsIfLong(completedState(plan, catalog))
+    const state = await runYieldingIfLong(completedState(plan, catalog))
     await checkExtents({ ...database, transaction, catalog }, state, plan.extents)
     await refuseDuplicates(transaction, catalog, plan.replacements)
     await receipt?.checkAndPut(transaction, plan.classNumbers)

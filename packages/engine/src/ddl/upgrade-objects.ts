@@ -155,7 +155,7 @@ interface Rewritten {
 
 /** Undefined if the record is already in its present form, including embedded objects; decided by comparing bytes. */
 function rewrite(catalog: Catalog, key: Bytes, before: Bytes, commitId: Buffer): Rewritten | undefined {
-  const format = recordFormats(catalog).ofShape(shapeNumberOf(before))
+  const format = recordFormats(catalog).forShape(shapeNumberOf(before))
   const record = encodeRecord(format, commitId, decodeRecord(format, before))
   const isSameShape = shapeNumberOf(before) === format.cls.shape.number
   const isSame =

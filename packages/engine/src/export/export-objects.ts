@@ -3,7 +3,7 @@ import { JsonWriter } from '../bytes/json-writer.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
 import { exportedLinksMax, exportRangesMax } from '../limits.ts'
-import { type MemorySource, objectJson, readObject, shownRange } from '../objects/read.ts'
+import { type MemorySource, objectJson, readObject, visibleRange } from '../objects/read.ts'
 import { writeRecordJson } from '../objects/representation.ts'
 import type { QueryWatch, RowChunk, RowChunks } from '../query/query-request.ts'
 import type { ClassFormat } from '../records/class-format.ts'
@@ -71,7 +71,7 @@ export async function exportObjects(
       indexes: catalog.indexes
         .filter(({ state, attribute }) => state === 'ready' && attribute === undefined)
         .map((index) => representIndex(index, catalog)),
-      sequences: catalog.permitsWhole?.('define') === false ? [] : await listSequences(catalog, snapshot),
+      sequences: catalog.permitsOnDatabase?.('define') === false ? [] : await listSequences(catalog, snapshot),
       columns: cls === undefined ? [] : columnsOf(formats.of(cls), ''),
       allColumns: new Set(cls === undefined ? [] : classes.flatMap((one) => columnsOf(formats.of(one), ''))),
       objects: releasing(snapshot, reading.chunks(classes, after), late),
@@ -156,7 +156,7 @@ class ObjectReading {
     const starts: number[] = []
     const links = await this.linksOf(batch)
     for (const [i, { key, record }] of batch.entries()) {
-      const format = formats.ofShape(shapeNumberOf(record))
+      const format = formats.forShape(shapeNumberOf(record))
       json.byte(newline)
       starts.push(json.to.length)
       const own = links[i]
@@ -177,11 +177,11 @@ class ObjectReading {
     const all: (Links | undefined)[] = []
     const reads: { readonly position: number; readonly index: number; readonly range: KeyRange }[] = []
     for (const [position, { key, record }] of batch.entries()) {
-      const { linkAttributes } = formats.ofShape(shapeNumberOf(record))
+      const { linkAttributes } = formats.forShape(shapeNumberOf(record))
       if (linkAttributes.length === 0) continue
       all[position] = new Map()
       for (const attribute of linkAttributes) {
-        reads.push({ position, index: attribute.index, range: shownRange(oidOfObjectKey(key), attribute) })
+        reads.push({ position, index: attribute.index, range: visibleRange(oidOfObjectKey(key), attribute) })
       }
     }
     for (let at = 0; at < reads.length; at += exportRangesMax) {

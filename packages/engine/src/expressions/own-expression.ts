@@ -4,7 +4,7 @@ import { expressionTokensMax } from '../query/bind/bind-computed.ts'
 import { bindWhere } from '../query/bind/bind-select.ts'
 import { type Bound, isTimeOrChance, partsOf } from '../query/bind/bound.ts'
 import { assignable } from '../query/bind/coercion.ts'
-import { isOfRecord } from '../query/bind/of-record.ts'
+import { isRecordOnly } from '../query/bind/record-only.ts'
 import { type Binder, contextScope, type Scope } from '../query/bind/scope.ts'
 import type { Expression } from '../query/language/ast.ts'
 import { parsePredicate } from '../query/parse/parse.ts'
@@ -77,7 +77,7 @@ function refuseOthers(bound: Bound, site: ExpressionSite, mayFollow: boolean, bi
   for (const part of partsOf(bound)) refuseOthers(part, site, mayFollow, binder)
   if (mayFollow) return
   // Rejects expressions that iterate over the elements of a collection of references.
-  if (partsOf(bound).every(isOfRecord) && !isOfRecord(bound)) throw binder.error(bound, restriction(referencePath))
+  if (partsOf(bound).every(isRecordOnly) && !isRecordOnly(bound)) throw binder.error(bound, restriction(referencePath))
 }
 
 /** Whether the value of the expression may depend on nothing except the object. */
@@ -99,7 +99,7 @@ const itself = 'the object as a reference'
 const followedKinds: readonly string[] = [referencePath, referenceCollection, itself]
 
 function isFollowed(bound: Bound): boolean {
-  return !isOfRecord(bound) || bound.kind === 'self' || partsOf(bound).some(isFollowed)
+  return !isRecordOnly(bound) || bound.kind === 'self' || partsOf(bound).some(isFollowed)
 }
 
 function foreignPart(bound: Bound, { kind }: ExpressionSite): string | undefined {

@@ -26,7 +26,7 @@ export async function buildIndexInTransaction(
   const formats = recordFormats(catalog)
   const holders = new Map<string, Oid>()
   const build = (oid: Oid, record: Bytes): void => {
-    const format = formats.ofShape(shapeNumberOf(record))
+    const format = formats.forShape(shapeNumberOf(record))
     const keyFormat = indexFormatsOf(format).all.find((candidate) => candidate.index.number === index.number)
     assert(keyFormat !== undefined, `index ${index.name} covers object ${oid}`)
     const { values } = decodeRecord(format, record)

@@ -186,7 +186,7 @@ interface IndexEntry {
 }
 
 function entryOf(catalog: Catalog, definition: IndexDefinition, oid: Oid, record: Bytes): IndexEntry {
-  const format = recordFormats(catalog).ofShape(shapeNumberOf(record))
+  const format = recordFormats(catalog).forShape(shapeNumberOf(record))
   const keyFormat = indexFormatsOf(format).all.find(({ index }) => index.number === definition.number)
   assert(keyFormat !== undefined, `index ${definition.name} covers object ${oid}`)
   return { ...makeIndexKeyOfRecord(keyFormat, format, record, oid), format }
@@ -202,7 +202,7 @@ function duplicate(
 ): AshlarError {
   const keyFormat = indexFormatsOf(format).all.find(({ index }) => index.number === definition.number)
   assert(keyFormat !== undefined, `index ${definition.name} covers object ${oid}`)
-  const { values } = decodeRecord(recordFormats(catalog).ofShape(shapeNumberOf(record)), record)
+  const { values } = decodeRecord(recordFormats(catalog).forShape(shapeNumberOf(record)), record)
   return uniqueViolationError(keyFormat, format.cls.name, values, holder)
 }
 

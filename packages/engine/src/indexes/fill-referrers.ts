@@ -31,7 +31,7 @@ export async function fillReferrers(
   const subclasses = catalog.classByNumber(cls)?.subclasses ?? []
   const classes = new Set<ClassNumber>([cls, ...subclasses.map((one) => one.number)])
   const put = (oid: Oid, record: Bytes): { readonly oid: Oid; readonly attribute: AttributeFormat } | undefined => {
-    const format = formats.ofShape(shapeNumberOf(record))
+    const format = formats.forShape(shapeNumberOf(record))
     const attribute = format.attribute(number)
     if (attribute.linkStorage !== undefined) return { oid, attribute }
     for (const key of keysOfRecord(format, attribute, oid, record)) transaction.put(key, oidBytes(oid))

@@ -7,7 +7,7 @@ import type { Bytes } from '../store/store.ts'
 import { inParts, inSlices } from '../store/time-slice.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
-import { excuse, type ObjectState, objectsAtOnce, setValue } from '../write/working-set.ts'
+import { excuse, type ObjectState, objectBatchSize, setValue } from '../write/working-set.ts'
 import type { DeletionRule } from './deletion-rules.ts'
 import type { Referrer } from './referrers.ts'
 
@@ -64,7 +64,7 @@ export class ClearedReferences {
     const { losses } = this
     this.losses = new Map()
     for (const ofRule of losses.values()) {
-      await inParts([...ofRule.values()], objectsAtOnce, (part) => this.clear(part))
+      await inParts([...ofRule.values()], objectBatchSize, (part) => this.clear(part))
     }
   }
 

@@ -4,10 +4,10 @@ import { AshlarError, assert } from '../errors.ts'
 import { readAndRequireLinkEntries } from '../links/attribute-links.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
 import type { Awaitable, Entry } from '../store/store.ts'
-import { laterTurn, openTimeSlice } from '../store/time-slice.ts'
+import { openTimeSlice, yieldToNewWork } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
-import { objectJson, shownLinks } from './read.ts'
+import { objectJson, visibleLinks } from './read.ts'
 import { loadExisting } from './update.ts'
 
 /** Receives the object's entity tag as of the commit. */
@@ -27,7 +27,7 @@ export function entityTagOf(representation: Uint8Array): Awaitable<string> {
 
 async function largeEntityTag(representation: Uint8Array): Promise<string> {
   // Building the representation has used up this time slice.
-  await laterTurn()
+  await yieldToNewWork()
   const slice = openTimeSlice()
   const digest = createHash('sha1')
   for (let at = 0; at < representation.length; at += hashSliceBytes) {
@@ -56,7 +56,7 @@ export async function checkCondition(
   const { guard } = unit
   for (const attribute of (guard?.formatOf(format) ?? format).linkAttributes) {
     const entries = await readAndRequireLinkEntries(transaction, oid, attribute)
-    if (guard === undefined) links.set(attribute.index, await shownLinks(attribute, entries))
+    if (guard === undefined) links.set(attribute.index, await visibleLinks(attribute, entries))
   }
   const shown = guard === undefined ? objectJson(format, oid, stored, links) : await guard.representationOf(oid)
   const entityTag = await entityTagOf(shown)

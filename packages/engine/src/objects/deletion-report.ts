@@ -2,7 +2,7 @@
 import { inParts } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ChangeGuard } from '../write/change-guard.ts'
-import { type ObjectState, objectsAtOnce } from '../write/working-set.ts'
+import { type ObjectState, objectBatchSize } from '../write/working-set.ts'
 import { nameOf } from './delete-restricted.ts'
 import type { DeletionRule } from './deletion-rules.ts'
 
@@ -66,7 +66,7 @@ async function countsOf(all: readonly Counted[], guard: ChangeGuard | undefined)
 async function seenAmong(oids: readonly Oid[], guard: ChangeGuard | undefined): Promise<number> {
   if (guard === undefined) return oids.length
   let hidden = 0
-  await inParts(oids, objectsAtOnce, async (part) => {
+  await inParts(oids, objectBatchSize, async (part) => {
     const unseen = await guard.hiddenAmong(part)
     for (const oid of part) if (unseen.has(oid)) hidden++
   })

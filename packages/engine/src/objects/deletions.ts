@@ -7,7 +7,7 @@ import { deleteObjectLinks } from '../links/delete-object-links.ts'
 import { inSlices, openTimeSlice } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import type { PendingDeletions, UnitOfWork } from '../write/unit-of-work.ts'
-import { type ObjectState, objectsAtOnce } from '../write/working-set.ts'
+import { type ObjectState, objectBatchSize } from '../write/working-set.ts'
 import { ClearedReferences } from './cleared-references.ts'
 import { deleteRestricted, type Restricting, reportedRestrictingMax } from './delete-restricted.ts'
 import { type DeletionReport, reportDeletions } from './deletion-report.ts'
@@ -77,7 +77,7 @@ export class Deletions implements PendingDeletions {
   private async findAll(): Promise<readonly ObjectState[]> {
     const all: ObjectState[] = []
     while (this.open.length > 0) {
-      const level = this.open.splice(0, objectsAtOnce)
+      const level = this.open.splice(0, objectBatchSize)
       for (const state of await this.loaded(level)) {
         all.push(state)
         await this.findFollowing(state)
@@ -147,8 +147,8 @@ export class Deletions implements PendingDeletions {
     const { candidates } = this
     this.candidates = new Map()
     const oids = [...candidates.keys()].filter((oid) => !this.isGone(oid))
-    for (let at = 0; at < oids.length; at += objectsAtOnce) {
-      for (const state of await this.loaded(oids.slice(at, at + objectsAtOnce))) {
+    for (let at = 0; at < oids.length; at += objectBatchSize) {
+      for (const state of await this.loaded(oids.slice(at, at + objectBatchSize))) {
         const rule = candidates.get(state.oid) as DeletionRule
         const keeper = await this.keeperOf(state)
         if (keeper === undefined) this.take(state.oid, rule)

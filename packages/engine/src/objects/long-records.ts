@@ -7,7 +7,7 @@ import { largeRecordBytes } from '../limits.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { Semaphore } from '../store/semaphore.ts'
 import type { Awaitable, Bytes } from '../store/store.ts'
-import { laterTurn } from '../store/time-slice.ts'
+import { yieldToNewWork } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 
 const knownMax = 4_096
@@ -18,7 +18,7 @@ const roomIdleMs = 5_000
 const known = new WeakMap<Catalog, Set<Oid>>()
 let isAnyKnown = false
 
-export function isKnownToBeLarge(catalog: Catalog, oid: Oid): boolean {
+export function isExpectedLarge(catalog: Catalog, oid: Oid): boolean {
   return isAnyKnown && known.get(catalog)?.has(oid) === true
 }
 
@@ -44,7 +44,7 @@ let last: Promise<unknown> = Promise.resolve()
 
 /** Calls `read` after previous reads have ended, in a separate turn of the event loop. Buffers returned by `copyOf` are valid until `read` ends. */
 export function readAlone<T>(read: (copyOf: (record: Bytes) => Buffer) => Promise<T>): Promise<T> {
-  const result = last.then(laterTurn).then(() => read(copyInRoom))
+  const result = last.then(yieldToNewWork).then(() => read(copyInRoom))
   last = result.then(keepRoom, keepRoom)
   return result
 }

@@ -8,9 +8,9 @@ import { isLongRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, Snapshot, Store } from '../store/store.ts'
-import { laterTurn, openTimeSlice, type SliceWatch, type TimeSlice } from '../store/time-slice.ts'
+import { openTimeSlice, type SliceWatch, type TimeSlice, yieldToNewWork } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
-import { isKnownToBeLarge, noteLongRecord, readAlone, writeFew } from './long-records.ts'
+import { isExpectedLarge, noteLongRecord, readAlone, writeFew } from './long-records.ts'
 import { type LinkEntries, LinksJson, manyLinksJson, writeObjectJson } from './representation.ts'
 import { objectNotFound } from './update.ts'
 
@@ -53,7 +53,7 @@ export function readObject(
   watch?: SliceWatch,
 ): Awaitable<Buffer> {
   const object: ObjectRead = { snapshot, catalog, oid, source, watch }
-  if (isKnownToBeLarge(catalog, oid)) return readLarge(object)
+  if (isExpectedLarge(catalog, oid)) return readLarge(object)
   const bytes = snapshot.bytesLeftOut?.(objectKey(oid))
   if (bytes === undefined) return readDirectly(object)
   // The first read of this object: the number of records held is limited however many reads run concurrently.
@@ -68,11 +68,11 @@ function readLarge(object: ObjectRead): Promise<Buffer> {
   const read = async (copyOf: (borrowed: Bytes) => Buffer): Promise<Buffer> => {
     const formats = recordFormats(catalog)
     const found = await snapshot.view(objectKey(oid), (borrowed): SeenRecord => {
-      const format = formats.ofShape(shapeNumberOf(borrowed))
+      const format = formats.forShape(shapeNumberOf(borrowed))
       return { format, record: copyOf(borrowed), hasLinks: format.linkAttributes.length > 0 }
     })
     // Checking and copying several megabytes uses up a time slice.
-    if (isLocal && found !== undefined) await laterTurn()
+    if (isLocal && found !== undefined) await yieldToNewWork()
     return restOf(found, object)
   }
   const isLocal = source.database.store.capabilities.hasSynchronousReads
@@ -88,7 +88,7 @@ function readDirectly(object: ObjectRead): Awaitable<Buffer> {
   const { snapshot, catalog, oid } = object
   const formats = recordFormats(catalog)
   const found = snapshot.view(objectKey(oid), (record): Buffer | SeenRecord | typeof large => {
-    const format = formats.ofShape(shapeNumberOf(record))
+    const format = formats.forShape(shapeNumberOf(record))
     const hasLinks = format.linkAttributes.length > 0
     const isLong = isLongRecord(record)
     if (!hasLinks && !isLong) return objectJson(format, oid, record, noLinks)
@@ -155,7 +155,7 @@ interface FirstLinks {
 
 async function firstLinks(snapshot: Snapshot, format: ClassFormat, oid: Oid): Promise<FirstLinks> {
   const ranges = format.linkAttributes.map((attribute) => {
-    return { ...shownRange(oid, attribute), limit: linksPerRead }
+    return { ...visibleRange(oid, attribute), limit: linksPerRead }
   })
   const answer = await snapshot.read([], ranges)
   const first = new Map(format.linkAttributes.map(({ index }, position) => [index, answer.ranges[position] ?? []]))
@@ -178,7 +178,7 @@ async function allLinks(
 ): Promise<readonly Entry[] | Buffer> {
   const last = first.at(-1)
   if (first.length < linksPerRead || last === undefined) return first
-  const rest = { ...shownRange(oid, attribute), from: Buffer.concat([last.key, Buffer.from([0])]) }
+  const rest = { ...visibleRange(oid, attribute), from: Buffer.concat([last.key, Buffer.from([0])]) }
   // Map keys may be cut, so the entries are held and sorted.
   if (attribute.linkStorage === 'map') return manyLinksJson(attribute, await allEntries(snapshot, rest, first, work))
   const text = new LinksJson(attribute)
@@ -210,14 +210,14 @@ async function allEntries(
 }
 
 /** The links that `objectJson` expects for an attribute: text if there are very many. */
-export function shownLinks(
+export function visibleLinks(
   attribute: AttributeFormat,
   entries: readonly Entry[],
 ): Awaitable<readonly Entry[] | Buffer> {
   return entries.length < linksPerRead ? entries : manyLinksJson(attribute, entries)
 }
 
-export function shownRange(oid: Oid, attribute: AttributeFormat): KeyRange {
+export function visibleRange(oid: Oid, attribute: AttributeFormat): KeyRange {
   return linkRange(oid, attribute.attribute.number, linkKindOf(attribute))
 }
 

@@ -56,7 +56,7 @@ export function answerLookup(
     plans.reused++
     counts.rows += found
     counts.touched += touched
-    request.watch?.onBegun?.(new LookupProgress(found, touched, beganMs))
+    request.watch?.onStarted?.(new LookupProgress(found, touched, beganMs))
     return rows
   } catch {
     return undefined

@@ -3,7 +3,7 @@ import type { RecordFormats } from '../records/record-formats.ts'
 import type { SchemaClass } from '../schema/catalog.ts'
 import { bindWhere } from './bind/bind-select.ts'
 import { isUnsteady } from './bind/bound.ts'
-import { isOfRecord } from './bind/of-record.ts'
+import { isRecordOnly } from './bind/record-only.ts'
 import { contextScope } from './bind/scope.ts'
 import { effectOf } from './classify.ts'
 import { Compiler } from './evaluate/compile-expression.ts'
@@ -19,7 +19,7 @@ export interface CompiledPredicate {
   readonly slots: number
   readonly constants: number
   /** The predicate depends on the object's own record only: on no other object and no link. */
-  readonly isOfRecord: boolean
+  readonly isRecordOnly: boolean
   /** The result may change without a write: the predicate depends on the time or on a random number. */
   readonly isUnsteady: boolean
 }
@@ -43,8 +43,8 @@ export function compilePredicate(
   const slot = binder.newSlot()
   const where = bindWhere(expression, contextScope(slot, { kind: 'reference', cls }, undefined), binder)
   const hasStatements = binder.nested.length + binder.inner.length > 0 || effectOf(expression) !== 'read'
-  const traits = { isOfRecord: isOfRecord(where), isUnsteady: isUnsteady(where) }
-  if (hasStatements || (mustBeOfRecord && !traits.isOfRecord)) throw binder.error(expression, message)
+  const traits = { isRecordOnly: isRecordOnly(where), isUnsteady: isUnsteady(where) }
+  if (hasStatements || (mustBeOfRecord && !traits.isRecordOnly)) throw binder.error(expression, message)
   const compiler = new Compiler(formats)
   const evaluate = compiler.compile(where)
   return { evaluate, slot, slots: binder.slots, constants: compiler.constants, ...traits }

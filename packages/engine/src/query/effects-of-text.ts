@@ -59,7 +59,7 @@ async function effectsOfEach(
   statementTokensMax: number,
 ): Promise<ReadonlySet<Effect>> {
   signal?.throwIfAborted()
-  const slice = openTimeSlice({ mayGoOn: (): undefined => void signal?.throwIfAborted() })
+  const slice = openTimeSlice({ mayContinue: (): undefined => void signal?.throwIfAborted() })
   const effects = new Set(effectsOf([]))
   let position = 0
   for (const statement of statementsOf(text, statementTokensMax)) {

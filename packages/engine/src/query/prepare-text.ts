@@ -3,11 +3,11 @@ import type { RequestMemory } from '../budget/request-memory.ts'
 import { WorkClock } from '../budget/work-clock.ts'
 import { AshlarError } from '../errors.ts'
 import { type EngineLimits, parameterFieldsMax } from '../limits.ts'
-import { GivenText, noteTextOf, textOf } from '../requests/given-text.ts'
+import { JsonSource, noteTextOf, textOf } from '../requests/json-source.ts'
 import { hasJsonAttribute } from '../schema/json-attributes.ts'
 import { RequestSpace } from '../spill/request-space.ts'
 import type { Awaitable } from '../store/store.ts'
-import { inTurns, openSliceOfWork, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
+import { openSliceOfWork, openTimeSlice, runYielding, type TimeSlice } from '../store/time-slice.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
 import type { JsonText } from '../types/json-text.ts'
 import { compactJson, jsonTextOf } from '../types/json-value.ts'
@@ -60,7 +60,7 @@ export function prepare(
     const toRun = isLiftingAllowed ? parsed : plans.parsedAsWritten(text, limits.statementTokensMax)
     const { parameters, parametersText } = request
     if (parameters !== undefined && parametersText !== undefined)
-      noteTextOf(parameters, GivenText.ofText(parametersText))
+      noteTextOf(parameters, JsonSource.ofText(parametersText))
     const prepared = preparedText(toRun, request, resources, memory, slice)
     if (parameters === undefined || addScalars(parameters, prepared)) return prepared
     return addParameters(parameters, prepared, database).then(() => prepared)
@@ -124,7 +124,7 @@ async function containerValue(
   const mayBeJson = latest === undefined || hasJsonAttribute(latest)
   const text = mayBeJson ? textOf(parameters)?.at(name) : undefined
   try {
-    return await inTurns(parameterValue(name, json, text), slice)
+    return await runYielding(parameterValue(name, json, text), slice)
   } catch (error) {
     if (!mayBeJson || !(error instanceof AshlarError)) throw error
     return { type: jsonType, value: jsonParameter(name, json, text?.text) }
@@ -159,7 +159,7 @@ function preparedText(
 ): PreparedText {
   const clock = new WorkClock(limits.statementMsMax)
   const written = newQueryCounts()
-  request.watch?.onBegun?.(new Progress(written, memory, clock))
+  request.watch?.onStarted?.(new Progress(written, memory, clock))
   return {
     statements,
     texts: {

@@ -52,11 +52,11 @@ export interface QueryWatch {
   /** The owner of the slices: see `SliceWatch`. */
   readonly owner?: string
   /** Called at the start with the progress, which may be read at any time. */
-  onBegun?(progress: QueryProgress): void
+  onStarted?(progress: QueryProgress): void
   /** Called when the query's snapshot is ended because it was held for too long, maybe while no one reads rows. */
   onEnded?(error: AshlarError): void
   /** Awaited whenever the query has used up a time slice; a short query finishes without a call. An error it throws ends the query. */
-  mayGoOn?(): Promise<void> | undefined
+  mayContinue?(): Promise<void> | undefined
 }
 
 /** Progress of a query; may be read at any time. */

@@ -416,7 +416,7 @@ async function change(
   receipt: RowsReceipt | undefined,
 ): Promise<RowChunks> {
   // Admission must be settled here: after its first commit the text can no longer be refused.
-  if (statements.some(isStepwise)) await watch?.mayGoOn?.()
+  if (statements.some(isStepwise)) await watch?.mayContinue?.()
   let reply: RowChunk[] = []
   let current = state
   const parts = inTransactions(statements)

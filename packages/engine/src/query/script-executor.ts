@@ -22,7 +22,7 @@ import type { StatementProbe } from './explain/statement-probe.ts'
 import type { Expression, FormatStatement, Statement } from './language/ast.ts'
 import type { Dialect } from './language/dialect.ts'
 import { placed, queryError } from './language/query-error.ts'
-import { collectedValues, HeldValues } from './operators/held-values.ts'
+import { BufferedValues, collectedValues } from './operators/buffered-values.ts'
 import type { PlanCache, PlanningContext, Uses, ValueUse } from './plan-cache.ts'
 import type { RowChunk } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
@@ -41,7 +41,7 @@ const nothingToClose = async (): Promise<void> => undefined
 
 interface CachedSource {
   readonly type: ValueType
-  readonly values: HeldValues
+  readonly values: BufferedValues
 }
 
 /** Variables and formats while a text is executed; copied for each attempt of a transaction. */
@@ -69,7 +69,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   /** The same for statements used as sources of rows. */
   private cachedSources: Map<Statement, CachedSource> | undefined
   /** Values of current and former variables that may be spilled to disk. */
-  private spilledVariables: HeldValues[] | undefined
+  private spilledVariables: BufferedValues[] | undefined
   /** Nesting depth of texts, for example by FOR EACH. */
   private depth = 0
 
@@ -287,7 +287,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     }
     if (source === 'once') return new SourceValues(() => batches, close)
     try {
-      const values = await HeldValues.of(batches, context)
+      const values = await BufferedValues.of(batches, context)
       this.cachedSources ??= new Map()
       this.cachedSources.set(statement, { type, values })
       this.script.memory.keepForStatement(values.bytesInMemory)
@@ -332,7 +332,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     if (!mayBeOnDisk) return this.partValue(statement)
     const spillable = await this.spillableValue(statement, true)
     const { type, value } = spillable
-    if (!(value instanceof HeldValues)) return spillable
+    if (!(value instanceof BufferedValues)) return spillable
     if (value.inMemory !== undefined) return { type, value: value.inMemory }
     this.spilledVariables ??= []
     this.spilledVariables.push(value)
@@ -349,7 +349,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     const { type, isSingle, batches, context } = await this.rowsOf(statement)
     try {
       if (isSingle) return { type, value: (await collectedValues(batches, context))[0] ?? null }
-      return { type, value: await HeldValues.of(batches, context, isValue) }
+      return { type, value: await BufferedValues.of(batches, context, isValue) }
     } finally {
       await batches.return(undefined)
       await context.close()

@@ -13,16 +13,16 @@ import { firstContainer, firstDatabase, linksPerTransactionMax } from '../limits
 import { updateObject } from '../objects/update.ts'
 import { containersWith, type UsedPage } from '../records/container-registry.ts'
 import { recordFormats } from '../records/record-formats.ts'
-import { noteTextOf, textOf } from '../requests/given-text.ts'
+import { noteTextOf, textOf } from '../requests/json-source.ts'
 import { readDefineClassesSteps } from '../requests/read-class-descriptions.ts'
 import { type Attributes, readUpdateObject } from '../requests/read-object-command.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Attribute, CatalogState } from '../schema/class-definition.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
-import { defineClassesInPieces } from '../schema/define-classes.ts'
+import { defineClassesYielding } from '../schema/define-classes.ts'
 import { withReadyIndex } from '../schema/index-definition.ts'
 import { type UniqueKey, withIndexesFor } from '../schema/unique-indexes.ts'
-import { inTurnsIfLong } from '../store/time-slice.ts'
+import { runYieldingIfLong } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { checkedOid, compareOids, containerNumberOf, type Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
@@ -72,7 +72,7 @@ async function makeClasses(
   writer: CatalogWriter,
   classes: readonly unknown[],
 ): Promise<readonly UniqueKey[]> {
-  const read = await inTurnsIfLong(readDefineClassesSteps(classes, 'create'))
+  const read = await runYieldingIfLong(readDefineClassesSteps(classes, 'create'))
   const command = { ...read, numbers: classes.map(numberOf) }
   return writer.change(async (catalog) => {
     requireNoClasses(catalog)
@@ -85,8 +85,8 @@ async function makeClasses(
       )
     }
     const { classAttributesMax } = database.limits
-    const { state, newKeys } = await inTurnsIfLong(
-      defineClassesInPieces(catalog, command, { attributesMax: classAttributesMax, expressions: database.expressions }),
+    const { state, newKeys } = await runYieldingIfLong(
+      defineClassesYielding(catalog, command, { attributesMax: classAttributesMax, expressions: database.expressions }),
     )
     return { state: withoutValidation(state, classes as readonly RepresentedClass[]), result: newKeys }
   })

@@ -64,7 +64,7 @@ export class Receipt<T> {
   readonly key: Buffer
   private readonly once: Once<T>
   private readonly shared: Receipts
-  private takenBytes = 0
+  private reservedBytes = 0
   /** The stored value that may be replaced, as of the last check. */
   private replaced: Bytes | undefined
   /** The progress stored by this request itself. */
@@ -113,9 +113,9 @@ export class Receipt<T> {
 
   private canStore(bytes: number): boolean {
     const { limits, budget } = this.shared
-    if (bytes > limits.receiptReplyBytesMax || !budget.take(bytes, this.takenBytes)) return false
+    if (bytes > limits.receiptReplyBytesMax || !budget.take(bytes, this.reservedBytes)) return false
     // A retry is not charged again.
-    this.takenBytes = Math.max(this.takenBytes, bytes)
+    this.reservedBytes = Math.max(this.reservedBytes, bytes)
     return true
   }
 

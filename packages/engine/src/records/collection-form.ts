@@ -67,7 +67,7 @@ function formsOf(spec: CollectionSpec): string {
 }
 
 /** Parses `given` by a codec; errors get the position in the whole value. */
-export function parseGiven<T>(change: CollectionForm, parse: (given: unknown) => T): T {
+export function parseInput<T>(change: CollectionForm, parse: (given: unknown) => T): T {
   try {
     return parse(change.given)
   } catch (error) {

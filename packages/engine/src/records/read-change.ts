@@ -7,7 +7,7 @@ import type { CollectionSpec, TypeSpec } from '../types/type-spec.ts'
 import { mergeFields } from './apply-change.ts'
 import type { AttributeChange, ValueChange } from './attribute-change.ts'
 import type { AttributeFormat, ClassFormat } from './class-format.ts'
-import { parseGiven, readCollectionForm } from './collection-form.ts'
+import { parseInput, readCollectionForm } from './collection-form.ts'
 
 /** Null is stored if the type is nullable; otherwise it means empty, all defaults or no object. Throws ValueError. */
 export function readValueChange(attribute: AttributeFormat, json: unknown): ValueChange {
@@ -59,9 +59,9 @@ function readField(format: ClassFormat, name: string, json: unknown): AttributeC
 function readCollectionChange(codec: Codec, spec: CollectionSpec, json: unknown): ValueChange {
   const form = readCollectionForm(spec, json)
   if (spec.logicalType === 'map' && form.action === 'remove') {
-    return { kind: 'removeKeys', keys: parseGiven(form, (keys) => parseKeys(codec, keys as readonly unknown[])) }
+    return { kind: 'removeKeys', keys: parseInput(form, (keys) => parseKeys(codec, keys as readonly unknown[])) }
   }
-  const given = parseGiven(form, (json) => codec.parse(json)) as readonly unknown[]
+  const given = parseInput(form, (json) => codec.parse(json)) as readonly unknown[]
   if (form.action === 'override') return { kind: 'set', value: given }
   if (spec.logicalType === 'map') return { kind: 'putPairs', pairs: given as readonly MapPair[] }
   return { kind: form.action, elements: given }

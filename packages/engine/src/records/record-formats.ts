@@ -35,7 +35,7 @@ export class RecordFormats implements FormatSource {
   }
 
   /** The format of the class that has the shape. Throws ReadSkew if the catalog has no such class. */
-  ofShape(shapeNumber: ShapeNumber): ClassFormat {
+  forShape(shapeNumber: ShapeNumber): ClassFormat {
     // Consecutively read objects mostly have the same shape.
     if (this.lastFormat !== undefined && this.lastShape === shapeNumber) return this.lastFormat
     let format = this.shapes.get(shapeNumber)

@@ -67,14 +67,14 @@ async function requireNoNewContainers(transaction: Transaction): Promise<void> {
   else transaction.requireRevision(nextContainerKey, next)
 }
 
-const keysAtOnce = 1_000
+const keyBatchSize = 1_000
 
 /** Returns the objects that exist. The commit requires them to exist and the others to be absent. */
 export async function requireAsFound(transaction: Transaction, oids: ReadonlySet<Oid>): Promise<Set<Oid>> {
   const all = [...oids]
   const found = new Set<Oid>()
-  for (let at = 0; at < all.length; at += keysAtOnce) {
-    const part = all.slice(at, at + keysAtOnce)
+  for (let at = 0; at < all.length; at += keyBatchSize) {
+    const part = all.slice(at, at + keyBatchSize)
     const keys = part.map(objectKey)
     const { values } = await transaction.read(keys)
     for (const [i, oid] of part.entries()) {

@@ -23,7 +23,7 @@ export async function* scanObjects(
   newContainers: readonly Container[] = [],
 ): AsyncGenerator<ScannedObject[]> {
   const read = (key: Uint8Array, record: Uint8Array): ScannedObject => {
-    const format = formats.ofShape(shapeNumberOf(record))
+    const format = formats.forShape(shapeNumberOf(record))
     return { oid: oidOfObjectKey(key), format, values: decodeRecord(format, record).values }
   }
   for (const { database, container } of await listContainers(snapshot, classes, newContainers)) {

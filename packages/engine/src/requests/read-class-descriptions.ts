@@ -11,8 +11,8 @@ import type {
 } from '../schema/commands.ts'
 import { attributeOf, definitionError } from '../schema/define-attribute.ts'
 import { classPropertyFields } from '../schema/properties/class-properties.ts'
-import { attributeProperties, type GivenProperties } from '../schema/properties/index.ts'
-import { atOnce } from '../store/time-slice.ts'
+import { attributeProperties, type PropertiesInput } from '../schema/properties/index.ts'
+import { runToEnd } from '../store/time-slice.ts'
 import { wrongForm } from '../types/definition-fields.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 import { fieldForms, type TypeDefinition, type TypeField } from '../types/type-definition.ts'
@@ -31,7 +31,7 @@ const classProperties = classPropertyFields.map(({ field }) => field)
 
 /** Throws MalformedRequest, MalformedValue, UnknownField. */
 export function readDefineClasses(body: unknown, mode: DefineMode): DefineClasses {
-  return atOnce(readDefineClassesSteps(body, mode))
+  return runToEnd(readDefineClassesSteps(body, mode))
 }
 
 /** Like `readDefineClasses`; yields between classes. */
@@ -121,14 +121,14 @@ export function readConstraints(input: unknown, place: CommandPlace): AttributeC
   return { attributeName, properties: fieldsAmong(definition, propertyFields), elementProperties: element }
 }
 
-export function readClassFields(input: unknown, place: CommandPlace): GivenProperties {
+export function readClassFields(input: unknown, place: CommandPlace): PropertiesInput {
   const fields = objectOf(input, 'classFields', place)
   refuseUnknownFields(fields, classProperties, 'classFields', place)
   return fields
 }
 
 /** The fields with these names; undefined if there are none. */
-function fieldsAmong(input: JsonObject, names: readonly string[]): GivenProperties | undefined {
+function fieldsAmong(input: JsonObject, names: readonly string[]): PropertiesInput | undefined {
   const fields = Object.entries(input).filter(([name]) => names.includes(name))
   return fields.length === 0 ? undefined : Object.fromEntries(fields)
 }

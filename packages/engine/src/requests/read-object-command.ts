@@ -11,7 +11,7 @@ import { truncateForMessage } from '../schema/command-error.ts'
 import { didYouMean } from '../schema/names.ts'
 import { rootClassName, rootClassRefusal } from '../schema/root-class.ts'
 import type { Oid } from '../types/oid.ts'
-import { withJsonValues } from './given-text.ts'
+import { withJsonValues } from './json-source.ts'
 
 /** JSON values by attribute name. */
 export type Attributes = { readonly [name: string]: unknown }

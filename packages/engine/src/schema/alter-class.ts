@@ -1,6 +1,6 @@
 /** Computes a change of a class: renames it, or deletes, renames, retypes, adds and constrains attributes (contract 5.3, 10.5). */
 import { AshlarError, type CommandPlace } from '../errors.ts'
-import { atOnce } from '../store/time-slice.ts'
+import { runToEnd } from '../store/time-slice.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import { checkAttributeCount } from './check-drafts.ts'
@@ -13,12 +13,12 @@ import { type ExpressionBinder, type ExpressionChange, withBoundExpressions } fr
 import { commandError, truncateForMessage } from './command-error.ts'
 import type { AlterAttributes, AlterClass, AttributeRename } from './commands.ts'
 import { constrainAttributes, leaveUnvalidated, withConstraints } from './constrain-attributes.ts'
+import { declaredAttribute } from './declared-attribute.ts'
 import { defineAttribute } from './define-attribute.ts'
 import { classesWithNewShape, nextState, withDefinition } from './define-classes.ts'
 import { changeClassProperties, retypedProperties } from './define-properties.ts'
 import { additionsTo, type ExtentChecks, newChecksOf, newKeysOf, noExtentChecks } from './extent-checks.ts'
 import { checkAttributeName, checkClassName, didYouMean } from './names.ts'
-import { ownAttribute } from './own-attribute.ts'
 import type { Pairing } from './pairing.ts'
 import { withReferrerIndexes } from './referrer-indexes.ts'
 import { pairingsOf, type Retype, type RetypeContext, refusePairing, retypeAttribute } from './retype-attribute.ts'
@@ -53,7 +53,7 @@ export interface Alteration {
  */
 export function alterClass(catalog: Catalog, cls: SchemaClass, command: AlterClass, options: AlterOptions): Alteration {
   const altered = alterWithoutExpressions(catalog, cls, command, options)
-  const state = atOnce(withBoundExpressions(catalog, altered.state, expressionChange(command, options)))
+  const state = runToEnd(withBoundExpressions(catalog, altered.state, expressionChange(command, options)))
   return state === altered.state ? altered : { ...altered, state }
 }
 
@@ -151,7 +151,7 @@ function deleteAttributes(
   const gone = new Map<AttributeNumber, { owner: ClassDraft; attribute: DraftAttribute }>()
   for (const [i, name] of deletions.entries()) {
     const place = ['attributesToDelete', i]
-    const attribute = ownAttribute(builder, draft, name, place)
+    const attribute = declaredAttribute(builder, draft, name, place)
     if (gone.has(attribute.number))
       throw commandError('InvalidDefinition', `Attribute ${name} is deleted twice.`, place)
     refusePairing(draft, attribute, place)
@@ -159,7 +159,7 @@ function deleteAttributes(
   }
   for (const [i, name] of deletions.entries()) {
     const place = ['attributesToDelete', i]
-    const inverse = referenceIn(ownAttribute(builder, draft, name, place).spec)?.inverseAttribute
+    const inverse = referenceIn(declaredAttribute(builder, draft, name, place).spec)?.inverseAttribute
     if (inverse === undefined || inverse === null || gone.has(inverse)) continue
     const partner = builder.declared(inverse)
     if (partner === undefined) continue
@@ -218,7 +218,7 @@ function renameAttributes(builder: SchemaBuilder, draft: ClassDraft, renames: re
   let isRenamed = false
   for (const [i, { originalName, newName }] of renames.entries()) {
     const place = ['attributesToRename', i]
-    const attribute = ownAttribute(builder, draft, originalName, [...place, 'originalName'])
+    const attribute = declaredAttribute(builder, draft, originalName, [...place, 'originalName'])
     if (originalName === newName) continue
     checkAttributeName(draft.name, newName, [...place, 'newName'])
     if (draft.attributes.has(newName)) {
@@ -244,7 +244,7 @@ function retypeAttributes(
   return changes.flatMap((description, i) => {
     const place = ['attributesToChange', i]
     const { attributeName: name } = description
-    const attribute = ownAttribute(builder, draft, name, [...place, 'attributeName'])
+    const attribute = declaredAttribute(builder, draft, name, [...place, 'attributeName'])
     if (attribute.properties?.own.computed !== undefined) {
       const message = `Class ${draft.name}: attribute ${name} is computed, and its type cannot be changed.`
       throw commandError('InvalidDefinition', message, place)

@@ -6,7 +6,7 @@ import type { Catalog } from './catalog.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
 import type { ExpressionBinder } from './class-expressions.ts'
 import type { AlterClass, DefineClasses } from './commands.ts'
-import { defineClassesInPieces } from './define-classes.ts'
+import { defineClassesYielding } from './define-classes.ts'
 import type { ExtentChecks } from './extent-checks.ts'
 import type { Pairing } from './pairing.ts'
 import {
@@ -108,11 +108,11 @@ export function* planDefinitions(
   context: AlterContext,
 ): Generator<undefined, AlterPlan> {
   const { attributesMax, expressions } = context
-  const { classNumbers, ...defined } = yield* defineClassesInPieces(catalog, command, { attributesMax, expressions })
+  const { classNumbers, ...defined } = yield* defineClassesYielding(catalog, command, { attributesMax, expressions })
   const { isLossAllowed = false } = command
   const complete = function* (prepared: Catalog): Generator<undefined, CatalogState> {
     const options = { attributesMax, expressions, isPrepared: true }
-    return (yield* defineClassesInPieces(prepared, command, options)).state
+    return (yield* defineClassesYielding(prepared, command, options)).state
   }
   return planOf(catalog, { ...defined, droppedIndexes: [] }, { classNumbers, isLossAllowed, complete }, context)
 }

@@ -52,7 +52,7 @@ export interface ObjectPredicate {
 }
 
 /** Actions on the federated database as a whole. */
-export type WholeAction = 'write' | 'define'
+export type DatabaseAction = 'write' | 'define'
 
 /** Actions of statements on the objects of a class that they name. */
 export type StatementAction = 'query' | 'create' | 'update' | 'delete'
@@ -66,7 +66,7 @@ export interface Catalog {
   /** Set for a restricted reader: whether it may perform the action on some objects of the class. If missing, everything is allowed. */
   readonly permits?: ((cls: SchemaClass, action: StatementAction) => boolean) | undefined
   /** Set for a restricted reader: whether it may perform the action on the whole federated database. If missing, everything is allowed. */
-  readonly permitsWhole?: ((action: WholeAction) => boolean) | undefined
+  readonly permitsOnDatabase?: ((action: DatabaseAction) => boolean) | undefined
   /** Set for a restricted reader: throws Forbidden if it may not change the catalog to `next`. */
   readonly checkChange?: ((next: CatalogState) => void) | undefined
   /** The catalog by which writers store records and links while references are given inverses; otherwise undefined. */

@@ -22,7 +22,7 @@ import {
   sequencesDrawn,
 } from './expression.ts'
 import type { PropertiesOfAttribute } from './properties/index.ts'
-import { requireWhole } from './sequence-definition.ts'
+import { requireDatabaseRight } from './sequence-definition.ts'
 
 /** The location of an expression in a class. */
 export interface ExpressionSite {
@@ -138,7 +138,7 @@ export function* withBoundExpressions(
         const isSettled = !mayChange(expression) && usedClasses(cls, expression, catalog).every(isUnchanged)
         if (isSettled) return expression
         const found = bound(expression, site, cls, catalog, names, binder)
-        if ('text' in expression && sequencesDrawn(found).length > 0) requireWhole(before, 'define')
+        if ('text' in expression && sequencesDrawn(found).length > 0) requireDatabaseRight(before, 'define')
         return found
       }),
     )

@@ -5,7 +5,7 @@
  */
 import type { TypeDefinition } from '../types/type-definition.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
-import type { GivenProperties } from './properties/index.ts'
+import type { PropertiesInput } from './properties/index.ts'
 
 /** `create`: every class must be new, or ClassExists is thrown. */
 export type DefineMode = 'create' | 'createOrExtend'
@@ -32,7 +32,7 @@ export interface ClassDescription {
   /** Name or digits; undefined if not given, null if explicitly none. */
   readonly superClass: string | null | undefined
   /** Fields of class properties as given, validated with the catalog; null removes one. */
-  readonly properties?: GivenProperties | undefined
+  readonly properties?: PropertiesInput | undefined
   readonly attributes: readonly AttributeDescription[]
 }
 
@@ -40,8 +40,8 @@ export interface AttributeDescription {
   readonly attributeName: string
   readonly type: TypeDefinition
   /** Fields of attribute properties as given, and those of `elementSpecification`; validated with the catalog. */
-  readonly properties?: GivenProperties | undefined
-  readonly elementProperties?: GivenProperties | undefined
+  readonly properties?: PropertiesInput | undefined
+  readonly elementProperties?: PropertiesInput | undefined
 }
 
 /** A class by full name or by class number in digits. */
@@ -64,7 +64,7 @@ export interface AlterAttributes extends ClassCommand, AlterSettings {
   readonly attributesToAdd: readonly AttributeDescription[]
   readonly attributesToConstrain: readonly AttributeConstraints[]
   /** Fields of class properties as given; null removes one. */
-  readonly classFields: GivenProperties | undefined
+  readonly classFields: PropertiesInput | undefined
   /** Checks to add as in definitions, checks to delete by name. If both are missing, `classFields` may replace all checks. */
   readonly checksToAdd?: readonly unknown[]
   readonly checksToDelete?: readonly string[]

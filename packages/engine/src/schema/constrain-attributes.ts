@@ -2,8 +2,8 @@
 import type { StagedAttribute } from './class-batch.ts'
 import { commandError } from './command-error.ts'
 import type { AttributeConstraints } from './commands.ts'
+import { declaredAttribute } from './declared-attribute.ts'
 import { changedPropertiesOf } from './define-properties.ts'
-import { ownAttribute } from './own-attribute.ts'
 import { hasConstraints } from './properties/change-properties.ts'
 import { constrainAttribute, type Retype, type RetypeContext } from './retype-attribute.ts'
 import type { ClassDraft, SchemaBuilder } from './schema-builder.ts'
@@ -21,7 +21,7 @@ export function constrainAttributes(
   return changes.flatMap((change, i) => {
     const place = ['attributesToConstrain', i]
     const { attributeName: name } = change
-    const attribute = ownAttribute(builder, draft, name, [...place, 'attributeName'])
+    const attribute = declaredAttribute(builder, draft, name, [...place, 'attributeName'])
     if (seen.has(name)) {
       throw commandError('InvalidDefinition', `Class ${draft.name}: attribute ${name} is constrained twice.`, place)
     }

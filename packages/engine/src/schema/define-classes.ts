@@ -1,5 +1,5 @@
 /** Applies a batch of class descriptions to the catalog, completely or not at all. */
-import { atOnce } from '../store/time-slice.ts'
+import { runToEnd } from '../store/time-slice.ts'
 import type { ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
 import { checkAttributeCount, checkInheritance, checkKinds } from './check-drafts.ts'
@@ -53,11 +53,11 @@ export interface DefineOptions {
  * ClassIsReferenceable, and AttributeInUse.
  */
 export function defineClasses(catalog: Catalog, command: DefineClasses, options: DefineOptions): DefinedClasses {
-  return atOnce(defineClassesInPieces(catalog, command, options))
+  return runToEnd(defineClassesYielding(catalog, command, options))
 }
 
 /** Like `defineClasses`, yielding between classes, each of which may have thousands of attributes. */
-export function* defineClassesInPieces(
+export function* defineClassesYielding(
   catalog: Catalog,
   { classes, mode, numbers }: DefineClasses,
   { attributesMax, isPrepared = false, expressions: binder }: DefineOptions,
@@ -110,7 +110,7 @@ export function classesWithNewShape(builder: SchemaBuilder): ClassDraft[] {
 
 /** The state with new shapes for the drafts; the given state itself if there are none. */
 export function nextState(state: CatalogState, batch: ClassBatch, reshaped: readonly ClassDraft[]): CatalogState {
-  return atOnce(nextStateYielding(state, batch, reshaped))
+  return runToEnd(nextStateYielding(state, batch, reshaped))
 }
 
 function* nextStateYielding(

@@ -9,10 +9,10 @@ import { type ExpressionNames, withPlaces, withTexts } from './expression.ts'
 import { changeProperties, convertProperties } from './properties/change-properties.ts'
 import { type Check, checksMax, defineChecks } from './properties/checks.ts'
 import { classPropertyFields, defineClassProperties } from './properties/class-properties.ts'
-import { defineProperties, type GivenProperties, type PropertiesOfAttribute } from './properties/index.ts'
+import { defineProperties, type PropertiesInput, type PropertiesOfAttribute } from './properties/index.ts'
 import type { ClassDraft, DraftAttribute, SchemaBuilder } from './schema-builder.ts'
 
-const nothing: GivenProperties = {}
+const nothing: PropertiesInput = {}
 
 /** Undefined if the description gives only the type. Throws InvalidDefinition. */
 export function definePropertiesOf(
@@ -205,9 +205,9 @@ function namesOf(builder: SchemaBuilder): ExpressionNames {
 function checkAgreement(
   type: ErrorType,
   what: string,
-  given: GivenProperties,
-  defined: GivenProperties | undefined,
-  present: GivenProperties | undefined,
+  given: PropertiesInput,
+  defined: PropertiesInput | undefined,
+  present: PropertiesInput | undefined,
   place: CommandPlace,
 ): void {
   for (const field of Object.keys(given)) {

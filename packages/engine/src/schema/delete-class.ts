@@ -1,6 +1,6 @@
 /** Deletes a class except for its number (contract 5.3.2, 5.3.12 to 5.3.14). */
 import { AshlarError } from '../errors.ts'
-import { atOnce } from '../store/time-slice.ts'
+import { runToEnd } from '../store/time-slice.ts'
 import type { AttributeNumber, ClassNumber, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import { edgeUse } from './check-edges.ts'
@@ -50,7 +50,7 @@ export function deleteClass(
     indexes: shaped.indexes.filter((index) => !dropped.includes(index)),
   }
   return {
-    state: atOnce(withBoundExpressions(catalog, state, { binder, isCascading: false })),
+    state: runToEnd(withBoundExpressions(catalog, state, { binder, isCascading: false })),
     droppedIndexes: dropped,
   }
 }

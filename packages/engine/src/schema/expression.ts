@@ -21,14 +21,14 @@ export interface BoundExpression {
 }
 
 /** An expression before binding; `place` is its position in the command. */
-export interface GivenExpression {
+export interface ExpressionInput {
   readonly text: string
   readonly place: CommandPlace
   readonly isStored?: true
   readonly isFollowing?: undefined
 }
 
-export type SchemaExpression = BoundExpression | GivenExpression
+export type SchemaExpression = BoundExpression | ExpressionInput
 
 /** Present names; undefined if deleted. */
 export interface ExpressionNames {
@@ -39,7 +39,7 @@ export interface ExpressionNames {
 const charactersMax = 10_000
 
 /** Reads `{"expression": "…"}`, or the text alone. Throws ValueError with the path from the field. */
-export function defineExpression(field: string, given: unknown): GivenExpression {
+export function defineExpression(field: string, given: unknown): ExpressionInput {
   if (typeof given !== 'string' || given.trim() === '' || given.length > charactersMax) {
     const error = new ValueError(
       'InvalidDefinition',
@@ -52,7 +52,7 @@ export function defineExpression(field: string, given: unknown): GivenExpression
 }
 
 /** Whether a given property value has the form `{"expression": "…"}`. */
-export function isGivenAsExpression(given: unknown): given is { readonly expression: unknown } {
+export function isExpressionInput(given: unknown): given is { readonly expression: unknown } {
   return typeof given === 'object' && given !== null && Object.hasOwn(given, 'expression')
 }
 

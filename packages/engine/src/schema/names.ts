@@ -108,7 +108,7 @@ export function listOfNames(names: readonly string[]): string {
  * The end of a sentence that refuses a name: `. Did you mean a?` if one is similar, else `; its fields are a, b and
  * c.` with all names. `noun`: the kind of names, such as `field`.
  */
-export function endWithKnown(unknownName: string, known: readonly string[], noun: string): string {
+export function listKnownNames(unknownName: string, known: readonly string[], noun: string): string {
   const lower = unknownName.toLowerCase()
   const longer = known.filter((name) => lower.length > 1 && name.toLowerCase().startsWith(lower))
   const near = didYouMean(unknownName, known) || didYouMean(longer[0] ?? '', longer.slice(0, 1))

@@ -10,7 +10,7 @@ import { truncateForMessage } from './command-error.ts'
 import { type ExpressionNames, withTexts } from './expression.ts'
 import { didYouMean } from './names.ts'
 import type { ClassProperties } from './properties/class-properties.ts'
-import type { GivenProperties } from './properties/index.ts'
+import type { PropertiesInput } from './properties/index.ts'
 import { isRootClass, rootClassName } from './root-class.ts'
 
 export interface ClassRepresentation {
@@ -22,7 +22,7 @@ export interface ClassRepresentation {
   readonly isDeleted: boolean
   readonly superClass: string | null
   /** Own attributes only, with explicit defaults of encoding and storage. */
-  readonly attributes: readonly ({ readonly attributeName: string } & TypeDefinition & GivenProperties)[]
+  readonly attributes: readonly ({ readonly attributeName: string } & TypeDefinition & PropertiesInput)[]
 }
 
 export interface NamespaceRepresentation {
@@ -88,9 +88,9 @@ export function describeAttribute(
   { spec, properties }: Pick<Attribute, 'spec' | 'properties'>,
   context: DescribeContext,
   names: ExpressionNames,
-): TypeDefinition & GivenProperties {
+): TypeDefinition & PropertiesInput {
   const type = describeType(spec, context)
-  if (properties === undefined) return type as TypeDefinition & GivenProperties
+  if (properties === undefined) return type as TypeDefinition & PropertiesInput
   const element = { ...type.elementSpecification, ...properties.element }
   return {
     ...type,
@@ -101,7 +101,7 @@ export function describeAttribute(
 }
 
 /** A deleted display attribute is omitted. */
-function describeClassProperties(properties: ClassProperties | undefined, catalog: Catalog): GivenProperties {
+function describeClassProperties(properties: ClassProperties | undefined, catalog: Catalog): PropertiesInput {
   const shown = withTexts(properties, namesIn(catalog))
   if (properties?.displayAttribute === undefined) return shown
   const { displayAttribute: _, ...others } = shown

@@ -1,7 +1,7 @@
 /** Sequences: validates their definitions (contract 6.3). */
 import { AshlarError } from '../errors.ts'
 import type { SequenceNumber } from '../types/type-spec.ts'
-import type { Catalog, WholeAction } from './catalog.ts'
+import type { Catalog, DatabaseAction } from './catalog.ts'
 import type { CatalogState, SequenceDefinition } from './class-definition.ts'
 import { commandError, truncateForMessage } from './command-error.ts'
 import type { CreateSequence } from './commands.ts'
@@ -72,8 +72,8 @@ export function withoutSequence(state: CatalogState, { number, name }: SequenceD
 }
 
 /** A sequence belongs to no class, so grants on single classes allow nothing with it. Throws Forbidden. */
-export function requireWhole({ permitsWhole }: Catalog, action: WholeAction): void {
-  if (permitsWhole === undefined || permitsWhole(action)) return
+export function requireDatabaseRight({ permitsOnDatabase }: Catalog, action: DatabaseAction): void {
+  if (permitsOnDatabase === undefined || permitsOnDatabase(action)) return
   throw new AshlarError(
     'Forbidden',
     `Sequences are of the federated database as a whole, on which the caller may not ${action}.`,

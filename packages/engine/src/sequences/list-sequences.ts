@@ -14,7 +14,7 @@ export interface ListedSequence {
 }
 
 /** Entries per read. */
-const keysAtOnce = 1_000
+const keyBatchSize = 1_000
 
 /** In order of creation. `from`: the source of the entries. */
 export async function listSequences(
@@ -22,8 +22,8 @@ export async function listSequences(
   from: { read(keys: readonly Bytes[]): Awaitable<ReadAnswer> },
 ): Promise<readonly ListedSequence[]> {
   const listed: ListedSequence[] = []
-  for (let at = 0; at < sequences.length; at += keysAtOnce) {
-    const part = sequences.slice(at, at + keysAtOnce)
+  for (let at = 0; at < sequences.length; at += keyBatchSize) {
+    const part = sequences.slice(at, at + keyBatchSize)
     const { values } = await from.read(part.map(({ number }) => nextNumberKey(number)))
     for (const [i, { name, start, step }] of part.entries()) {
       const stored = values[i]

@@ -9,7 +9,7 @@ export type DiskLimits = Pick<EngineLimits, 'statementDiskBytesMax' | 'statement
 export class RequestSpace {
   private readonly space: TemporarySpace
   private readonly limits: DiskLimits
-  private takenBytes = 0
+  private reservedBytes = 0
 
   constructor(space: TemporarySpace, limits: DiskLimits) {
     this.space = space
@@ -17,24 +17,24 @@ export class RequestSpace {
   }
 
   get bytes(): number {
-    return this.takenBytes
+    return this.reservedBytes
   }
 
   /** Throws LimitExceeded and ServerBusy, and then reserves nothing. */
   take(bytes: number): void {
     const { statementDiskBytesMax, statementsDiskBytesMax } = this.limits
-    if (this.takenBytes + bytes > statementDiskBytesMax) {
+    if (this.reservedBytes + bytes > statementDiskBytesMax) {
       throw new AshlarError(
         'LimitExceeded',
         `What the statements sort, group or join beyond their memory would take more than ${statementDiskBytesMax} bytes on disk (statementDiskBytesMax). TAKE, WHERE, an index on the order or several requests may help.`,
       )
     }
     this.space.take(bytes, statementsDiskBytesMax)
-    this.takenBytes += bytes
+    this.reservedBytes += bytes
   }
 
   giveBack(bytes: number): void {
-    this.takenBytes -= bytes
+    this.reservedBytes -= bytes
     this.space.giveBack(bytes)
   }
 

@@ -31,7 +31,7 @@ export class TemporarySpace {
   readonly directory: string
   private readonly files: FileSystem
   private prepared: Promise<void> | undefined
-  private takenBytes = 0
+  private reservedBytes = 0
 
   /** By default in the temporary directory of the operating system. */
   constructor(directory = tmpdir(), files: FileSystem = nodeFileSystem) {
@@ -41,22 +41,22 @@ export class TemporarySpace {
 
   /** Disk space reserved. */
   get bytes(): number {
-    return this.takenBytes
+    return this.reservedBytes
   }
 
   /** Throws ServerBusy, and reserves nothing, above `bytesMax`. */
   take(bytes: number, bytesMax: number): void {
-    if (this.takenBytes + bytes > bytesMax) {
+    if (this.reservedBytes + bytes > bytesMax) {
       throw new AshlarError(
         'ServerBusy',
         `The temporary files of all statements under way would take more than ${bytesMax} bytes on disk (statementsDiskBytesMax); there is room again when some of them have ended.`,
       )
     }
-    this.takenBytes += bytes
+    this.reservedBytes += bytes
   }
 
   giveBack(bytes: number): void {
-    this.takenBytes -= bytes
+    this.reservedBytes -= bytes
   }
 
   /** The file is unlinked immediately if the operating system allows it; `remove` must be called after it is closed. */

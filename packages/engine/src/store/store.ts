@@ -187,7 +187,7 @@ export interface SnapshotWatch {
   onEnded?(error: AshlarError): void
   /** Like in `SliceWatch`, for the snapshot's own work, such as evaluating access rules of a caller. */
   readonly owner?: string
-  mayGoOn?(): Promise<void> | undefined
+  mayContinue?(): Promise<void> | undefined
 }
 
 export interface StoreOptions {

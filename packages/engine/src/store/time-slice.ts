@@ -39,10 +39,10 @@ export interface TimeSlice {
 export interface SliceWatch {
   /** Slices alternate between owners, however much work each has; all work without an owner counts as one. */
   readonly owner?: string
-  mayGoOn?(): Promise<void> | undefined
+  mayContinue?(): Promise<void> | undefined
 }
 
-/** `mayGoOn` is awaited at the end of each slice but the first two (one may be lost to garbage collection), and may throw to end the work. */
+/** `mayContinue` is awaited at the end of each slice but the first two (one may be lost to garbage collection), and may throw to end the work. */
 export function openTimeSlice(watch?: SliceWatch, ms = sliceMs): TimeSlice {
   return new Slice(watch, ms)
 }
@@ -73,7 +73,7 @@ class Slice implements TimeSlice {
   private async nextSlice(): Promise<void> {
     slicesUsedUp++
     const isFree = this.freeSlices-- > 0
-    if (!isFree) await this.watch?.mayGoOn?.()
+    if (!isFree) await this.watch?.mayContinue?.()
     await queuedSlice(isFree ? second : started, this.watch?.owner)
     this.renew()
   }
@@ -157,7 +157,7 @@ export async function inSlices<T>(
 }
 
 /** Runs a generator to its result, yielding when due. */
-export async function inTurns<T>(steps: Iterator<undefined, T>, slice: TimeSlice = openTimeSlice()): Promise<T> {
+export async function runYielding<T>(steps: Iterator<undefined, T>, slice: TimeSlice = openTimeSlice()): Promise<T> {
   for (;;) {
     const step = steps.next()
     if (step.done === true) return step.value
@@ -166,13 +166,13 @@ export async function inTurns<T>(steps: Iterator<undefined, T>, slice: TimeSlice
   }
 }
 
-/** Like `inTurns`, but synchronous and without a clock check if the work has only one step. */
-export function inTurnsIfLong<T>(steps: Iterator<undefined, T>, slice?: TimeSlice): Awaitable<T> {
+/** Like `runYielding`, but synchronous and without a clock check if the work has only one step. */
+export function runYieldingIfLong<T>(steps: Iterator<undefined, T>, slice?: TimeSlice): Awaitable<T> {
   const first = steps.next()
-  return first.done === true ? first.value : inTurns(steps, slice)
+  return first.done === true ? first.value : runYielding(steps, slice)
 }
 
-export function atOnce<T>(steps: Iterator<undefined, T>): T {
+export function runToEnd<T>(steps: Iterator<undefined, T>): T {
   for (;;) {
     const step = steps.next()
     if (step.done === true) return step.value
@@ -374,7 +374,7 @@ export function mayBegin(): boolean {
 }
 
 /** Resolves when work may start that could not immediately, with whether time is left for more. */
-export async function firstTurn(): Promise<{ readonly isOver: boolean }> {
+export async function awaitStart(): Promise<{ readonly isOver: boolean }> {
   await new Promise<void>((resolve) => {
     fresh.push(resolve)
     pump()
@@ -383,6 +383,6 @@ export async function firstTurn(): Promise<{ readonly isOver: boolean }> {
 }
 
 /** Queues a piece known to be long among started work, so that new and possibly short work proceeds. */
-export function laterTurn(): Promise<void> {
+export function yieldToNewWork(): Promise<void> {
   return queuedSlice(started)
 }

@@ -69,7 +69,7 @@ export class StatementThreads implements StatementRunner {
   }
 
   async run(work: ThreadWork, policy?: PolicyData): Promise<ThreadReply | undefined> {
-    await work.watch?.mayGoOn?.()
+    await work.watch?.mayContinue?.()
     if (performance.now() < this.startsAgainAtMs) return undefined
     const thread = this.free()
     if (thread === undefined) return undefined

@@ -41,7 +41,7 @@ export class ThreadRun {
     const { signal, watch } = work
     if (signal?.aborted === true) this.onAbort()
     else signal?.addEventListener('abort', this.onAbort)
-    watch?.onBegun?.(new CellProgress(cells.progress))
+    watch?.onStarted?.(new CellProgress(cells.progress))
   }
 
   /** `refusal`: the last one of memory or disk, which the thread may have failed with. True for the last message. */

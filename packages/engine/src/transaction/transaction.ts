@@ -24,7 +24,7 @@ import type {
   ReadAnswer,
   Snapshot,
 } from '../store/store.ts'
-import { inParts, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
+import { inParts, openTimeSlice, runYieldingIfLong } from '../store/time-slice.ts'
 import type { AllocationLog } from './allocation-log.ts'
 import { type CommitSize, checkSize } from './commit-size.ts'
 import { OverlaySnapshot } from './overlay-snapshot.ts'
@@ -445,7 +445,7 @@ export class Transaction {
     if (this.logEpoch === 0) return undefined
     const changes = this.packed === undefined ? this.changes : new PackedChanges(this.packed.filter(areObjects))
     const now = Date.now()
-    const values = logValuesOfFew(changes, now) ?? (await inTurnsIfLong(logValues(changes, now)))
+    const values = logValuesOfFew(changes, now) ?? (await runYieldingIfLong(logValues(changes, now)))
     if (values.length === 0) return undefined
     for (const { length } of values) this.memory?.chargeChange(changeBytes + length)
     return { prefix: epochPrefix(this.logEpoch), values }

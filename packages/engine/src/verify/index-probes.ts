@@ -26,7 +26,7 @@ export function probeIndexEntry(context: VerifyContext, key: Bytes, value: Bytes
   const oid = oidFromBytes(value, 0)
   const evaluate = (record: Bytes | undefined): string | undefined => {
     if (record === undefined) return `an entry of index ${index.name} names object ${oid}, which does not exist`
-    const format = recordFormats(context.catalog).ofShape(shapeNumberOf(record))
+    const format = recordFormats(context.catalog).forShape(shapeNumberOf(record))
     const list = indexFormatsOf(format).lists.find((one) => one.index === number)
     if (list !== undefined) {
       const targets = decodeRecord(format, record).values[list.attribute.index] as readonly Oid[]

@@ -18,7 +18,7 @@ import { verdictOn } from './verdict-on.ts'
 
 export function probeObject(context: VerifyContext, key: Bytes, record: Bytes): Probe[] {
   const oid = oidOfObjectKey(key)
-  const format = recordFormats(context.catalog).ofShape(shapeNumberOf(record))
+  const format = recordFormats(context.catalog).forShape(shapeNumberOf(record))
   const content = decodeRecord(format, record)
   const [database, container] = oid.split('-').map(Number) as [number, number]
   const probes: Probe[] = [

@@ -9,6 +9,6 @@ import type { Verdict, VerifyContext } from './probe.ts'
 type Judge = (format: ClassFormat, content: RecordValues) => Verdict
 
 export function verdictOn({ catalog }: VerifyContext, record: Bytes, judge: Judge): Verdict {
-  const format = recordFormats(catalog).ofShape(shapeNumberOf(record))
+  const format = recordFormats(catalog).forShape(shapeNumberOf(record))
   return judge(format, decodeRecord(format, record))
 }

@@ -39,7 +39,7 @@ export interface Restriction {
 export interface GuardedWork {
   readonly transaction: Transaction
   /** The catalog as readers see it. */
-  readonly shownCatalog: Catalog
+  readonly visibleCatalog: Catalog
   readonly objects: WorkingSet
 }
 

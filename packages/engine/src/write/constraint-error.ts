@@ -43,12 +43,12 @@ export function violationError(
   visible: Catalog | undefined,
 ): AshlarError {
   const { name } = state.format.cls
-  const isShown = ({ root, ...violation }: Violation): boolean => {
+  const isVisible = ({ root, ...violation }: Violation): boolean => {
     const inner = violation.check === undefined ? violation.attribute.attribute.number : undefined
     const named = violation.check === undefined || violation.path.length > 0 ? [] : namesOf(violation.check, state)
     return [root, inner, ...named].every((number) => number === undefined || visible?.attribute(number) !== undefined)
   }
-  const shown = visible === undefined ? violations : violations.filter(isShown)
+  const shown = visible === undefined ? violations : violations.filter(isVisible)
   const [first] = shown
   if (first === undefined) {
     const message = `Class ${name}: a constraint of an attribute that the caller may not see is violated.`
@@ -107,8 +107,8 @@ export async function violationTo(guard: ChangeGuard, state: ObjectState, error:
 /** For example `attribute age has to be at least 0, not -1`. */
 function valueSentence({ attribute, constraint, requirement, path, value }: ValueViolation): string {
   const within = path.length > 1 ? ` (at ${path.join('.')})` : ''
-  const isShown = constraint !== 'isRequired' && constraint !== 'isReadOnly'
-  return `attribute ${attribute.attribute.outputName}${within} ${requirement}${isShown ? `, not ${formatForMessage(value)}` : ''}`
+  const isVisible = constraint !== 'isRequired' && constraint !== 'isReadOnly'
+  return `attribute ${attribute.attribute.outputName}${within} ${requirement}${isVisible ? `, not ${formatForMessage(value)}` : ''}`
 }
 
 /** Shortens strings, and the JSON of long values. */

@@ -9,7 +9,7 @@ import type { Oid } from '../types/oid.ts'
 import { linkViolations } from './check-links.ts'
 import { violationError, violationTo } from './constraint-error.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
-import { type ObjectState, objectsAtOnce } from './working-set.ts'
+import { type ObjectState, objectBatchSize } from './working-set.ts'
 
 /** The step whose change is rejected at the end of the transaction; `cause` is the reason. */
 export class StepFailure extends Error {
@@ -56,7 +56,7 @@ export class DeferredChecks {
 
   /** `unit`: sees all writes of the transaction. Throws ConstraintViolation, wrapped in a StepFailure if there are steps. */
   async judge(unit: UnitOfWork): Promise<void> {
-    await inParts([...this.objects.keys()], objectsAtOnce, async (part) => {
+    await inParts([...this.objects.keys()], objectBatchSize, async (part) => {
       await unit.objects.loadAll(part)
       for (const oid of part) {
         const state = unit.objects.known(oid)

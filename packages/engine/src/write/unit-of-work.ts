@@ -18,7 +18,7 @@ import type { ChangeGuard, Restriction } from './change-guard.ts'
 import type { ChangeRecorder } from './change-set.ts'
 import type { NumbersOfSequences, UnitExpressions } from './object-expressions.ts'
 import { noSuchTarget, type ReferenceLocation, targetOfOtherClass } from './reference-error.ts'
-import { type ObjectState, objectsAtOnce, WorkingSet } from './working-set.ts'
+import { type ObjectState, objectBatchSize, WorkingSet } from './working-set.ts'
 
 /** A collection of an object whose links change. */
 export interface ChangedLinks {
@@ -52,7 +52,7 @@ export class UnitOfWork {
   /** The catalog of writers, which determines how records and links are stored. */
   readonly catalog: Catalog
   /** The catalog as readers see it. */
-  readonly shownCatalog: Catalog
+  readonly visibleCatalog: Catalog
   readonly objects: WorkingSet
   private readonly containers: Containers
   private readonly restriction: Restriction | undefined
@@ -98,7 +98,7 @@ export class UnitOfWork {
     this.limits = limits
     this.transaction = transaction
     this.catalog = catalog.writers === undefined ? catalog : catalog.writers()
-    this.shownCatalog = catalog
+    this.visibleCatalog = catalog
     this.objects = new WorkingSet(transaction, this.catalog)
     this.containers = containers
     this.session = session
@@ -110,33 +110,33 @@ export class UnitOfWork {
 
   /** Creates a unit for another step of the same change, or for a trial run in `transaction`, a rehearsal. */
   another(transaction = this.transaction): UnitOfWork {
-    const { shownCatalog, containers, session, recorder, expressions, restriction, limits } = this
-    return new UnitOfWork(transaction, shownCatalog, containers, session, recorder, expressions, restriction, limits)
+    const { visibleCatalog, containers, session, recorder, expressions, restriction, limits } = this
+    return new UnitOfWork(transaction, visibleCatalog, containers, session, recorder, expressions, restriction, limits)
   }
 
   /** Creates a unit for a trial run, which neither commits nor reports anything. */
   rehearsal(): UnitOfWork {
-    const { transaction, shownCatalog, containers, session, expressions, restriction, limits } = this
+    const { transaction, visibleCatalog, containers, session, expressions, restriction, limits } = this
     const tried = transaction.rehearsal()
-    return new UnitOfWork(tried, shownCatalog, containers, session, undefined, expressions, restriction, limits)
+    return new UnitOfWork(tried, visibleCatalog, containers, session, undefined, expressions, restriction, limits)
   }
 
   /** The catalog that the names in commands refer to. */
   get commandCatalog(): Catalog {
-    return this.guard === undefined ? this.shownCatalog : this.guard.catalog
+    return this.guard === undefined ? this.visibleCatalog : this.guard.catalog
   }
 
   get commandFormats(): RecordFormats {
-    return this.guard === undefined ? this.shownFormats : this.guard.formats
+    return this.guard === undefined ? this.visibleFormats : this.guard.formats
   }
 
-  private get shownFormats(): RecordFormats {
-    return this.isWhole ? this.objects.formats : recordFormats(this.shownCatalog)
+  private get visibleFormats(): RecordFormats {
+    return this.isWhole ? this.objects.formats : recordFormats(this.visibleCatalog)
   }
 
   /** Whether readers and writers use the same catalog. */
   private get isWhole(): boolean {
-    return this.catalog === this.shownCatalog
+    return this.catalog === this.visibleCatalog
   }
 
   /** The visible value of an attribute stored in the record; `attribute`: from `commandFormats`. */
@@ -153,7 +153,7 @@ export class UnitOfWork {
   /** The class of an object as seen by commands. */
   commandFormatOf({ format }: ObjectState): ClassFormat {
     if (this.guard !== undefined) return this.guard.formatOf(format)
-    return this.isWhole ? format : this.shownFormats.byNumber(format.cls.number)
+    return this.isWhole ? format : this.visibleFormats.byNumber(format.cls.number)
   }
 
   /** The format in which the unit stores objects of a class. */
@@ -230,7 +230,7 @@ export class UnitOfWork {
   private async findAbsent(oids: readonly Oid[]): Promise<Set<Oid>> {
     const absent = new Set<Oid>()
     if (!this.transaction.isRetry) return absent
-    await inParts(oids, objectsAtOnce, async (part) => {
+    await inParts(oids, objectBatchSize, async (part) => {
       const { values } = await this.transaction.read(part.map(objectKey))
       for (const [i, oid] of part.entries()) if (values[i] === undefined) absent.add(oid)
     })

@@ -13,7 +13,7 @@ import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 
 /** Objects that are read or written before yielding to other requests. */
-export const objectsAtOnce = 1_000
+export const objectBatchSize = 1_000
 
 /** Up to this number a linear search is used: a map would cost more, and most operations have no more objects. */
 const fewObjects = 8
@@ -137,8 +137,8 @@ export class WorkingSet {
   /** Reads the objects that are not loaded yet; missing ones stay unloaded. Reads large or many objects in parts, yielding in between. */
   async loadAll(oids: readonly Oid[]): Promise<void> {
     const slice = openTimeSlice()
-    for (let at = 0; at < oids.length; at += objectsAtOnce) {
-      const part = new Set(oids.length <= objectsAtOnce ? oids : oids.slice(at, at + objectsAtOnce))
+    for (let at = 0; at < oids.length; at += objectBatchSize) {
+      const part = new Set(oids.length <= objectBatchSize ? oids : oids.slice(at, at + objectBatchSize))
       const missing = [...part].filter((oid) => this.find(oid) === undefined)
       if (missing.length === 0) continue
       await this.loadPart(missing, slice)
@@ -172,7 +172,7 @@ export class WorkingSet {
   }
 
   private async loadPart(oids: readonly Oid[], slice: TimeSlice): Promise<void> {
-    this.sizes ??= new PartSizes(objectsAtOnce)
+    this.sizes ??= new PartSizes(objectBatchSize)
     for (const part of this.sizes.parts(oids)) {
       const keys = part.map(objectKey)
       const { values } = await this.transaction.read(keys)
@@ -189,7 +189,7 @@ export class WorkingSet {
 
   private keepLoaded(oid: Oid, key: Buffer, stored: Bytes): ObjectState {
     this.transaction.memory?.chargeLoaded(stateBytes + 2 * stored.length)
-    const state = new LoadedObject(oid, key, this.formats.ofShape(shapeNumberOf(stored)), stored)
+    const state = new LoadedObject(oid, key, this.formats.forShape(shapeNumberOf(stored)), stored)
     this.keep(state)
     return state
   }

@@ -6,7 +6,7 @@ import { restrictedCatalog } from '../../src/access/restricted-catalog.ts'
 import { CatalogCache } from '../../src/catalog/catalog-cache.ts'
 import type { Database } from '../../src/database-operations.ts'
 import { buildCatalog } from '../../src/schema/build-catalog.ts'
-import { atOnce } from '../../src/store/time-slice.ts'
+import { runToEnd } from '../../src/store/time-slice.ts'
 import { withSnapshot } from '../../src/store/with-snapshot.ts'
 import { index } from '../engine/open-fd.ts'
 import { bob, everyAction, failureOf, oidOf, on, rowsOf, user, withNotes } from './access-notes.ts'
@@ -203,7 +203,7 @@ describe('an index that is not ready', () => {
       const indexes = catalog.state.indexes.map((one) => ({ ...one, state: 'building' as const }))
       const building = buildCatalog({ ...catalog.state, indexes }, catalog.version)
       const seenBy = (policy: AccessPolicy): string[] =>
-        atOnce(restrictedCatalog(new ClassAccess(building, policy.grants))).indexes.map(({ name }) => name)
+        runToEnd(restrictedCatalog(new ClassAccess(building, policy.grants))).indexes.map(({ name }) => name)
       expect(seenBy(designer)).toEqual(['noteTitle', 'noteOwner'])
       expect(seenBy(bob)).toEqual([])
     }))

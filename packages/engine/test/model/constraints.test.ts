@@ -111,8 +111,8 @@ async function refusalOf(act: () => Promise<unknown>): Promise<string[]> {
 
 /** What a write is refused for: in a transaction, the number of elements is judged at its end (contract 10.4.12). */
 function refused(way: Way, violations: readonly string[]): readonly string[] {
-  const atOnce = violations.filter((violation) => !violation.endsWith(' minItems'))
-  return (way === 'batch' || way === 'text') && atOnce.length > 0 ? atOnce : violations
+  const runToEnd = violations.filter((violation) => !violation.endsWith(' minItems'))
+  return (way === 'batch' || way === 'text') && runToEnd.length > 0 ? runToEnd : violations
 }
 
 const literal = (given: unknown): string => {

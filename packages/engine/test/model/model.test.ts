@@ -108,7 +108,7 @@ describe('several creations as one commit', () => {
 })
 
 /** The operations of a batch at once, and one batch after the other. */
-async function atOnce(fd: FederatedDatabase, batches: readonly (readonly Operation[])[]): Promise<void> {
+async function runToEnd(fd: FederatedDatabase, batches: readonly (readonly Operation[])[]): Promise<void> {
   const driver = new Driver(fd)
   for (const batch of batches) {
     const created: string[] = []
@@ -132,7 +132,7 @@ describe('at once, nothing inconsistent is left', () => {
 
   it('over the store of the run', async () => {
     const property = fc.asyncProperty(batches, async (given) => {
-      await withModelFd(await openStoreOfRun(), (fd) => atOnce(fd, given))
+      await withModelFd(await openStoreOfRun(), (fd) => runToEnd(fd, given))
     })
     await fc.assert(property, runs(120))
   })

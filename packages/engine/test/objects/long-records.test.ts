@@ -1,6 +1,6 @@
 /** Reads of large objects: one at a time, and which objects are known. */
 import { describe, expect, it } from 'vitest'
-import { isKnownToBeLarge, noteLongRecord, readAlone } from '../../src/objects/long-records.ts'
+import { isExpectedLarge, noteLongRecord, readAlone } from '../../src/objects/long-records.ts'
 import { buildCatalog, emptyCatalogState } from '../../src/schema/build-catalog.ts'
 import type { Catalog } from '../../src/schema/catalog.ts'
 import type { Oid } from '../../src/types/oid.ts'
@@ -13,10 +13,10 @@ const catalog = anyCatalog()
 describe('reads of large objects', () => {
   it('are of objects that were seen to be large', () => {
     expect(noteLongRecord(catalog, '60001-3-1-2' as Oid, 1_000)).toBe(false)
-    expect(isKnownToBeLarge(catalog, '60001-3-1-2' as Oid)).toBe(false)
-    expect(isKnownToBeLarge(catalog, large)).toBe(false)
+    expect(isExpectedLarge(catalog, '60001-3-1-2' as Oid)).toBe(false)
+    expect(isExpectedLarge(catalog, large)).toBe(false)
     expect(noteLongRecord(catalog, large, megabyte)).toBe(true)
-    expect(isKnownToBeLarge(catalog, large)).toBe(true)
+    expect(isExpectedLarge(catalog, large)).toBe(true)
   })
 
   it('are carried out one at a time, each in a turn of the event loop of its own, with one room for their copies', async () => {
@@ -54,12 +54,12 @@ describe('reads of large objects', () => {
   it('are known of the last few thousand objects alone', () => {
     noteLongRecord(catalog, large, megabyte)
     for (let slot = 1; slot <= 4_096; slot++) noteLongRecord(catalog, `60002-4-1-${slot}` as Oid, megabyte)
-    expect(isKnownToBeLarge(catalog, large)).toBe(false)
+    expect(isExpectedLarge(catalog, large)).toBe(false)
   })
 
   it('are not those of another federated database that has the same OID', () => {
     noteLongRecord(catalog, large, megabyte)
-    expect(isKnownToBeLarge(catalog, large)).toBe(true)
-    expect(isKnownToBeLarge(anyCatalog(), large)).toBe(false)
+    expect(isExpectedLarge(catalog, large)).toBe(true)
+    expect(isExpectedLarge(anyCatalog(), large)).toBe(false)
   })
 })

@@ -127,7 +127,7 @@ it('rows and plans are counted, whoever watches is told, and a stopped request g
   const text = 'FROM Car WHERE license = $l RETURN license'
   let progress: QueryProgress | undefined
   const watch = {
-    onBegun(begun: QueryProgress) {
+    onStarted(begun: QueryProgress) {
       progress = begun
     },
   }

@@ -5,7 +5,7 @@ import { type AlterPlan, completedState, type OnlineAlter, planAlter } from '../
 import type { CatalogState } from '../../src/schema/class-definition.ts'
 import { withReadyIndex } from '../../src/schema/index-definition.ts'
 import { withoutPendingTypes } from '../../src/schema/pending-types.ts'
-import { atOnce } from '../../src/store/time-slice.ts'
+import { runToEnd } from '../../src/store/time-slice.ts'
 import { catalogOf, classOf, list, reference, SchemaUnderTest, set } from './schema-under-test.ts'
 
 /** Keys of strings and references, some of several attributes. */
@@ -111,12 +111,12 @@ describe('an online change', () => {
     ['with everything at once', all, true],
   ])('ends as one that is computed anew on what it has published: %s', (_what, body, isCascading) => {
     const planned = online(body, isCascading)
-    expect(atOnce(completedState(planned, loaded(planned.pending)))).toEqual(planned.next)
+    expect(runToEnd(completedState(planned, loaded(planned.pending)))).toEqual(planned.next)
   })
 
   it('is not computed anew on the very state that it has published', () => {
     const planned = online(toWhole('text'))
-    expect(atOnce(completedState(planned, catalogOf(planned.pending)))).toBe(planned.next)
+    expect(runToEnd(completedState(planned, catalogOf(planned.pending)))).toBe(planned.next)
   })
 
   it('leaves what it does not change the same object, and so unwritten', () => {
@@ -139,7 +139,7 @@ describe('an online change', () => {
   it('is refused once its pending types are gone', () => {
     const schema = given()
     const planned = online(toWhole('text'), false, schema)
-    expect(() => atOnce(completedState(planned, loaded(schema.catalog.state)))).toThrow(
+    expect(() => runToEnd(completedState(planned, loaded(schema.catalog.state)))).toThrow(
       'was changed by another request',
     )
   })

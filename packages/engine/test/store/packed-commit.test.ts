@@ -8,7 +8,7 @@ import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { PackedChanges, PackedPreconditions, type PackedRows } from '../../src/store/packed-rows.ts'
 import { commitLocks } from '../../src/store/postgres/commit-locks.ts'
 import type { Commit, Precondition, Store } from '../../src/store/store.ts'
-import { atOnce } from '../../src/store/time-slice.ts'
+import { runToEnd } from '../../src/store/time-slice.ts'
 import { RowPacker } from '../../src/transaction/row-packer.ts'
 import { bytes, commitOf, entriesIn, present, put, revision, text, withSnapshot } from './bytes.ts'
 import { freshAddress } from './postgres-stores.ts'
@@ -24,7 +24,7 @@ function rowsOf(keys: readonly string[], areNew: boolean): PackedRows | undefine
     packer.addKey(bytes(`${key}…`), key.length, bytes('!'))
     packer.addValue(bytes(`value of ${key}`))
   }
-  const rows = atOnce(packer.packed())
+  const rows = runToEnd(packer.packed())
   return 'duplicates' in rows ? undefined : rows
 }
 
@@ -79,7 +79,7 @@ it('keys and values of every length up to some hundred bytes, on LMDB', async ()
       packer.addValue(bytes('v'.repeat(length)))
     }
   }
-  const rows = atOnce(packer.packed()) as PackedRows
+  const rows = runToEnd(packer.packed()) as PackedRows
   for (const one of [memory, store]) expect(await one.commit(packed([rows]))).toEqual({ isCommitted: true })
   expect(await entriesIn(store)).toEqual(await entriesIn(memory))
   expect(await entriesIn(store)).toHaveLength(2_400)
@@ -102,7 +102,7 @@ it('new keys come in order, and none twice', () => {
 
 it('are sent as they lie only where nothing else is required than a version, and keys that are there', () => {
   const all = [rowsOf(numbered(index, 60), true) as PackedRows]
-  const sent = (commit: Commit) => atOnce(commitLocks(commit, keyPlacement, true)).packed
+  const sent = (commit: Commit) => runToEnd(commitLocks(commit, keyPlacement, true)).packed
   expect(sent(packed(all, [version, present('model')]))?.added).toHaveLength(1)
   const absent: Precondition = { kind: 'absent', key: bytes('elsewhere') }
   expect(sent(packed(all, [version, absent]))).toBeUndefined()
@@ -113,7 +113,7 @@ it.each(stores)('what they append is appended with them, and they are sent as th
   const prefix = bytes('\x07\x00\x00\x00\x00\x01')
   const all = [rowsOf(numbered(object, 300), false) as PackedRows, rowsOf(numbered(index, 300), true) as PackedRows]
   const commit: Commit = { ...packed(all), append: { prefix, values: ['a', 'bc', ''].map(bytes) } }
-  expect(atOnce(commitLocks(commit, keyPlacement, true)).packed?.hasUnnumbered).toBe(true)
+  expect(runToEnd(commitLocks(commit, keyPlacement, true)).packed?.hasUnnumbered).toBe(true)
   const store = await open()
   expect(await store.commit(commit)).toEqual({ isCommitted: true })
   const appended: string[] = []

@@ -13,11 +13,11 @@ const shown = (key: Bytes, value: Bytes): string =>
 async function scanned(
   snapshot: Snapshot,
   ranges: readonly KeyRange[],
-  atOnce: number,
+  runToEnd: number,
   batch: number,
 ): Promise<string[]> {
   const entries: string[] = []
-  for await (const some of scanSideBySide(snapshot, ranges, shown, atOnce, { batch })) entries.push(...some)
+  for await (const some of scanSideBySide(snapshot, ranges, shown, runToEnd, { batch })) entries.push(...some)
   return entries
 }
 

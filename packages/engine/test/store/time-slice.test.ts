@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it, vi } from 'vitest'
 import {
-  firstTurn,
+  awaitStart,
   mayBegin,
   noteArrival,
   noteRequest,
@@ -82,7 +82,7 @@ it('requests that have to queue for their turn have theirs before the next slice
   const client = async (): Promise<void> => {
     while (!isOver) {
       noteRequest()
-      await firstTurn()
+      await awaitStart()
       answered++
       await nextTurn()
     }
@@ -125,10 +125,10 @@ it('while slices wait for arrivals, short work begins at once, and one that is l
 it('once work has used up its slice, nothing else begins in that turn, whether at once or in line', async () => {
   await untilIdle()
   expect(mayBegin()).toBe(true)
-  const atOnce = useSliceUp()
+  const runToEnd = useSliceUp()
   expect(mayBegin()).toBe(false)
-  await atOnce
-  const turn = await firstTurn()
+  await runToEnd
+  const turn = await awaitStart()
   expect(turn.isOver).toBe(false)
   const inLine = useSliceUp()
   expect(turn.isOver).toBe(true)
@@ -179,7 +179,7 @@ it('long work has half of the turns however much begins, of which each has two s
     }
   }
   const beginning = async (): Promise<void> => {
-    await firstTurn()
+    await awaitStart()
     const slice = openTimeSlice()
     while (!slice.isOver);
     await slice.yieldIfDue()

@@ -284,7 +284,7 @@ describe.each([
     expect(await rows(fd, changed, { signal: late.signal })).toEqual(['{"COUNT()":1}'])
     const early = new AbortController()
     const abort = (): void => early.abort(new Error('the client is gone'))
-    const refused = rows(fd, 'UPDATE Person SET name TO "early"', { signal: early.signal, watch: { onBegun: abort } })
+    const refused = rows(fd, 'UPDATE Person SET name TO "early"', { signal: early.signal, watch: { onStarted: abort } })
     await expect(refused).rejects.toThrow('the client is gone')
     expect(await rows(fd, 'FROM Person WHERE name = "early" OR name = "late" RETURN age')).toEqual(['{"age":7}'])
   })
@@ -320,7 +320,7 @@ describe.each([
     const fd = await withPeople(await freshStore())
     let isForThread = false
     const watch = {
-      mayGoOn() {
+      mayContinue() {
         isForThread = true
         return undefined
       },

@@ -26,13 +26,13 @@ it('others have their turn while records and index entries of many objects are m
   }))
 
 /** How many writes are sorted while `act` runs, and at most between two turns of others; each look at the clock is a millisecond after the one before. */
-async function sortedDuring(act: () => Promise<unknown>): Promise<{ readonly all: number; readonly atOnce: number }> {
-  let [all, atOnce, sorted] = [0, 0, 0]
+async function sortedDuring(act: () => Promise<unknown>): Promise<{ readonly all: number; readonly runToEnd: number }> {
+  let [all, runToEnd, sorted] = [0, 0, 0]
   const { with: original } = OwnWrites.prototype
   vi.spyOn(OwnWrites.prototype, 'with').mockImplementation(function (this: OwnWrites, change) {
     all += 1
     sorted += 1
-    atOnce = Math.max(atOnce, sorted)
+    runToEnd = Math.max(runToEnd, sorted)
     return original.call(this, change)
   })
   let isOver = false
@@ -44,7 +44,7 @@ async function sortedDuring(act: () => Promise<unknown>): Promise<{ readonly all
   await turnsDuring(act)
   isOver = true
   vi.restoreAllMocks()
-  return { all, atOnce }
+  return { all, runToEnd }
 }
 
 it('others have their turn while the changes of a statement are sorted for the next, or for its reply', () =>
@@ -54,13 +54,13 @@ it('others have their turn while the changes of a statement are sorted for the n
       'UPDATE Part SET code TO code + 1 RETURN COUNT() AS n',
       'DELETE Part; FROM Part RETURN COUNT() AS n',
     ]) {
-      const { all, atOnce } = await sortedDuring(async () => {
+      const { all, runToEnd } = await sortedDuring(async () => {
         const { chunks } = await fd.query({ text })
         for await (const _ of chunks);
       })
       expect(all).toBeGreaterThanOrEqual(3_000)
       // Of 64 each look at the clock, which is a millisecond later here.
-      expect(atOnce).toBeLessThan(1_000)
+      expect(runToEnd).toBeLessThan(1_000)
     }
   }))
 
@@ -70,9 +70,9 @@ it('others have their turn while what is taken out of a long list is sorted for 
     const parts = await fd.createObjects(Array.from({ length: 5_000 }, () => ({ class: 'Part', attributes: {} })))
     const [before, after] = [parts.slice(0, 2_500), parts.slice(2_500)]
     const [oid = ''] = await fd.createObjects([{ class: 'Hub', attributes: { parts: before } }])
-    const { all, atOnce } = await sortedDuring(() => fd.updateObject(oid, { parts: after }))
+    const { all, runToEnd } = await sortedDuring(() => fd.updateObject(oid, { parts: after }))
     expect(all).toBeGreaterThanOrEqual(2_500)
-    expect(atOnce).toBeLessThan(1_000)
+    expect(runToEnd).toBeLessThan(1_000)
   })
 })
 

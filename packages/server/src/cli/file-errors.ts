@@ -37,10 +37,10 @@ const reasons: Readonly<Record<string, string>> = {
 /** Errors caused by the specified path. */
 const wrongPlaces = ['ENOENT', 'ENOTDIR', 'EEXIST', 'EISDIR', 'EACCES', 'EPERM']
 
-/** Returns the error. `place`: as specified by the user; `hasBegun`: completed work is lost. */
-export function unwritable(place: string, error: unknown, hasBegun = false): CommandError {
+/** Returns the error. `place`: as specified by the user; `hasStarted`: completed work is lost. */
+export function unwritable(place: string, error: unknown, hasStarted = false): CommandError {
   const { code = '', message } = error as NodeJS.ErrnoException
-  const exitCode = wrongPlaces.includes(code) && !hasBegun ? exitCodes.usage : exitCodes.failed
+  const exitCode = wrongPlaces.includes(code) && !hasStarted ? exitCodes.usage : exitCodes.failed
   return new CommandError(exitCode, `${place} cannot be written: ${reasons[code] ?? message}.`)
 }
 

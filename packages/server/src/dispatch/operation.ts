@@ -92,7 +92,7 @@ export interface Client {
 export interface RequestWatch extends QueryWatch {
   /** Call while waiting for the client; another request may take its slot. */
   pauses(): void
-  /** Call when the client has sent or received something, and await the result. Throws as `mayGoOn`. */
+  /** Call when the client has sent or received something, and await the result. Throws as `mayContinue`. */
   proceeds(): Promise<void> | undefined
   explainedBy?(explain: () => Promise<readonly string[]>): void
 }
@@ -114,7 +114,7 @@ export interface OperationRequest {
   readonly signal: CancelSignal
   /** With an audit log: called before a change is executed. Throws AuditLogUnavailable. */
   readonly beforeChange?: (() => void) | undefined
-  /** For statements: awaited before longer work. `mayGoOn` throws ServerBusy, TooManyStatements, and the signal's reason. */
+  /** For statements: awaited before longer work. `mayContinue` throws ServerBusy, TooManyStatements, and the signal's reason. */
   readonly watch?: RequestWatch | undefined
   /** Watches a long read; its first call lists the read as a statement. Throws as `watch`. */
   readonly longRead: QueryWatch

@@ -1,6 +1,6 @@
 /** Collects the bytes of a request body. */
 import type { Readable } from 'node:stream'
-import { AshlarError, laterTurn, openTimeSlice } from '@ashlar/engine'
+import { AshlarError, openTimeSlice, yieldToNewWork } from '@ashlar/engine'
 import { ClientDisconnected } from '../errors/request-errors.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import type { HttpRequest } from './http-request.ts'
@@ -86,7 +86,7 @@ export function collectBody(
 
 /** Yields between chunks. Most of the time is spent on page faults of new memory, not on copying. */
 async function joined(chunks: readonly Buffer[], bytes: number): Promise<Buffer> {
-  await laterTurn()
+  await yieldToNewWork()
   const slice = openTimeSlice()
   const body = Buffer.allocUnsafeSlow(bytes)
   let at = 0

@@ -1,5 +1,5 @@
 /** Receives request bodies as capacity permits, parses them, and passes them to route handlers. */
-import { AshlarError, GivenText, mapAwaitable, noteRest, noteText } from '@ashlar/engine'
+import { AshlarError, JsonSource, mapAwaitable, noteRest, noteText } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
 import { beginsArray } from '../json/json-scan.ts'
@@ -21,7 +21,7 @@ export function bodyReader(limits: Limits, { bodyOf, admissionOf }: Bodies): Wit
   const parse = (body: Buffer, request: HttpRequest): unknown => {
     if (request.headers['content-type'] === 'text/plain') return parsedText(body, limits)
     const parsed = parseJson(body, jsonLimitsOf(limits, request.route ?? noRoute, body), admissionOf(request))
-    return mapAwaitable(parsed, (json) => noteText(json, GivenText.of(body)))
+    return mapAwaitable(parsed, (json) => noteText(json, JsonSource.of(body)))
   }
   return (handle, bytesMax = limits.bodyBytesMax) =>
     (request) => {

@@ -19,7 +19,7 @@ export interface Replying {
   readonly headers: Readonly<Record<string, string>>
   readonly signal: CancelSignal
   /** Awaited before a reply of many rows begins. */
-  mayGoOn(): Promise<void> | undefined
+  mayContinue(): Promise<void> | undefined
   sent(bytes: number): void
   /** Call when the client must read the data sent so far before more rows are produced. */
   pauses(): void
@@ -64,7 +64,7 @@ async function sendStreamed(
   if (isComplete) return sendBuffered(chunks, type, request, statement)
   try {
     // The statement can only be refused before the reply begins.
-    await statement?.mayGoOn()
+    await statement?.mayContinue()
     // A statement that has its slot does not check whether it was stopped meanwhile.
     statement?.signal.throwIfAborted()
     if (request.response.destroyed) throw new ClientDisconnected()

@@ -1,7 +1,7 @@
 /** Writes replies: head and body, buffered or streamed, compressed if the client accepts it. */
 import type { ServerResponse } from 'node:http'
 import { pipeline, Readable, type Transform, type Writable } from 'node:stream'
-import { laterTurn } from '@ashlar/engine'
+import { yieldToNewWork } from '@ashlar/engine'
 import { encodedTag } from '../dispatch/entity-tags.ts'
 import { endWith, writeEnd } from './batched-replies.ts'
 import { compressorFor, isNegotiated } from './compression.ts'
@@ -90,7 +90,7 @@ export function sendLiveStream(
 /** Yields each part in a separate event loop turn, after the client has read the previous one. */
 async function* partsOf(body: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < body.length; at += largeBytes) {
-    await laterTurn()
+    await yieldToNewWork()
     yield body.subarray(at, at + largeBytes)
   }
 }

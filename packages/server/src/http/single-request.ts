@@ -114,10 +114,10 @@ export class SingleRequest implements FdWideRequest, Execution, MemoryHolder, Qu
   }
 
   /** Registers a long read as a statement, which is admitted, listed, can be stopped, and ends with its client. */
-  mayGoOn(): Promise<void> | undefined {
+  mayContinue(): Promise<void> | undefined {
     this.statement ??= this.lateStatement()
     this.statement.signal.throwIfAborted()
-    return this.statement.mayGoOn()
+    return this.statement.mayContinue()
   }
 
   private lateStatement(): Statement {

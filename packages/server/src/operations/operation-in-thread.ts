@@ -1,5 +1,5 @@
 /** An operation of a request in a statement thread, on the same path as on the event loop. */
-import { GivenText, type MemoryHolder, noteText, onlyInMainThread, type ThreadContext } from '@ashlar/engine'
+import { JsonSource, type MemoryHolder, noteText, onlyInMainThread, type ThreadContext } from '@ashlar/engine'
 import type { FdOperation, FdWideRequest, ServiceContext } from '../dispatch/operation.ts'
 import { Router } from '../dispatch/router.ts'
 import { type OperationData, type OperationResult, runChecked } from '../dispatch/run-operation.ts'
@@ -18,7 +18,7 @@ export async function runOperationInThread(data: OperationData, context: ThreadC
   try {
     const bounds = jsonLimitsOf(data.limits, operation, data.body)
     const body = await parseJson(data.body, bounds, (values) => context.admitValues(values))
-    noteText(body, GivenText.of(data.body))
+    noteText(body, JsonSource.of(data.body))
     const reply = await runChecked(operation, requestOf(data, body, context))
     return { reply: reply.body === undefined ? reply : { ...reply, body: bytesOf(reply.body) } }
   } catch (error) {

@@ -91,7 +91,7 @@ export const toolOperations: readonly FdOperation[] = [
       const flags = readFlags(tool, others)
       const isConfirmed = bootFile === undefined || service.federatedDatabases.agrees(bootFile, fd)
       const note = isConfirmed ? undefined : bootFileNote(bootFile, fd.alias)
-      await request.watch?.mayGoOn?.()
+      await request.watch?.mayContinue?.()
       const run = async (): Promise<OperationReply> => {
         if (!wantsAsync(request)) return { body: await service.toolRuns.run(tool, fd, flags, signal, note) }
         service.toolRuns.start(tool, fd, flags, note)

@@ -21,7 +21,7 @@ export async function beginSession(
   const secret = makeSecret()
   const createdAtMs = Date.now()
   const expiresAtMs = createdAtMs + sessionMsMax
-  const hasBegun = await database.note(async (change) => {
+  const hasStarted = await database.note(async (change) => {
     const user = await findUser(change, name)
     if (user === undefined || user.isDisabled || user.passwordHash !== passwordHash) return false
     for (const oid of await removableSessions(change, user)) await change.delete(oid)
@@ -35,7 +35,7 @@ export async function beginSession(
     })
     return true
   })
-  return hasBegun ? { cookie: writeSession(secret), expiresAtMs } : undefined
+  return hasStarted ? { cookie: writeSession(secret), expiresAtMs } : undefined
 }
 
 /** Returns sessions that have ended, and the oldest ones beyond the limit. */

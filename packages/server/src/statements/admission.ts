@@ -1,5 +1,5 @@
 /** Limits concurrent statements: the rest wait for a bounded time, or are refused (contract 1.4.10, 1.5.15). */
-import { AshlarError, firstTurn, mayBegin } from '@ashlar/engine'
+import { AshlarError, awaitStart, mayBegin } from '@ashlar/engine'
 import type { ServerLimits } from '../limits.ts'
 import { type QueueRefusals, ShareCounts, ShareQueue, type Waiter } from '../shares/share-queue.ts'
 import { sharerText } from '../shares/sharer.ts'
@@ -185,7 +185,7 @@ export class Admission {
   private async dispatchTurns(): Promise<void> {
     this.isDispatching = true
     while (!this.beginning.isEmpty) {
-      const turn = await firstTurn()
+      const turn = await awaitStart()
       do {
         this.startNext((one) => this.running.of(one) * this.limits.queuedStatementsMax + this.beginning.of(one))
         await untilIdle()
@@ -193,7 +193,7 @@ export class Admission {
       // Every other turn starts one more regardless of its caller's share: otherwise a busy caller could be starved by new ones.
       this.hasStartedExtra = !this.hasStartedExtra
       if (!this.hasStartedExtra || this.beginning.sharers < 2) continue
-      if (turn.isOver) await firstTurn()
+      if (turn.isOver) await awaitStart()
       this.startNext(() => 0)
       await untilIdle()
     }

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ServerLimits } from '../limits.ts'
-import { bytesTaken, bytesUntaken } from '../node-internals.ts'
+import { bytesAccepted, bytesUntaken } from '../node-internals.ts'
 import { clientAddressOf, type FromClient } from '../shares/client-address.ts'
 
 const checksPerLimit = 20
@@ -93,7 +93,7 @@ export function watchReplies(
     for (const socket of connections) {
       const response = responseOn(socket)
       if (socket.writableLength === 0) waiting.delete(socket)
-      else if (check(socket, bytesTaken(socket), response?.req ?? { socket }, response)) socket.destroy()
+      else if (check(socket, bytesAccepted(socket), response?.req ?? { socket }, response)) socket.destroy()
     }
     for (const reply of streamed()) {
       const { socket } = reply.req

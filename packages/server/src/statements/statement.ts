@@ -76,7 +76,7 @@ export class Statement implements Waiter, PausedReply {
   /** Aborted when the client disconnects, or the statement is stopped. */
   readonly signal = new StopSignal()
   private waits = false
-  private hasBegun = false
+  private hasStarted = false
   private hasSlot = false
   /** Whether the slot was released while the client does not read. */
   private hasYieldedSlot = false
@@ -118,7 +118,7 @@ export class Statement implements Waiter, PausedReply {
   mayBegin(): Promise<void> | undefined {
     const admitted = this.context.admission.begin(this)
     if (admitted !== undefined) return this.queued(this.startAfter(admitted))
-    this.hasBegun = true
+    this.hasStarted = true
     return undefined
   }
 
@@ -145,7 +145,7 @@ export class Statement implements Waiter, PausedReply {
   }
 
   /** To be awaited before longer work or sending rows; returns undefined if it has a slot or has ended. Throws like `mayBegin`. */
-  mayGoOn(): Promise<void> | undefined {
+  mayContinue(): Promise<void> | undefined {
     if (this.hasSlot) return undefined
     this.signal.throwIfAborted()
     // Nothing would release the slot.
@@ -178,7 +178,7 @@ export class Statement implements Waiter, PausedReply {
     this.isPaused = false
     if (this.slow !== undefined) this.pausedMs += performance.now() - this.pauseStartMs
     this.context.admission.proceed(this)
-    return this.hasYieldedSlot ? this.mayGoOn() : undefined
+    return this.hasYieldedSlot ? this.mayContinue() : undefined
   }
 
   /** Keeps the slot of a statement that uses much memory, since slots limit their number. */
@@ -211,7 +211,7 @@ export class Statement implements Waiter, PausedReply {
     this.signal.abort(error)
   }
 
-  onBegun(progress: QueryProgress): void {
+  onStarted(progress: QueryProgress): void {
     this.progress = progress
   }
 
@@ -276,7 +276,7 @@ export class Statement implements Waiter, PausedReply {
 
   private async startAfter(admitted: Promise<void>): Promise<void> {
     await admitted
-    this.hasBegun = true
+    this.hasStarted = true
   }
 
   private get isOver(): boolean {
@@ -301,8 +301,8 @@ export class Statement implements Waiter, PausedReply {
     if (this.isPaused) this.context.admission.proceed(this)
     if (this.hasSlot) this.context.admission.leave(this.sharer)
     this.hasSlot = false
-    if (this.hasBegun) this.context.admission.end(this.sharer)
-    this.hasBegun = false
+    if (this.hasStarted) this.context.admission.end(this.sharer)
+    this.hasStarted = false
     this.context.inProgress.delete(this.id)
   }
 }

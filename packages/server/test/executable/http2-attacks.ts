@@ -21,7 +21,7 @@ export interface Attack {
 
 const endStream = 0x1
 const manyFrames = 100_000
-const atOnce = 100
+const runToEnd = 100
 const sessions = 10
 const streams = 100
 /** Longer than the server may wait for anything. */
@@ -34,8 +34,8 @@ async function flood({ port, ca }: Attacked, make: (i: number) => Buffer, notice
   void closed.then(() => {
     isOver = true
   })
-  for (let from = 0; from < manyFrames && !isOver; from += atOnce) {
-    const pieces = Buffer.concat(Array.from({ length: atOnce }, (_, i) => make(from + i)))
+  for (let from = 0; from < manyFrames && !isOver; from += runToEnd) {
+    const pieces = Buffer.concat(Array.from({ length: runToEnd }, (_, i) => make(from + i)))
     if (!socket.write(pieces)) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed])
   }
   await Promise.race([closed, delay(noticeMsMax)])
@@ -192,8 +192,8 @@ async function dribble({ port, ca }: Attacked): Promise<string> {
   const oneByte = frame(frameTypes.window, 0, 1, Buffer.from([0, 0, 0, 1]))
   socket.write(frame(frameTypes.headers, endHeaders | endStream, 1, getHeaders))
   await delay(100)
-  for (let i = 0; i < manyFrames && !isOver; i += atOnce) {
-    if (!socket.write(Buffer.concat(Array.from({ length: atOnce }, () => oneByte)))) {
+  for (let i = 0; i < manyFrames && !isOver; i += runToEnd) {
+    if (!socket.write(Buffer.concat(Array.from({ length: runToEnd }, () => oneByte)))) {
       await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed])
     }
   }

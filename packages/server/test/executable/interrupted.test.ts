@@ -27,11 +27,11 @@ async function storeWithMany(): Promise<string> {
 /** Interrupted as soon as there is such a file. */
 async function interrupted(words: readonly string[], directory: string, file: string) {
   const { child, ended } = start(words, {}, directory)
-  const hasBegun = (): boolean => {
+  const hasStarted = (): boolean => {
     const [folder = '', ending = ''] = file.split('/')
     return existsSync(join(directory, folder)) && readdirSync(join(directory, folder)).some((n) => n.endsWith(ending))
   }
-  await expect.poll(hasBegun, { interval: 1 }).toBe(true)
+  await expect.poll(hasStarted, { interval: 1 }).toBe(true)
   child.kill('SIGINT')
   return ended
 }

@@ -206,7 +206,7 @@ it('a schema may be of any size: more words than a statement of the server may h
 })
 
 it('defaults of type json are written in DO, and read again', async () => {
-  const { directory, run, write } = await inEmpty()
+  const { run, write } = await inEmpty()
   const text = `UPDATE SCHEMA {
   CREATE CLASS Task {
     none: Json,

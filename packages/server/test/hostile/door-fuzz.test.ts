@@ -199,9 +199,9 @@ function urlOf({ path, segments, query: search }: Asked): string {
 it(`${requests} arbitrary requests: no 500, and no secret in a reply or in the log`, {
   timeout: requests * 20 + 60_000,
 }, async () => {
-  const begunAtMs = performance.now()
+  const startedAtMs = performance.now()
   let sent = 0
-  while (sent < requests && performance.now() - begunAtMs < minutesMax * 60_000) {
+  while (sent < requests && performance.now() - startedAtMs < minutesMax * 60_000) {
     const lines: string[] = []
     const { app, close } = await openServer({ authenticator, onLog: (line) => lines.push(line) })
     const headers = { authorization: 'Bearer right' }
@@ -228,5 +228,5 @@ it(`${requests} arbitrary requests: no 500, and no secret in a reply or in the l
     await close()
   }
   if (requests > requestsPerServer)
-    console.log(`${sent} requests in ${Math.round((performance.now() - begunAtMs) / 1_000)} s`)
+    console.log(`${sent} requests in ${Math.round((performance.now() - startedAtMs) / 1_000)} s`)
 })

@@ -22,9 +22,9 @@ async function flood(socket: TLSSocket, closed: Promise<void>, pieces: Iterable<
   }
 }
 
-function* repeated(frames: number, atOnce: number, make: (i: number) => Buffer): Iterable<Buffer> {
-  for (let from = 0; from < frames; from += atOnce) {
-    yield Buffer.concat(Array.from({ length: atOnce }, (_, i) => make(from + i)))
+function* repeated(frames: number, runToEnd: number, make: (i: number) => Buffer): Iterable<Buffer> {
+  for (let from = 0; from < frames; from += runToEnd) {
+    yield Buffer.concat(Array.from({ length: runToEnd }, (_, i) => make(from + i)))
   }
 }
 

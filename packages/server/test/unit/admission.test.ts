@@ -152,7 +152,7 @@ describe('a statement', () => {
     response.emit('close')
     statement.worked()
     expect(inProgress.size).toBe(0)
-    expect(() => statement.mayGoOn()).toThrow(statement.signal.reason as Error)
+    expect(() => statement.mayContinue()).toThrow(statement.signal.reason as Error)
     expect(askFor(admission, ['b1'])).toEqual(['b1'])
   })
 })
@@ -255,23 +255,23 @@ describe('first turns', () => {
     const admission = new Admission({ ...limits, queuedStatementsMax: 100, queuedStatementsPerCallerMax: 75 })
     askFor(admission, ['a1'])
     while (admission.begin(waiter('b')) === undefined);
-    let hasBegun = false
+    let hasStarted = false
     void Promise.resolve(admission.begin(waiter('a'))).then(() => {
-      hasBegun = true
+      hasStarted = true
     })
     let newcomers = 0
     // Whoever begins is followed by another, so that there is always one.
     const follow = async (): Promise<void> => {
-      while (!hasBegun && newcomers < 1_000) await admission.begin(waiter(`n${newcomers++}`))
+      while (!hasStarted && newcomers < 1_000) await admission.begin(waiter(`n${newcomers++}`))
     }
     await Promise.all([follow(), follow(), follow()])
-    expect(hasBegun).toBe(true)
+    expect(hasStarted).toBe(true)
   })
 
   it('yields its slot while its client takes nothing, goes first when it goes on, and is not refused', async () => {
     const admission = new Admission({ ...limits, statementsMax: 1, statementsPerCallerMax: 1 })
     const sending = lasting(admission, 'a')
-    expect(sending.mayGoOn()).toBeUndefined()
+    expect(sending.mayContinue()).toBeUndefined()
     sending.pauses()
     const got = askFor(admission, ['b1'])
     // What has paused for a moment keeps its slot.
@@ -297,8 +297,8 @@ describe('first turns', () => {
   it('keeps its slot while it holds much', async () => {
     const admission = new Admission({ ...limits, statementsMax: 1, statementsPerCallerMax: 1, statementQueueMsMax: 0 })
     const sending = lasting(admission, 'a')
-    sending.onBegun({ rows: 0, touched: 0, workedMs: 0, bytesHeld: 2 ** 22 })
-    expect(sending.mayGoOn()).toBeUndefined()
+    sending.onStarted({ rows: 0, touched: 0, workedMs: 0, bytesHeld: 2 ** 22 })
+    expect(sending.mayContinue()).toBeUndefined()
     sending.pauses()
     expect(await typeOf(() => admission.acquireSlot(waiter('b', { waitsUntilMs: performance.now() + 200 })))).toBe(
       'ServerBusy',

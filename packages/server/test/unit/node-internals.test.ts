@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { allowHalfOpen, bytesTaken, bytesUntaken, hasHalfOpen } from '../../src/node-internals.ts'
+import { allowHalfOpen, bytesAccepted, bytesUntaken, hasHalfOpen } from '../../src/node-internals.ts'
 
 it('the bytes of one write that the operating system has taken, and those that it has not', async () => {
   const server = createTcpServer()
@@ -16,10 +16,10 @@ it('the bytes of one write that the operating system has taken, and those that i
   const bytes = 64 * 2 ** 20
   socket.write(Buffer.alloc(bytes))
   expect(bytesUntaken(socket)).toBeGreaterThan(0)
-  expect(bytesTaken(socket)).toBeLessThan(bytes)
+  expect(bytesAccepted(socket)).toBeLessThan(bytes)
   client.resume()
   await expect.poll(() => bytesUntaken(socket), { timeout: 10_000 }).toBe(0)
-  expect(bytesTaken(socket)).toBe(bytes)
+  expect(bytesAccepted(socket)).toBe(bytes)
   client.destroy()
 })
 

@@ -143,7 +143,7 @@ describe('a statement that is stopped between its first row and its reply', () =
   it('is answered with the reason, which is no fault of the server', async () => {
     const rows = async function* ({ watch }: QueryRequest): AsyncGenerator<RowChunk> {
       // It has taken a place, as whatever works for long.
-      await watch?.mayGoOn?.()
+      await watch?.mayContinue?.()
       yield rowChunk('"first"')
       watch?.onEnded?.(new AshlarError('LimitExceeded', 'too old'))
       await nextTurn()

@@ -40,7 +40,7 @@ export interface OidAccess {
   describe(className: string): ExplainNode
   /** The number of OIDs, counted up to `max`, which is returned if there are more. */
   estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number>
-  /** Set if a condition can be decided by few objects, regardless of the access that yields the rows: finds and retains them; see `KnownElements`. */
+  /** Set if a condition can be decided by few objects, regardless of the access that yields the rows: finds and retains them; see `ConstantElements`. */
   readonly findElements?: ((evaluation: EvaluationContext, context: StatementContext) => Promise<void>) | undefined
   /** Yields batches. `plan`: receives counts; the result of `describe`. `batch`: the number of index entries read at once. */
   oids(

@@ -4,7 +4,7 @@ import { type IndexKeyFormat, indexKeyHeaderBytes, keyCodecOf } from '../../inde
 import type { Bytes } from '../../store/store.ts'
 import type { KeyCodec } from '../../types/logical-type.ts'
 import { type Bound, partsOf } from '../bind/bound.ts'
-import { isOfRecord } from '../bind/of-record.ts'
+import { isRecordOnly } from '../bind/record-only.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
 import { ValuesView } from '../evaluate/values-view.ts'
 
@@ -15,7 +15,7 @@ export function attributesReadBy(
 ): ReadonlySet<number> | undefined {
   const read = new Set<number>()
   const isCovered = (bound: Bound): boolean => {
-    if (bound.kind === 'self' || bound.kind === 'slot' || bound.kind === 'nested' || !isOfRecord(bound)) return false
+    if (bound.kind === 'self' || bound.kind === 'slot' || bound.kind === 'nested' || !isRecordOnly(bound)) return false
     if (bound.kind === 'attribute' && bound.slot === slot) read.add(bound.attribute.index)
     return partsOf(bound).every(isCovered)
   }

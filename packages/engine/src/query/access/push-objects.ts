@@ -95,7 +95,7 @@ abstract class ObjectPusher {
 
   /** Whether the current time slice continues; called after each row and each skipped entry. */
   protected mayContinue(): boolean {
-    return (++this.checkedRows & rowsPerClockCheckMask) !== 0 || !this.scan.context.isTurnDue
+    return (++this.checkedRows & rowsPerClockCheckMask) !== 0 || !this.scan.context.isYieldDue
   }
 
   /** Whether the row is finished: taken or rejected. */

@@ -8,7 +8,7 @@ import { noOid, type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { AttributeNumber } from '../../types/type-spec.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
-import type { KnownElements } from '../evaluate/known-elements.ts'
+import type { ConstantElements } from '../evaluate/known-elements.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateConstants } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -274,7 +274,7 @@ class ReverseNavigation implements OidAccess {
   private keep(objects: number, oids: readonly Oid[], { constants }: EvaluationContext): void {
     const { place, way } = this
     if (place === undefined || way.kind === 'index' || objects > oids.length) return
-    const elements: KnownElements = { oids, cls: this.cls, inverse: way.inverse.number }
+    const elements: ConstantElements = { oids, cls: this.cls, inverse: way.inverse.number }
     constants[place] = elements
   }
 

@@ -207,7 +207,7 @@ export abstract class RowsInPlace {
       const { slot, recordPredicate, rest } = filter
       const shape = shapeNumberOf(record)
       if (shape !== this.shape) {
-        const format = context.formats.ofShape(shape)
+        const format = context.formats.forShape(shape)
         if (!classes.numbers.has(format.cls.number)) return this.passed()
         this.format = format
         this.shape = shape
@@ -240,7 +240,7 @@ export abstract class RowsInPlace {
   protected likelyRow(key: Bytes, record: Bytes): ObjectView | undefined {
     const { plan, evaluation, context } = this
     const { filter, classes } = plan.objects
-    const format = context.formats.ofShape(shapeNumberOf(record))
+    const format = context.formats.forShape(shapeNumberOf(record))
     if (!classes.numbers.has(format.cls.number)) return undefined
     const view = new ObjectView(undefined, key, format, record)
     evaluation.slots[filter.slot] = view
@@ -284,7 +284,7 @@ export abstract class RowsInPlace {
   }
 
   private checkClock(): Pause | undefined {
-    return (++this.checkedRows & rowsPerClockCheckMask) === 0 && this.context.isTurnDue ? 'due' : undefined
+    return (++this.checkedRows & rowsPerClockCheckMask) === 0 && this.context.isYieldDue ? 'due' : undefined
   }
 }
 
@@ -321,7 +321,7 @@ class LookedUpRows extends RowsInPlace {
         this.at = 0
         this.hasMore = this.oids.next(batch)
         if (this.areRows) this.at = this.skip(batch.count)
-        if (context.isTurnDue) return 'due'
+        if (context.isYieldDue) return 'due'
         continue
       }
       const pause = this.writeNext()

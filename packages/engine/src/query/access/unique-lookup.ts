@@ -71,7 +71,7 @@ export class UniqueLookup {
 
   private row(record: Bytes, evaluation: EvaluationContext, formats: RecordFormats): RowChunks | undefined {
     const { filter, classes } = this.rows.objects
-    const format = formats.ofShape(shapeNumberOf(record))
+    const format = formats.forShape(shapeNumberOf(record))
     if (record.length > recordBytesMax || record.length * this.recordUses > writtenBytesMax) return undefined
     if (!classes.numbers.has(format.cls.number)) return otherRows
     evaluation.slots[filter.slot] = new ObjectView(undefined, objectKey, format, record)

@@ -10,9 +10,9 @@ import type {
   DefineClasses,
 } from '../../schema/commands.ts'
 import { attributeOf, definitionError } from '../../schema/define-attribute.ts'
-import { isGivenAsExpression } from '../../schema/expression.ts'
+import { isExpressionInput } from '../../schema/expression.ts'
 import { simpleNameOf } from '../../schema/names.ts'
-import type { GivenProperties } from '../../schema/properties/index.ts'
+import type { PropertiesInput } from '../../schema/properties/index.ts'
 import { rootClassName } from '../../schema/root-class.ts'
 import { wrongForm } from '../../types/definition-fields.ts'
 import { logicalTypes, typeAliases } from '../../types/index.ts'
@@ -154,7 +154,7 @@ export function bindAlterClass(change: AlterClassChange, cls: SchemaClass, binde
     attributesToAdd: addedAttributes(change).map((one) => describeAttribute(one, cls.name, classNamed, binder)),
     attributesToConstrain: alterationsOf(change, 'alter').map(({ name, settings }) => {
       const properties = bindConstraints(settings, binder)
-      const element = settings.find(isOfElement)?.value
+      const element = settings.find(isElementSetting)?.value
       const inner = typeof element === 'object' && 'settings' in element ? element.settings : []
       return { attributeName: name.text, properties, elementProperties: bindConstraints(inner, binder) }
     }),
@@ -170,13 +170,13 @@ export function bindAlterClass(change: AlterClassChange, cls: SchemaClass, binde
   }
 }
 
-const isOfElement = ({ name }: TypeSetting): boolean => settingField(name) === 'elementSpecification'
+const isElementSetting = ({ name }: TypeSetting): boolean => settingField(name) === 'elementSpecification'
 
-function bindConstraints(settings: readonly TypeSetting[], binder: Binder): GivenProperties {
+function bindConstraints(settings: readonly TypeSetting[], binder: Binder): PropertiesInput {
   const properties: Record<string, unknown> = {}
   for (const setting of settings) {
     const { name, value } = setting
-    if (isOfElement(setting)) continue
+    if (isElementSetting(setting)) continue
     const property = attributePropertyNamed(name)
     if (property === undefined || typeof value !== 'object' || !('json' in value)) {
       throw binder.error(setting, `${truncateForMessage(name)} is no constraint, default or text of an attribute`)
@@ -232,7 +232,7 @@ interface TypeBinder {
 function bindClassProperties(
   { properties: settings, checks }: Pick<Extract<SchemaChange, { kind: 'createClass' }>, 'properties' | 'checks'>,
   binder: Binder,
-): GivenProperties | undefined {
+): PropertiesInput | undefined {
   if (settings.length === 0 && checks.length === 0) return undefined
   const properties: Record<string, unknown> = {}
   for (const setting of settings) addProperty(properties, setting.field, setting.value, setting, binder)
@@ -267,7 +267,7 @@ function describeType(type: TypeExpression, of: TypeBinder): TypeDefinition {
       if (property === undefined || of.properties === undefined) {
         throw binder.error({ start, end }, `${type.name} has no property ${truncateForMessage(name)} here`)
       }
-      if (logicalType === 'json' && property.field === 'default' && isGivenAsExpression(value.json)) {
+      if (logicalType === 'json' && property.field === 'default' && isExpressionInput(value.json)) {
         throw binder.error(
           { start, end },
           "the default of a json attribute is a value, such as 1, 'text' or JSON('{}')",

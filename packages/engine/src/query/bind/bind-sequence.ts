@@ -1,5 +1,5 @@
 /** NEXT, which draws a number of a sequence (docs/query-language.md, Sequences). */
-import { requireWhole } from '../../schema/sequence-definition.ts'
+import { requireDatabaseRight } from '../../schema/sequence-definition.ts'
 import type { CallExpression } from '../language/ast.ts'
 import { truncateForMessage } from '../language/query-error.ts'
 import { integerType } from '../values/value-type.ts'
@@ -13,7 +13,7 @@ export function bindNext(expression: CallExpression, scope: Scope, binder: Binde
   if (scope.mayDraw !== true) {
     throw binder.error(expression, 'NEXT stands in SHOW, LET, values of CREATE, UPSERT and SET, and defaults alone')
   }
-  requireWhole(binder.catalog, 'write')
+  requireDatabaseRight(binder.catalog, 'write')
   const [name] = operands
   if (name?.kind !== 'literal' || name.literal.type !== 'string' || operands.length > 1) {
     throw binder.error(expression, "NEXT takes the name of a sequence, as a text that is written there: NEXT('s')")

@@ -179,8 +179,8 @@ function pathFromSlot(bound: Bound, slot: number): readonly BoundAttribute[] | u
 /** `orders[total < 5].state`: the attribute of every selected object. */
 function eachTarget(bound: Extract<Bound, { kind: 'each' }>): AttributeTarget | undefined {
   const { body, collection } = bound
-  const isOfElement = body.kind === 'attribute' && body.slot === bound.slot
-  if (!isOfElement || !isMany(collection.type) || !isReference(collection.type.element)) return undefined
+  const isElementSetting = body.kind === 'attribute' && body.slot === bound.slot
+  if (!isElementSetting || !isMany(collection.type) || !isReference(collection.type.element)) return undefined
   return { owners: collection, attribute: body.attribute, inner: [] }
 }
 

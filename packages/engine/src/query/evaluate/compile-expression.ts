@@ -5,7 +5,7 @@ import { ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
 import type { Oid } from '../../types/oid.ts'
 import { type Bound, type BoundAttribute, isConstant, partsOf } from '../bind/bound.ts'
 import type { TextRoom } from '../functions/function-definition.ts'
-import { canSearchAtOnce, searchBytes, searchInPieces } from '../functions/long-texts.ts'
+import { canSearchInOneStep, searchBytes, searchYielding } from '../functions/long-texts.ts'
 import { LongWork, type Work } from '../functions/work.ts'
 import type { Span } from '../language/ast.ts'
 import { placed, queryError } from '../language/query-error.ts'
@@ -222,12 +222,12 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
       return (evaluation) => {
         const [subject, substring] = [text(evaluation), part(evaluation)] as [string | null, string | null]
         if (subject === null || substring === null) return null
-        if (canSearchAtOnce(subject, substring)) {
+        if (canSearchInOneStep(subject, substring)) {
           evaluation.work.spend(textSteps(subject.length))
           return subject.includes(substring)
         }
         evaluation.memory.chargeRow(searchBytes(substring))
-        return evaluation.work.run(searchInPieces(subject, substring))
+        return evaluation.work.run(searchYielding(subject, substring))
       }
     }
     case 'concat':

@@ -10,7 +10,7 @@ import { compileLoop, textSteps, valueSteps } from './compile-loop.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
-import { compileKnownElements } from './known-elements.ts'
+import { compileConstantElements } from './known-elements.ts'
 import { canBeSet, membership } from './list-membership.ts'
 import { MatchResults } from './match-results.ts'
 
@@ -166,7 +166,7 @@ export function compileQuantifier(bound: Node<'quantifier'>, compiler: Expressio
   const elements = bound.test.kind === 'predicate' ? slotElements(bound.collection.type) : undefined
   const plainElements = elementsIn(bound.collection.type)
   const { mode } = bound
-  const knownElements = compileKnownElements(bound, compiler)
+  const knownElements = compileConstantElements(bound, compiler)
   const asSet = canBeSet(bound) ? membership(bound, compiler) : undefined
   const testElement = compileElementTest(bound, compiler)
   return compileLoop<Tally>({

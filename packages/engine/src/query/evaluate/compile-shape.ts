@@ -43,7 +43,7 @@ export function evaluateAll(evaluates: readonly Evaluate[], evaluation: Evaluati
 /** Record of the fields of the slot's value; charged until the row ends. */
 function compileFields({ isWhole, fields, slot, object }: Shape, compiler: ExpressionCompiler): Evaluate {
   const evaluates = compiler.compileAll(fields.map(({ expression }) => expression))
-  const isObject = isOfObjects(object)
+  const isObject = isOfReferences(object)
   const evaluateElement: Evaluate = ({ slots }) => (isObject ? (slots[slot] as ObjectView).oid : slots[slot])
   if (isWhole && fields.length === 0) return evaluateElement
   if (isWhole) evaluates.unshift(evaluateElement)
@@ -54,13 +54,13 @@ function compileFields({ isWhole, fields, slot, object }: Shape, compiler: Expre
   }
 }
 
-function isOfObjects({ type }: Bound): boolean {
+function isOfReferences({ type }: Bound): boolean {
   return isReference(isMany(type) ? type.element : type)
 }
 
 /** Fills the slot with an element; false where it is null or dangling. */
 function compileFill({ object, slot }: Shape): (evaluation: EvaluationContext, element: unknown) => boolean {
-  if (!isOfObjects(object)) {
+  if (!isOfReferences(object)) {
     return ({ slots }, element) => {
       slots[slot] = element
       return element !== null && element !== undefined
@@ -233,7 +233,7 @@ function slotBytes(slotValue: unknown): number {
 function compileMapShape(bound: Shape, compiler: ExpressionCompiler): Evaluate {
   const collection = compiler.compile(bound.object)
   const fill = compileFill(bound)
-  const isObject = isOfObjects(bound.object)
+  const isObject = isOfReferences(bound.object)
   const evaluateRecord = compileFields(bound, compiler)
   return compileLoop<ShapeState>({
     start(evaluation) {

@@ -9,14 +9,14 @@ import type { ExpressionCompiler } from './expression-compiler.ts'
 import type { ObjectView } from './object-view.ts'
 
 /** All objects that may satisfy the predicate, and the to-one attribute that refers to the owner of their collection. */
-export interface KnownElements {
+export interface ConstantElements {
   readonly oids: readonly Oid[]
   readonly cls: SchemaClass
   readonly inverse: AttributeNumber
 }
 
 /** The known elements within the current row's collection; undefined where they are not known. */
-export function compileKnownElements(
+export function compileConstantElements(
   { collection, mode }: Extract<Bound, { kind: 'quantifier' }>,
   compiler: ExpressionCompiler,
 ): ((evaluation: EvaluationContext) => readonly Oid[] | undefined) | undefined {
@@ -25,7 +25,7 @@ export function compileKnownElements(
   const constant = compiler.placeOf(collection)
   const { slot } = collection
   return ({ constants, slots, reader }) => {
-    const elements = constants[constant] as KnownElements | undefined
+    const elements = constants[constant] as ConstantElements | undefined
     if (elements === undefined) return undefined
     const { oids, cls, inverse } = elements
     const owner = (slots[slot] as ObjectView | undefined)?.oid

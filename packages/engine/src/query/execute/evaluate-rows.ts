@@ -122,7 +122,7 @@ function attempt<R, T>(batch: Batch<R, T>, positions: readonly number[] | undefi
       pending.push(position)
     }
     context.endRow()
-    if ((i & timeCheckMask) === timeCheckMask && context.isTurnDue) return i + 1
+    if ((i & timeCheckMask) === timeCheckMask && context.isYieldDue) return i + 1
   }
   return count
 }

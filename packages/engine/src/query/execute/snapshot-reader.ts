@@ -447,7 +447,7 @@ export class SnapshotReader implements ObjectReader {
   }
 
   view(oid: Oid | undefined, key: Bytes | undefined, record: Bytes): ObjectView {
-    return new ObjectView(oid, key, this.formats.ofShape(shapeNumberOf(record)), record)
+    return new ObjectView(oid, key, this.formats.forShape(shapeNumberOf(record)), record)
   }
 
   private cacheObject(oid: Oid, record: Bytes | undefined): ObjectView {

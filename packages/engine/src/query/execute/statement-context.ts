@@ -281,7 +281,7 @@ export class StatementContext {
     this.drawnNumbers?.endRow()
   }
 
-  get isTurnDue(): boolean {
+  get isYieldDue(): boolean {
     return this.script.slice.isOver
   }
 

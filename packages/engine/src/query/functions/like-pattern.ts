@@ -1,6 +1,6 @@
 /** LIKE patterns: `%` matches any text, `_` any character, `\` escapes the next one. Linear in the length of the text. */
 import { foldCase } from './fold-case.ts'
-import { textAtOnce } from './long-texts.ts'
+import { textPerStep } from './long-texts.ts'
 import type { Pieces } from './work.ts'
 
 const patternCharactersMax = 1_000
@@ -140,8 +140,8 @@ class SegmentSearch {
   *endIn(text: string, from: number, to: number): Generator<number, number> {
     const { words, lastBit, masks, others, fold } = this
     const state = new Int32Array(words)
-    const charactersAtOnce = Math.ceil(textAtOnce / words)
-    let left = charactersAtOnce
+    const charactersPerStep = Math.ceil(textPerStep / words)
+    let left = charactersPerStep
     for (let at = from; at < to; ) {
       const codePoint = text.codePointAt(at) as number
       at += unitsOf(codePoint)
@@ -154,8 +154,8 @@ class SegmentSearch {
       }
       if (((state[words - 1] as number) & lastBit) !== 0) return at
       if (--left > 0) continue
-      left = charactersAtOnce
-      yield textAtOnce
+      left = charactersPerStep
+      yield textPerStep
     }
     return -1
   }

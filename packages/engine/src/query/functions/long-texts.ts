@@ -2,9 +2,9 @@
 import type { Pieces } from './work.ts'
 
 /** Characters processed between two charges of work steps: less than a millisecond. */
-export const textAtOnce = 65_536
+export const textPerStep = 65_536
 /** Work steps for that many characters, which take a few nanoseconds each. */
-const pieceSteps = textAtOnce / 2
+const pieceSteps = textPerStep / 2
 
 /** Number of code points. */
 export function characterCount(text: string): number {
@@ -31,12 +31,12 @@ function isPair(text: string, at: number): boolean {
 }
 
 /** Bound of text length times part length (about 2 ms): V8's search may compare most of `part` at each position. */
-const comparedAtOnce = 2 ** 21
+const comparedPerStep = 2 ** 21
 /** Longer parts are searched with an algorithm that is linear in the worst case. */
 const plainPartMax = 256
 
-export function canSearchAtOnce(text: string, part: string): boolean {
-  return text.length * Math.min(text.length, part.length) <= comparedAtOnce || part.length > text.length
+export function canSearchInOneStep(text: string, part: string): boolean {
+  return text.length * Math.min(text.length, part.length) <= comparedPerStep || part.length > text.length
 }
 
 /** Memory that the search for a part needs. */
@@ -44,7 +44,7 @@ export function searchBytes(part: string): number {
   return part.length > plainPartMax ? part.length * Int32Array.BYTES_PER_ELEMENT : 0
 }
 
-export function searchInPieces(text: string, part: string): Pieces {
+export function searchYielding(text: string, part: string): Pieces {
   return part.length > plainPartMax ? linearSearch(text, part) : plainSearch(text, part)
 }
 
@@ -73,9 +73,9 @@ function* plainOccurrences(
     for (let at = window.indexOf(part); at >= 0; at = window.indexOf(part, next)) {
       found(from + at)
       next = at + part.length
-      if (++count === occurrencesAtOnce) break
+      if (++count === occurrencesPerStep) break
     }
-    const looked = count === occurrencesAtOnce ? next : Math.max(next, starts)
+    const looked = count === occurrencesPerStep ? next : Math.max(next, starts)
     from += looked
     yield (looked >> 1) + count * foundSteps
   }
@@ -83,7 +83,7 @@ function* plainOccurrences(
 
 /** Bound of text times part length. */
 const comparedForOccurrences = 2 ** 18
-const occurrencesAtOnce = 4_096
+const occurrencesPerStep = 4_096
 
 function* linearOccurrences(
   text: string,
@@ -101,15 +101,15 @@ function* linearOccurrences(
       found(at + 1 - part.length)
       fitting = 0
     }
-    if (at % textAtOnce === 0) yield pieceSteps + (textAtOnce / plainPartMax) * foundSteps
+    if (at % textPerStep === 0) yield pieceSteps + (textPerStep / plainPartMax) * foundSteps
   }
 }
 
 function* plainSearch(text: string, part: string): Pieces {
-  const starts = Math.ceil(comparedAtOnce / part.length)
+  const starts = Math.ceil(comparedPerStep / part.length)
   for (let at = 0; at < text.length; at += starts) {
     if (text.slice(at, at + starts + part.length - 1).includes(part)) return true
-    yield comparedAtOnce / 16
+    yield comparedPerStep / 16
   }
   return false
 }
@@ -123,7 +123,7 @@ function* linearSearch(text: string, part: string): Pieces {
     while (fitting > 0 && part.charCodeAt(fitting) !== unit) fitting = borders[fitting - 1] as number
     if (part.charCodeAt(fitting) === unit) fitting++
     if (fitting === part.length) return true
-    if (at % textAtOnce === 0) yield pieceSteps
+    if (at % textPerStep === 0) yield pieceSteps
   }
   return false
 }
@@ -137,7 +137,7 @@ function* bordersOf(part: string): Generator<number, Int32Array> {
     while (fitting > 0 && part.charCodeAt(fitting) !== unit) fitting = borders[fitting - 1] as number
     if (part.charCodeAt(fitting) === unit) fitting++
     borders[at] = fitting
-    if (at % textAtOnce === 0) yield pieceSteps
+    if (at % textPerStep === 0) yield pieceSteps
   }
   return borders
 }

@@ -4,7 +4,7 @@ import { integerType, type ScalarType, stringType } from '../values/value-type.t
 import type { Integer } from '../values/whole-number.ts'
 import type { FunctionDefinition, TextRoom } from './function-definition.ts'
 import { characterCount, indexBehind } from './long-texts.ts'
-import { replaceInPieces, splitInPieces, trim, unshared } from './parts-of-texts.ts'
+import { replaceYielding, splitYielding, trim, unshared } from './parts-of-texts.ts'
 import { LongWork } from './work.ts'
 
 const substring: FunctionDefinition = {
@@ -39,7 +39,7 @@ export const textFunctions: Readonly<Record<string, FunctionDefinition>> = {
     result: stringType,
     takesRoom: true,
     calculate: (room: TextRoom, text: string, part: string, other: string) => {
-      return part === '' ? text : new LongWork(replaceInPieces(text, part, other, room))
+      return part === '' ? text : new LongWork(replaceYielding(text, part, other, room))
     },
   },
   SPLIT: {
@@ -47,7 +47,7 @@ export const textFunctions: Readonly<Record<string, FunctionDefinition>> = {
     result: { kind: 'collection', form: 'list', element: stringType },
     takesRoom: true,
     calculate: (room: TextRoom, text: string, separator: string) => {
-      return separator === '' ? [text] : new LongWork(splitInPieces(text, separator, room))
+      return separator === '' ? [text] : new LongWork(splitYielding(text, separator, room))
     },
   },
   // Bytes are a character each in memory.

@@ -100,7 +100,7 @@ class EdgeInPlace implements NextVertex {
       while (this.at < batch.count) {
         const view = this.objectAt(this.at++)
         if (view !== undefined) return view
-        if ((++this.passed & clockCheckMask) === 0 && context.isTurnDue) return pause
+        if ((++this.passed & clockCheckMask) === 0 && context.isYieldDue) return pause
       }
       if (this.rest !== undefined || this.nextRecordOid < this.recordOids.length) {
         this.fill()

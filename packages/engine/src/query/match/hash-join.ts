@@ -5,7 +5,7 @@ import { elementBytes, textBytes } from '../evaluate/value-bytes.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
-import { type Item, itemBytes } from '../operators/held-values.ts'
+import { type Item, itemBytes } from '../operators/buffered-values.ts'
 import type { SortedRows } from '../operators/sorted-rows.ts'
 import { itemsOf } from './first-source.ts'
 import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.ts'
@@ -74,7 +74,7 @@ async function* joined(
         const qualifying = await qualified(predicates, found, flow)
         operator.returned += qualifying.length
         if (qualifying.length > 0) yield qualifying
-        if (context.isTurnDue) await context.turn()
+        if (context.isYieldDue) await context.turn()
       }
       const pause = context.yieldIfDue()
       if (pause !== undefined) await pause
@@ -185,7 +185,7 @@ class HashTable {
     for (const key of items.keys()) {
       for (const item of items.get(key) ?? []) {
         await addItem(onDisk, key, item)
-        if (context.isTurnDue) await context.turn()
+        if (context.isYieldDue) await context.turn()
       }
     }
     await onDisk.spill()

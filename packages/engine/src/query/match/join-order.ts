@@ -7,7 +7,7 @@ import type { Bound, BoundSource } from '../bind/bound.ts'
 import { type Evaluate, unknownValue } from '../evaluate/evaluation-context.ts'
 import { evaluateConstant } from '../execute/evaluate-rows.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
-import { HeldValues } from '../operators/held-values.ts'
+import { BufferedValues } from '../operators/buffered-values.ts'
 import type { Planning } from '../operators/planning.ts'
 import { type RowStatements, statementsOf } from '../operators/row-statements.ts'
 import { isNumeric, isReference, isText, type ValueType } from '../values/value-type.ts'
@@ -164,7 +164,7 @@ async function statementCandidate(
 ): Promise<Candidate> {
   const { isWrapped } = source
   if (isOnly) return { source, rows: { kind: 'statements', rows, isWrapped, count: undefined }, estimated: 0 }
-  const buffered = await HeldValues.of(rows(), context)
+  const buffered = await BufferedValues.of(rows(), context)
   context.closeAtEnd(buffered)
   const { count } = buffered
   return { source, rows: { kind: 'statements', rows: () => buffered.batches(), isWrapped, count }, estimated: count }

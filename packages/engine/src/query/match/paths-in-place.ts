@@ -117,7 +117,7 @@ export class PathsInPlace {
       const isAllowed = this.isAllowed(vertex)
       if (isAllowed === undefined) return 'undecided'
       if (isAllowed && this.enter(this.at + 1)) return 'row'
-      if ((++this.examined & clockCheckMask) === 0 && this.flow.context.isTurnDue) return 'pause'
+      if ((++this.examined & clockCheckMask) === 0 && this.flow.context.isYieldDue) return 'pause'
     }
     return 'end'
   }

@@ -1,7 +1,7 @@
 /** A join beyond memory: both sides are sorted by key and merged; the pairs are then sorted into the order of the in-memory join. */
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
-import { type Item, itemBytes, itemKind, itemRow } from '../operators/held-values.ts'
+import { type Item, itemBytes, itemKind, itemRow } from '../operators/buffered-values.ts'
 import { noAggregates } from '../operators/row-operator.ts'
 import { type MergedRow, SortedRows } from '../operators/sorted-rows.ts'
 import type { MatchFlow } from './match-operator.ts'
@@ -73,7 +73,7 @@ export async function* spilledProduct(
         const qualifying = await qualified(predicates, pairs, flow)
         operator.returned += qualifying.length
         if (qualifying.length > 0) yield qualifying
-        if (flow.context.isTurnDue) await flow.context.turn()
+        if (flow.context.isYieldDue) await flow.context.turn()
       }
     }
   }
@@ -230,7 +230,7 @@ class Pairs {
       if (sorted.isFull) await sorted.settle()
     }
     await sorted.settle()
-    if (flow.context.isTurnDue) await flow.context.turn()
+    if (flow.context.isYieldDue) await flow.context.turn()
   }
 }
 

@@ -2,7 +2,7 @@
 import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { type Bound, conjunctsOf } from '../bind/bound.ts'
-import { isOfRecord } from '../bind/of-record.ts'
+import { isRecordOnly } from '../bind/record-only.ts'
 import { partSteps, partsSpentMin } from '../evaluate/compile-logical.ts'
 import { type Evaluate, type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
@@ -25,11 +25,11 @@ export interface FilterPlan {
 
 export function planFilter(where: Bound | undefined, slot: number, planning: Planning): FilterPlan {
   const conjuncts = conjunctsOf(where)
-  const remaining = conjuncts.filter((conjunct) => !isOfRecord(conjunct))
+  const remaining = conjuncts.filter((conjunct) => !isRecordOnly(conjunct))
   return {
     slot,
     conjuncts: conjuncts.length,
-    recordPredicate: conjunctionOf(conjuncts.filter(isOfRecord), planning),
+    recordPredicate: conjunctionOf(conjuncts.filter(isRecordOnly), planning),
     rest: conjunctionOf(remaining, planning),
     text: where === undefined ? undefined : planning.text.slice(where.start, where.end),
   }

@@ -6,8 +6,8 @@ import type { OutputRow } from '../execute/row.ts'
 import { SourceValues } from '../execute/source-values.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
+import { BufferedValues, type Item, itemKind, itemRow } from './buffered-values.ts'
 import { distinctRows } from './distinct.ts'
-import { HeldValues, type Item, itemKind, itemRow } from './held-values.ts'
 
 export interface RowStatements {
   /** Indexes among the nested statements. */
@@ -36,7 +36,7 @@ export function statementsOf(
   const parts: Rows[] = []
   if (statements.variable !== undefined) {
     const rows = variables.get(statements.variable)?.value
-    if (!(rows instanceof HeldValues)) return undefined
+    if (!(rows instanceof BufferedValues)) return undefined
     parts.push(rows)
   }
   for (const index of statements.indexes) {

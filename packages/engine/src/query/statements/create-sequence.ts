@@ -1,5 +1,5 @@
 /** CREATE SEQUENCE, as part of the text's transaction. */
-import { requireWhole } from '../../schema/sequence-definition.ts'
+import { requireDatabaseRight } from '../../schema/sequence-definition.ts'
 import { jsonRow } from '../execute/row-chunk.ts'
 import type { CreateSequenceStatement } from '../language/ast.ts'
 import { atPlace } from '../language/query-error.ts'
@@ -10,7 +10,7 @@ export const createSequence: StatementKind<CreateSequenceStatement> = {
   effect: 'define',
 
   async run(statement, executor) {
-    requireWhole(executor.catalog, 'define')
+    requireDatabaseRight(executor.catalog, 'define')
     const { name, first = 1n, step = 1n } = statement
     const command = { name: name.text, start: first, step }
     const placeOf = (): CreateSequenceStatement['name'] => name

@@ -1,5 +1,5 @@
 /** DROP SEQUENCE, as part of the text's transaction. */
-import { requireWhole } from '../../schema/sequence-definition.ts'
+import { requireDatabaseRight } from '../../schema/sequence-definition.ts'
 import type { DropSequenceStatement } from '../language/ast.ts'
 import { noRows } from './answer.ts'
 import { noValue, type StatementKind } from './statement-kind.ts'
@@ -8,7 +8,7 @@ export const dropSequence: StatementKind<DropSequenceStatement> = {
   effect: 'define',
 
   async run({ name }, executor) {
-    requireWhole(executor.catalog, 'define')
+    requireDatabaseRight(executor.catalog, 'define')
     await executor.catalogTransaction.deleteSequence({ name: name.text })
     return noRows
   },

@@ -6,7 +6,7 @@ import { importRows } from '../execute/import-csv.ts'
 import { checkRunning } from '../execute/statement-context.ts'
 import type { ForEachStatement, ImportStatement } from '../language/ast.ts'
 import { excerpt, queryError } from '../language/query-error.ts'
-import { HeldValues } from '../operators/held-values.ts'
+import { BufferedValues } from '../operators/buffered-values.ts'
 import type { TypedValue } from '../values/parameter-value.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
 import { noRows } from './answer.ts'
@@ -79,14 +79,14 @@ async function* elementsOf({ elements }: ForEachStatement, executor: StatementEx
   try {
     if (type.kind === 'null' || value === null) return
     if (!isMany(type) || type.kind === 'map') throw queryError(text, elements, notMany)
-    const values = value instanceof HeldValues ? eachOf(value) : (value as readonly unknown[])
+    const values = value instanceof BufferedValues ? eachOf(value) : (value as readonly unknown[])
     yield* inBatches(type.element, values, elementsPerBatch)
   } finally {
-    if (value instanceof HeldValues) await value.close()
+    if (value instanceof BufferedValues) await value.close()
   }
 }
 
-async function* eachOf(values: HeldValues): AsyncGenerator<unknown> {
+async function* eachOf(values: BufferedValues): AsyncGenerator<unknown> {
   for await (const batch of values.batches()) yield* batch
 }
 

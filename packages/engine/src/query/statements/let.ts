@@ -6,7 +6,7 @@ import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { importRows } from '../execute/import-csv.ts'
 import type { Expression, LetStatement, Statement } from '../language/ast.ts'
 import { queryError } from '../language/query-error.ts'
-import { HeldValues } from '../operators/held-values.ts'
+import { BufferedValues } from '../operators/buffered-values.ts'
 import type { TypedValue } from '../values/parameter-value.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
 import { noRows } from './answer.ts'
@@ -25,7 +25,7 @@ export const letVariable: StatementKind<LetStatement> = {
   async run(statement, executor) {
     const before = executor.variables.get(statement.name)?.value
     setVariable(statement.name, await letValue(statement, executor), executor)
-    if (before instanceof HeldValues) await before.close()
+    if (before instanceof BufferedValues) await before.close()
     return noRows
   },
 

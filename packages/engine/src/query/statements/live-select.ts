@@ -3,7 +3,7 @@
 import type { ClassNumber } from '../../types/type-spec.ts'
 import { bindSelect } from '../bind/bind-select.ts'
 import { type Bound, isTimeOrChance, partsOf } from '../bind/bound.ts'
-import { isOfRecord } from '../bind/of-record.ts'
+import { isRecordOnly } from '../bind/record-only.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { writeRows } from '../execute/write-rows.ts'
 import type { SelectStatement, Statement } from '../language/ast.ts'
@@ -70,7 +70,7 @@ export function liveConcern(statement: SelectStatement, executor: StatementExecu
   const returned = projections?.map(({ expression }) => expression) ?? []
   const all = [...(where === undefined ? [] : [where]), ...ordered, ...returned]
   for (const expression of all) refuseTimeAndChance(text, expression)
-  const areRecords = (where === undefined || isOfRecord(where)) && ordered.every(isOfRecord)
+  const areRecords = (where === undefined || isRecordOnly(where)) && ordered.every(isRecordOnly)
   return {
     classNumber: source.cls.number,
     dependsOnRecordsOnly: areRecords && !clauses.isWithAll && areColumnsRecordOnly(clauses, source.classes),

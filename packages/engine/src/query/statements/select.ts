@@ -12,7 +12,7 @@ import { type UniqueLookup, uniqueLookup } from '../access/unique-lookup.ts'
 import { bindFrom } from '../bind/bind-join.ts'
 import { type BoundSelect, bindLookup, bindSelect } from '../bind/bind-select.ts'
 import type { BoundClauses } from '../bind/bound.ts'
-import { isOfRecord } from '../bind/of-record.ts'
+import { isRecordOnly } from '../bind/record-only.ts'
 import type { Binder } from '../bind/scope.ts'
 import { Compiler } from '../evaluate/compile-expression.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
@@ -27,8 +27,8 @@ import type { LookupStatement, MatchStatement, SelectStatement } from '../langua
 import { queryError } from '../language/query-error.ts'
 import { type JoinPlan, planJoin } from '../match/plan-join.ts'
 import type { MatchPlan } from '../match/plan-match.ts'
+import { collectedValues } from '../operators/buffered-values.ts'
 import { type ClausesPlan, planClauses, runClauses } from '../operators/clauses.ts'
-import { collectedValues } from '../operators/held-values.ts'
 import type { Planning } from '../operators/planning.ts'
 import { objectWriter, returned, rowValues } from '../operators/project.ts'
 import { requiredRows, rowsSkipped } from '../operators/row-limits.ts'
@@ -220,7 +220,7 @@ function planRows(
 /** Whether the returned columns depend on the object's record only. */
 export function areColumnsRecordOnly({ projections }: Pick<BoundClauses, 'projections'>, classes: ClassSet): boolean {
   if (projections === undefined) return !classes.haveLinks
-  return projections.every(({ expression }) => isOfRecord(expression) && !hasObjects(expression.type))
+  return projections.every(({ expression }) => isRecordOnly(expression) && !hasObjects(expression.type))
 }
 
 /** OBJECT(…) and `{*}`, whose values are written as whole objects. */

@@ -1,6 +1,6 @@
 /** SHOW SEQUENCES: their definitions and next values. Requires the right to define sequences. */
 
-import { requireWhole } from '../../schema/sequence-definition.ts'
+import { requireDatabaseRight } from '../../schema/sequence-definition.ts'
 import { listSequences, sequenceJson } from '../../sequences/list-sequences.ts'
 import { textRow } from '../execute/row-chunk.ts'
 import type { ShowSequencesStatement } from '../language/ast.ts'
@@ -12,7 +12,7 @@ export const showSequences: StatementKind<ShowSequencesStatement> = {
 
   async run(_statement, executor) {
     const { catalog, catalogTransaction } = executor
-    requireWhole(catalog, 'define')
+    requireDatabaseRight(catalog, 'define')
     const listed = await listSequences(catalog, catalogTransaction.transaction)
     return rowsAtHand(listed.map((sequence) => textRow(sequenceJson(sequence))))
   },

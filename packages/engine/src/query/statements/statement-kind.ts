@@ -85,7 +85,7 @@ export interface StatementExecutor extends ScriptAccess {
   partValue(statement: Statement): Promise<TypedValue>
   /** The same for a variable; in a text that only reads, it may be a `RowsOnDisk` if its rows exceed memory. */
   variableValue(statement: Statement): Promise<TypedValue>
-  /** The value of an expression to iterate over: a `HeldValues`, which the caller closes, for the rows of a statement that only reads. */
+  /** The value of an expression to iterate over: a `BufferedValues`, which the caller closes, for the rows of a statement that only reads. */
   eachValue(expression: Expression): Promise<TypedValue>
   /** Undefined if there is nothing to plan. */
   explained(statement: Statement, isAnalyze: boolean): Promise<DescribedPlan | undefined>

@@ -1,6 +1,6 @@
 /** Conversion of values of other types to values of type json. */
 import { JsonWriter } from '../../bytes/json-writer.ts'
-import { textOf } from '../../requests/given-text.ts'
+import { textOf } from '../../requests/json-source.ts'
 import type { Catalog } from '../../schema/catalog.ts'
 import { compactJson, jsonTextOf, parseJsonText } from '../../types/json-value.ts'
 import type { Convert } from './scalars/scalar-kind.ts'

@@ -1,7 +1,7 @@
 /** Typed values from outside of a text: JSON parameters and fields of a file. */
 import { AshlarError } from '../../errors.ts'
 import { parameterFieldsMax } from '../../limits.ts'
-import { type GivenText, noteTextOf } from '../../requests/given-text.ts'
+import { type JsonSource, noteTextOf } from '../../requests/json-source.ts'
 import { parseDecimal } from '../../types/decimal-number.ts'
 import { nearestDouble } from '../../types/hidden-fraction.ts'
 import { formatForMessage, ValueError } from '../../types/logical-type.ts'
@@ -40,7 +40,7 @@ export function tooManyFields(what: string): AshlarError {
 export function* parameterValue(
   name: string,
   json: unknown,
-  text?: GivenText,
+  text?: JsonSource,
   counted: FieldCount = { fields: 0 },
 ): Generator<undefined, TypedValue> {
   const scalar = scalarValue(json)
@@ -104,7 +104,7 @@ function exactInteger(number: number): number | bigint {
 function* listValue(
   name: string,
   json: readonly unknown[],
-  text: GivenText | undefined,
+  text: JsonSource | undefined,
   counted: FieldCount,
 ): Generator<undefined, TypedValue> {
   const before = counted.fields

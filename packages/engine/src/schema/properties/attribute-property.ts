@@ -55,7 +55,7 @@ export interface AttributeProperty {
 }
 
 /** Fields and their values as given in a definition; null means absent, except for `default`. */
-export type GivenProperties = Readonly<Record<string, unknown>>
+export type PropertiesInput = Readonly<Record<string, unknown>>
 
 /** `words`: the requirement that the field violates. */
 export function invalidProperty(field: string, words: string): ValueError {

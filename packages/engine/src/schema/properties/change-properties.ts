@@ -10,7 +10,7 @@ import {
   attributeProperties,
   defineProperties,
   elementTarget,
-  type GivenProperties,
+  type PropertiesInput,
   type PropertiesOfAttribute,
   targetOf,
 } from './index.ts'
@@ -23,8 +23,8 @@ export function changeProperties(
   spec: TypeSpec,
   isEmbeddable: boolean,
   present: PropertiesOfAttribute | undefined,
-  given: GivenProperties,
-  element: GivenProperties,
+  given: PropertiesInput,
+  element: PropertiesInput,
 ): PropertiesOfAttribute | undefined {
   const changed = defineProperties(
     spec,
@@ -44,13 +44,13 @@ export function convertProperties(
   from: TypeSpec,
   to: TypeSpec,
   properties: PropertiesOfAttribute | undefined,
-  given: GivenProperties,
-  givenElement: GivenProperties,
+  given: PropertiesInput,
+  elementInput: PropertiesInput,
 ): PropertiesOfAttribute | undefined {
   if (properties === undefined || isDeepStrictEqual(from, to)) return properties
   const { own, element } = properties
   const elements =
-    'element' in from && 'element' in to ? convertAll(from.element, to.element, element, givenElement) : element
+    'element' in from && 'element' in to ? convertAll(from.element, to.element, element, elementInput) : element
   return { ...properties, own: convertAll(from, to, own, given), element: elements }
 }
 
@@ -58,7 +58,7 @@ function convertAll(
   from: TypeSpec,
   to: TypeSpec,
   properties: AttributeProperties,
-  given: GivenProperties,
+  given: PropertiesInput,
 ): AttributeProperties {
   const converted: Record<string, unknown> = { ...properties }
   for (const { field, mapValues } of attributeProperties) {

@@ -1,6 +1,6 @@
 /** The properties of classes: reads them from definitions and shows them (contract 10.2). */
 import type { AttributeNumber } from '../../types/type-spec.ts'
-import { defineFlag, type GivenProperties, invalidProperty, type PropertyForm } from './attribute-property.ts'
+import { defineFlag, invalidProperty, type PropertiesInput, type PropertyForm } from './attribute-property.ts'
 import { type Check, defineChecks } from './checks.ts'
 import { defineAnnotations, defineText } from './texts.ts'
 
@@ -34,7 +34,7 @@ export const classPropertyFields: readonly ClassPropertyField[] = [
 
 /** `findAttribute`: finds an attribute of the class by name. Returns undefined if no property is given. Throws ValueError. */
 export function defineClassProperties(
-  given: GivenProperties,
+  given: PropertiesInput,
   findAttribute: (name: string) => AttributeNumber | undefined,
 ): ClassProperties | undefined {
   const defined: Record<string, unknown> = {}

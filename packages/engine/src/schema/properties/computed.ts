@@ -1,5 +1,5 @@
 /** `computed`: an expression that gives the attribute's value, evaluated on each read or stored with the object. */
-import { defineExpression, isGivenAsExpression } from '../expression.ts'
+import { defineExpression, isExpressionInput } from '../expression.ts'
 import { type AttributeProperty, defineFlag, invalidProperty, isScalar } from './attribute-property.ts'
 
 /** The fields that a definition may combine with `computed`. */
@@ -17,7 +17,7 @@ export const computed: AttributeProperty = {
     return !isElement && !isEmbeddable && !isLinks && (isScalar(held) || isReference)
   },
   define(given) {
-    if (!isGivenAsExpression(given)) throw invalidProperty('computed', 'is an object with an expression')
+    if (!isExpressionInput(given)) throw invalidProperty('computed', 'is an object with an expression')
     const { expression, isStored, ...others } = given as Readonly<Record<string, unknown>>
     const [other] = Object.keys(others)
     if (other !== undefined) throw invalidProperty('computed', `has no field ${other}`)

@@ -1,5 +1,5 @@
 /** `default`: the initial value of an attribute that a creation leaves out, either constant or given by an expression. */
-import { defineExpression, isExpression, isGivenAsExpression } from '../expression.ts'
+import { defineExpression, isExpression, isExpressionInput } from '../expression.ts'
 import { type AttributeProperty, defineValue, invalidProperty, isScalar } from './attribute-property.ts'
 
 export const defaultValue: AttributeProperty = {
@@ -12,7 +12,7 @@ export const defaultValue: AttributeProperty = {
   define(given, target) {
     // A list is never null: as in bodies, null means that it is empty.
     if (given === null) return isScalar(target.spec) ? null : defineValue('default', [], target)
-    if (!isGivenAsExpression(given) || (target.spec.logicalType as string) === 'json')
+    if (!isExpressionInput(given) || (target.spec.logicalType as string) === 'json')
       return defineValue('default', given, target)
     if (!isScalar(target.spec) || target.isEmbeddable) {
       throw invalidProperty('default', 'is an expression for scalars of referenceable classes only')

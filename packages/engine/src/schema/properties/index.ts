@@ -7,9 +7,9 @@ import { isDefaultExpression } from '../expression.ts'
 import {
   type AttributeProperty,
   type Constraint,
-  type GivenProperties,
   invalidProperty,
   isScalar,
+  type PropertiesInput,
   type PropertyTarget,
 } from './attribute-property.ts'
 import { exclusiveMaximum, exclusiveMinimum, maximum, minimum } from './bounds.ts'
@@ -26,7 +26,7 @@ import { isRequired } from './required.ts'
 import { annotations, description, title } from './texts.ts'
 import { isUnique } from './unique.ts'
 
-export type { AttributeProperty, Constraint, GivenProperties, PropertyForm } from './attribute-property.ts'
+export type { AttributeProperty, Constraint, PropertiesInput, PropertyForm } from './attribute-property.ts'
 export { type ClassPropertyField, classPropertyFields } from './class-properties.ts'
 
 /** In the order of definitions. */
@@ -86,8 +86,8 @@ const none: AttributeProperties = {}
 export function defineProperties(
   spec: TypeSpec,
   isEmbeddable: boolean,
-  given: GivenProperties,
-  element: GivenProperties,
+  given: PropertiesInput,
+  element: PropertiesInput,
 ): PropertiesOfAttribute | undefined {
   const target = targetOf(spec, isEmbeddable, false)
   const inner = elementTarget(spec, isEmbeddable)
@@ -104,7 +104,7 @@ export function defineProperties(
   return isEmpty ? undefined : { own, element: ofElements }
 }
 
-function defineAll(given: GivenProperties, target: PropertyTarget): AttributeProperties {
+function defineAll(given: PropertiesInput, target: PropertyTarget): AttributeProperties {
   for (const field of Object.keys(given)) {
     const property = propertiesByField.get(field)
     assert(property !== undefined, `${field} is an attribute property`)

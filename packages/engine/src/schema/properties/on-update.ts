@@ -1,5 +1,5 @@
 /** `onUpdate`: an expression that sets the attribute on every change of its object that does not set it. */
-import { defineExpression, isGivenAsExpression } from '../expression.ts'
+import { defineExpression, isExpressionInput } from '../expression.ts'
 import { type AttributeProperty, invalidProperty, isScalar } from './attribute-property.ts'
 
 export const onUpdate: AttributeProperty = {
@@ -9,7 +9,7 @@ export const onUpdate: AttributeProperty = {
   types: 'scalars of referenceable classes',
   appliesTo: ({ spec, isElement, isEmbeddable }) => !isElement && !isEmbeddable && isScalar(spec),
   define(given) {
-    if (!isGivenAsExpression(given)) throw invalidProperty('onUpdate', 'is an object with an expression')
+    if (!isExpressionInput(given)) throw invalidProperty('onUpdate', 'is an object with an expression')
     return defineExpression('onUpdate', given.expression)
   },
 }

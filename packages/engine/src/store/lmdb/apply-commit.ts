@@ -12,11 +12,11 @@ import {
 } from '../packed-rows.ts'
 import type { Awaitable, Bytes, Change, Commit, CommitOutcome, KeyRange, Precondition } from '../store.ts'
 import {
-  atOnce,
   bytesPerClockCheck,
   inSlices,
-  inTurns,
   openTimeSlice,
+  runToEnd,
+  runYielding,
   stepsPerClockCheck,
   type TimeSlice,
 } from '../time-slice.ts'
@@ -72,7 +72,7 @@ export function applyCommit(
     if (error instanceof DamagedEntry) return error
     throw error
   }
-  for (const change of isAppended === true || changes.length < orderedMin ? changes : atOnce(fillingOrder(changes))) {
+  for (const change of isAppended === true || changes.length < orderedMin ? changes : runToEnd(fillingOrder(changes))) {
     state.noteWritten(change.key)
     applyChange(environment, change)
   }
@@ -116,7 +116,7 @@ export async function applyInSlices(
     }
     if (preconditions instanceof PackedPreconditions) {
       await inSlices(preconditions.others, checkAll, slice)
-      if (failed === undefined) failed = await inTurns(firstPresentKey(preconditions.all, state), slice)
+      if (failed === undefined) failed = await runYielding(firstPresentKey(preconditions.all, state), slice)
     } else await inSlices(preconditions, checkAll, slice)
   } catch (error) {
     if (error instanceof DamagedEntry) return error
@@ -128,8 +128,8 @@ export async function applyInSlices(
     return applyChange(environment, one)
   }
   if (changes instanceof PackedChanges)
-    await inTurns(putInFillingOrder(changes, rowPutter(environment, state, changes.all)), slice)
-  else await inSlices(isAppended === true ? changes : await inTurns(fillingOrder(changes), slice), change, slice)
+    await runYielding(putInFillingOrder(changes, rowPutter(environment, state, changes.all)), slice)
+  else await inSlices(isAppended === true ? changes : await runYielding(fillingOrder(changes), slice), change, slice)
   const appended = (one: Change): number => {
     const bytes = change(one)
     // As with packed rows: a large commit's values are not needed after writing.

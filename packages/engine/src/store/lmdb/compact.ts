@@ -23,7 +23,7 @@ import { syncDirectory } from './environment.ts'
 import { reasonOf } from './file-failure.ts'
 import { type LockFile, openLockFile } from './file-lock.ts'
 import type { Gate } from './gate.ts'
-import { ownProcessFile, processDirectory, processesThere } from './live-processes.ts'
+import { processDirectory, processesThere, processFile } from './live-processes.ts'
 import { readMainTree } from './main-tree.ts'
 import { checkIsStore, type OpenEnvironment, openEnvironment } from './open-environment.ts'
 import { makeDirectoryLikeParent } from './owned-files.ts'
@@ -185,7 +185,7 @@ async function awaitReadiness(directory: string, msMax = compactionNoticeMsMax):
 /** The process ID of another process that would not follow a replacement now; undefined if all would. */
 function unready(directory: string): number | undefined {
   const processes = processDirectory(directory)
-  const thisProcess = ownProcessFile(processes)
+  const thisProcess = processFile(processes)
   return processesThere(processes).find(({ path }) => path !== thisProcess && !existsSync(readinessOf(path)))?.pid
 }
 

@@ -11,7 +11,7 @@ import { DeadReaders } from './dead-readers.ts'
 import type { EntryChecks } from './entry-checks.ts'
 import { lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
 import type { Gate } from './gate.ts'
-import { HeldLock } from './held-lock.ts'
+import { GrantedLock } from './granted-lock.ts'
 import { TailCache } from './kept-tail.ts'
 import { lastTransaction } from './last-transaction.ts'
 import { pauseWriting } from './lmdb-internals.ts'
@@ -36,7 +36,7 @@ interface Waiting {
   readonly bytes: number
   isLarge: boolean
   /** A lock, whose holder provides the commit. */
-  readonly lock?: HeldLock
+  readonly lock?: GrantedLock
   resolve(outcome: CommitOutcome): void
   reject(error: Error): void
 }
@@ -109,7 +109,7 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
   const queue = newQueue(stuck)
   let flushing: Promise<void> | undefined
   let isClosed = false
-  let heldLock: HeldLock | undefined
+  let grantedLock: GrantedLock | undefined
   const follow = followingReplacements(target)
 
   function stuckRefusal(): Error | undefined {
@@ -132,16 +132,16 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
   return {
     commit(commit) {
       const { lock } = commit
-      if (lock instanceof HeldLock && lock.isHeld) return lock.commit(commit)
+      if (lock instanceof GrantedLock && lock.isHeld) return lock.commit(commit)
       // The lock's holder waits for this commit.
-      if (commit.isReservation === true) heldLock?.release()
+      if (commit.isReservation === true) grantedLock?.release()
       // An exception rejects the promise.
       return new Promise((resolve, reject) => enqueue(waitingCommit(commit, resolve, reject)))
     },
     lockCommits: () =>
       new Promise((resolve, refuse) => {
-        const grant = (lock: HeldLock): void => {
-          heldLock = lock
+        const grant = (lock: GrantedLock): void => {
+          grantedLock = lock
           resolve(lock)
         }
         enqueue(waitingLock(grant, refuse))
@@ -202,8 +202,8 @@ async function flushAll(
 }
 
 /** A lock waits like a commit, which its holder provides later. */
-function waitingLock(grant: (lock: HeldLock) => void, refuse: (error: Error) => void): Waiting {
-  const lock = new HeldLock(grant)
+function waitingLock(grant: (lock: GrantedLock) => void, refuse: (error: Error) => void): Waiting {
+  const lock = new GrantedLock(grant)
   const reject = (error: Error): void => {
     refuse(error)
     lock.reject(error)
@@ -326,7 +326,7 @@ async function flushGroup(target: GroupTarget, queue: Queue): Promise<boolean> {
       // The next process to open the store decides whether the last commit counts. A further write transaction would
       // never end.
       note?.notePid(0)
-      environment.shownCommit = undefined
+      environment.visibleCommit = undefined
       onUnusable?.(failure.undone)
     }
     if (!sparesInnocent(queue, attempt, failure)) failGroup(queue, group, failure)

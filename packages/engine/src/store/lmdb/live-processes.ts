@@ -60,12 +60,12 @@ export function processesThere(directory: string): readonly ProcessFile[] {
 }
 
 /** The file of this process, which need not exist. */
-export function ownProcessFile(directory: string): string {
+export function processFile(directory: string): string {
   return join(directory, fileName(process.pid, pidNamespace()))
 }
 
 function openOwnFile(directory: string): { path: string; lock: LockFile } {
-  const path = ownProcessFile(directory)
+  const path = processFile(directory)
   const lock = openLockFile(path)
   try {
     assert(lock.tryLock('exclusive'), 'nobody locks the file of a process but itself, and openers, one at a time')

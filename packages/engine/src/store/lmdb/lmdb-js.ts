@@ -51,7 +51,7 @@ export interface Environment {
   /** Undefined if it is not open. */
   dataFile?: OpenDataFile | undefined
   /** Undefined if no other process can write. */
-  shownCommit?: { ensure(): number } | undefined
+  visibleCommit?: { ensure(): number } | undefined
   readonly db: { stat(): { entryCount: number } }
   /** Inside `childTransaction`: the number of the pending commit. */
   getWriteTxnId(): number

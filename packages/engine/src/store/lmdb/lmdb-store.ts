@@ -122,7 +122,7 @@ function problemOf({ files }: OpenEnvironment, group: GroupCommit): Error | unde
 }
 
 function backUp(environment: Environment, to: string): Promise<void> {
-  environment.shownCommit?.ensure()
+  environment.visibleCommit?.ensure()
   return environment.backup(to, false)
 }
 
@@ -186,7 +186,7 @@ function statsWhileOpen(environment: Environment, closing: unknown): StoreStats 
 }
 
 function environmentStats(environment: Environment): StoreStats {
-  environment.shownCommit?.ensure()
+  environment.visibleCommit?.ensure()
   environment.resetReadTxn()
   const stats = environment.getStats()
   const isTailThere = environment.list.getBinaryFast(tailKey) !== undefined

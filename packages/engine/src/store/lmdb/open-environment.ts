@@ -18,9 +18,9 @@ import { OpenedFiles } from './opened-files.ts'
 import { codeOf, makeDirectories, makeFile } from './owned-files.ts'
 import { endSharedRead } from './read-pins.ts'
 import { holdDataFile, settleReplacement } from './replaced-file.ts'
-import { ShownCommit } from './shown-commit.ts'
 import type { LaidOut } from './storage-layout.ts'
 import { identityOfFile } from './thread-address.ts'
+import { VisibleCommit } from './visible-commit.ts'
 import { killIfWriting } from './write-under-way.ts'
 import { WriterNote } from './writer-note.ts'
 
@@ -217,7 +217,7 @@ function openResources(
   if (note === undefined || isReadOnly) return { files, lockedData, lockTable: undefined }
   const lockTable = openLockTable(join(directory, 'lock.mdb'))
   const openAnother = (): Gate => openGate(processDirectory(directory))
-  environment.shownCommit = new ShownCommit({ environment, lockTable, note, files, gate, openGate: openAnother })
+  environment.visibleCommit = new VisibleCommit({ environment, lockTable, note, files, gate, openGate: openAnother })
   return { files, lockedData, lockTable }
 }
 

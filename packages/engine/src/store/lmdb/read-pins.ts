@@ -10,7 +10,7 @@ import { failureOfRead } from './storage-failure.ts'
 export interface Pin {
   readonly transaction: ReadTransaction
   /** By `performance.now`; if shared, when the first one began. */
-  readonly begunAtMs: number
+  readonly startedAtMs: number
   /**
    * The last commit before the transaction began, or an earlier one, which it shows. Undefined if unknown: the file may have a commit that is not
    * visible yet.
@@ -53,13 +53,13 @@ export function beginRead(environment: Environment): Pin {
 
 function beginReadOf(environment: Environment, reads: EnvironmentReads): Pin {
   endSharedReadOf(reads)
-  const lastCommit = environment.shownCommit?.ensure()
+  const lastCommit = environment.visibleCommit?.ensure()
   const shared = reads.transaction
   if (shared !== undefined && isFree(shared)) resetTxn(shared.address)
   else environment.resetReadTxn()
   const transaction = usedTransaction(environment)
   reads.transaction = transaction
-  return { transaction, begunAtMs: performance.now(), lastCommit, cursor: undefined }
+  return { transaction, startedAtMs: performance.now(), lastCommit, cursor: undefined }
 }
 
 function usedTransaction(environment: Environment): ReadTransaction {
@@ -74,7 +74,7 @@ function usedTransaction(environment: Environment): ReadTransaction {
 interface SharedRead {
   readonly turn: SharedIteration
   readonly transaction: ReadTransaction
-  readonly begunAtMs: number
+  readonly startedAtMs: number
   readonly lastCommit: number | undefined
   /** Left by an ended pin for the next one. */
   cursor: EntryCursor | undefined
@@ -88,15 +88,15 @@ export function beginSharedRead(environment: Environment): Pin {
   const reads = readsOf(environment)
   let read = reads.ofTurn
   if (read?.turn !== turn) {
-    const { transaction, begunAtMs, lastCommit } = beginReadOf(environment, reads)
-    read = { turn, transaction, begunAtMs, lastCommit, cursor: undefined, isOver: false }
+    const { transaction, startedAtMs, lastCommit } = beginReadOf(environment, reads)
+    read = { turn, transaction, startedAtMs, lastCommit, cursor: undefined, isOver: false }
     reads.ofTurn = read
     setImmediate(endIfStill, reads, read)
   }
-  const { transaction, begunAtMs, lastCommit, cursor } = read
+  const { transaction, startedAtMs, lastCommit, cursor } = read
   transaction.use()
   read.cursor = undefined
-  return { transaction, begunAtMs, lastCommit, cursor, sharedRead: read }
+  return { transaction, startedAtMs, lastCommit, cursor, sharedRead: read }
 }
 
 /** Must be called after the last read through the pin. */

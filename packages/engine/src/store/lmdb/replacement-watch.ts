@@ -3,7 +3,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { compactionPollMs, compactionStepPollMs } from '../../limits.ts'
 import { isLocked } from './file-lock.ts'
-import { ownProcessFile, processDirectory } from './live-processes.ts'
+import { processDirectory, processFile } from './live-processes.ts'
 import type { Environment } from './lmdb-js.ts'
 import type { FormerEnvironment, OpenEnvironment } from './open-environment.ts'
 import { codeOf, makeFile } from './owned-files.ts'
@@ -39,7 +39,7 @@ export class ReplacementWatch {
     this.opened = opened
     this.isInUse = isInUse
     this.warn = warn
-    this.readiness = readinessOf(ownProcessFile(processDirectory(directory)))
+    this.readiness = readinessOf(processFile(processDirectory(directory)))
     if (opened.gate.isWritable && process.platform !== 'win32') this.wait()
   }
 

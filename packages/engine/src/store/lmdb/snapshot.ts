@@ -51,7 +51,7 @@ export class LmdbSnapshot implements Snapshot {
     this.ended = ended
     this.options = options
     this.pin = options?.mayShare === true ? beginSharedRead(environment) : beginRead(environment)
-    this.openedAtMs = this.pin.begunAtMs
+    this.openedAtMs = this.pin.startedAtMs
     if (options?.isCounted === true) this.entryCount = this.countEntries()
   }
 

@@ -1,6 +1,6 @@
 /** One call of the commit function in one round trip, retried if that can help; a commit is never made twice, and its outcome never lost. */
 import type { CommitOutcome } from '../store.ts'
-import { inTurnsIfLong } from '../time-slice.ts'
+import { runYieldingIfLong } from '../time-slice.ts'
 import { Attempts } from './attempts.ts'
 import { preparedStatement } from './binary-rows.ts'
 import type { CommitCall, RowsOfCommit } from './commit-call.ts'
@@ -101,7 +101,7 @@ export async function commitUnderLock(
 
 async function parametersOf(call: CommitCall, rows: RowsOfCommit): Promise<CommitParameters> {
   try {
-    return await inTurnsIfLong(call.toParameters(rows))
+    return await runYieldingIfLong(call.toParameters(rows))
   } catch (error) {
     if (call.size > 1) throw new FailedTogether(undefined, { cause: error })
     throw error

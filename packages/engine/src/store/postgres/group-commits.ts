@@ -1,7 +1,7 @@
 /** Combines waiting commits into calls of the commit function, each with a separate result. */
 import { countGroup, newCommitCounts } from '../commit-counts.ts'
 import type { Commit, CommitOutcome } from '../store.ts'
-import { inTurnsIfLong } from '../time-slice.ts'
+import { runYieldingIfLong } from '../time-slice.ts'
 import { type CommitStrategy, commitTogether, commitUnderLock, FailedTogether } from './commit.ts'
 import { CommitCall } from './commit-call.ts'
 import { PostgresLock } from './commit-lock.ts'
@@ -52,7 +52,7 @@ export class GroupCommits {
   async commit(commit: Commit): Promise<CommitOutcome> {
     // The lock's holder waits for this commit.
     if (commit.isReservation === true) this.lock?.release()
-    const preparing = inTurnsIfLong(prepare(commit, this.strategy))
+    const preparing = runYieldingIfLong(prepare(commit, this.strategy))
     const prepared = preparing instanceof Promise ? await preparing : preparing
     const made = commit.lock instanceof PostgresLock ? await this.underLock(commit.lock, prepared) : undefined
     return made ?? this.sent(prepared)

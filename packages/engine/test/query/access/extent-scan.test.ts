@@ -21,12 +21,12 @@ it('a scan asks whether it may go on also while it finds nothing', () =>
       const texts = ['WHERE code < 0 RETURN code', 'WHERE code < 0 RETURN COUNT() AS n', 'RETURN COUNT() AS n']
       for (const text of texts.map((rest) => `FROM Part ${rest}`)) {
         let asked = 0
-        const mayGoOn = (): undefined => {
+        const mayContinue = (): undefined => {
           asked++
         }
         // Each look at the clock is a millisecond later.
         await turnsDuring(async () => {
-          const { chunks } = await fd.query({ text, watch: { mayGoOn } })
+          const { chunks } = await fd.query({ text, watch: { mayContinue } })
           for await (const _ of chunks);
         })
         expect(asked, text).toBeGreaterThan(0)

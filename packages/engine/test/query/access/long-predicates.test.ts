@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { planOrderedIndexScan } from '../../../src/query/access/ordered-index-scan.ts'
 import { undoneCalculation } from '../../../src/query/access/undone-calculation.ts'
 import { type Bound, type BoundOrderItem, isConstant } from '../../../src/query/bind/bound.ts'
-import { isOfRecord } from '../../../src/query/bind/of-record.ts'
+import { isRecordOnly } from '../../../src/query/bind/record-only.ts'
 import { Compiler } from '../../../src/query/evaluate/compile-expression.ts'
 import type { Planning } from '../../../src/query/operators/planning.ts'
 import type { RecordFormats } from '../../../src/records/record-formats.ts'
@@ -29,7 +29,7 @@ function nested(depth: number): { readonly parts: Bound[]; looks(): number } {
 }
 
 describe('a predicate that is nested deep', () => {
-  for (const [name, holds] of Object.entries({ isConstant, isOfRecord })) {
+  for (const [name, holds] of Object.entries({ isConstant, isRecordOnly })) {
     it(`is looked at once, whichever of its parts ${name} is asked of`, () => {
       const { parts, looks } = nested(200)
       for (const part of parts.toReversed()) expect(holds(part)).toBe(true)

@@ -8,7 +8,7 @@ const rows = Array.from({ length: 64 }, (_, i) => i)
 /** How often others have their turn while a clock that is always over its slice is looked at. */
 async function turnsOf(rowParts?: number): Promise<number> {
   let turns = 0
-  const clock = { isTurnDue: true, endRow: () => undefined, turn: async () => void turns++ }
+  const clock = { isYieldDue: true, endRow: () => undefined, turn: async () => void turns++ }
   const doubled = await evaluateRows(clock as unknown as StatementContext, rows, (row) => 2 * row, rowParts)
   expect(doubled).toEqual(rows.map((row) => 2 * row))
   return turns

@@ -1,10 +1,10 @@
 /** Long values: functions of texts, searches in linear time, and what takes part in expressions. */
 import { describe, expect, it } from 'vitest'
 import {
-  canSearchAtOnce,
+  canSearchInOneStep,
   characterCount,
   indexBehind,
-  searchInPieces,
+  searchYielding,
 } from '../../../src/query/functions/long-texts.ts'
 import type { Pieces } from '../../../src/query/functions/work.ts'
 import { queryTest } from '../query-database.ts'
@@ -40,15 +40,15 @@ describe('functions of long texts', () => {
 
   it('find a part as at once, wherever it is', () => {
     for (const [text, part] of searches) {
-      expect(canSearchAtOnce(text, part)).toBe(false)
-      expect(inPieces(searchInPieces(text, part)).value).toBe(text.includes(part))
+      expect(canSearchInOneStep(text, part)).toBe(false)
+      expect(inPieces(searchYielding(text, part)).value).toBe(text.includes(part))
     }
   })
 
   it('search in time that is linear in the text, whatever the part', () => {
     const part = (characters: number): string => `${'a'.repeat(characters)}b${'a'.repeat(characters)}`
     const stepsFor = (text: string, wanted: string): number => {
-      return inPieces(searchInPieces(text, wanted)).steps.reduce((sum, steps) => sum + steps, 0)
+      return inPieces(searchYielding(text, wanted)).steps.reduce((sum, steps) => sum + steps, 0)
     }
     const text = 'a'.repeat(4 * 2 ** 20)
     expect(stepsFor(text, part(100_000))).toBeLessThan(text.length)
@@ -56,7 +56,7 @@ describe('functions of long texts', () => {
     expect(stepsFor(text + text, part(500))).toBeLessThan(2.1 * once)
     // Each piece takes a few milliseconds at most.
     for (const characters of [2, 100, 1_000, 1_000_000]) {
-      for (const steps of inPieces(searchInPieces(text, part(characters))).steps) expect(steps).toBeLessThan(200_000)
+      for (const steps of inPieces(searchYielding(text, part(characters))).steps) expect(steps).toBeLessThan(200_000)
     }
   })
 })

@@ -1,7 +1,7 @@
 /** STARTS_WITH, ENDS_WITH, TRIM, REPLACE, SPLIT and CONCAT, also of long texts; DATE_TRUNC, EPOCH and NOW. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { replaceInPieces, splitInPieces, trim } from '../../../src/query/functions/parts-of-texts.ts'
+import { replaceYielding, splitYielding, trim } from '../../../src/query/functions/parts-of-texts.ts'
 import type { Pieces } from '../../../src/query/functions/work.ts'
 import { runs } from '../../bytes/property-runs.ts'
 import { queryTest } from '../query-database.ts'
@@ -25,8 +25,8 @@ describe('in pieces', () => {
     fc.assert(
       fc.property(text, fc.nat(60), part, part, (some, times, of, other) => {
         const long = some.repeat(times) + of
-        expect(whole(replaceInPieces(long, of, other, room))).toBe(long.replaceAll(of, () => other))
-        expect(whole(splitInPieces(long, of, room))).toEqual(long.split(of))
+        expect(whole(replaceYielding(long, of, other, room))).toBe(long.replaceAll(of, () => other))
+        expect(whole(splitYielding(long, of, room))).toEqual(long.split(of))
         expect(trim(`  ${long}\n\t`, undefined)).toBe(long.trim())
       }),
       runs(300),
@@ -36,8 +36,8 @@ describe('in pieces', () => {
   it('long texts of the same letter are divided in time in proportion to them', () => {
     const long = 'a'.repeat(2_000_000)
     const hostile = `${'a'.repeat(100_000)}b`
-    expect(whole(replaceInPieces(long, hostile, 'x', room))).toBe(long)
-    expect((whole(splitInPieces(long, 'a'.repeat(1_000), room)) as string[]).length).toBe(2_001)
+    expect(whole(replaceYielding(long, hostile, 'x', room))).toBe(long)
+    expect((whole(splitYielding(long, 'a'.repeat(1_000), room)) as string[]).length).toBe(2_001)
     expect(trim(long, 'a')).toBe('')
   })
 })

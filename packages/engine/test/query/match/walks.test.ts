@@ -212,7 +212,7 @@ interface Walk {
   readonly passed: readonly number[]
   readonly edges: readonly PlainEdge[]
   readonly mayEnd: boolean
-  readonly mayGoOn: boolean
+  readonly mayContinue: boolean
 }
 
 /** What stands at each vertex of the pattern, and the walks between them. */
@@ -229,20 +229,20 @@ function countedOut(data: Graph, pattern: Pattern, isPaired: boolean): string[] 
   const all = edgesOf(data, isPaired)
   const next = (walk: Walk, { attribute, direction }: EdgePattern, i: number): Walk[] => {
     const right = all.filter((edge) => attribute === undefined || edge.attribute === attribute)
-    const goes = (edge: PlainEdge, end: number, more: { mayEnd: boolean; mayGoOn: boolean }): Walk => {
+    const goes = (edge: PlainEdge, end: number, more: { mayEnd: boolean; mayContinue: boolean }): Walk => {
       return { end, passed: [...walk.passed, end], edges: [...walk.edges, edge], ...more }
     }
     const forward = right.flatMap((edge): Walk[] => {
       if (edge.from !== walk.end) return []
       const isSplit = mayBeLink(labelAt(pattern, i + 1))
-      if (edge.kind === 'atObject') return isSplit ? [goes(edge, edge.to, { mayEnd: true, mayGoOn: false })] : []
-      return [goes(edge, edge.to, { mayEnd: edge.kind === 'plain' || !isSplit, mayGoOn: true })]
+      if (edge.kind === 'atObject') return isSplit ? [goes(edge, edge.to, { mayEnd: true, mayContinue: false })] : []
+      return [goes(edge, edge.to, { mayEnd: edge.kind === 'plain' || !isSplit, mayContinue: true })]
     })
     const backward = right.flatMap((edge): Walk[] => {
       if (edge.to !== walk.end) return []
       const isSplit = mayBeLink(labelAt(pattern, i)) && walk.edges.length === 0
       if (edge.kind !== 'plain' && (edge.kind === 'atObject') !== isSplit) return []
-      return [goes(edge, edge.from, { mayEnd: true, mayGoOn: true })]
+      return [goes(edge, edge.from, { mayEnd: true, mayContinue: true })]
     })
     if (direction === 'forward') return forward
     if (direction === 'backward') return backward
@@ -252,9 +252,9 @@ function countedOut(data: Graph, pattern: Pattern, isPaired: boolean): string[] 
     return [...others, ...backward]
   }
   const walksFrom = (walk: Walk, edge: EdgePattern, i: number): Walk[] => {
-    const { end, passed, edges, mayEnd, mayGoOn } = walk
+    const { end, passed, edges, mayEnd, mayContinue } = walk
     const here = edges.length >= edge.min && mayEnd ? [walk] : []
-    if (edges.length === edge.max || !mayGoOn) return here
+    if (edges.length === edge.max || !mayContinue) return here
     // Without repeated vertices what comes after one is no walk in any case.
     if (!repeats(mode) && passed.indexOf(end) < passed.length - 1) return here
     return [...here, ...next(walk, edge, i).flatMap((further) => walksFrom(further, edge, i))]
@@ -265,7 +265,7 @@ function countedOut(data: Graph, pattern: Pattern, isPaired: boolean): string[] 
     .map((vertex) => ({ ends: [vertex], walks: [] }))
   for (const [i, edge] of edges.entries()) {
     found = found.flatMap(({ ends, walks }) => {
-      const none: Walk = { end: ends.at(-1) as number, passed: [], edges: [], mayEnd: true, mayGoOn: true }
+      const none: Walk = { end: ends.at(-1) as number, passed: [], edges: [], mayEnd: true, mayContinue: true }
       return walksFrom(none, edge, i).map((walk) => ({ ends: [...ends, walk.end], walks: [...walks, walk] }))
     })
   }

@@ -7,7 +7,7 @@ import { readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { type CopyReport, copyStore, FederatedDatabase, GivenText, noteTextOf, openStore } from '@ashlar/engine'
+import { type CopyReport, copyStore, FederatedDatabase, JsonSource, noteTextOf, openStore } from '@ashlar/engine'
 import { addressOfDirectory, storeDirectory } from '@ashlar/engine/store-address'
 import { type CommandError, invalidInput } from '../command-error.ts'
 import { parseExactly } from '../exact-json.ts'
@@ -132,7 +132,7 @@ async function* objectsOf(path: string, signal: AbortSignal): AsyncGenerator<Jso
 function objectIn(line: Buffer): Json {
   const value = parseExactly(line.toString(), true)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    noteTextOf(value, GivenText.of(line))
+    noteTextOf(value, JsonSource.of(line))
     return value as Json
   }
   throw invalidInput(`The archive has a line that is not an object: ${line.toString('utf8', 0, 60)}`)

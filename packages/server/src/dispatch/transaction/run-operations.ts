@@ -4,7 +4,7 @@ import {
   type Database,
   type FederatedDatabase,
   type Following,
-  type GivenText,
+  type JsonSource,
   noteText,
   type Once,
   type RowChunk,
@@ -68,7 +68,7 @@ class BatchRun {
   private readonly request: Omit<FdWideRequest, 'params' | 'query' | 'body' | 'headers'>
   private readonly bytesMax: number
   /** The text of all operations. */
-  private readonly text: GivenText | undefined
+  private readonly text: JsonSource | undefined
   private readonly replies = new Map<number, Reply>()
   private bytes = 0
 

@@ -2,8 +2,8 @@
 import {
   type Awaitable,
   type Database,
-  GivenText,
   inParts,
+  JsonSource,
   type LineLoad,
   noteText,
   openTimeSlice,
@@ -199,7 +199,7 @@ class Bulk {
   private async commit(): Promise<void> {
     await this.batch
     if (this.load.waiting === 0) return
-    const place = this.request.watch?.mayGoOn?.()
+    const place = this.request.watch?.mayContinue?.()
     if (place !== undefined) await place
     this.waitingBytes = 0
     const textOf = (line: number, error: unknown): string =>
@@ -237,7 +237,7 @@ const openBatchTimes = 5
 
 /** `bytes`: the JSON text of a body of POST /v1/object, or of an operation. */
 function noteLine(json: unknown, bytes: Buffer): void {
-  const text = GivenText.of(bytes)
+  const text = JsonSource.of(bytes)
   noteText(json, text)
   if (typeof json === 'object' && json !== null && 'body' in json) noteText(json.body, text.at('body'))
 }

@@ -2,7 +2,7 @@
 import { basename } from 'node:path'
 import { Readable, type Transform } from 'node:stream'
 import * as zlib from 'node:zlib'
-import { GivenText, noteTextOf } from '@ashlar/engine'
+import { JsonSource, noteTextOf } from '@ashlar/engine'
 import { type CsvError, type Options, parse } from 'csv-parse'
 import { parse as parseSync, type Options as SyncOptions } from 'csv-parse/sync'
 import { unreadableFile } from '../../../config/read-value.ts'
@@ -304,7 +304,7 @@ function jsonRecord(text: string, line: number): FileRecord {
       problem: `has the key '${excerpt}' twice in one object, and one value would be lost`,
     }
   }
-  noteTextOf(value, GivenText.ofText(text))
+  noteTextOf(value, JsonSource.ofText(text))
   return { line, fields: value as Fields }
 }
 

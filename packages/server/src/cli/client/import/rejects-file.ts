@@ -11,7 +11,7 @@ export class RejectsFile {
   readonly name: string
   private readonly handle: FileHandle
   private readonly isNew: boolean
-  private hasBegun = false
+  private hasStarted = false
 
   private constructor(name: string, handle: FileHandle, isNew: boolean) {
     this.name = name
@@ -31,7 +31,7 @@ export class RejectsFile {
 
   /** Call when the import begins. `keepsContent`: keeps the rejects of an earlier part of the import. */
   async begin(keepsContent: boolean): Promise<void> {
-    this.hasBegun = true
+    this.hasStarted = true
     if (!keepsContent && (await this.handle.stat()).isFile()) await this.handle.truncate()
   }
 
@@ -52,6 +52,6 @@ export class RejectsFile {
   /** Removes a new file if the import has not begun. */
   async close(): Promise<void> {
     await this.handle.close()
-    if (this.isNew && !this.hasBegun) rmSync(this.name, { force: true })
+    if (this.isNew && !this.hasStarted) rmSync(this.name, { force: true })
   }
 }

@@ -6,7 +6,7 @@ import { type Bound, partsOf } from './bound.ts'
 const cache = new WeakMap<Bound, boolean>()
 
 /** Whether only the record of the current object has to be read. */
-export function isOfRecord(bound: Bound): boolean {
+export function isRecordOnly(bound: Bound): boolean {
   if (partsOf(bound).length === 0) return computeIsOfRecord(bound)
   let result = cache.get(bound)
   if (result === undefined) {
@@ -27,17 +27,17 @@ function computeIsOfRecord(bound: Bound): boolean {
       return bound.attribute.linkStorage === undefined
     case 'shape': {
       const element = elementOf(bound.object.type)
-      return !isReference(element) && partsOf(bound).every(isOfRecord)
+      return !isReference(element) && partsOf(bound).every(isRecordOnly)
     }
     case 'each':
     case 'choose':
     case 'quantifier': {
       const element = elementOf(bound.collection.type)
       const isFollowed = isReference(element) && !(bound.kind === 'quantifier' && bound.test.kind === 'equal')
-      return !isFollowed && partsOf(bound).every(isOfRecord)
+      return !isFollowed && partsOf(bound).every(isRecordOnly)
     }
     default:
-      return partsOf(bound).every(isOfRecord)
+      return partsOf(bound).every(isRecordOnly)
   }
 }
 

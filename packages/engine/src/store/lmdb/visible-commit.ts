@@ -12,7 +12,7 @@ import type { LockTable } from './lock-table.ts'
 import type { OpenedFiles } from './opened-files.ts'
 import { isRunning, type WriterNote } from './writer-note.ts'
 
-export interface ShownCommitParts {
+export interface VisibleCommitParts {
   readonly environment: Environment
   readonly lockTable: LockTable
   readonly note: WriterNote
@@ -23,13 +23,13 @@ export interface ShownCommitParts {
   readonly openGate: () => Gate
 }
 
-export class ShownCommit {
-  private readonly parts: ShownCommitParts
+export class VisibleCommit {
+  private readonly parts: VisibleCommitParts
   /** The number on which file and lock table agreed when last compared. */
   private shown = -1
   private refusedUntilMs = Number.NEGATIVE_INFINITY
 
-  constructor(parts: ShownCommitParts) {
+  constructor(parts: VisibleCommitParts) {
     this.parts = parts
   }
 
@@ -46,10 +46,10 @@ export class ShownCommit {
 
   private compare(written: number): void {
     const { note } = this.parts
-    if (this.isShown(written)) return
+    if (this.isVisible(written)) return
     const pid = note.pid
     // A process that has written meanwhile has raised the number first; otherwise `pid` wrote the last commit.
-    if (this.isShown(written)) return
+    if (this.isVisible(written)) return
     const problem = this.parts.files.problem()
     if (problem !== undefined) throw fatalFailure(problem)
     // It is still committing, and has acknowledged nothing.
@@ -57,7 +57,7 @@ export class ShownCommit {
     this.raise(written)
   }
 
-  private isShown(written: number): boolean {
+  private isVisible(written: number): boolean {
     if (this.parts.lockTable.lastTransaction() < written) return false
     this.shown = written
     return true
@@ -69,7 +69,7 @@ export class ShownCommit {
     const raisingGate = this.parts.openGate()
     const isDone = (): boolean => {
       this.tryToRaise(raisingGate)
-      return this.isShown(written)
+      return this.isVisible(written)
     }
     try {
       if (pollBlocking(isDone, isRefused ? 0 : raiseMsMax)) return

@@ -5,7 +5,7 @@ import { didYouMean } from './names.ts'
 import type { ClassDraft, DraftAttribute, SchemaBuilder } from './schema-builder.ts'
 
 /** An inherited attribute must be changed in the class that declares it. */
-export function ownAttribute(
+export function declaredAttribute(
   builder: SchemaBuilder,
   draft: ClassDraft,
   name: string,

@@ -2,8 +2,8 @@
 import { commitLockMsMax } from '../../limits.ts'
 import type { Commit, CommitLock, CommitOutcome } from '../store.ts'
 
-export class HeldLock implements CommitLock {
-  private readonly grant: (lock: HeldLock) => void
+export class GrantedLock implements CommitLock {
+  private readonly grant: (lock: GrantedLock) => void
   private state: 'waiting' | 'held' | 'over' = 'waiting'
   private timer: NodeJS.Timeout | undefined
   private end!: (commit: Commit | undefined) => void
@@ -13,7 +13,7 @@ export class HeldLock implements CommitLock {
   private answer: { resolve(outcome: CommitOutcome): void; reject(error: Error): void } | undefined
 
   /** `grant`: called once the lock is held. */
-  constructor(grant: (lock: HeldLock) => void) {
+  constructor(grant: (lock: GrantedLock) => void) {
     this.grant = grant
   }
 

@@ -47,7 +47,7 @@ export async function collectedValues(
 
 const batchRows = 256
 
-export class HeldValues extends RowsOnDisk {
+export class BufferedValues extends RowsOnDisk {
   private values: unknown[] = []
   private onDisk: SortedRows<Item> | undefined
   private readonly context: StatementContext
@@ -60,8 +60,8 @@ export class HeldValues extends RowsOnDisk {
     batches: AsyncIterable<readonly unknown[]>,
     context: StatementContext,
     isValue = false,
-  ): Promise<HeldValues> {
-    const buffer = new HeldValues(context, isValue)
+  ): Promise<BufferedValues> {
+    const buffer = new BufferedValues(context, isValue)
     try {
       for await (const batch of batches) {
         await buffer.add(batch)
@@ -147,7 +147,7 @@ export class HeldValues extends RowsOnDisk {
     for (const value of values) {
       onDisk.addNumbered(onDisk.count, itemRow(value))
       if (onDisk.isFull) await onDisk.settle()
-      if (this.context.isTurnDue) await this.context.turn()
+      if (this.context.isYieldDue) await this.context.turn()
     }
     await onDisk.settle()
   }

@@ -7,7 +7,7 @@ import { compactJson, JsonValue } from '../types/json-value.ts'
 type Attributes = Readonly<Record<string, unknown>>
 
 /** A text or a part of it, located lazily, since most objects do not need it. */
-export class GivenText {
+export class JsonSource {
   private readonly find: () => JsonText | undefined
   private isFound = false
   private found: JsonText | undefined
@@ -17,15 +17,15 @@ export class GivenText {
   }
 
   /** `bytes`: UTF-8 that was parsed successfully. */
-  static of(bytes: Uint8Array): GivenText {
-    return new GivenText(() => {
+  static of(bytes: Uint8Array): JsonSource {
+    return new JsonSource(() => {
       const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
       return new JsonText(text.startsWith(byteOrderMark) ? text.slice(1) : text)
     })
   }
 
-  static ofText(text: string): GivenText {
-    return new GivenText(() => new JsonText(text))
+  static ofText(text: string): JsonSource {
+    return new JsonSource(() => new JsonText(text))
   }
 
   get text(): JsonText | undefined {
@@ -36,23 +36,23 @@ export class GivenText {
     return this.found
   }
 
-  at(step: string | number): GivenText {
-    return new GivenText(() => (typeof step === 'string' ? this.text?.field(step) : this.text?.element(step)))
+  at(step: string | number): JsonSource {
+    return new JsonSource(() => (typeof step === 'string' ? this.text?.field(step) : this.text?.element(step)))
   }
 
   /** The same text with strings that are values replaced. */
-  replacing(replace: (text: string) => string): GivenText {
-    return new GivenText(() => this.text?.replacing(replace))
+  replacing(replace: (text: string) => string): JsonSource {
+    return new JsonSource(() => this.text?.replacing(replace))
   }
 }
 
 const byteOrderMark = '\ufeff'
 
 /** Texts by parsed value: attributes of an object, parameters of a query, or an array of bodies. */
-const texts = new WeakMap<object, GivenText>()
+const texts = new WeakMap<object, JsonSource>()
 
 /** Associates a body (an object, an array of objects, or a query) with its text. Returns the body. */
-export function noteText<T>(body: T, text: GivenText): T {
+export function noteText<T>(body: T, text: JsonSource): T {
   if (typeof body !== 'object' || body === null) return body
   if (Array.isArray(body)) {
     texts.set(body, text)
@@ -67,11 +67,11 @@ export function noteText<T>(body: T, text: GivenText): T {
 
 const notedFields = ['attributes', 'parameters'] as const
 
-export function noteTextOf(value: object, text: GivenText): void {
+export function noteTextOf(value: object, text: JsonSource): void {
   texts.set(value, text)
 }
 
-export function textOf(value: object): GivenText | undefined {
+export function textOf(value: object): JsonSource | undefined {
   return texts.get(value)
 }
 
