@@ -124,8 +124,8 @@ function foreignPart(bound: Bound, { kind }: ExpressionSite): string | undefined
       return 'a statement'
     default:
       if (!isTimeOrChance(bound)) return undefined
-      if (bound.kind === 'now') return isObjectOnly(kind) ? 'the time' : undefined
-      return bound.kind === 'call' && newValues[kind].includes(bound.name) ? undefined : 'chance'
+      if (bound.kind === 'now') return isObjectOnly(kind) ? 'the current time' : undefined
+      return bound.kind === 'call' && newValues[kind].includes(bound.name) ? undefined : 'a random value'
   }
 }
 

@@ -109,7 +109,8 @@ function defineAll(given: PropertiesInput, target: PropertyTarget): AttributePro
     const property = propertiesByField.get(field)
     assert(property !== undefined, `${field} is an attribute property`)
     if (given[field] !== null && !property.appliesTo(target)) {
-      throw invalidProperty(field, `is for ${property.types}`)
+      const where = target.isElement ? ' and not for the elements of a collection' : ''
+      throw invalidProperty(field, `is for ${property.types}${where}`)
     }
   }
   const defined: Record<string, unknown> = {}
