@@ -104,7 +104,7 @@ function restrictedClass(cls: SchemaClass, exposed: ReadonlySet<ClassNumber>, ac
     names.add(attribute.name)
     declared.push(restrictedAttribute(attribute, access))
   }
-  const { arriving: _, properties, ...definition } = cls.definition
+  const { arriving: _, pendingChecks: __, properties, ...definition } = cls.definition
   const shown = properties === undefined ? {} : { properties: restrictedProperties(properties, cls, access) }
   return { ...definition, ...shown, superClass: superClass?.number ?? null, attributes: declared.reverse() }
 }

@@ -1,5 +1,5 @@
 /**
- * Changes a class online. Publishes its types and constraints as pending, so that writers validate against them; checks
+ * Changes a class online. Publishes its types, constraints and checks as pending, so that writers validate against them; checks
  * existing values and builds the links of new inverses and the replacement indexes; then completes the change in one commit.
  * Other requests continue concurrently.
  */
@@ -7,11 +7,12 @@ import { AshlarError, isOutOfReach, withoutEffect } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
 import { readDuplicate } from '../indexes/duplicate-note.ts'
 import type { Receipt } from '../receipts/receipt.ts'
-import { checkedAttributes, completedState, concurrentAlter, type OnlineAlter } from '../schema/alter-plan.ts'
+import { completedState, concurrentAlter, constraintsToCheck, type OnlineAlter } from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexNumber } from '../schema/class-definition.ts'
-import { withoutPendingTypes } from '../schema/pending-types.ts'
+import { isCheckPending } from '../schema/pending-checks.ts'
+import { withoutPending } from '../schema/pending-types.ts'
 import type { Snapshot } from '../store/store.ts'
 import { inTurnsIfLong } from '../store/time-slice.ts'
 import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
@@ -28,7 +29,7 @@ import { buildContext } from './index-builds.ts'
 import type { Violations } from './violations.ts'
 
 /**
- * Completes the change after the commit with its pending types; on failure, removes them. Throws ValuesWouldBeLost,
+ * Completes the change after the commit with its pending types and checks; on failure, removes them. Throws ValuesWouldBeLost,
  * ObjectsViolateConstraint, UniqueViolation, AttributeInUse, OutcomeUnknown, and the errors of `Receipt.check`.
  */
 export async function completeOnlineAlter(
@@ -69,14 +70,14 @@ async function refuseLosses({ store, catalogs }: OpenDatabase, { typeChanges, pa
 }
 
 /** Checks objects written before the constraints were published; later writes satisfy them. Throws ObjectsViolateConstraint. */
-async function refuseViolations({ store, catalogs }: OpenDatabase, plan: OnlineAlter): Promise<void> {
-  const attributes = checkedAttributes(plan)
-  if (attributes.size === 0) return
+async function refuseViolations({ store, catalogs, expressions }: OpenDatabase, plan: OnlineAlter): Promise<void> {
+  const constraints = constraintsToCheck(plan)
+  if (constraints.attributes.size === 0 && constraints.checks.length === 0) return
   await awaitCommitsUnderWay(store)
   const count = async (snapshot: Snapshot): Promise<Violations> => {
     const catalog = await catalogs.at(snapshot)
     const next = buildCatalog(await inTurnsIfLong(completedState(plan, catalog)), catalog.version)
-    return countViolations(snapshot, next, attributes)
+    return countViolations(snapshot, next, constraints, { expressions })
   }
   ;(await withSnapshot(store, count, longReading)).refuse()
 }
@@ -87,7 +88,7 @@ async function buildReplacements(database: OpenDatabase, { typeChanges, replacem
     for (const index of replacements) await buildIndexEntries(buildContext(database), index, undefined)
   } catch (error) {
     if (!(error instanceof AshlarError && error.type === 'IndexNotFound')) throw error
-    throw concurrentAlter(typeChanges[0]?.name)
+    throw concurrentAlter(`Attribute ${typeChanges[0]?.name}`)
   }
 }
 
@@ -134,10 +135,15 @@ async function rolledBack(writer: CatalogWriter, plan: OnlineAlter, error: unkno
 }
 
 /** True if the change was still being prepared, and so was certainly not committed. */
-async function rollback(writer: CatalogWriter, { typeChanges, replacements }: OnlineAlter): Promise<boolean> {
+async function rollback(
+  writer: CatalogWriter,
+  { typeChanges, newChecks: checks, replacements }: OnlineAlter,
+): Promise<boolean> {
   const attributes = typeChanges.map(({ attribute }) => attribute)
   return writer.change(async (catalog) => {
-    const isPending = attributes.every((attribute) => catalog.attribute(attribute)?.becoming !== undefined)
-    return { state: withoutPendingTypes(catalog.state, attributes, replacements), result: isPending }
+    const isPending =
+      attributes.every((attribute) => catalog.attribute(attribute)?.becoming !== undefined) &&
+      checks.every((check) => isCheckPending(catalog.state, check))
+    return { state: withoutPending(catalog.state, { attributes, checks, replacements }), result: isPending }
   }, true)
 }

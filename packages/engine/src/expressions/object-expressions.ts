@@ -109,11 +109,16 @@ export class CompiledExpressions implements ObjectExpressions {
   }
 
   private ownChecks(cls: SchemaClass, format: ClassFormat, catalog: Catalog): ObjectCheck[] {
-    return (cls.definition.properties?.checks ?? []).map(({ name, expression, message }) => {
+    const { properties, pendingChecks = [] } = cls.definition
+    const present = (properties?.checks ?? []).map((check) => ({ ...check, isPending: false }))
+    const all = [...present, ...pendingChecks.map((check) => ({ ...check, isPending: true }))]
+    return all.map(({ name, expression, message, isValidated, isPending }) => {
       const site: ExpressionSite = { kind: 'checks', name, attribute: undefined }
       const compiled = this.compile(expression as BoundExpression, site, cls, catalog)
       return {
         name,
+        owner: cls.number,
+        isValidated: isValidated !== false && !isPending,
         message: message ?? `${compiled.text} has to hold`,
         indexes: namedIndexes(expression, format),
         isBrokenBy: (values) => {

@@ -17,10 +17,11 @@ import { noteTextOf, textOf } from '../requests/given-text.ts'
 import { readDefineClassesInPieces } from '../requests/read-class-descriptions.ts'
 import { type Attributes, readUpdateObject } from '../requests/read-object-command.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
-import type { Attribute, CatalogState } from '../schema/class-definition.ts'
+import type { Attribute, CatalogState, ClassDefinition } from '../schema/class-definition.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
 import { defineClassesInPieces } from '../schema/define-classes.ts'
 import { withReadyIndex } from '../schema/index-definition.ts'
+import type { Check } from '../schema/properties/checks.ts'
 import { type UniqueKey, withIndexesFor } from '../schema/unique-indexes.ts'
 import { inTurnsIfLong } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
@@ -93,30 +94,42 @@ async function makeClasses(
   })
 }
 
-/** What a class shows of attributes whose constraints its objects may violate. */
+/** What a class shows of constraints and checks that its objects may violate. */
 interface ShownClass {
   readonly className: string
   readonly attributes: readonly { readonly attributeName: string; readonly isValidated?: boolean }[]
+  readonly checks?: readonly { readonly name: string; readonly isValidated?: boolean }[]
 }
 
 function withoutValidation(state: CatalogState, shown: readonly ShownClass[]): CatalogState {
-  const unvalidated = new Map(
-    shown.map(({ className, attributes }) => {
-      const left = attributes.filter(({ isValidated }) => isValidated === false)
-      return [className, new Set(left.map(({ attributeName }) => attributeName))]
-    }),
-  )
-  const classes = state.classes.map((cls) => {
-    const names = unvalidated.get(cls.name)
-    if (names === undefined || names.size === 0) return cls
-    const attributes = cls.attributes.map((attribute): Attribute => {
-      const { name, properties } = attribute
-      if (!names.has(name) || properties === undefined) return attribute
-      return { ...attribute, properties: { ...properties, isValidated: false } }
-    })
-    return { ...cls, attributes }
+  const byName = new Map(shown.map((cls) => [cls.className, cls]))
+  const classes = state.classes.map((definition) => {
+    const { attributes = [], checks = [] } = byName.get(definition.name) ?? {}
+    const isLeft = ({ isValidated }: { readonly isValidated?: boolean }): boolean => isValidated === false
+    const names = new Set(attributes.filter(isLeft).map(({ attributeName }) => attributeName))
+    const ofChecks = new Set(checks.filter(isLeft).map(({ name }) => name))
+    if (names.size === 0 && ofChecks.size === 0) return definition
+    return withoutValidationOf(definition, names, ofChecks)
   })
   return { ...state, classes }
+}
+
+function withoutValidationOf(
+  definition: ClassDefinition,
+  names: ReadonlySet<string>,
+  ofChecks: ReadonlySet<string>,
+): ClassDefinition {
+  const attributes = definition.attributes.map((attribute): Attribute => {
+    const { name, properties } = attribute
+    if (!names.has(name) || properties === undefined) return attribute
+    return { ...attribute, properties: { ...properties, isValidated: false } }
+  })
+  const { properties } = definition
+  if (properties?.checks === undefined) return { ...definition, attributes }
+  const checks = properties.checks.map((check): Check => {
+    return ofChecks.has(check.name) ? { ...check, isValidated: false } : check
+  })
+  return { ...definition, attributes, properties: { ...properties, checks } }
 }
 
 /** Of unique attributes, once all objects have what they hold. Throws UniqueViolation. */

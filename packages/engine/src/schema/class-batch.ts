@@ -172,6 +172,7 @@ export class ClassBatch {
       superClass: null,
       attributes: new Map(),
       arriving: [],
+      pendingChecks: [],
       existing: undefined,
       properties: undefined,
       needsNewShape: true,

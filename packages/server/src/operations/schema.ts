@@ -192,7 +192,7 @@ export const schemaOperations: readonly FdOperation[] = [
       },
       validate: {
         description:
-          'false: existing objects may violate constraints that are new, until the tool ValidateConstraints has found none that does; the attribute shows isValidated false.',
+          'false: existing objects may violate constraints and checks that are new, until the tool ValidateConstraints has found none that does; the attribute or check shows isValidated false.',
         schema: Type.Boolean({ default: true }),
       },
     },

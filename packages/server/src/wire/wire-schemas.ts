@@ -4,7 +4,14 @@
  */
 import { problemTypes } from '../errors/server-errors.ts'
 import { type Schema, Type } from './json-schema.ts'
-import { classPropertyFields, nullable, propertyFields, quotedBoolean, quotedInteger } from './property-schemas.ts'
+import {
+  classPropertyFields,
+  isValidated,
+  nullable,
+  propertyFields,
+  quotedBoolean,
+  quotedInteger,
+} from './property-schemas.ts'
 
 const anyObject = Type.Record(Type.Unknown())
 const nameOrNull = Type.Union([Type.String(), Type.Null()])
@@ -107,10 +114,6 @@ const definitionFields = {
   keySpecification: Type.Optional(Type.Deferred((): Schema => TypeDefinition)),
   ...propertyFields,
 }
-
-const isValidated = Type.Optional(
-  Type.Boolean({ description: 'false: objects from before the constraints may violate them. Ignored in requests.' }),
-)
 
 export const TypeDefinition = Type.Object(definitionFields, {
   description: 'A type without an attribute name.',

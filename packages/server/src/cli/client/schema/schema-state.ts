@@ -72,7 +72,17 @@ export function schemaState(
       .map((cls) => {
         const { className, isReferenceable, superClass, attributes } = cls
         const properties = fieldsAmong(cls, classPropertyNames)
-        return { className, isReferenceable, superClass, attributes, properties }
+        return {
+          className,
+          isReferenceable,
+          superClass,
+          // Whether objects satisfy what the schema asks for is data.
+          attributes: attributes.map(({ isValidated: _, ...attribute }) => attribute),
+          properties: {
+            ...properties,
+            ...(cls.checks === undefined ? {} : { checks: cls.checks.map(withoutValidation) }),
+          },
+        }
       }),
     indexes
       .filter(({ indexedClass, state }) => !isOwn(indexedClass) && state !== 'failed')
@@ -82,6 +92,10 @@ export function schemaState(
       }),
     sequences.map(({ name, start, step }) => ({ name, start: String(start), step: String(step) })),
   )
+}
+
+function withoutValidation({ isValidated: _, ...check }: NonNullable<ClassRepresentation['checks']>[number]): object {
+  return check
 }
 
 /** The index of an attribute with isUnique, which says all there is to say of it. */
