@@ -371,6 +371,22 @@ export interface ClassRepresentation {
   readonly title?: string
   readonly description?: string
   readonly annotations?: Readonly<Record<string, string>>
+  readonly validation?: ClassValidation
+}
+
+/** A change in the background, shown by GET of one class until it is made, or the class is changed again. */
+export interface ClassValidation {
+  readonly state: 'running' | 'failed'
+  readonly progress?: {
+    readonly objectsDone: number
+    readonly objectsTotal: number
+  }
+  /** The error that the change would have had. */
+  readonly failure?: {
+    readonly type: string
+    readonly message: string
+    readonly [name: string]: unknown
+  }
 }
 
 export interface ClassesDefined {

@@ -9,7 +9,9 @@ import { HeldLines } from './bulk/held-lines.ts'
 import { runBatch } from './bulk/run-batch.ts'
 import { askableIndex } from './bulk/unique-keys.ts'
 import type { CancelSignal } from './cancel-signal.ts'
+import { type ClassRecord, readClassRecord } from './catalog/class-record.ts'
 import { listClasses } from './catalog/list-classes.ts'
+import type { AlteredClasses } from './ddl/background-alters.ts'
 import type { BuildOptions } from './ddl/ddl-executor.ts'
 import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion } from './ddl/dry-run.ts'
 import type { SchemaReport } from './ddl/schema-report.ts'
@@ -44,7 +46,6 @@ import {
   type ClassRepresentation,
   listNamespaces,
   type NamespaceRepresentation,
-  readClass,
   readNamespace,
 } from './schema/representation.ts'
 import type { Awaitable, Snapshot, SnapshotWatch } from './store/store.ts'
@@ -81,12 +82,20 @@ export interface SchemaExecutor {
   defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]>
   /** The change of a class as JSON; the class number. */
   alterClass(command: AlterClass, receipt?: Receipt<ClassNumber>): Promise<ClassNumber>
+  /** Likewise; a change that is made online goes on in the background. */
+  startAlter(command: AlterClass, receipt?: Receipt<AlteredClasses>): Promise<AlteredClasses>
   /** By full name or class number. */
   deleteClass(command: DeleteClass): Promise<void>
   /** An index description as JSON. */
   createIndex(command: CreateIndex, options: BuildOptions): Promise<{ readonly name: string }>
   /** Throws IndexNotFound. */
   deleteIndex(command: DeleteIndex): Promise<void>
+}
+
+export interface StartedAlteration {
+  readonly classNumber: string
+  /** In the background. */
+  readonly isRunning: boolean
 }
 
 export interface CreateIndexOptions {
@@ -140,6 +149,20 @@ export class DatabaseOperations {
     return String(await this.scope.schema.alterClass(readAlterClass(nameOrNumber, body, settings), receipt))
   }
 
+  /** Like `alterClass`, but does not wait for a change that is made online: the class shows its progress, or why it failed. */
+  async startAlteration(
+    nameOrNumber: string,
+    body: unknown,
+    settings?: Partial<AlterSettings>,
+    once?: Once<StartedAlteration>,
+  ): Promise<StartedAlteration> {
+    const started = ({ numbers: [number], isRunning }: AlteredClasses): StartedAlteration => {
+      return { classNumber: String(number), isRunning }
+    }
+    const receipt = this.receiptOf(once)?.from<AlteredClasses>(started)
+    return started(await this.scope.schema.startAlter(readAlterClass(nameOrNumber, body, settings), receipt))
+  }
+
   /** What `alterClass` would change, touch and lose; nothing is changed. */
   async previewAlteration(
     nameOrNumber: string,
@@ -182,8 +205,8 @@ export class DatabaseOperations {
   }
 
   /** By full name or class number. Throws ClassNotFound. */
-  async readClass(nameOrNumber: string): Promise<ClassRepresentation> {
-    return this.scope.readAt((_snapshot, catalog) => readClass(catalog, nameOrNumber))
+  async readClass(nameOrNumber: string): Promise<ClassRecord> {
+    return this.scope.readAt((snapshot, catalog) => readClassRecord(snapshot, catalog, nameOrNumber))
   }
 
   /** null (the default namespace) first. */

@@ -7,7 +7,8 @@ export const countersKey = Buffer.from([keySpace.catalog, catalogPart.counters])
 
 /**
  * The parts with many keys. `droppedIndexes`: by number of a dropped index. `droppedLinkAttributes`: by number of a deleted attribute that was
- * kept as links. `progress`: how far the background build of an index has come.
+ * kept as links. `progress`: how far the background build of an index has come. `validation`: how far the change of a class in the background has
+ * come.
  */
 export type CatalogPart = Exclude<keyof typeof catalogPart, 'version' | 'counters'>
 

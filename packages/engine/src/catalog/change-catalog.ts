@@ -23,6 +23,7 @@ import { linkStorageOf } from '../types/link-storage.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { catalogKey, countersKey } from './catalog-keys.ts'
 import { encodeNextNumber, nextNumberKey } from './next-number.ts'
+import { putValidationProgress } from './validation-progress.ts'
 
 /**
  * Puts what differs, and a new version, which fails every transaction that began under the old one. Returns the version. A class with
@@ -42,6 +43,7 @@ export async function changeCatalog(
     // The change log tells by it who knew of what is changed.
     const logged = transaction.logEpoch === 0 || known === undefined ? undefined : encodeClass(known)
     transaction.put(catalogKey('class', cls.number), encodeClass(cls), logged)
+    putValidationProgress(transaction, known, cls)
     await slice.yieldIfDue()
   }
   for (const shape of changed.shapes) {

@@ -4,6 +4,7 @@ import { type Container, listContainers } from '../records/container-registry.ts
 import { containerExtent, oidOfObjectKey } from '../records/object-key.ts'
 import { isLongRecord, recordHeaderBytes, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
+import { countObjects } from '../records/scan-objects.ts'
 import type { StoredConstraints } from '../schema/alter-plan.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Bytes, Entry, Snapshot } from '../store/store.ts'
@@ -16,8 +17,8 @@ import { checkKey, Violations } from './violations.ts'
 export interface CountOptions {
   readonly expressions: CheckSource
   readonly newContainers?: readonly Container[]
-  /** Called after each part with the number of objects read; may throw to abort the count. */
-  readonly onProgress?: (objects: number) => void
+  /** Called after each part with the number of objects read, of how many; may throw to abort the count. */
+  readonly onProgress?: (objects: number, total: number) => void
 }
 
 /**
@@ -50,6 +51,7 @@ export async function countViolations(
   const slice = openTimeSlice()
   let objects = 0
   const numbers = new Set<ClassNumber>(classes.map(({ number }) => number))
+  const total = onProgress === undefined ? 0 : await countObjects(snapshot, numbers, newContainers)
   for (const { database, container } of await listContainers(snapshot, numbers, newContainers)) {
     for await (const batch of snapshot.scan(containerExtent(database, container), copy)) {
       for (const [position, entry] of batch.entries()) {
@@ -59,7 +61,7 @@ export async function countViolations(
         if (pause !== undefined) await pause
       }
       objects += batch.length
-      onProgress?.(objects)
+      onProgress?.(objects, total)
     }
   }
   await countLinkViolations(snapshot, catalog, attributes, newContainers, violations)

@@ -3,6 +3,7 @@
  * existing values and builds the links of new inverses and the replacement indexes; then completes the change in one commit.
  * Other requests continue concurrently.
  */
+import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError, isOutOfReach, withoutEffect } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
 import { readDuplicate } from '../indexes/duplicate-note.ts'
@@ -10,7 +11,8 @@ import type { Receipt } from '../receipts/receipt.ts'
 import { completedState, concurrentAlter, constraintsToCheck, type OnlineAlter } from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { IndexNumber } from '../schema/class-definition.ts'
+import type { IndexNumber, ValidationFailure } from '../schema/class-definition.ts'
+import { withValidation } from '../schema/class-validation.ts'
 import { isCheckPending } from '../schema/pending-checks.ts'
 import { withoutPending } from '../schema/pending-types.ts'
 import type { Snapshot } from '../store/store.ts'
@@ -26,6 +28,7 @@ import { countLosses, Losses } from './count-losses.ts'
 import { countUnpairable } from './count-unpairable.ts'
 import { countViolations } from './count-violations.ts'
 import { buildContext } from './index-builds.ts'
+import { ProgressWriter } from './progress-writer.ts'
 import type { Violations } from './violations.ts'
 
 /**
@@ -37,12 +40,13 @@ export async function completeOnlineAlter(
   writer: CatalogWriter,
   plan: OnlineAlter,
   receipt: Receipt<readonly ClassNumber[]> | undefined,
+  signal?: CancelSignal,
 ): Promise<readonly ClassNumber[]> {
   try {
     if (!plan.isLossAllowed) await refuseLosses(database, plan)
-    await refuseViolations(database, plan)
+    await refuseViolations(database, plan, signal)
     await buildPairings(database, plan.pairings)
-    await buildReplacements(database, plan)
+    await buildReplacements(database, plan, signal)
     await complete(database, writer, plan, receipt)
     return plan.classNumbers
   } catch (error) {
@@ -70,22 +74,40 @@ async function refuseLosses({ store, catalogs }: OpenDatabase, { typeChanges, pa
 }
 
 /** Checks objects written before the constraints were published; later writes satisfy them. Throws ObjectsViolateConstraint. */
-async function refuseViolations({ store, catalogs, expressions }: OpenDatabase, plan: OnlineAlter): Promise<void> {
+async function refuseViolations(
+  { store, catalogs, expressions, limits }: OpenDatabase,
+  plan: OnlineAlter,
+  signal: CancelSignal | undefined,
+): Promise<void> {
   const constraints = constraintsToCheck(plan)
   if (constraints.attributes.size === 0 && constraints.checks.length === 0) return
   await awaitCommitsUnderWay(store)
+  const { shownBy } = plan
+  const progress = shownBy === undefined ? undefined : new ProgressWriter(store, limits.transactionAttemptsMax, shownBy)
+  const onProgress = (done: number, total: number): void => {
+    signal?.throwIfAborted()
+    progress?.note(done, total)
+  }
   const count = async (snapshot: Snapshot): Promise<Violations> => {
     const catalog = await catalogs.at(snapshot)
     const next = buildCatalog(await inTurnsIfLong(completedState(plan, catalog)), catalog.version)
-    return countViolations(snapshot, next, constraints, { expressions })
+    const options = progress === undefined ? { expressions } : { expressions, onProgress }
+    return countViolations(snapshot, next, constraints, options)
   }
-  ;(await withSnapshot(store, count, longReading)).refuse()
+  const violations = await withSnapshot(store, count, longReading)
+  await progress?.drain()
+  signal?.throwIfAborted()
+  violations.refuse()
 }
 
 /** A replacement index is missing only if another process considered this one dead and rolled back its change. */
-async function buildReplacements(database: OpenDatabase, { typeChanges, replacements }: OnlineAlter): Promise<void> {
+async function buildReplacements(
+  database: OpenDatabase,
+  { typeChanges, replacements }: OnlineAlter,
+  signal: CancelSignal | undefined,
+): Promise<void> {
   try {
-    for (const index of replacements) await buildIndexEntries(buildContext(database), index, undefined)
+    for (const index of replacements) await buildIndexEntries(buildContext(database), index, signal)
   } catch (error) {
     if (!(error instanceof AshlarError && error.type === 'IndexNotFound')) throw error
     throw concurrentAlter(`Attribute ${typeChanges[0]?.name}`)
@@ -126,7 +148,7 @@ async function refuseDuplicates(
 async function rolledBack(writer: CatalogWriter, plan: OnlineAlter, error: unknown): Promise<unknown> {
   try {
     // A commit that may still be in progress fails at the catalog version, which this changes.
-    return (await rollback(writer, plan)) ? withoutEffect(error) : error
+    return (await rollback(writer, plan, error)) ? withoutEffect(error) : error
   } catch (rollbackError) {
     if (!isOutOfReach(rollbackError)) throw rollbackError
     const message = 'It is not known whether the change was made'
@@ -137,13 +159,31 @@ async function rolledBack(writer: CatalogWriter, plan: OnlineAlter, error: unkno
 /** True if the change was still being prepared, and so was certainly not committed. */
 async function rollback(
   writer: CatalogWriter,
-  { typeChanges, newChecks: checks, replacements }: OnlineAlter,
+  { typeChanges, newChecks: checks, replacements, shownBy }: OnlineAlter,
+  error: unknown,
 ): Promise<boolean> {
   const attributes = typeChanges.map(({ attribute }) => attribute)
   return writer.change(async (catalog) => {
     const isPending =
       attributes.every((attribute) => catalog.attribute(attribute)?.becoming !== undefined) &&
       checks.every((check) => isCheckPending(catalog.state, check))
-    return { state: withoutPending(catalog.state, { attributes, checks, replacements }), result: isPending }
+    const undone = withoutPending(catalog.state, { attributes, checks, replacements })
+    const isShown = isPending && shownBy !== undefined
+    const state = isShown ? withValidation(undone, shownBy, { failure: failureOf(error) }) : undone
+    return { state, result: isPending }
   }, true)
+}
+
+/** The catalog, which every process loads, keeps the failure: of thousands of violated constraints only the first are told. */
+const messageCharactersMax = 2_000
+const extensionCharactersMax = 16_384
+
+/** The message of an internal error goes only to the log. */
+function failureOf(error: unknown): ValidationFailure {
+  if (error instanceof AshlarError) {
+    const { type, message, extensions } = error
+    const isShort = JSON.stringify(extensions).length <= extensionCharactersMax
+    return { type, message: message.slice(0, messageCharactersMax), ...(isShort ? extensions : {}) }
+  }
+  return { type: 'SystemError', message: 'The server failed while it changed the class.' }
 }

@@ -15,8 +15,8 @@ import type { Violations } from './violations.ts'
 
 export interface ValidateOptions {
   readonly signal?: CancelSignal
-  /** Called with the number of objects read. */
-  readonly onProgress?: (objects: number) => void
+  /** Called with the number of objects read, of how many. */
+  readonly onProgress?: (objects: number, total: number) => void
 }
 
 export interface ValidatedConstraints {
@@ -39,10 +39,10 @@ export async function validateConstraints(
 ): Promise<ValidatedConstraints> {
   const { store, catalogs, expressions } = database
   let objects = 0
-  const step = (seen: number): void => {
+  const step = (seen: number, total: number): void => {
     signal?.throwIfAborted()
     objects = seen
-    onProgress?.(seen)
+    onProgress?.(seen, total)
   }
   await awaitCommitsUnderWay(store)
   const count = async (snapshot: Snapshot): Promise<{ unvalidated: Unvalidated; violations: Violations }> => {

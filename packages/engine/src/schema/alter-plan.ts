@@ -3,9 +3,10 @@ import { AshlarError } from '../errors.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { type Alteration, alterClass, changedClass } from './alter-class.ts'
 import { buildCatalog } from './build-catalog.ts'
-import type { Catalog } from './catalog.ts'
+import type { Catalog, SchemaClass } from './catalog.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
 import type { ExpressionBinder } from './class-expressions.ts'
+import { withValidation } from './class-validation.ts'
 import type { AlterClass, DefineClasses } from './commands.ts'
 import { defineClassesInPieces } from './define-classes.ts'
 import type { ExtentChecks } from './extent-checks.ts'
@@ -82,6 +83,8 @@ export function constraintsToCheck({ typeChanges, newChecks }: PreparedAlter): S
 /** Publish `pending`, check the stored values, build links and replacements, then publish `next`; writers continue meanwhile. */
 export interface OnlineAlter extends PreparedAlter {
   readonly kind: 'online'
+  /** The class shows the progress and the failure of the change, which goes on in the background; see `inBackground`. */
+  readonly shownBy?: ClassNumber
   /** Recomputes the catalog that completes the change from one in which it is prepared. */
   readonly complete: (prepared: Catalog) => CatalogState | Generator<undefined, CatalogState>
 }
@@ -185,6 +188,16 @@ function isTransactional({ work, becomesUnique }: Retype): boolean {
   return work.kind === 'narrow' || work.kind === 'move' || (becomesUnique && work.kind === 'convert')
 }
 
+/** The same change, made in the background. Throws AttributeInUse if the class is already being changed so. */
+export function inBackground(plan: OnlineAlter, catalog: Catalog, sessionNumber: number): OnlineAlter {
+  const [shownBy] = plan.classNumbers as readonly [ClassNumber]
+  const { name, definition } = catalog.classByNumber(shownBy) as SchemaClass
+  if (definition.validation?.session !== undefined) {
+    throw new AshlarError('AttributeInUse', `Class ${name} is being changed in the background by another request.`)
+  }
+  return { ...plan, shownBy, pending: withValidation(plan.pending, shownBy, { session: sessionNumber }) }
+}
+
 /**
  * The catalog that completes a prepared online change. Returns the planned one if `catalog` is still the one that the change
  * published; after unrelated concurrent changes it is recomputed. Throws AttributeInUse if the pending types are gone, and the
@@ -200,7 +213,8 @@ export function* completedState(plan: OnlineAlter, catalog: Catalog): Generator<
     if (!isCheckPending(catalog.state, check)) throw concurrentAlter(`Check ${check.name}`)
   }
   const completed = plan.complete(catalog)
-  const state = Symbol.iterator in completed ? yield* completed : completed
+  const computed = Symbol.iterator in completed ? yield* completed : completed
+  const state = plan.shownBy === undefined ? computed : withValidation(computed, plan.shownBy, undefined)
   const taken = pendingChecksIn(catalog.state).length - pendingChecksIn(state).length
   // Otherwise one of them has come to mean something else, or a check that another request is validating was taken.
   if (plan.newChecks.length > 0 && taken !== plan.newChecks.length) throw concurrentAlter('A check')

@@ -173,6 +173,7 @@ export class ClassBatch {
       attributes: new Map(),
       arriving: [],
       pendingChecks: [],
+      validation: undefined,
       existing: undefined,
       properties: undefined,
       needsNewShape: true,

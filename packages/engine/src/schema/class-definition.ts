@@ -45,6 +45,20 @@ export interface ClassDefinition {
   readonly arriving?: readonly Attribute[]
   /** New checks while stored objects are held against them: writers enforce them, and readers do not see them yet. */
   readonly pendingChecks?: readonly PendingCheck[]
+  /** Of a change in the background; a failure is shown until the class is changed again. */
+  readonly validation?: ClassValidation
+}
+
+export type ClassValidation =
+  /** Under way: the store session of the process that makes the change. */
+  | { readonly session: number; readonly failure?: undefined }
+  | { readonly session?: undefined; readonly failure: ValidationFailure }
+
+/** The error that the change would have had in the foreground. */
+export interface ValidationFailure {
+  readonly type: string
+  readonly message: string
+  readonly [extension: string]: unknown
 }
 
 export interface PendingCheck extends Check {

@@ -164,6 +164,7 @@ function toDefinition(draft: ClassDraft, shapeNumber: ShapeNumber): ClassDefinit
     attributes: [...draft.attributes.values()].map(toAttribute),
     ...(draft.arriving.length === 0 ? {} : { arriving: draft.arriving.map(toAttribute) }),
     ...(draft.pendingChecks.length === 0 ? {} : { pendingChecks: draft.pendingChecks }),
+    ...(draft.validation === undefined ? {} : { validation: draft.validation }),
   }
 }
 

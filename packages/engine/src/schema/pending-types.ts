@@ -14,6 +14,7 @@ import type {
   KeyAttribute,
   PendingType,
 } from './class-definition.ts'
+import { runningValidations, withAbandonedValidations } from './class-validation.ts'
 import { isPairing, type Pairing } from './pairing.ts'
 import { type NewCheck, pendingChecksIn, withoutPendingChecks } from './pending-checks.ts'
 import { withoutPairings, withPairings } from './pending-pairings.ts'
@@ -186,11 +187,13 @@ export function swapReplacementIndexes(state: CatalogState, replacements: readon
 export function pendingSessionNumbers(state: CatalogState): number[] {
   const attributes = state.classes.flatMap((cls) => cls.attributes)
   const ofAttributes = attributes.flatMap(({ becoming }) => (becoming === undefined ? [] : [becoming.session ?? 0]))
-  return [...ofAttributes, ...pendingChecksIn(state).map(({ session }) => session)]
+  const others = [...pendingChecksIn(state), ...runningValidations(state)]
+  return [...ofAttributes, ...others.map(({ session }) => session)]
 }
 
-/** Removes the pending types, checks and replacement indexes of these store sessions. */
-export function withoutPendingOf(state: CatalogState, sessionNumbers: ReadonlySet<number>): CatalogState {
+/** Removes the pending types, checks and replacement indexes of these store sessions; their changes in the background have failed. */
+export function withoutPendingOf(before: CatalogState, sessionNumbers: ReadonlySet<number>): CatalogState {
+  const state = withAbandonedValidations(before, sessionNumbers)
   const attributes = state.classes.flatMap((cls) =>
     cls.attributes.filter(({ becoming }) => becoming !== undefined && sessionNumbers.has(becoming.session ?? 0)),
   )

@@ -2,7 +2,7 @@
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
-import type { ClassDefinition, IndexNumber, PendingCheck, PendingType } from './class-definition.ts'
+import type { ClassDefinition, ClassValidation, IndexNumber, PendingCheck, PendingType } from './class-definition.ts'
 import { truncateForMessage } from './command-error.ts'
 import { didYouMean, simpleNameOf } from './names.ts'
 import type { ClassProperties } from './properties/class-properties.ts'
@@ -37,6 +37,8 @@ export interface ClassDraft {
   arriving: readonly DraftAttribute[]
   /** See `ClassDefinition`. */
   pendingChecks: readonly PendingCheck[]
+  /** Of a change under way. */
+  readonly validation: ClassValidation | undefined
   /** The present class; undefined for a new one. */
   readonly existing: ClassDefinition | undefined
   /** Set when attributes are added, deleted or retyped, or the kind changes: the class and its subclasses need new shapes. */
@@ -59,6 +61,7 @@ const rootDraft: ClassDraft = {
   attributes: new Map(),
   arriving: [],
   pendingChecks: [],
+  validation: undefined,
   existing: rootDefinition,
   needsNewShape: false,
   isRedefined: false,
@@ -82,6 +85,7 @@ export class SchemaBuilder {
         attributes: new Map(),
         arriving: (definition.arriving ?? []).map((attribute) => ({ ...attribute, place: undefined })),
         pendingChecks: definition.pendingChecks ?? [],
+        validation: definition.validation?.session === undefined ? undefined : definition.validation,
         existing: definition,
         needsNewShape: false,
         isRedefined: false,

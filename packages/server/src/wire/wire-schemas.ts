@@ -135,6 +135,23 @@ export const ClassesDefined = Type.Object({
   uris: Type.Array(Type.String()),
 })
 
+export const ClassValidation = Type.Object(
+  {
+    state: Type.Union([Type.Literal('running'), Type.Literal('failed')]),
+    progress: Type.Optional(Type.Object({ objectsDone: Type.Integer(), objectsTotal: Type.Integer() })),
+    failure: Type.Optional(
+      Type.Object(
+        { type: Type.String(), message: Type.String() },
+        { additionalProperties: true, description: 'The error that the change would have had.' },
+      ),
+    ),
+  },
+  {
+    description:
+      'A change in the background, shown by GET of one class until it is made, or the class is changed again.',
+  },
+)
+
 export const ClassRepresentation = Type.Object({
   className: Type.String(),
   classNumber: Type.String(),
@@ -145,6 +162,7 @@ export const ClassRepresentation = Type.Object({
   superClass: nameOrNull,
   attributes: Type.Array(AttributeDefinition),
   ...classPropertyFields,
+  validation: Type.Optional(ClassValidation),
 })
 
 export const AttributeRename = Type.Object({ originalName: Type.String(), newName: Type.String() })

@@ -1,4 +1,4 @@
-/** Child: adds a check to class Item, and is killed when stored objects have been held against it, before the commit that completes the change. */
+/** Child: adds a check to class Item, in the background if it is told so, and is killed when stored objects have been held against it, before the commit that completes the change. */
 import { catalogVersionKey } from '../../../src/bytes/key-space.ts'
 import { FederatedDatabase } from '../../../src/federated-database.ts'
 import { openStore } from '../../../src/storage/open-store.ts'
@@ -17,4 +17,5 @@ const killing: Store = {
 }
 
 const fd = await FederatedDatabase.open({ alias: 'child', store: killing })
-await fd.alterClass('Item', { classFields: { checks: [{ name: 'small', expression: 'n < 10' }] } })
+const change = { classFields: { checks: [{ name: 'small', expression: 'n < 10' }] } }
+await (process.argv[3] === 'background' ? fd.startAlteration('Item', change) : fd.alterClass('Item', change))
