@@ -12,7 +12,7 @@ import { completedState, concurrentAlter, constraintsToCheck, type OnlineAlter }
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexNumber, ValidationFailure } from '../schema/class-definition.ts'
-import { withValidation } from '../schema/class-validation.ts'
+import { isRunning, withValidation } from '../schema/class-validation.ts'
 import { isCheckPending } from '../schema/pending-checks.ts'
 import { withoutPending } from '../schema/pending-types.ts'
 import type { Snapshot } from '../store/store.ts'
@@ -83,7 +83,8 @@ async function refuseViolations(
   if (constraints.attributes.size === 0 && constraints.checks.length === 0) return
   await awaitCommitsUnderWay(store)
   const { shownBy } = plan
-  const progress = shownBy === undefined ? undefined : new ProgressWriter(store, limits.transactionAttemptsMax, shownBy)
+  const progress =
+    shownBy === undefined ? undefined : new ProgressWriter(store, limits.transactionAttemptsMax, shownBy.number)
   const onProgress = (done: number, total: number): void => {
     signal?.throwIfAborted()
     progress?.note(done, total)
@@ -168,8 +169,8 @@ async function rollback(
       attributes.every((attribute) => catalog.attribute(attribute)?.becoming !== undefined) &&
       checks.every((check) => isCheckPending(catalog.state, check))
     const undone = withoutPending(catalog.state, { attributes, checks, replacements })
-    const isShown = isPending && shownBy !== undefined
-    const state = isShown ? withValidation(undone, shownBy, { failure: failureOf(error) }) : undone
+    const isShown = shownBy !== undefined && isRunning(catalog.state, shownBy)
+    const state = isShown ? withValidation(undone, shownBy.number, { failure: failureOf(error) }) : undone
     return { state, result: isPending }
   }, true)
 }

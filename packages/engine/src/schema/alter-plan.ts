@@ -84,7 +84,7 @@ export function constraintsToCheck({ typeChanges, newChecks }: PreparedAlter): S
 export interface OnlineAlter extends PreparedAlter {
   readonly kind: 'online'
   /** The class shows the progress and the failure of the change, which goes on in the background; see `inBackground`. */
-  readonly shownBy?: ClassNumber
+  readonly shownBy?: { readonly number: ClassNumber; readonly session: number }
   /** Recomputes the catalog that completes the change from one in which it is prepared. */
   readonly complete: (prepared: Catalog) => CatalogState | Generator<undefined, CatalogState>
 }
@@ -190,12 +190,13 @@ function isTransactional({ work, becomesUnique }: Retype): boolean {
 
 /** The same change, made in the background. Throws AttributeInUse if the class is already being changed so. */
 export function inBackground(plan: OnlineAlter, catalog: Catalog, sessionNumber: number): OnlineAlter {
-  const [shownBy] = plan.classNumbers as readonly [ClassNumber]
-  const { name, definition } = catalog.classByNumber(shownBy) as SchemaClass
+  const [number] = plan.classNumbers as readonly [ClassNumber]
+  const { name, definition } = catalog.classByNumber(number) as SchemaClass
   if (definition.validation?.session !== undefined) {
     throw new AshlarError('AttributeInUse', `Class ${name} is being changed in the background by another request.`)
   }
-  return { ...plan, shownBy, pending: withValidation(plan.pending, shownBy, { session: sessionNumber }) }
+  const shownBy = { number, session: sessionNumber }
+  return { ...plan, shownBy, pending: withValidation(plan.pending, number, { session: sessionNumber }) }
 }
 
 /**
@@ -214,7 +215,7 @@ export function* completedState(plan: OnlineAlter, catalog: Catalog): Generator<
   }
   const completed = plan.complete(catalog)
   const computed = Symbol.iterator in completed ? yield* completed : completed
-  const state = plan.shownBy === undefined ? computed : withValidation(computed, plan.shownBy, undefined)
+  const state = plan.shownBy === undefined ? computed : withValidation(computed, plan.shownBy.number, undefined)
   const taken = pendingChecksIn(catalog.state).length - pendingChecksIn(state).length
   // Otherwise one of them has come to mean something else, or a check that another request is validating was taken.
   if (plan.newChecks.length > 0 && taken !== plan.newChecks.length) throw concurrentAlter('A check')

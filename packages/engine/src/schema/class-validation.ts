@@ -23,6 +23,14 @@ export function runningValidations({ classes }: CatalogState): { number: ClassNu
   })
 }
 
+/** Whether the class shows the change of this session as under way. */
+export function isRunning(
+  state: CatalogState,
+  change: { readonly number: ClassNumber; readonly session: number },
+): boolean {
+  return runningValidations(state).some(({ number, session }) => number === change.number && session === change.session)
+}
+
 /** Marks the changes of these store sessions as failed. */
 export function withAbandonedValidations(state: CatalogState, sessions: ReadonlySet<number>): CatalogState {
   const abandoned = runningValidations(state).filter(({ session }) => sessions.has(session))

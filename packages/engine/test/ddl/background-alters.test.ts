@@ -109,6 +109,18 @@ it('the class shows the failure until it is changed again', async () => {
   })
 })
 
+it('a change of an attribute that is deleted meanwhile has failed', async () => {
+  await withTwo(async ({ fd, gate, other }) => {
+    gate.held = 'progress'
+    expect(await fd.startAlteration('Item', longer)).toMatchObject({ isRunning: true })
+    await other.alterClass('Item', { attributesToDelete: ['name'] })
+    gate.held = 'nothing'
+    await until(async () => (await other.readClass('Item')).validation?.state === 'failed')
+    const { validation } = await other.readClass('Item')
+    expect(validation).toMatchObject({ failure: { type: expect.stringMatching(/AttributeInUse|ObjectsViolate/) } })
+  })
+})
+
 it('a change that is under way when its process ends has failed', async () => {
   await withTwo(async ({ fd, gate, other }) => {
     gate.held = 'progress'
