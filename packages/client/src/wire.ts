@@ -169,7 +169,7 @@ export interface AttributeDefinition {
   readonly title?: string
   readonly description?: string
   readonly annotations?: Readonly<Record<string, string>>
-  /** false: objects from before the constraints may violate them. Ignored in requests. */
+  /** false: objects that are older may violate it. Ignored in requests. */
   readonly isValidated?: boolean
 }
 
@@ -307,6 +307,8 @@ export interface ClassAlteration {
           readonly name: string
           readonly expression: string
           readonly message?: string
+          /** false: objects that are older may violate it. Ignored in requests. */
+          readonly isValidated?: boolean
         }[]
       | null
     /** The attribute that shows an object to people. */
@@ -335,6 +337,8 @@ export interface ClassDescription {
     readonly name: string
     readonly expression: string
     readonly message?: string
+    /** false: objects that are older may violate it. Ignored in requests. */
+    readonly isValidated?: boolean
   }[]
   /** The attribute that shows an object to people. */
   readonly displayAttribute?: string
@@ -359,12 +363,30 @@ export interface ClassRepresentation {
     readonly name: string
     readonly expression: string
     readonly message?: string
+    /** false: objects that are older may violate it. Ignored in requests. */
+    readonly isValidated?: boolean
   }[]
   /** The attribute that shows an object to people. */
   readonly displayAttribute?: string
   readonly title?: string
   readonly description?: string
   readonly annotations?: Readonly<Record<string, string>>
+  readonly validation?: ClassValidation
+}
+
+/** A change in the background, shown by GET of one class until it is made, or the class is changed again. */
+export interface ClassValidation {
+  readonly state: 'running' | 'failed'
+  readonly progress?: {
+    readonly objectsDone: number
+    readonly objectsTotal: number
+  }
+  /** The error that the change would have had. */
+  readonly failure?: {
+    readonly type: string
+    readonly message: string
+    readonly [name: string]: unknown
+  }
 }
 
 export interface ClassesDefined {

@@ -9,7 +9,9 @@ import { BufferedLines } from './bulk/held-lines.ts'
 import { runBatch } from './bulk/run-batch.ts'
 import { lookupIndex } from './bulk/unique-keys.ts'
 import type { CancelSignal } from './cancel-signal.ts'
+import { type ClassRecord, readClassRecord } from './catalog/class-record.ts'
 import { listClasses } from './catalog/list-classes.ts'
+import type { AlteredClasses } from './ddl/background-alters.ts'
 import type { BuildOptions } from './ddl/ddl-executor.ts'
 import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion } from './ddl/dry-run.ts'
 import type { SchemaReport } from './ddl/schema-report.ts'
@@ -44,7 +46,6 @@ import {
   type ClassRepresentation,
   listNamespaces,
   type NamespaceRepresentation,
-  readClass,
   readNamespace,
 } from './schema/representation.ts'
 import type { Awaitable, Snapshot, SnapshotWatch } from './store/store.ts'
@@ -79,11 +80,19 @@ export interface OperationScope {
 export interface SchemaExecutor {
   defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]>
   alterClass(command: AlterClass, receipt?: Receipt<ClassNumber>): Promise<ClassNumber>
+  /** Likewise; a change that is made online goes on in the background. */
+  startAlter(command: AlterClass, receipt?: Receipt<AlteredClasses>): Promise<AlteredClasses>
   /** By full name or class number. */
   deleteClass(command: DeleteClass): Promise<void>
   createIndex(command: CreateIndex, options: BuildOptions): Promise<{ readonly name: string }>
   /** Throws IndexNotFound. */
   deleteIndex(command: DeleteIndex): Promise<void>
+}
+
+export interface StartedAlteration {
+  readonly classNumber: string
+  /** In the background. */
+  readonly isRunning: boolean
 }
 
 export interface CreateIndexOptions {
@@ -136,7 +145,21 @@ export class DatabaseOperations {
     return String(await this.scope.schema.alterClass(readAlterClass(nameOrNumber, body, settings), receipt))
   }
 
-  /** Reports the changes, affected objects and losses of `alterClass` without executing it. */
+  /** Like `alterClass`, but does not wait for a change that is made online: the class shows its progress, or why it failed. */
+  async startAlteration(
+    nameOrNumber: string,
+    body: unknown,
+    settings?: Partial<AlterSettings>,
+    once?: Once<StartedAlteration>,
+  ): Promise<StartedAlteration> {
+    const started = ({ numbers: [number], isRunning }: AlteredClasses): StartedAlteration => {
+      return { classNumber: String(number), isRunning }
+    }
+    const receipt = this.receiptOf(once)?.from<AlteredClasses>(started)
+    return started(await this.scope.schema.startAlter(readAlterClass(nameOrNumber, body, settings), receipt))
+  }
+
+  /** What `alterClass` would change, touch and lose; nothing is changed. */
   async previewAlteration(
     nameOrNumber: string,
     body: unknown,
@@ -178,8 +201,8 @@ export class DatabaseOperations {
   }
 
   /** By full name or class number. Throws ClassNotFound. */
-  async readClass(nameOrNumber: string): Promise<ClassRepresentation> {
-    return this.scope.readAt((_snapshot, catalog) => readClass(catalog, nameOrNumber))
+  async readClass(nameOrNumber: string): Promise<ClassRecord> {
+    return this.scope.readAt((snapshot, catalog) => readClassRecord(snapshot, catalog, nameOrNumber))
   }
 
   /** null (the default namespace) comes first. */

@@ -507,6 +507,7 @@ export class FederatedDatabase extends CallerOperations {
     this.waiters.stop()
     await Promise.all(this.background.map((work) => work.stop()))
     await this.recovery.stop()
+    await this.resources.ddl.stop()
     await this.builds.stop()
     await this.resources.writer.drain()
     await this.heartbeat.end()

@@ -69,7 +69,7 @@ export const defaultEngineLimits = {
   transactionMsMax: 60_000,
   /** Largest number of objects for which an index can be built within a transaction. */
   transactionIndexObjectsMax: 100_000,
-  /** Index builds running in the background, per process; builds taken over from another process are not refused. */
+  /** Index builds running in the background, per process, and as many changes of classes; builds taken over from another process are not refused. */
   backgroundBuildsMax: 4,
   /** How long, at least, the receipt of a request with an Idempotency-Key is kept. */
   receiptMs: 86_400_000,

@@ -104,9 +104,17 @@ function restrictedClass(cls: SchemaClass, exposed: ReadonlySet<ClassNumber>, ac
     names.add(attribute.name)
     declared.push(restrictedAttribute(attribute, access))
   }
-  const { arriving: _, properties, ...definition } = cls.definition
+  const { arriving: _, pendingChecks: __, validation, properties, ...definition } = cls.definition
   const shown = properties === undefined ? {} : { properties: restrictedProperties(properties, cls, access) }
-  return { ...definition, ...shown, superClass: superClass?.number ?? null, attributes: declared.reverse() }
+  // The failure of a change names objects, and what is hidden may be the reason for it.
+  const isValidationShown = validation !== undefined && access.allows(cls, 'define') && isFullyVisible(cls, access)
+  return {
+    ...definition,
+    ...shown,
+    ...(isValidationShown ? { validation } : {}),
+    superClass: superClass?.number ?? null,
+    attributes: declared.reverse(),
+  }
 }
 
 /** Without checks of what the caller does not know. */

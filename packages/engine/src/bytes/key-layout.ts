@@ -23,6 +23,7 @@ export const catalogPart = {
   droppedLinkAttributes: 0x06,
   progress: 0x07,
   sequence: 0x08,
+  validation: 0x09,
 } as const
 
 interface KeyPart {
@@ -71,6 +72,12 @@ export const keyLayout: readonly KeyPart[] = [
     isCopied: true,
   },
   { prefix: [catalog, catalogPart.sequence], rest: 'sequence (4)', holds: 'a sequence', isCopied: true },
+  {
+    prefix: [catalog, catalogPart.validation],
+    rest: 'class (4)',
+    holds: 'how far the change of a class in the background has come',
+    isCopied: true,
+  },
   {
     prefix: [container],
     rest: 'nothing, or database (2), container (2)',

@@ -5,7 +5,11 @@ import type { Bytes } from '../store/store.ts'
 
 export const countersKey = Buffer.from([keySpace.catalog, catalogPart.counters])
 
-/** `droppedIndexes`: by index number; `droppedLinkAttributes`: by number of a deleted attribute stored as links; `progress`: by index. */
+/**
+ * The parts with many keys. `droppedIndexes`: by number of a dropped index. `droppedLinkAttributes`: by number of a deleted attribute that was
+ * kept as links. `progress`: how far the background build of an index has come. `validation`: how far the change of a class in the background has
+ * come.
+ */
 export type CatalogPart = Exclude<keyof typeof catalogPart, 'version' | 'counters'>
 
 export function catalogKey(part: CatalogPart, number: number): Buffer {

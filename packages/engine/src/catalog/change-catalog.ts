@@ -23,6 +23,7 @@ import { linkStorageOf } from '../types/link-storage.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { catalogKey, countersKey } from './catalog-keys.ts'
 import { encodeNextNumber, nextNumberKey } from './next-number.ts'
+import { putValidationProgress } from './validation-progress.ts'
 
 /** Puts the differences and a new version, which fails all transactions under the old one. Returns the version. Yields between shapes. */
 export async function changeCatalog(
@@ -39,6 +40,7 @@ export async function changeCatalog(
     // Readers of the change log use it to determine who could see the class.
     const logged = transaction.logEpoch === 0 || previous === undefined ? undefined : encodeClass(previous)
     transaction.put(catalogKey('class', cls.number), encodeClass(cls), logged)
+    putValidationProgress(transaction, previous, cls)
     await slice.yieldIfDue()
   }
   for (const shape of changed.shapes) {

@@ -76,7 +76,7 @@ function pairBatch(database: OpenDatabase, pairing: Pairing, oids: readonly Oid[
     database,
     async (transaction, catalog, recorder) => {
       const { name, becoming } = catalog.attribute(pairing.attribute) ?? {}
-      if (becoming === undefined) throw concurrentAlter(name)
+      if (becoming === undefined) throw concurrentAlter(`Attribute ${name}`)
       transaction.requireRevision(catalogVersionKey, catalog.version)
       const unit = new UnitOfWork(transaction, catalog, containers, session, recorder, unitExpressions(database))
       await pairObjects(unit, pairing, oids)

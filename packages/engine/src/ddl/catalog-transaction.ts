@@ -49,6 +49,7 @@ import type { ObjectExpressions, UserOfExpressions } from '../write/object-expre
 import type { OpenDatabase } from '../write/open-database.ts'
 import { type CatalogTransactOptions, transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
+import type { AlteredClasses } from './background-alters.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
 import { checkExtents } from './check-extents.ts'
 import type { Numbering } from './numbering.ts'
@@ -199,6 +200,11 @@ export class CatalogTransaction {
   async alterClass(command: AlterClass): Promise<ClassNumber> {
     const [number] = await this.carryOut(await this.planAlter(command, true))
     return number as ClassNumber
+  }
+
+  /** A step of a transaction is never in the background. */
+  async startAlter(command: AlterClass): Promise<AlteredClasses> {
+    return { numbers: [await this.alterClass(command)], isRunning: false }
   }
 
   private async carryOut(plan: AlterPlan): Promise<readonly ClassNumber[]> {

@@ -1,7 +1,7 @@
-/** Checks that a change of classes makes on all existing objects; the commit requires that no objects are added or changed since (contract 10.5). */
+/** Checks that a change of classes makes on existing objects at its commit, which requires that none are added or changed since (contract 10.5). */
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { EngineLimits } from '../limits.ts'
-import { type CheckSource, constraintsOfAttributes } from '../records/constraints.ts'
+import { type CheckSource, selectedConstraints } from '../records/constraints.ts'
 import { type Container, type Containers, listContainers } from '../records/container-registry.ts'
 import { containerExtent, oidOfObjectKey } from '../records/object-key.ts'
 import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
@@ -9,12 +9,11 @@ import { hasObjects, readAndRequireObjects } from '../records/require-objects.ts
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { CatalogState } from '../schema/class-definition.ts'
-import type { Addition, ExtentChecks, NewCheck } from '../schema/extent-checks.ts'
+import type { Addition, ExtentChecks } from '../schema/extent-checks.ts'
 import { classesHolding } from '../schema/retype.ts'
 import type { Snapshot } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
-import { classesOfChecks, countBrokenChecks } from './count-broken-checks.ts'
 import { linkLimitsOf, violatedBy } from './count-link-violations.ts'
 import { countViolations } from './count-violations.ts'
 import { Violations } from './violations.ts'
@@ -30,32 +29,19 @@ export interface ExtentContext {
 
 /** `next`: the state to be committed. Throws ObjectsViolateConstraint, LimitExceeded. */
 export async function checkExtents(context: ExtentContext, next: CatalogState, extents: ExtentChecks): Promise<void> {
-  const { transaction, catalog, containers } = context
+  const { transaction, catalog, containers, expressions } = context
   const uncommitted = containers.cached()
   for (const number of extents.abstractClasses) {
     if (!(await hasObjects(transaction, new Set([number]), uncommitted, catalogVersionKey))) continue
     await refuseObjectsOf(transaction.overlay(), catalog.classByNumber(number) as SchemaClass, uncommitted)
   }
-  if (extents.newChecks.length > 0) await checkObjects(context, buildCatalog(next, catalog.version), extents.newChecks)
-  const unmet = unmetAdditions(extents.additions, buildCatalog(next, catalog.version))
+  const unmet = unmetAdditions(extents.additions, buildCatalog(next, catalog.version), expressions)
   if (unmet === undefined) return
   const holding = holdingAny(catalog, unmet.additions)
   if (!(await hasObjects(transaction, holding, uncommitted, catalogVersionKey))) return
-  await refuseUnmet(transaction.overlay(), unmet, uncommitted)
+  await refuseUnmet(transaction.overlay(), unmet, uncommitted, expressions)
   // Their lists embed no such object, which the commit requires to remain true.
   await requireObjects(context, holding)
-}
-
-/**
- * Checks stored objects against new checks; the commit requires the set of objects to be unchanged. Throws
- * ObjectsViolateConstraint, LimitExceeded.
- */
-async function checkObjects(context: ExtentContext, next: Catalog, checks: readonly NewCheck[]): Promise<void> {
-  const { transaction, containers, expressions } = context
-  const holding = classesOfChecks(next, checks)
-  if (!(await hasObjects(transaction, holding, containers.cached(), catalogVersionKey))) return
-  await requireObjects(context, holding)
-  ;(await countBrokenChecks(transaction.overlay(), next, checks, expressions, containers.cached())).refuse()
 }
 
 async function requireObjects(
@@ -78,25 +64,15 @@ export async function refuseByExtents(
   snapshot: Snapshot,
   catalog: Catalog,
   next: CatalogState,
-  { additions, abstractClasses, newChecks }: ExtentChecks,
+  { additions, abstractClasses }: ExtentChecks,
   newContainers: readonly Container[],
   expressions: CheckSource,
 ): Promise<void> {
   for (const number of abstractClasses) {
     await refuseObjectsOf(snapshot, catalog.classByNumber(number) as SchemaClass, newContainers)
   }
-  if (newChecks.length > 0) {
-    const found = await countBrokenChecks(
-      snapshot,
-      buildCatalog(next, catalog.version),
-      newChecks,
-      expressions,
-      newContainers,
-    )
-    found.refuse()
-  }
-  const unmet = unmetAdditions(additions, buildCatalog(next, catalog.version))
-  if (unmet !== undefined) await refuseUnmet(snapshot, unmet, newContainers)
+  const unmet = unmetAdditions(additions, buildCatalog(next, catalog.version), expressions)
+  if (unmet !== undefined) await refuseUnmet(snapshot, unmet, newContainers, expressions)
 }
 
 /** New attributes whose constraints are violated by the initial values in existing objects. */
@@ -107,14 +83,15 @@ interface Unmet {
 }
 
 /** Undefined if there are none, as in nearly all cases. */
-function unmetAdditions(additions: readonly Addition[], next: Catalog): Unmet | undefined {
+function unmetAdditions(additions: readonly Addition[], next: Catalog, expressions: CheckSource): Unmet | undefined {
   if (additions.length === 0) return undefined
   const formats = recordFormats(next)
   const unmet = additions.filter(({ attribute, owner }) => {
     const format = formats.byNumber(owner)
     const [limits] = linkLimitsOf(format, new Set([attribute]))
     if (limits !== undefined) return violatedBy(0, limits).length > 0
-    const constraints = constraintsOfAttributes(withEmbedded(attribute, formats))(format, formats)
+    const attributes = withEmbedded(attribute, formats)
+    const constraints = selectedConstraints({ attributes, checks: [] }, expressions)(format, formats)
     const found = constraints?.violations(format.defaultValues().values, undefined, undefined) ?? []
     return found.some(({ path }) => path[0] === format.attribute(attribute).attribute.outputName)
   })
@@ -145,9 +122,11 @@ async function refuseUnmet(
   snapshot: Snapshot,
   { additions, formats }: Unmet,
   newContainers: readonly Container[],
+  expressions: CheckSource,
 ): Promise<void> {
   const attributes = new Set(additions.flatMap(({ attribute }) => [...withEmbedded(attribute, formats)]))
-  ;(await countViolations(snapshot, formats.catalog, attributes, { newContainers })).refuse()
+  const options = { expressions, newContainers }
+  ;(await countViolations(snapshot, formats.catalog, { attributes, checks: [] }, options)).refuse()
 }
 
 async function refuseObjectsOf(

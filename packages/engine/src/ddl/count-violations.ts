@@ -1,37 +1,41 @@
 /** Counts the stored objects that violate constraints (contract 10.5). */
-import { constraintsOfAttributes, type Violation } from '../records/constraints.ts'
+import { type CheckSource, selectedConstraints, type Violation } from '../records/constraints.ts'
 import { type Container, listContainers } from '../records/container-registry.ts'
 import { containerExtent, oidOfObjectKey } from '../records/object-key.ts'
 import { isLongRecord, recordHeaderBytes, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
+import { countObjects } from '../records/scan-objects.ts'
+import type { StoredConstraints } from '../schema/alter-plan.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Bytes, Entry, Snapshot } from '../store/store.ts'
 import { openTimeSlice, stepsPerClockCheck } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
-import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
+import type { ClassNumber } from '../types/type-spec.ts'
 import { countLinkViolations } from './count-link-violations.ts'
-import { Violations } from './violations.ts'
+import { checkKey, Violations } from './violations.ts'
 
 export interface CountOptions {
+  readonly expressions: CheckSource
   readonly newContainers?: readonly Container[]
-  /** Called after each part with the number of objects read; may throw to abort the count. */
-  readonly onProgress?: (objects: number) => void
+  /** Called after each part with the number of objects read, of how many; may throw to abort the count. */
+  readonly onProgress?: (objects: number, total: number) => void
 }
 
 /**
- * `catalog`: defines the constraints; may be a future catalog, by which earlier shapes are read. `attributes`: those whose
- * constraints are counted, declared by classes of objects or by embedded classes.
+ * `catalog`: defines the constraints; may be a future catalog, by which earlier shapes are read. `constraints`: those that are
+ * counted, declared by classes of objects or by embedded classes.
  */
 export async function countViolations(
   snapshot: Snapshot,
   catalog: Catalog,
-  attributes: ReadonlySet<AttributeNumber>,
-  { newContainers = [], onProgress }: CountOptions = {},
+  constraints: StoredConstraints,
+  { expressions, newContainers = [], onProgress }: CountOptions,
 ): Promise<Violations> {
   const violations = new Violations()
-  if (attributes.size === 0) return violations
+  const { attributes, checks } = constraints
+  if (attributes.size === 0 && checks.length === 0) return violations
   const formats = recordFormats(catalog)
-  const constraintsOf = constraintsOfAttributes(attributes)
+  const constraintsOf = selectedConstraints(constraints, expressions)
   const classes = catalog.classes.filter((cls) => {
     return cls.isReferenceable && constraintsOf(formats.of(cls), formats) !== undefined
   })
@@ -40,38 +44,47 @@ export async function countViolations(
     const format = formats.forShape(shape)
     const { values } = format.readValues(record, recordHeaderBytes, record.length, shape)
     const found = constraintsOf(format, formats)?.violations(values, undefined, undefined) ?? []
-    if (found.length > 0) addAll(violations, found, oidOfObjectKey(key))
+    if (found.length > 0) addAll(violations, found, catalog, oidOfObjectKey(key))
   }
-  // Matching a pattern may be slow, so the loop yields between objects; entries are copied because borrowed ones do not survive a yield.
+  // Evaluating a check or matching a pattern may be slow, so the loop yields between objects; entries are copied because borrowed ones do not survive a yield.
   const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
   const slice = openTimeSlice()
   let objects = 0
   const numbers = new Set<ClassNumber>(classes.map(({ number }) => number))
+  const total = onProgress === undefined ? 0 : await countObjects(snapshot, numbers, newContainers)
   for (const { database, container } of await listContainers(snapshot, numbers, newContainers)) {
     for await (const batch of snapshot.scan(containerExtent(database, container), copy)) {
       for (const [position, entry] of batch.entries()) {
         count(entry)
-        const isCheckDue = position % stepsPerClockCheck === 0 || isLongRecord(entry.value)
-        const pause = isCheckDue ? slice.yieldIfDue() : undefined
+        const isLook = checks.length > 0 || position % stepsPerClockCheck === 0 || isLongRecord(entry.value)
+        const pause = isLook ? slice.yieldIfDue() : undefined
         if (pause !== undefined) await pause
       }
       objects += batch.length
-      onProgress?.(objects)
+      onProgress?.(objects, total)
     }
   }
   await countLinkViolations(snapshot, catalog, attributes, newContainers, violations)
   return violations
 }
 
-function addAll(violations: Violations, found: readonly Violation[], oid: Oid): void {
+function addAll(violations: Violations, found: readonly Violation[], catalog: Catalog, oid: Oid): void {
   const seen = new Set<string>()
   for (const violation of found) {
-    if (violation.check !== undefined) continue
-    const { attribute, constraint } = violation
-    const { declaringClass, number } = attribute.attribute
-    const key = `${number} ${constraint}`
+    const key = keyOf(violation)
     if (seen.has(key)) continue
     seen.add(key)
-    violations.add(declaringClass.name, attribute.attribute, constraint, oid)
+    if (violation.check !== undefined) {
+      const { check } = violation
+      violations.addCheck(catalog.classByNumber(check.owner)?.name ?? '', check, oid)
+      continue
+    }
+    const { attribute, constraint } = violation
+    violations.add(attribute.attribute.declaringClass.name, attribute.attribute, constraint, oid)
   }
+}
+
+function keyOf(violation: Violation): string {
+  if (violation.check !== undefined) return `check ${checkKey(violation.check)}`
+  return `${violation.attribute.attribute.number} ${violation.constraint}`
 }

@@ -2,7 +2,7 @@
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError, type ErrorType, isOutOfReach, withoutEffect } from '../errors.ts'
 import type { Receipt } from '../receipts/receipt.ts'
-import type { AlterPlan, OnlineAlter } from '../schema/alter-plan.ts'
+import { type AlterPlan, inBackground, type OnlineAlter } from '../schema/alter-plan.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
 import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from '../schema/commands.ts'
@@ -13,6 +13,7 @@ import { anySize } from '../transaction/commit-size.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
+import { type AlteredClasses, BackgroundAlters } from './background-alters.ts'
 import { builtAfterwards } from './build-afterwards.ts'
 import { type CatalogTransaction, type OpenCatalogTransaction, runInCatalogTransaction } from './catalog-transaction.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
@@ -34,61 +35,87 @@ export class DdlExecutor {
   private readonly writer: CatalogWriter
   private readonly builds: IndexBuilds
   private readonly heartbeat: Heartbeat
+  private readonly alters: BackgroundAlters
 
-  constructor(database: OpenDatabase, writer: CatalogWriter, builds: IndexBuilds, heartbeat: Heartbeat) {
+  constructor(
+    database: OpenDatabase,
+    writer: CatalogWriter,
+    builds: IndexBuilds,
+    heartbeat: Heartbeat,
+    alters = new BackgroundAlters(),
+  ) {
     this.database = database
     this.writer = writer
     this.builds = builds
     this.heartbeat = heartbeat
+    this.alters = alters
   }
 
   /** Returns an executor for the same database with other request-specific parts: the listeners and the caller's restriction. */
   on(database: OpenDatabase, writer: CatalogWriter): DdlExecutor {
-    return new DdlExecutor(database, writer, this.builds, this.heartbeat)
+    return new DdlExecutor(database, writer, this.builds, this.heartbeat, this.alters)
+  }
+
+  /** Ends changes in the background, which then have failed. */
+  stop(): Promise<void> {
+    return this.alters.stop()
   }
 
   /** Returns the class number for each description, in order. */
-  defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]> {
-    return this.changeClasses((own) => own.planDefinitions(command, false), undefined)
+  async defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]> {
+    return (await this.changeClasses((own) => own.planDefinitions(command, false), undefined, false)).numbers
   }
 
   async alterClass(command: AlterClass, receipt?: Receipt<ClassNumber>): Promise<ClassNumber> {
     await this.checkEarly(receipt)
-    const first = ([number]: readonly ClassNumber[]): ClassNumber => number as ClassNumber
-    return first(await this.changeClasses((own) => own.planAlter(command, false), receipt?.from(first)))
+    const first = ({ numbers }: AlteredClasses): ClassNumber => numbers[0] as ClassNumber
+    return first(await this.changeClasses((own) => own.planAlter(command, false), receipt?.from(first), false))
+  }
+
+  /**
+   * Like `alterClass`, but does not wait for a change that is made online: from then on the class shows its progress, or why it
+   * failed. Throws ServerBusy.
+   */
+  async startAlter(command: AlterClass, receipt?: Receipt<AlteredClasses>): Promise<AlteredClasses> {
+    await this.checkEarly(receipt)
+    this.alters.requireRoom(this.database.limits.backgroundBuildsMax)
+    return this.changeClasses((own) => own.planAlter(command, false), receipt, true)
   }
 
   private async changeClasses(
     planned: (own: CatalogTransaction) => Promise<AlterPlan>,
-    receipt: Receipt<readonly ClassNumber[]> | undefined,
-  ): Promise<readonly ClassNumber[]> {
+    receipt: Receipt<AlteredClasses> | undefined,
+    isBackground: boolean,
+  ): Promise<AlteredClasses> {
     let isBeating = false
+    // The heartbeat must be stored before the pending types, or other processes would treat them as abandoned.
+    const beat = async (): Promise<void> => {
+      if (!isBeating) await this.heartbeat.start()
+      isBeating = true
+    }
     let later: readonly IndexDefinition[] = []
-    const attempt = async (own: CatalogTransaction): Promise<readonly ClassNumber[] | OnlineAlter> => {
+    const attempt = async (own: CatalogTransaction): Promise<AlteredClasses | OnlineAlter> => {
       const plan = await planned(own)
       if (plan.kind === 'online') {
-        // The heartbeat must be stored before the pending types, or other processes would treat them as abandoned.
-        if (!isBeating) await this.heartbeat.start()
-        isBeating = true
-        await own.putCatalog(plan.pending)
-        return plan
+        await beat()
+        return this.publish(own, plan, receipt, isBackground)
       }
       await receipt?.check(own.transaction)
       const { session } = this.database
       const changed = plan.kind === 'immediate' ? builtAfterwards(own.catalog, plan, session.number) : undefined
       later = changed?.indexes ?? []
-      if (later.length > 0 && !isBeating) {
-        await this.heartbeat.start()
-        isBeating = true
-      }
+      if (later.length > 0) await beat()
       await own.alter(changed?.plan ?? plan)
-      await receipt?.put(own.transaction, plan.classNumbers)
-      return plan.classNumbers
+      const done = doneWith(plan.classNumbers)
+      await receipt?.put(own.transaction, done)
+      return done
     }
     try {
       const done = await this.inCatalogTransaction(attempt)
       for (const index of later) await this.builds.buildToEnd(index)
-      return 'kind' in done ? await completeOnlineAlter(this.database, this.writer, done, receipt) : done
+      if (!('kind' in done)) return done
+      if (isBackground) return this.completeInBackground(done)
+      return doneWith(await completeOnlineAlter(this.database, this.writer, done, receipt?.from(doneWith)))
     } catch (error) {
       if (receipt === undefined || !isOfType(error, 'AttributeInUse')) throw error
       await this.refuseWhileInProgress(receipt, (catalog) => pendingSessionNumbers(catalog.state).length > 0)
@@ -96,6 +123,33 @@ export class DdlExecutor {
     } finally {
       if (isBeating) this.heartbeat.stop()
     }
+  }
+
+  /** Commits the pending parts of the change, and if it goes on in the background, the receipt of its request. */
+  private async publish(
+    own: CatalogTransaction,
+    given: OnlineAlter,
+    receipt: Receipt<AlteredClasses> | undefined,
+    isBackground: boolean,
+  ): Promise<OnlineAlter> {
+    const plan = isBackground ? inBackground(given, own.catalog, this.database.session.number) : given
+    await own.putCatalog(plan.pending)
+    if (isBackground) await receipt?.checkAndPut(own.transaction, { numbers: plan.classNumbers, isRunning: true })
+    return plan
+  }
+
+  private completeInBackground(plan: OnlineAlter): AlteredClasses {
+    const { alters, database, heartbeat, writer } = this
+    const complete = () => completeOnlineAlter(database, writer, plan, undefined, alters.signal)
+    const completed = heartbeat.runWith(complete).then(
+      () => undefined,
+      (error: unknown) => {
+        // The class shows the others.
+        if (!(error instanceof AshlarError) || error.kind === 'fault') database.onFault(error)
+      },
+    )
+    alters.start(completed)
+    return { numbers: plan.classNumbers, isRunning: true }
   }
 
   async deleteClass(command: DeleteClass): Promise<void> {
@@ -224,4 +278,8 @@ export class DdlExecutor {
 
 function isOfType(error: unknown, type: ErrorType): boolean {
   return error instanceof AshlarError && error.type === type
+}
+
+function doneWith(numbers: readonly ClassNumber[]): AlteredClasses {
+  return { numbers, isRunning: false }
 }

@@ -12,7 +12,7 @@ import { changedClass } from '../schema/alter-class.ts'
 import {
   type AlterContext,
   type AlterPlan,
-  checkedAttributes,
+  constraintsToCheck,
   type OnlineAlter,
   planAlter,
   planDefinitions,
@@ -71,10 +71,10 @@ function alterContext({ limits, session, isStep, expressions }: DryRunContext): 
 }
 
 async function reportPlan(context: DryRunContext, plan: AlterPlan): Promise<SchemaReport> {
-  const { catalog, containers } = context
+  const { catalog, containers, expressions } = context
   // Access is checked before anything is counted.
   catalog.checkChange?.(plan.next)
-  await refuseByExtents(context.snapshot, catalog, plan.next, plan.extents, containers.cached(), context.expressions)
+  await refuseByExtents(context.snapshot, catalog, plan.next, plan.extents, containers.cached(), expressions)
   const next = buildCatalog(plan.next, catalog.version)
   for (const index of plan.filledIndexes) await refuseEqualKeys(context.snapshot, next, index, containers.cached())
   if (plan.kind === 'immediate') return report(context, plan, [])
@@ -83,7 +83,7 @@ async function reportPlan(context: DryRunContext, plan: AlterPlan): Promise<Sche
     plan.kind === 'online' ? await checkOnline(context, plan, pending) : await checkInTransaction(context, plan)
   if (!plan.isLossAllowed) losses.refuse()
   const newContainers = containers.cached()
-  ;(await countViolations(snapshot, next, checkedAttributes(plan), { newContainers })).refuse()
+  ;(await countViolations(snapshot, next, constraintsToCheck(plan), { expressions, newContainers })).refuse()
   for (const index of plan.replacements) await refuseEqualKeys(snapshot, pending, index, containers.cached())
   return report(context, plan, losses.all())
 }

@@ -1,17 +1,20 @@
 /**
- * Changes a class online. Publishes its types and constraints as pending, so that writers validate against them; checks
+ * Changes a class online. Publishes its types, constraints and checks as pending, so that writers validate against them; checks
  * existing values and builds the links of new inverses and the replacement indexes; then completes the change in one commit.
  * Other requests continue concurrently.
  */
+import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError, isOutOfReach, withoutEffect } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
 import { readDuplicate } from '../indexes/duplicate-note.ts'
 import type { Receipt } from '../receipts/receipt.ts'
-import { checkedAttributes, completedState, concurrentAlter, type OnlineAlter } from '../schema/alter-plan.ts'
+import { completedState, concurrentAlter, constraintsToCheck, type OnlineAlter } from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { IndexNumber } from '../schema/class-definition.ts'
-import { withoutPendingTypes } from '../schema/pending-types.ts'
+import type { IndexNumber, ValidationFailure } from '../schema/class-definition.ts'
+import { isRunning, withValidation } from '../schema/class-validation.ts'
+import { isCheckPending } from '../schema/pending-checks.ts'
+import { withoutPending } from '../schema/pending-types.ts'
 import type { Snapshot } from '../store/store.ts'
 import { runYieldingIfLong } from '../store/time-slice.ts'
 import { awaitPendingCommits, withSnapshot } from '../store/with-snapshot.ts'
@@ -25,10 +28,11 @@ import { countLosses, Losses } from './count-losses.ts'
 import { countUnpairable } from './count-unpairable.ts'
 import { countViolations } from './count-violations.ts'
 import { buildContext } from './index-builds.ts'
+import { ProgressWriter } from './progress-writer.ts'
 import type { Violations } from './violations.ts'
 
 /**
- * Completes the change after the commit with its pending types; on failure, removes them. Throws ValuesWouldBeLost,
+ * Completes the change after the commit with its pending types and checks; on failure, removes them. Throws ValuesWouldBeLost,
  * ObjectsViolateConstraint, UniqueViolation, AttributeInUse, OutcomeUnknown, and the errors of `Receipt.check`.
  */
 export async function completeOnlineAlter(
@@ -36,12 +40,13 @@ export async function completeOnlineAlter(
   writer: CatalogWriter,
   plan: OnlineAlter,
   receipt: Receipt<readonly ClassNumber[]> | undefined,
+  signal?: CancelSignal,
 ): Promise<readonly ClassNumber[]> {
   try {
     if (!plan.isLossAllowed) await refuseLosses(database, plan)
-    await refuseViolations(database, plan)
+    await refuseViolations(database, plan, signal)
     await buildPairings(database, plan.pairings)
-    await buildReplacements(database, plan)
+    await buildReplacements(database, plan, signal)
     await complete(database, writer, plan, receipt)
     return plan.classNumbers
   } catch (error) {
@@ -69,25 +74,44 @@ async function refuseLosses({ store, catalogs }: OpenDatabase, { typeChanges, pa
 }
 
 /** Checks objects written before the constraints were published; later writes satisfy them. Throws ObjectsViolateConstraint. */
-async function refuseViolations({ store, catalogs }: OpenDatabase, plan: OnlineAlter): Promise<void> {
-  const attributes = checkedAttributes(plan)
-  if (attributes.size === 0) return
+async function refuseViolations(
+  { store, catalogs, expressions, limits }: OpenDatabase,
+  plan: OnlineAlter,
+  signal: CancelSignal | undefined,
+): Promise<void> {
+  const constraints = constraintsToCheck(plan)
+  if (constraints.attributes.size === 0 && constraints.checks.length === 0) return
   await awaitPendingCommits(store)
+  const { shownBy } = plan
+  const progress =
+    shownBy === undefined ? undefined : new ProgressWriter(store, limits.transactionAttemptsMax, shownBy.number)
+  const onProgress = (done: number, total: number): void => {
+    signal?.throwIfAborted()
+    progress?.note(done, total)
+  }
   const count = async (snapshot: Snapshot): Promise<Violations> => {
     const catalog = await catalogs.at(snapshot)
     const next = buildCatalog(await runYieldingIfLong(completedState(plan, catalog)), catalog.version)
-    return countViolations(snapshot, next, attributes)
+    const options = progress === undefined ? { expressions } : { expressions, onProgress }
+    return countViolations(snapshot, next, constraints, options)
   }
-  ;(await withSnapshot(store, count, longReading)).refuse()
+  const violations = await withSnapshot(store, count, longReading)
+  await progress?.drain()
+  signal?.throwIfAborted()
+  violations.refuse()
 }
 
 /** A replacement index is missing only if another process considered this one dead and rolled back its change. */
-async function buildReplacements(database: OpenDatabase, { typeChanges, replacements }: OnlineAlter): Promise<void> {
+async function buildReplacements(
+  database: OpenDatabase,
+  { typeChanges, replacements }: OnlineAlter,
+  signal: CancelSignal | undefined,
+): Promise<void> {
   try {
-    for (const index of replacements) await buildIndexEntries(buildContext(database), index, undefined)
+    for (const index of replacements) await buildIndexEntries(buildContext(database), index, signal)
   } catch (error) {
     if (!(error instanceof AshlarError && error.type === 'IndexNotFound')) throw error
-    throw concurrentAlter(typeChanges[0]?.name)
+    throw concurrentAlter(`Attribute ${typeChanges[0]?.name}`)
   }
 }
 
@@ -125,7 +149,7 @@ async function refuseDuplicates(
 async function rolledBack(writer: CatalogWriter, plan: OnlineAlter, error: unknown): Promise<unknown> {
   try {
     // A commit that may still be in progress fails at the catalog version, which this changes.
-    return (await rollback(writer, plan)) ? withoutEffect(error) : error
+    return (await rollback(writer, plan, error)) ? withoutEffect(error) : error
   } catch (rollbackError) {
     if (!isOutOfReach(rollbackError)) throw rollbackError
     const message = 'It is not known whether the change was made'
@@ -134,10 +158,33 @@ async function rolledBack(writer: CatalogWriter, plan: OnlineAlter, error: unkno
 }
 
 /** True if the change was still being prepared, and so was certainly not committed. */
-async function rollback(writer: CatalogWriter, { typeChanges, replacements }: OnlineAlter): Promise<boolean> {
+async function rollback(
+  writer: CatalogWriter,
+  { typeChanges, newChecks: checks, replacements, shownBy }: OnlineAlter,
+  error: unknown,
+): Promise<boolean> {
   const attributes = typeChanges.map(({ attribute }) => attribute)
   return writer.change(async (catalog) => {
-    const isPending = attributes.every((attribute) => catalog.attribute(attribute)?.becoming !== undefined)
-    return { state: withoutPendingTypes(catalog.state, attributes, replacements), result: isPending }
+    const isPending =
+      attributes.every((attribute) => catalog.attribute(attribute)?.becoming !== undefined) &&
+      checks.every((check) => isCheckPending(catalog.state, check))
+    const undone = withoutPending(catalog.state, { attributes, checks, replacements })
+    const isVisible = shownBy !== undefined && isRunning(catalog.state, shownBy)
+    const state = isVisible ? withValidation(undone, shownBy.number, { failure: failureOf(error) }) : undone
+    return { state, result: isPending }
   }, true)
+}
+
+/** The catalog, which every process loads, keeps the failure: of thousands of violated constraints only the first are told. */
+const messageCharactersMax = 2_000
+const extensionCharactersMax = 16_384
+
+/** The message of an internal error goes only to the log. */
+function failureOf(error: unknown): ValidationFailure {
+  if (error instanceof AshlarError) {
+    const { type, message, extensions } = error
+    const isShort = JSON.stringify(extensions).length <= extensionCharactersMax
+    return { type, message: message.slice(0, messageCharactersMax), ...(isShort ? extensions : {}) }
+  }
+  return { type: 'SystemError', message: 'The server failed while it changed the class.' }
 }

@@ -1,12 +1,12 @@
 /**
- * Takes over work left by dead processes: removes unfinished type changes and foreground index builds, and resumes background
+ * Takes over work left by dead processes: removes unfinished changes of classes and foreground index builds, and resumes background
  * builds here. Leaves the work of a process whose heartbeat changes alone.
  */
 import { isOutOfReach } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexDefinition } from '../schema/class-definition.ts'
 import { reassignBuild, withoutIndex } from '../schema/index-definition.ts'
-import { pendingSessionNumbers, withoutPendingTypesOf } from '../schema/pending-types.ts'
+import { pendingSessionNumbers, withoutPendingOf } from '../schema/pending-types.ts'
 import type { Bytes } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
@@ -135,7 +135,7 @@ export class Recovery {
 }
 
 function withoutWorkOf(dead: ReadonlySet<number>, state: CatalogState, newOwner: number): CatalogState {
-  let next = withoutPendingTypesOf(state, dead)
+  let next = withoutPendingOf(state, dead)
   for (const index of next.indexes) {
     if (index.state !== 'building' || !dead.has(index.session ?? 0)) continue
     next = index.isBackground === true ? reassignBuild(next, index.number, newOwner) : withoutIndex(next, index.number)

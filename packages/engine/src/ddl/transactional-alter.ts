@@ -1,5 +1,6 @@
 /** Changes a class within one transaction: checks and rewrites objects and fills indexes before its commit. */
-import { checkedAttributes, type TransactionalAlter } from '../schema/alter-plan.ts'
+import type { CheckSource } from '../records/constraints.ts'
+import { constraintsToCheck, type TransactionalAlter } from '../schema/alter-plan.ts'
 import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
 import { flushObjects } from '../write/flush.ts'
 import { pairObjects } from './build-pairings.ts'
@@ -9,6 +10,7 @@ import { prepareTypeChanges, type RetypeContext, writeRelocated } from './transa
 
 /** The services of a catalog transaction that the change uses. */
 interface AlterTransaction extends RetypeContext {
+  readonly expressions: CheckSource
   putAltered(state: CatalogState): Promise<void>
   /** Throws LimitExceeded and UniqueViolation. */
   buildIndex(number: IndexNumber): Promise<void>
@@ -27,8 +29,8 @@ export async function alterInTransaction(own: AlterTransaction, plan: Transactio
   }
   for (const number of plan.rebuilt) await own.buildIndex(number)
   const newContainers = own.containers.cached()
-  const { transaction, catalog } = own
-  const checked = checkedAttributes(plan)
-  await requireLimitedLinks(own.beginUnit(), oids, checked)
-  ;(await countViolations(transaction.overlay(), catalog, checked, { newContainers })).refuse()
+  const { transaction, catalog, expressions } = own
+  const checked = constraintsToCheck(plan)
+  await requireLimitedLinks(own.beginUnit(), oids, checked.attributes)
+  ;(await countViolations(transaction.overlay(), catalog, checked, { expressions, newContainers })).refuse()
 }

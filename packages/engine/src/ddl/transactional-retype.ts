@@ -62,11 +62,16 @@ export async function prepareTypeChanges(
   isApplied: boolean,
 ): Promise<PreparedTypeChanges> {
   const { transaction, catalog, containers, limits } = context
-  const { typeChanges, pairings } = plan
+  const { typeChanges, newChecks, pairings } = plan
   const uncommitted = containers.cached()
   const holding = new Set<ClassNumber>()
   for (const owner of new Set(typeChanges.map((retype) => retype.owner))) {
     for (const { number } of classesHolding(classIn(catalog, owner), catalog.classes)) holding.add(number)
+  }
+  // Checks also hold for objects that attributes of the same change embed.
+  const next = newChecks.length === 0 ? catalog : buildCatalog(plan.next, catalog.version)
+  for (const { owner } of newChecks) {
+    for (const { number } of classesHolding(classIn(next, owner), next.classes)) holding.add(number)
   }
   const { transactionIndexObjectsMax: objectsMax } = limits
   const oids: Oid[] = []

@@ -1,8 +1,10 @@
-/** Checks all stored objects against constraints that were added without validation, and marks these as validated (contract 10.5). */
+/** Checks all stored objects against constraints and checks that were added without validation, and marks these as validated (contract 10.5). */
 import { isDeepStrictEqual } from 'node:util'
 import type { CancelSignal } from '../cancel-signal.ts'
-import type { Attribute, CatalogState } from '../schema/class-definition.ts'
+import type { Attribute, CatalogState, ClassDefinition } from '../schema/class-definition.ts'
+import type { NewCheck } from '../schema/pending-checks.ts'
 import { mapAttributes } from '../schema/pending-types.ts'
+import type { Check } from '../schema/properties/checks.ts'
 import type { Snapshot } from '../store/store.ts'
 import { awaitPendingCommits, withSnapshot } from '../store/with-snapshot.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
@@ -13,67 +15,98 @@ import type { Violations } from './violations.ts'
 
 export interface ValidateOptions {
   readonly signal?: CancelSignal
-  /** Called with the number of objects read. */
-  readonly onProgress?: (objects: number) => void
+  /** Called with the number of objects read, of how many. */
+  readonly onProgress?: (objects: number, total: number) => void
 }
 
 export interface ValidatedConstraints {
   /** The number of attributes whose constraints were not validated. */
   readonly attributes: number
+  /** The number of checks that were not validated. */
+  readonly checks: number
   /** The number of objects read. */
   readonly objects: number
 }
 
 /**
- * Concurrent writes satisfy the constraints in any case. Attributes without violations are marked as validated even if others
- * fail. Throws ObjectsViolateConstraint, and the signal's reason.
+ * Concurrent writes satisfy the constraints in any case. Attributes and checks without violations are marked as validated even
+ * if others fail. Throws ObjectsViolateConstraint, and the signal's reason.
  */
 export async function validateConstraints(
   database: OpenDatabase,
   writer: CatalogWriter,
   { signal, onProgress }: ValidateOptions = {},
 ): Promise<ValidatedConstraints> {
-  const { store, catalogs } = database
+  const { store, catalogs, expressions } = database
   let objects = 0
-  const step = (seen: number): void => {
+  const step = (seen: number, total: number): void => {
     signal?.throwIfAborted()
     objects = seen
-    onProgress?.(seen)
+    onProgress?.(seen, total)
   }
   await awaitPendingCommits(store)
   const count = async (snapshot: Snapshot): Promise<{ unvalidated: Unvalidated; violations: Violations }> => {
     const catalog = await catalogs.at(snapshot)
     const unvalidated = unvalidatedIn(catalog.state)
-    const attributes = new Set(unvalidated.keys())
-    return { unvalidated, violations: await countViolations(snapshot, catalog, attributes, { onProgress: step }) }
+    const { attributes, checks } = unvalidated
+    const constraints = { attributes: new Set(attributes.keys()), checks }
+    const options = { expressions, onProgress: step }
+    return { unvalidated, violations: await countViolations(snapshot, catalog, constraints, options) }
   }
   const { unvalidated, violations } = await withSnapshot(store, count, { isolation: 'readOnly', isLong: true })
-  const satisfied = new Map([...unvalidated].filter(([number]) => !violations.isViolated(number)))
-  if (satisfied.size > 0) {
+  const satisfied = {
+    attributes: new Map([...unvalidated.attributes].filter(([number]) => !violations.isViolated(number))),
+    checks: unvalidated.checks.filter((check) => !violations.isCheckViolated(check)),
+  }
+  if (satisfied.attributes.size > 0 || satisfied.checks.length > 0) {
     await writer.change(async ({ state }) => ({ state: withValidated(state, satisfied), result: undefined }))
   }
   violations.refuse()
-  return { attributes: unvalidated.size, objects }
+  return { attributes: unvalidated.attributes.size, checks: unvalidated.checks.length, objects }
 }
 
-/** By attribute number. */
-type Unvalidated = ReadonlyMap<AttributeNumber, Attribute>
+interface Unvalidated {
+  readonly attributes: ReadonlyMap<AttributeNumber, Attribute>
+  readonly checks: readonly (NewCheck & Pick<Check, 'expression'>)[]
+}
 
 function unvalidatedIn({ classes }: CatalogState): Unvalidated {
-  const present = classes.filter(({ isDeleted }) => !isDeleted).flatMap(({ attributes }) => attributes)
-  const unvalidated = present.filter(({ properties }) => properties?.isValidated === false)
-  return new Map(unvalidated.map((attribute) => [attribute.number, attribute]))
+  const present = classes.filter(({ isDeleted }) => !isDeleted)
+  const attributes = present
+    .flatMap((cls) => cls.attributes)
+    .filter(({ properties }) => properties?.isValidated === false)
+  const checks = present.flatMap(({ number, properties }) => {
+    const unvalidated = properties?.checks?.filter(({ isValidated }) => isValidated === false) ?? []
+    return unvalidated.map(({ name, expression }) => ({ owner: number, name, expression }))
+  })
+  return { attributes: new Map(attributes.map((attribute) => [attribute.number, attribute])), checks }
 }
 
-/** Only for attributes that are unchanged since: others may have been constrained or retyped. */
-function withValidated(state: CatalogState, validated: Unvalidated): CatalogState {
-  const classes = mapAttributes(state.classes, (attribute) => {
+/** Only for attributes and checks that are unchanged since: others may have been constrained or retyped. */
+function withValidated(state: CatalogState, { attributes, checks }: Unvalidated): CatalogState {
+  const withAttributes = mapAttributes(state.classes, (attribute) => {
     const { properties, spec } = attribute
-    const seen = validated.get(attribute.number)
+    const seen = attributes.get(attribute.number)
     if (seen === undefined || properties === undefined) return attribute
     if (!isDeepStrictEqual([properties, spec], [seen.properties, seen.spec])) return attribute
     const { isValidated: _, ...others } = properties
     return { ...attribute, properties: others }
   })
+  const classes = withAttributes.map((cls) => withValidatedChecks(cls, checks))
   return classes.every((cls, i) => cls === state.classes[i]) ? state : { ...state, classes }
+}
+
+function withValidatedChecks(definition: ClassDefinition, checks: Unvalidated['checks']): ClassDefinition {
+  const own = checks.filter(({ owner }) => owner === definition.number)
+  const { properties } = definition
+  if (own.length === 0 || properties?.checks === undefined) return definition
+  const settled = properties.checks.map((check) => {
+    const isSame = own.some(
+      ({ name, expression }) => name === check.name && isDeepStrictEqual(expression, check.expression),
+    )
+    if (!isSame) return check
+    const { isValidated: _, ...others } = check
+    return others
+  })
+  return { ...definition, properties: { ...properties, checks: settled } }
 }

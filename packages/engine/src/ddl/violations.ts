@@ -1,6 +1,7 @@
 /** Counts the stored objects that violate constraints, by constraint, for ObjectsViolateConstraint (contract 10.5). */
 import { AshlarError } from '../errors.ts'
 import type { Attribute } from '../schema/class-definition.ts'
+import type { NewCheck } from '../schema/pending-checks.ts'
 import type { Oid } from '../types/oid.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 
@@ -30,9 +31,14 @@ export class Violations {
   >()
 
   private readonly attributes = new Set<AttributeNumber>()
+  private readonly checks = new Set<string>()
 
   isViolated(attribute: AttributeNumber): boolean {
     return this.attributes.has(attribute)
+  }
+
+  isCheckViolated(check: NewCheck): boolean {
+    return this.checks.has(checkKey(check))
   }
 
   /** Must be called once per object and constraint. */
@@ -42,8 +48,9 @@ export class Violations {
   }
 
   /** Like `add`, for a check of a class. */
-  addCheck(className: string, checkName: string, oid: Oid): void {
-    this.count({ className, checkName }, 'checks', oid)
+  addCheck(className: string, check: NewCheck, oid: Oid): void {
+    this.checks.add(checkKey(check))
+    this.count({ className, checkName: check.name }, 'checks', oid)
   }
 
   private count(of: Omit<ConstraintViolations, 'constraint' | 'objects' | 'oids'>, constraint: string, oid: Oid): void {
@@ -68,4 +75,8 @@ export class Violations {
     const message = `${shown.join(', ')}: nothing was changed.`
     throw new AshlarError('ObjectsViolateConstraint', message, [], { violations })
   }
+}
+
+export function checkKey({ owner, name }: NewCheck): string {
+  return `${owner} ${name}`
 }

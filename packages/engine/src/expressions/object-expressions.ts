@@ -94,7 +94,7 @@ export class CompiledExpressions implements ObjectExpressions {
   checksOf(format: ClassFormat, { catalog }: FormatSource): readonly ObjectCheck[] {
     let checks = this.checks.get(format)
     if (checks === undefined) {
-      checks = lineageOf(format.cls).flatMap((cls) => this.checksOfClass(cls, format, catalog))
+      checks = lineageOf(format.cls).flatMap((cls) => this.declaredChecks(cls, format, catalog))
       this.checks.set(format, checks)
     }
     return checks
@@ -108,12 +108,17 @@ export class CompiledExpressions implements ObjectExpressions {
     return this.valuesOf('onUpdate', format, catalog)
   }
 
-  private checksOfClass(cls: SchemaClass, format: ClassFormat, catalog: Catalog): ObjectCheck[] {
-    return (cls.definition.properties?.checks ?? []).map(({ name, expression, message }) => {
+  private declaredChecks(cls: SchemaClass, format: ClassFormat, catalog: Catalog): ObjectCheck[] {
+    const { properties, pendingChecks = [] } = cls.definition
+    const present = (properties?.checks ?? []).map((check) => ({ ...check, isPending: false }))
+    const all = [...present, ...pendingChecks.map((check) => ({ ...check, isPending: true }))]
+    return all.map(({ name, expression, message, isValidated, isPending }) => {
       const site: ExpressionSite = { kind: 'checks', name, attribute: undefined }
       const compiled = this.compile(expression as BoundExpression, site, cls, catalog)
       return {
         name,
+        owner: cls.number,
+        isValidated: isValidated !== false && !isPending,
         message: message ?? `${compiled.text} has to hold`,
         indexes: namedIndexes(expression, format),
         isBrokenBy: (values) => {

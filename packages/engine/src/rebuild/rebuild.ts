@@ -17,10 +17,11 @@ import { noteTextOf, textOf } from '../requests/json-source.ts'
 import { readDefineClassesSteps } from '../requests/read-class-descriptions.ts'
 import { type Attributes, readUpdateObject } from '../requests/read-object-command.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
-import type { Attribute, CatalogState } from '../schema/class-definition.ts'
+import type { Attribute, CatalogState, ClassDefinition } from '../schema/class-definition.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
 import { defineClassesYielding } from '../schema/define-classes.ts'
 import { withReadyIndex } from '../schema/index-definition.ts'
+import type { Check } from '../schema/properties/checks.ts'
 import { type UniqueKey, withIndexesFor } from '../schema/unique-indexes.ts'
 import { runYieldingIfLong } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
@@ -92,33 +93,45 @@ async function makeClasses(
   })
 }
 
-/** A class representation with the attributes whose constraints were not validated. */
+/** What a class shows of constraints and checks that its objects may violate. */
 interface RepresentedClass {
   readonly className: string
   readonly attributes: readonly { readonly attributeName: string; readonly isValidated?: boolean }[]
+  readonly checks?: readonly { readonly name: string; readonly isValidated?: boolean }[]
 }
 
-function withoutValidation(state: CatalogState, representations: readonly RepresentedClass[]): CatalogState {
-  const unvalidated = new Map(
-    representations.map(({ className, attributes }) => {
-      const left = attributes.filter(({ isValidated }) => isValidated === false)
-      return [className, new Set(left.map(({ attributeName }) => attributeName))]
-    }),
-  )
-  const classes = state.classes.map((cls) => {
-    const names = unvalidated.get(cls.name)
-    if (names === undefined || names.size === 0) return cls
-    const attributes = cls.attributes.map((attribute): Attribute => {
-      const { name, properties } = attribute
-      if (!names.has(name) || properties === undefined) return attribute
-      return { ...attribute, properties: { ...properties, isValidated: false } }
-    })
-    return { ...cls, attributes }
+function withoutValidation(state: CatalogState, shown: readonly RepresentedClass[]): CatalogState {
+  const byName = new Map(shown.map((cls) => [cls.className, cls]))
+  const classes = state.classes.map((definition) => {
+    const { attributes = [], checks = [] } = byName.get(definition.name) ?? {}
+    const isLeft = ({ isValidated }: { readonly isValidated?: boolean }): boolean => isValidated === false
+    const names = new Set(attributes.filter(isLeft).map(({ attributeName }) => attributeName))
+    const ofChecks = new Set(checks.filter(isLeft).map(({ name }) => name))
+    if (names.size === 0 && ofChecks.size === 0) return definition
+    return withoutValidationOf(definition, names, ofChecks)
   })
   return { ...state, classes }
 }
 
-/** Runs after all values are set. Throws UniqueViolation. */
+function withoutValidationOf(
+  definition: ClassDefinition,
+  names: ReadonlySet<string>,
+  ofChecks: ReadonlySet<string>,
+): ClassDefinition {
+  const attributes = definition.attributes.map((attribute): Attribute => {
+    const { name, properties } = attribute
+    if (!names.has(name) || properties === undefined) return attribute
+    return { ...attribute, properties: { ...properties, isValidated: false } }
+  })
+  const { properties } = definition
+  if (properties?.checks === undefined) return { ...definition, attributes }
+  const checks = properties.checks.map((check): Check => {
+    return ofChecks.has(check.name) ? { ...check, isValidated: false } : check
+  })
+  return { ...definition, attributes, properties: { ...properties, checks } }
+}
+
+/** Of unique attributes, once all objects have what they hold. Throws UniqueViolation. */
 async function buildUniqueIndexes(
   database: OpenDatabase,
   writer: CatalogWriter,

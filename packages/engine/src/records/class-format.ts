@@ -456,7 +456,9 @@ function isUnstored({ properties }: ClassAttribute): boolean {
 
 /** Whether the class has own or inherited checks. */
 function hasChecks({ definition, superClass }: SchemaClass): boolean {
-  return definition.properties?.checks !== undefined || (superClass !== null && hasChecks(superClass))
+  const { properties, pendingChecks } = definition
+  const hasOwn = properties?.checks !== undefined || pendingChecks !== undefined
+  return hasOwn || (superClass !== null && hasChecks(superClass))
 }
 
 /** A codec that only determines the extent of a value that is no longer read. */

@@ -1,15 +1,20 @@
 /** Compiled constraints of a class, which find the values of an object that violate them (contract 10.1). */
 import type { CommandPlace } from '../errors.ts'
+import type { StoredConstraints } from '../schema/alter-plan.ts'
 import type { ClassAttribute } from '../schema/catalog.ts'
 import { type Constraint, compileConstraints, type PropertiesOfAttribute } from '../schema/properties/index.ts'
 import type { Codec } from '../types/logical-type.ts'
-import type { AttributeNumber } from '../types/type-spec.ts'
+import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { type AttributeFormat, type ClassFormat, embeddedClassOf, type FormatSource } from './class-format.ts'
 import { isSameValue } from './same-value.ts'
 
 /** A compiled check of a class. */
 export interface ObjectCheck {
   readonly name: string
+  /** The class that declares it. */
+  readonly owner: ClassNumber
+  /** Stored objects are known to satisfy it. */
+  readonly isValidated: boolean
   /** The requirement as a sentence without a full stop. */
   readonly message: string
   /** The indexes of the attributes that it names. */
@@ -141,13 +146,15 @@ const readOnly: Constraint = {
 type Selection = 'present' | 'pending'
 type Select = (attribute: ClassAttribute, selection: Selection) => PropertiesOfAttribute | undefined
 
-/** Compiles the constraints given by selected properties of classes. */
+/** Compiles the constraints given by selected properties and checks of classes. */
 class ConstraintCompiler {
   private readonly select: Select
+  private readonly selectCheck: (check: ObjectCheck) => boolean
   private readonly compiled = new WeakMap<ClassFormat, ObjectConstraints | null>()
 
-  constructor(select: Select) {
+  constructor(select: Select, selectCheck: (check: ObjectCheck) => boolean) {
     this.select = select
+    this.selectCheck = selectCheck
   }
 
   /** Undefined if the class and its embedded classes have none. */
@@ -156,7 +163,7 @@ class ConstraintCompiler {
     let constraints = this.compiled.get(format)
     if (constraints === undefined) {
       const checks = format.attributes.flatMap((attribute) => this.compile(attribute, formats, source))
-      const objectChecks = source.checksOf(format, formats)
+      const objectChecks = source.checksOf(format, formats).filter(this.selectCheck)
       const isFree = checks.length === 0 && objectChecks.length === 0
       constraints = isFree ? null : new ObjectConstraints(format.cls.name, checks, objectChecks)
       this.compiled.set(format, constraints)
@@ -205,12 +212,16 @@ function without(known: readonly Constraint[], constraints: readonly Constraint[
   return constraints.filter(({ requirement }) => !known.some((one) => one.requirement === requirement))
 }
 
-const written = new ConstraintCompiler(({ properties, becoming }, selection) => {
-  return selection === 'present' ? properties : becoming?.properties
-})
-const validated = new ConstraintCompiler(({ properties }, selection) => {
-  return selection === 'present' && properties?.isValidated !== false ? properties : undefined
-})
+const written = new ConstraintCompiler(
+  ({ properties, becoming }, selection) => (selection === 'present' ? properties : becoming?.properties),
+  () => true,
+)
+const validated = new ConstraintCompiler(
+  ({ properties }, selection) => {
+    return selection === 'present' && properties?.isValidated !== false ? properties : undefined
+  },
+  ({ isValidated }) => isValidated,
+)
 
 /** The constraints of writes. Undefined if the class and its embedded classes have none. */
 export function constraintsOf(
@@ -233,14 +244,18 @@ export function validatedConstraintsOf(
 /** For constraints of attributes only. */
 export const noChecks: CheckSource = { checksOf: () => [] }
 
-/** The constraints of selected attributes, without checks. */
-export function constraintsOfAttributes(
-  attributes: ReadonlySet<AttributeNumber>,
+/** Only the given ones. */
+export function selectedConstraints(
+  { attributes, checks }: StoredConstraints,
+  source: CheckSource,
 ): (format: ClassFormat, formats: FormatSource) => ObjectConstraints | undefined {
-  const compiler = new ConstraintCompiler(({ number, properties }, selection) => {
-    return selection === 'present' && attributes.has(number) ? properties : undefined
-  })
-  return (format, formats) => compiler.of(format, formats, noChecks)
+  const compiler = new ConstraintCompiler(
+    ({ number, properties }, selection) => {
+      return selection === 'present' && attributes.has(number) ? properties : undefined
+    },
+    (check) => checks.some(({ owner, name }) => owner === check.owner && name === check.name),
+  )
+  return (format, formats) => compiler.of(format, formats, source)
 }
 
 function checkedValue({ convert }: AttributeChecks, value: unknown): unknown {

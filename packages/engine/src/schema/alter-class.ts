@@ -17,9 +17,10 @@ import { declaredAttribute } from './declared-attribute.ts'
 import { defineAttribute } from './define-attribute.ts'
 import { classesWithNewShape, nextState, withDefinition } from './define-classes.ts'
 import { changeClassProperties, retypedProperties } from './define-properties.ts'
-import { additionsTo, type ExtentChecks, newChecksOf, newKeysOf, noExtentChecks } from './extent-checks.ts'
+import { additionsTo, type ExtentChecks, newKeysOf, noExtentChecks } from './extent-checks.ts'
 import { checkAttributeName, checkClassName, didYouMean } from './names.ts'
 import type { Pairing } from './pairing.ts'
+import { type NewCheck, newChecksOf } from './pending-checks.ts'
 import { withReferrerIndexes } from './referrer-indexes.ts'
 import { pairingsOf, type Retype, type RetypeContext, refusePairing, retypeAttribute } from './retype-attribute.ts'
 import { rootClassName, rootClassRefusal } from './root-class.ts'
@@ -42,6 +43,7 @@ export interface Alteration {
   readonly retypes: readonly Retype[]
   /** Only those made online. */
   readonly pairings: readonly Pairing[]
+  readonly newChecks: readonly NewCheck[]
   readonly extents: ExtentChecks
   /** New attributes that are unique. */
   readonly newKeys: readonly UniqueKey[]
@@ -71,7 +73,8 @@ function alterWithoutExpressions(
 ): Alteration {
   if (command.kind === 'renameClass') {
     const state = withSettledIndexes(renameClass(catalog, cls, command.classRename))
-    return { state, droppedIndexes: [], retypes: [], pairings: [], extents: noExtentChecks, newKeys: [] }
+    const none = { droppedIndexes: [], retypes: [], pairings: [], newChecks: [], newKeys: [] }
+    return { state, ...none, extents: noExtentChecks }
   }
   const { attributesMax, isPrepared = false } = options
   const { isValidating } = command
@@ -87,11 +90,7 @@ function alterWithoutExpressions(
   if (!isValidating) leaveUnvalidated(staged)
   const changes = withConstraints(retypes, constrainAttributes(context, draft, command.attributesToConstrain), builder)
   const wasAbstract = draft.properties?.isAbstract === true
-  changeClassProperties(builder, draft, command)
-  if (!isValidating && draft.newChecks.length > 0) {
-    const message = `Class ${draft.name}: checks hold for stored objects, too: validate=false is for attributes.`
-    throw commandError('InvalidDefinition', message, ['classFields', 'checks'])
-  }
+  changeClassProperties({ builder, isPrepared, isValidating }, draft, command)
   const reshaped = classesWithNewShape(builder)
   for (const one of reshaped) checkAttributeCount(one, attributesMax, addition)
   for (const one of builder.all()) {
@@ -113,10 +112,10 @@ function alterWithoutExpressions(
     droppedIndexes: catalog.indexes.filter(({ number }) => !left.has(number)),
     retypes: changes,
     pairings: pairingsOf(builder, changes),
+    newChecks: newChecksOf(draft),
     extents: {
       additions: isValidating ? additionsTo(draft, staged) : [],
       abstractClasses: !wasAbstract && draft.properties?.isAbstract === true ? [draft.number] : [],
-      newChecks: newChecksOf(draft),
     },
     newKeys: newKeysOf(draft, staged),
   }

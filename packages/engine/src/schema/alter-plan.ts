@@ -2,13 +2,16 @@
 import { AshlarError } from '../errors.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { type Alteration, alterClass, changedClass } from './alter-class.ts'
-import type { Catalog } from './catalog.ts'
+import { buildCatalog } from './build-catalog.ts'
+import type { Catalog, SchemaClass } from './catalog.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
 import type { ExpressionBinder } from './class-expressions.ts'
+import { withValidation } from './class-validation.ts'
 import type { AlterClass, DefineClasses } from './commands.ts'
 import { defineClassesYielding } from './define-classes.ts'
 import type { ExtentChecks } from './extent-checks.ts'
 import type { Pairing } from './pairing.ts'
+import { canBePending, isCheckPending, type NewCheck, pendingChecksIn, withPendingChecks } from './pending-checks.ts'
 import {
   indexesToRebuild,
   swapReplacementIndexes,
@@ -54,7 +57,9 @@ export interface ImmediateAlter extends AlterEffect {
 interface PreparedAlter extends AlterEffect {
   /** The changes among `retypes` that affect stored values or index entries. */
   readonly typeChanges: readonly Retype[]
-  /** The catalog with the new types as pending and the replacement indexes under construction. */
+  /** Held against stored objects. */
+  readonly newChecks: readonly NewCheck[]
+  /** The catalog with the new types and checks as pending and the replacement indexes under construction. */
   readonly pending: CatalogState
   readonly replacements: readonly IndexNumber[]
   readonly isLossAllowed: boolean
@@ -62,14 +67,24 @@ interface PreparedAlter extends AlterEffect {
   readonly pairings: readonly Pairing[]
 }
 
-/** The attributes, as in `next`, whose constraints are checked on stored values. */
-export function checkedAttributes({ typeChanges }: PreparedAlter): Set<AttributeNumber> {
-  return new Set(typeChanges.flatMap(({ becomes, isChecked }) => (isChecked ? [becomes] : [])))
+/** What stored objects are held against. */
+export interface StoredConstraints {
+  /** Those whose constraints are checked. */
+  readonly attributes: ReadonlySet<AttributeNumber>
+  readonly checks: readonly NewCheck[]
+}
+
+/** As in `next`. */
+export function constraintsToCheck({ typeChanges, newChecks }: PreparedAlter): StoredConstraints {
+  const attributes = new Set(typeChanges.flatMap(({ becomes, isChecked }) => (isChecked ? [becomes] : [])))
+  return { attributes, checks: newChecks }
 }
 
 /** Publish `pending`, check the stored values, build links and replacements, then publish `next`; writers continue meanwhile. */
 export interface OnlineAlter extends PreparedAlter {
   readonly kind: 'online'
+  /** The class shows the progress and the failure of the change, which goes on in the background; see `inBackground`. */
+  readonly shownBy?: { readonly number: ClassNumber; readonly session: number }
   /** Recomputes the catalog that completes the change from one in which it is prepared. */
   readonly complete: (prepared: Catalog) => CatalogState | Generator<undefined, CatalogState>
 }
@@ -119,7 +134,7 @@ export function* planDefinitions(
 
 function planOf(
   catalog: Catalog,
-  { state, retypes, droppedIndexes, pairings, extents, newKeys }: Alteration,
+  { state, retypes, droppedIndexes, pairings, newChecks, extents, newKeys }: Alteration,
   { classNumbers, isLossAllowed, complete }: Pick<OnlineAlter, 'classNumbers' | 'isLossAllowed' | 'complete'>,
   { sessionNumber, isStep }: AlterContext,
 ): AlterPlan {
@@ -129,7 +144,7 @@ function planOf(
   const filledIndexes = filled.map(({ number }) => number)
   // Referrer entries are filled in the transaction of the change.
   const isFilling = unfilledReferrers(catalog.state, state).length > 0
-  if (typeChanges.length === 0 && !isFilling) {
+  if (typeChanges.length === 0 && newChecks.length === 0 && !isFilling) {
     return {
       kind: 'immediate',
       classNumbers,
@@ -143,26 +158,45 @@ function planOf(
   }
   const changes = { retypes: typeChanges, droppedIndexes, pairings }
   const rebuiltIndexes = indexesToRebuild(catalog, changes)
-  const { state: pending, replacements } = withPendingTypes(catalog, changes, isLossAllowed, sessionNumber)
+  const { state: retyping, replacements } = withPendingTypes(catalog, changes, isLossAllowed, sessionNumber)
   const effect = { classNumbers, retypes, droppedIndexes, rebuiltIndexes, extents, filledIndexes }
-  const prepared = { ...effect, typeChanges, pending, isLossAllowed, pairings }
+  const prepared = { ...effect, typeChanges, newChecks, isLossAllowed, pairings }
   const added = replacements.map(({ number }) => number)
-  checkIndexNames(pending, [])
-  if (isStep || isFilling || filled.length > 0 || typeChanges.some(isTransactional)) {
+  checkIndexNames(retyping, [])
+  const isAtOnce = isStep || isFilling || filled.length > 0 || typeChanges.some(isTransactional)
+  if (isAtOnce || !canAllBePending(catalog, state, newChecks)) {
     const { state: rebuilding, indexes } = withRebuiltIndexes(keyed, rebuiltIndexes, retypes)
     const { state: next, added: unique } = withIndexesFor(rebuilding, uniqueKeys(typeChanges), undefined)
     const rebuilt = [...indexes, ...unique.map(({ number }) => number)]
-    return { kind: 'transactional', ...prepared, next, rebuilt, replacements: added }
+    return { kind: 'transactional', ...prepared, pending: retyping, next, rebuilt, replacements: added }
   }
+  const pending = withPendingChecks(retyping, newChecks, state, sessionNumber)
   const { index } = pending.counters
   const built = { ...state, indexes: [...state.indexes, ...replacements], counters: { ...state.counters, index } }
   const next = swapReplacementIndexes(built, added)
-  return { kind: 'online', ...prepared, next, replacements: added, complete }
+  return { kind: 'online', ...prepared, pending, next, replacements: added, complete }
+}
+
+function canAllBePending(catalog: Catalog, next: CatalogState, newChecks: readonly NewCheck[]): boolean {
+  if (newChecks.length === 0) return true
+  const after = buildCatalog(next, catalog.version)
+  return newChecks.every((check) => canBePending(catalog, after, check))
 }
 
 /** A new index could not distinguish values before and after their conversion. */
 function isTransactional({ work, becomesUnique }: Retype): boolean {
   return work.kind === 'narrow' || work.kind === 'move' || (becomesUnique && work.kind === 'convert')
+}
+
+/** The same change, made in the background. Throws AttributeInUse if the class is already being changed so. */
+export function inBackground(plan: OnlineAlter, catalog: Catalog, sessionNumber: number): OnlineAlter {
+  const [number] = plan.classNumbers as readonly [ClassNumber]
+  const { name, definition } = catalog.classByNumber(number) as SchemaClass
+  if (definition.validation?.session !== undefined) {
+    throw new AshlarError('AttributeInUse', `Class ${name} is being changed in the background by another request.`)
+  }
+  const shownBy = { number, session: sessionNumber }
+  return { ...plan, shownBy, pending: withValidation(plan.pending, number, { session: sessionNumber }) }
 }
 
 /**
@@ -174,14 +208,21 @@ export function* completedState(plan: OnlineAlter, catalog: Catalog): Generator<
   // The shapes of pairings have used the numbers of the planned catalog's shapes.
   if (catalog.state === plan.pending && plan.pairings.length === 0) return plan.next
   for (const { attribute, name } of plan.typeChanges) {
-    if (catalog.attribute(attribute)?.becoming === undefined) throw concurrentAlter(name)
+    if (catalog.attribute(attribute)?.becoming === undefined) throw concurrentAlter(`Attribute ${name}`)
+  }
+  for (const check of plan.newChecks) {
+    if (!isCheckPending(catalog.state, check)) throw concurrentAlter(`Check ${check.name}`)
   }
   const completed = plan.complete(catalog)
-  const state = Symbol.iterator in completed ? yield* completed : completed
+  const computed = Symbol.iterator in completed ? yield* completed : completed
+  const state = plan.shownBy === undefined ? computed : withValidation(computed, plan.shownBy.number, undefined)
+  const taken = pendingChecksIn(catalog.state).length - pendingChecksIn(state).length
+  // Otherwise one of them has come to mean something else, or a check that another request is validating was taken.
+  if (plan.newChecks.length > 0 && taken !== plan.newChecks.length) throw concurrentAlter('A check')
   return swapReplacementIndexes(state, plan.replacements)
 }
 
-/** The pending type was removed because this process was considered dead, or the class was deleted. */
-export function concurrentAlter(attributeName: string | undefined): AshlarError {
-  return new AshlarError('AttributeInUse', `Attribute ${attributeName} was changed by another request meanwhile.`)
+/** The pending type or check was removed because this process was considered dead, or the class was deleted. */
+export function concurrentAlter(what: string): AshlarError {
+  return new AshlarError('AttributeInUse', `${what} was changed by another request meanwhile.`)
 }

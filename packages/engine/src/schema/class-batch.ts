@@ -172,6 +172,8 @@ export class ClassBatch {
       superClass: null,
       attributes: new Map(),
       arriving: [],
+      pendingChecks: [],
+      validation: undefined,
       existing: undefined,
       properties: undefined,
       needsNewShape: true,

@@ -1,5 +1,6 @@
 /** Classes, attributes, shapes and indexes as stored in the catalog: plain JSON data with references by number. */
 import type { AttributeNumber, ClassNumber, SequenceNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
+import type { Check } from './properties/checks.ts'
 import type { ClassProperties } from './properties/class-properties.ts'
 import type { PropertiesOfAttribute } from './properties/index.ts'
 
@@ -42,6 +43,27 @@ export interface ClassDefinition {
   readonly attributes: readonly Attribute[]
   /** Inverses under construction (`pairing.ts`): writers maintain their links, and readers do not see them yet. */
   readonly arriving?: readonly Attribute[]
+  /** New checks while stored objects are held against them: writers enforce them, and readers do not see them yet. */
+  readonly pendingChecks?: readonly PendingCheck[]
+  /** Of a change in the background; a failure is shown until the class is changed again. */
+  readonly validation?: ClassValidation
+}
+
+export type ClassValidation =
+  /** Under way: the store session of the process that makes the change. */
+  | { readonly session: number; readonly failure?: undefined }
+  | { readonly session?: undefined; readonly failure: ValidationFailure }
+
+/** The error that the change would have had in the foreground. */
+export interface ValidationFailure {
+  readonly type: string
+  readonly message: string
+  readonly [extension: string]: unknown
+}
+
+export interface PendingCheck extends Check {
+  /** The store session of the process that makes the change. */
+  readonly session: number
 }
 
 /** The attributes in records of that shape number, in order, inherited ones first. Shapes are never changed or removed. */

@@ -21,6 +21,7 @@ import {
   type SchemaExpression,
   sequencesDrawn,
 } from './expression.ts'
+import type { Check } from './properties/checks.ts'
 import type { PropertiesOfAttribute } from './properties/index.ts'
 import { requireDatabaseRight } from './sequence-definition.ts'
 
@@ -45,18 +46,30 @@ type MapExpression = (expression: SchemaExpression, site: ExpressionSite) => Sch
 function mapExpressions(definition: ClassDefinition, map: MapExpression): ClassDefinition {
   const attributes = definition.attributes.map((attribute) => mapAttribute(attribute, map))
   const isSame = attributes.every((attribute, i) => attribute === definition.attributes[i])
-  const { properties } = definition
-  const checks = properties?.checks?.flatMap((check) => {
+  const { properties, pendingChecks, ...plain } = definition
+  const checks = mapChecks(properties?.checks, map)
+  const pending = mapChecks(pendingChecks, map)
+  if (isSame && checks === properties?.checks && pending === pendingChecks) return definition
+  const { checks: _, ...others } = properties ?? {}
+  const changed = checks === undefined ? others : { ...properties, checks }
+  return {
+    ...plain,
+    ...(Object.keys(changed).length === 0 ? {} : { properties: changed }),
+    ...(pending === undefined ? {} : { pendingChecks: pending }),
+    attributes,
+  }
+}
+
+/** Returns the list itself if nothing changes; undefined if no check is left. */
+function mapChecks<C extends Check>(checks: readonly C[] | undefined, map: MapExpression): readonly C[] | undefined {
+  if (checks === undefined) return undefined
+  const mapped = checks.flatMap((check) => {
     const expression = map(check.expression, { kind: 'checks', name: check.name, attribute: undefined })
     if (expression === undefined) return []
     return expression === check.expression ? check : { ...check, expression }
   })
-  const hasSameChecks = checks === undefined || isSameList(checks, properties?.checks ?? [])
-  if (isSame && hasSameChecks) return definition
-  const { checks: _, ...others } = properties ?? {}
-  const changed = checks === undefined || checks.length === 0 ? others : { ...properties, checks }
-  const { properties: __, ...plain } = definition
-  return { ...plain, ...(Object.keys(changed).length === 0 ? {} : { properties: changed }), attributes }
+  if (isSameList(mapped, checks)) return checks
+  return mapped.length === 0 ? undefined : mapped
 }
 
 function isSameList(some: readonly unknown[], others: readonly unknown[]): boolean {
@@ -91,9 +104,9 @@ function expressionsOf(definition: ClassDefinition): { expression: SchemaExpress
   return found
 }
 
-function hasExpressions({ isDeleted, properties, attributes }: ClassDefinition): boolean {
+function hasExpressions({ isDeleted, properties, pendingChecks, attributes }: ClassDefinition): boolean {
   if (isDeleted) return false
-  if (properties?.checks !== undefined) return true
+  if (properties?.checks !== undefined || pendingChecks !== undefined) return true
   return attributes.some((one) => expressionFields.some((field) => isExpressionOf(one, field)))
 }
 
@@ -188,7 +201,7 @@ function mayChange(expression: SchemaExpression): boolean {
 }
 
 /** The classes in which its attribute names may resolve. */
-function usedClasses(cls: SchemaClass, expression: SchemaExpression, catalog: Catalog): readonly SchemaClass[] {
+export function usedClasses(cls: SchemaClass, expression: SchemaExpression, catalog: Catalog): readonly SchemaClass[] {
   const used = new Set([cls])
   for (const one of used) {
     if (one.superClass !== null) used.add(one.superClass)

@@ -11,8 +11,9 @@ import type { Attribute, CatalogState, ClassDefinition, Shape, ShapeAttribute } 
 import { type ExpressionBinder, withBoundExpressions } from './class-expressions.ts'
 import type { ClassDescription, DefineClasses } from './commands.ts'
 import { setClassProperties } from './define-properties.ts'
-import { additionsTo, type ExtentChecks, newChecksOf, newKeysOf } from './extent-checks.ts'
+import { additionsTo, type ExtentChecks, newKeysOf } from './extent-checks.ts'
 import { type Pairing, storedSpec } from './pairing.ts'
+import { type NewCheck, newChecksOf } from './pending-checks.ts'
 import { creationDefault } from './properties/index.ts'
 import { withReferrerIndexes } from './referrer-indexes.ts'
 import { addInverses, pairingsOf, type Retype } from './retype-attribute.ts'
@@ -34,6 +35,7 @@ export interface DefinedClasses {
   readonly retypes: readonly Retype[]
   /** Only those made online. */
   readonly pairings: readonly Pairing[]
+  readonly newChecks: readonly NewCheck[]
   readonly extents: ExtentChecks
   /** New attributes that are unique. */
   readonly newKeys: readonly UniqueKey[]
@@ -82,7 +84,7 @@ export function* defineClassesYielding(
   for (const [i, draft] of targets.entries()) {
     if (i > 0) yield
     batch.defineTypes(draft, staged[i] as StagedAttribute[])
-    setClassProperties(builder, draft, classes[i] as ClassDescription, [i])
+    setClassProperties({ builder, isPrepared, isValidating: true }, draft, classes[i] as ClassDescription, [i])
   }
   for (const [i, draft] of targets.entries()) {
     if (i > 0) yield
@@ -96,9 +98,10 @@ export function* defineClassesYielding(
   const state = yield* withBoundExpressions(catalog, shaped, { binder, isCascading: false })
   const classNumbers = targets.map(({ number }) => number)
   const additions = targets.flatMap((draft, i) => additionsTo(draft, staged[i] as StagedAttribute[]))
-  const extents = { additions, abstractClasses: [], newChecks: targets.flatMap(newChecksOf) }
+  const extents = { additions, abstractClasses: [] }
+  const newChecks = targets.flatMap(newChecksOf)
   const newKeys = targets.flatMap((draft, i) => newKeysOf(draft, staged[i] as StagedAttribute[]))
-  return { state, classNumbers, retypes, pairings: pairingsOf(builder, retypes), extents, newKeys }
+  return { state, classNumbers, retypes, pairings: pairingsOf(builder, retypes), newChecks, extents, newKeys }
 }
 
 /** New classes, changed classes and their subclasses, by class number. */
@@ -160,6 +163,8 @@ function toDefinition(draft: ClassDraft, shapeNumber: ShapeNumber): ClassDefinit
     ...(draft.properties === undefined ? {} : { properties: draft.properties }),
     attributes: [...draft.attributes.values()].map(toAttribute),
     ...(draft.arriving.length === 0 ? {} : { arriving: draft.arriving.map(toAttribute) }),
+    ...(draft.pendingChecks.length === 0 ? {} : { pendingChecks: draft.pendingChecks }),
+    ...(draft.validation === undefined ? {} : { validation: draft.validation }),
   }
 }
 

@@ -5,9 +5,17 @@ import { formatForMessage, ValueError } from '../types/logical-type.ts'
 import type { TypeSpec } from '../types/type-spec.ts'
 import type { AlterAttributes, AttributeConstraints, AttributeDescription, ClassDescription } from './commands.ts'
 import { attributeOf, definitionError } from './define-attribute.ts'
-import { type ExpressionNames, withPlaces, withTexts } from './expression.ts'
+import {
+  addChecks,
+  type CheckContext,
+  namesOf,
+  refuseTooManyChecks,
+  remainingChecks,
+  settledChecks,
+} from './define-checks.ts'
+import { withPlaces, withTexts } from './expression.ts'
 import { changeProperties, convertProperties } from './properties/change-properties.ts'
-import { type Check, checksMax, defineChecks } from './properties/checks.ts'
+import { type Check, defineChecks } from './properties/checks.ts'
 import { classPropertyFields, defineClassProperties } from './properties/class-properties.ts'
 import { defineProperties, type PropertiesInput, type PropertiesOfAttribute } from './properties/index.ts'
 import type { ClassDraft, DraftAttribute, SchemaBuilder } from './schema-builder.ts'
@@ -68,13 +76,13 @@ export function retypedProperties(
 
 /** Applies `classFields`, where null removes a field, and changes of checks. Throws InvalidDefinition. */
 export function changeClassProperties(
-  builder: SchemaBuilder,
+  context: CheckContext,
   draft: ClassDraft,
   { classFields: given = nothing, checksToAdd = [], checksToDelete = [] }: AlterAttributes,
 ): void {
   const place = ['classFields']
   const defined = placed(`Class ${draft.name}`, place, () =>
-    defineClassProperties(given, (name) => builder.findAttribute(draft, name)?.number),
+    defineClassProperties(given, (name) => context.builder.findAttribute(draft, name)?.number),
   )
   const properties: Record<string, unknown> = {}
   for (const { field } of classPropertyFields) {
@@ -83,7 +91,7 @@ export function changeClassProperties(
   }
   const kept = remainingChecks(draft, (properties.checks as readonly Check[] | undefined) ?? [], checksToDelete)
   const added = checksToAdd.length === 0 ? [] : definedChecks(draft, checksToAdd)
-  const checks = knownChecks(builder, draft, [...kept, ...added])
+  const checks = settledChecks(context, draft, [...kept, ...added])
   refuseTooManyChecks(draft, checks, place)
   delete properties.checks
   if (checks.length > 0) properties.checks = checks
@@ -97,34 +105,6 @@ function definedChecks(draft: ClassDraft, given: readonly unknown[]): readonly C
   const place = ['classFields']
   const checks = placed(`Class ${draft.name}`, place, () => defineChecks(given)) ?? []
   return withPlaces({ checks }, place).checks as readonly Check[]
-}
-
-/** Throws InvalidDefinition for an unknown name. */
-function remainingChecks(draft: ClassDraft, checks: readonly Check[], names: readonly string[]): readonly Check[] {
-  for (const name of names) {
-    if (checks.some((check) => check.name === name)) continue
-    throw definitionError('InvalidDefinition', `Class ${draft.name}`, `there is no check ${name}`, ['checks'])
-  }
-  return checks.filter(({ name }) => !names.includes(name))
-}
-
-/** Keeps the bound form of unchanged checks and records the names of new ones. Throws InvalidDefinition. */
-function knownChecks(builder: SchemaBuilder, draft: ClassDraft, checks: readonly Check[]): readonly Check[] {
-  const names = namesOf(builder)
-  const shown = (check: Check): unknown => withTexts({ checks: [{ ...check }] }, names).checks
-  const present = draft.properties?.checks ?? []
-  const seen = new Set<string>()
-  return checks.map((check) => {
-    if (seen.has(check.name)) {
-      throw definitionError('InvalidDefinition', `Class ${draft.name}`, `checks has the name ${check.name} twice`, [
-        'checks',
-      ])
-    }
-    seen.add(check.name)
-    const same = present.find((one) => one === check || isDeepStrictEqual(shown(one), shown(check)))
-    if (same === undefined) draft.newChecks.push(check.name)
-    return same ?? check
-  })
 }
 
 /** Checks that an attribute listed again agrees with the existing one in each given field. Throws AttributeExists. */
@@ -148,12 +128,13 @@ export function checkSameProperties(
 
 /** A new class gets the given properties; an existing one must already have them. Throws InvalidDefinition, ClassExists. */
 export function setClassProperties(
-  builder: SchemaBuilder,
+  context: CheckContext,
   draft: ClassDraft,
   { properties }: ClassDescription,
   place: CommandPlace,
 ): void {
   if (properties === undefined) return
+  const { builder } = context
   const defined = placed(`Class ${draft.name}`, place, () =>
     defineClassProperties(properties, (name) => builder.findAttribute(draft, name)?.number),
   )
@@ -166,40 +147,7 @@ export function setClassProperties(
   const { checks: _, ...others } = properties
   checkAgreement('ClassExists', `Class ${draft.name} exists`, others, expected, present, place)
   if (defined?.checks !== undefined)
-    addChecks(builder, draft, withPlaces(defined, place).checks as readonly Check[], place)
-}
-
-/** Adds checks with new names; others must match the existing ones. Throws ClassExists. */
-function addChecks(builder: SchemaBuilder, draft: ClassDraft, given: readonly Check[], place: CommandPlace): void {
-  const present = draft.properties?.checks ?? []
-  const known = knownChecks(builder, draft, given)
-  for (const [i, check] of known.entries()) {
-    if (present.includes(check) || !present.some(({ name }) => name === check.name)) continue
-    const message = `Class ${draft.name} exists with another check ${check.name}.`
-    throw new AshlarError('ClassExists', message, [
-      { place: [...place, 'checks', i], message: 'exists with another expression' },
-    ])
-  }
-  const added = known.filter((check) => !present.includes(check))
-  if (added.length === 0) return
-  const checks = [...present, ...added]
-  refuseTooManyChecks(draft, checks, place)
-  draft.properties = { ...draft.properties, checks }
-  draft.isRedefined = true
-}
-
-/** A class with more could not be defined again from what it shows. Throws InvalidDefinition. */
-function refuseTooManyChecks(draft: ClassDraft, checks: readonly Check[], place: CommandPlace): void {
-  if (checks.length <= checksMax) return
-  const message = `checks would be more than ${checksMax} checks`
-  throw definitionError('InvalidDefinition', `Class ${draft.name}`, message, [...place, 'checks'])
-}
-
-function namesOf(builder: SchemaBuilder): ExpressionNames {
-  return {
-    attribute: (number) => builder.declared(number)?.attribute.name,
-    className: (number) => builder.get(number).name,
-  }
+    addChecks(context, draft, withPlaces(defined, place).checks as readonly Check[], place)
 }
 
 function checkAgreement(

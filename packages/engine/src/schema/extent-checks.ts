@@ -10,31 +10,19 @@ export interface Addition {
   readonly owner: ClassNumber
 }
 
-/** A new check of a class that may have objects. */
-export interface NewCheck {
-  readonly owner: ClassNumber
-  readonly name: string
-}
-
 export interface ExtentChecks {
-  readonly newChecks: readonly NewCheck[]
   readonly additions: readonly Addition[]
   /** Classes that become abstract: they must have no objects. */
   readonly abstractClasses: readonly ClassNumber[]
 }
 
-export const noExtentChecks: ExtentChecks = { additions: [], abstractClasses: [], newChecks: [] }
+export const noExtentChecks: ExtentChecks = { additions: [], abstractClasses: [] }
 
 export function additionsTo(draft: ClassDraft, staged: readonly StagedAttribute[]): Addition[] {
   if (draft.existing === undefined) return []
   return staged.flatMap(({ attribute, isNew }) => {
     return isNew ? [{ attribute: attribute.number, owner: draft.number }] : []
   })
-}
-
-/** New checks of existing classes. */
-export function newChecksOf({ number, existing, newChecks }: ClassDraft): NewCheck[] {
-  return existing === undefined ? [] : newChecks.map((name) => ({ owner: number, name }))
 }
 
 /** New attributes that are unique. */

@@ -1,4 +1,4 @@
-/** The catalog during changes of attribute types: pending types, and indexes being built as replacements. */
+/** The catalog during online changes: pending types and checks, and indexes being built as replacements. */
 import { maxStoredStringLengthDefault } from '../limits.ts'
 import { isTruncatedInKeys } from '../types/truncated-key.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
@@ -14,7 +14,9 @@ import type {
   KeyAttribute,
   PendingType,
 } from './class-definition.ts'
+import { runningValidations, withAbandonedValidations } from './class-validation.ts'
 import { isPairing, type Pairing } from './pairing.ts'
+import { type NewCheck, pendingChecksIn, withoutPendingChecks } from './pending-checks.ts'
 import { withoutPairings, withPairings } from './pending-pairings.ts'
 import { keepsKeys } from './retype.ts'
 import type { Retype } from './retype-attribute.ts'
@@ -142,12 +144,16 @@ function keyAfter(key: KeyAttribute, retypes: readonly Retype[]): KeyAttribute {
 /** Marks a temporary catalog that is never stored. */
 const noVersion = Buffer.alloc(0)
 
-/** Undoes `withPendingTypes`: writers no longer check the new types, and the present indexes stay. */
-export function withoutPendingTypes(
-  given: CatalogState,
-  attributes: readonly AttributeNumber[],
-  replacements: readonly IndexNumber[],
-): CatalogState {
+/** What an online change has added to the catalog. */
+export interface PendingParts {
+  readonly attributes: readonly AttributeNumber[]
+  readonly checks: readonly NewCheck[]
+  readonly replacements: readonly IndexNumber[]
+}
+
+/** Writers no longer check the new types and checks, and the present indexes stay. */
+export function withoutPending(before: CatalogState, { attributes, checks, replacements }: PendingParts): CatalogState {
+  const given = withoutPendingChecks(before, checks)
   const isPaired = given.classes.some((cls) =>
     cls.attributes.some(({ number, becoming }) => isPairing(becoming) && attributes.includes(number)),
   )
@@ -177,26 +183,30 @@ export function swapReplacementIndexes(state: CatalogState, replacements: readon
   return { ...state, indexes: settled.filter(({ number }) => !isReplaced.has(number)) }
 }
 
-/** The store sessions that are changing types; 0 if unknown. */
-export function pendingSessionNumbers({ classes }: CatalogState): number[] {
-  const attributes = classes.flatMap((cls) => cls.attributes)
-  return attributes.flatMap(({ becoming }) => (becoming === undefined ? [] : [becoming.session ?? 0]))
+/** The store sessions that are changing classes online; 0 if unknown. */
+export function pendingSessionNumbers(state: CatalogState): number[] {
+  const attributes = state.classes.flatMap((cls) => cls.attributes)
+  const ofAttributes = attributes.flatMap(({ becoming }) => (becoming === undefined ? [] : [becoming.session ?? 0]))
+  const others = [...pendingChecksIn(state), ...runningValidations(state)]
+  return [...ofAttributes, ...others.map(({ session }) => session)]
 }
 
-/** Removes the pending types and replacement indexes of these store sessions. */
-export function withoutPendingTypesOf(state: CatalogState, sessionNumbers: ReadonlySet<number>): CatalogState {
+/** Removes the pending types, checks and replacement indexes of these store sessions; their changes in the background have failed. */
+export function withoutPendingOf(before: CatalogState, sessionNumbers: ReadonlySet<number>): CatalogState {
+  const state = withAbandonedValidations(before, sessionNumbers)
   const attributes = state.classes.flatMap((cls) =>
     cls.attributes.filter(({ becoming }) => becoming !== undefined && sessionNumbers.has(becoming.session ?? 0)),
   )
   const replacements = state.indexes.filter(
     ({ replaces, session = 0 }) => replaces !== undefined && sessionNumbers.has(session),
   )
-  if (attributes.length === 0 && replacements.length === 0) return state
-  return withoutPendingTypes(
-    state,
-    attributes.map(({ number }) => number),
-    replacements.map(({ number }) => number),
-  )
+  const checks = pendingChecksIn(state).filter(({ session }) => sessionNumbers.has(session))
+  if (attributes.length === 0 && checks.length === 0 && replacements.length === 0) return state
+  return withoutPending(state, {
+    attributes: attributes.map(({ number }) => number),
+    checks,
+    replacements: replacements.map(({ number }) => number),
+  })
 }
 
 /** Returns unchanged definitions as the same objects. */

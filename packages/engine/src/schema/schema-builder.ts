@@ -2,7 +2,7 @@
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
-import type { ClassDefinition, IndexNumber, PendingType } from './class-definition.ts'
+import type { ClassDefinition, ClassValidation, IndexNumber, PendingCheck, PendingType } from './class-definition.ts'
 import { truncateForMessage } from './command-error.ts'
 import { didYouMean, simpleNameOf } from './names.ts'
 import type { ClassProperties } from './properties/class-properties.ts'
@@ -35,13 +35,17 @@ export interface ClassDraft {
   readonly attributes: Map<string, DraftAttribute>
   /** See `ClassDefinition`. */
   arriving: readonly DraftAttribute[]
+  /** See `ClassDefinition`. */
+  pendingChecks: readonly PendingCheck[]
+  /** Of a change under way. */
+  readonly validation: ClassValidation | undefined
   /** The present class; undefined for a new one. */
   readonly existing: ClassDefinition | undefined
   /** Set when attributes are added, deleted or retyped, or the kind changes: the class and its subclasses need new shapes. */
   needsNewShape: boolean
   /** Names or properties change, which all shapes share. */
   isRedefined: boolean
-  /** Checks that are new or have another expression. */
+  /** The names of checks that stored objects may violate and must not. */
   readonly newChecks: string[]
   /** The place in the batch; undefined for a class that it does not describe. */
   place: CommandPlace | undefined
@@ -56,6 +60,8 @@ const rootDraft: ClassDraft = {
   properties: undefined,
   attributes: new Map(),
   arriving: [],
+  pendingChecks: [],
+  validation: undefined,
   existing: rootDefinition,
   needsNewShape: false,
   isRedefined: false,
@@ -78,6 +84,8 @@ export class SchemaBuilder {
         properties: definition.properties,
         attributes: new Map(),
         arriving: (definition.arriving ?? []).map((attribute) => ({ ...attribute, place: undefined })),
+        pendingChecks: definition.pendingChecks ?? [],
+        validation: definition.validation?.session === undefined ? undefined : definition.validation,
         existing: definition,
         needsNewShape: false,
         isRedefined: false,

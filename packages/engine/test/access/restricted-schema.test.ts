@@ -26,6 +26,7 @@ function changesOf(database: Database): Readonly<Record<string, () => unknown>> 
   return {
     define: () => database.defineClasses([{ className: 'D.Note', attributes: [text('added')] }], 'createOrExtend'),
     alter: () => database.alterClass('D.Note', { attributesToDelete: ['pages'] }),
+    alterInBackground: () => database.startAlteration('D.Note', { attributesToDelete: ['pages'] }),
     retype: () =>
       database.alterClass('D.Note', { attributesToChange: [{ attributeName: 'title', logicalType: 'integer' }] }),
     rename: () => database.alterClass('D.Note', { classRename: 'D.Other' }),
@@ -51,6 +52,18 @@ function previewsOf(database: Database): Readonly<Record<string, () => unknown>>
 }
 
 describe('a restricted caller that changes the schema', () => {
+  it('sees a change in the background, and its failure, where it may define the class', () =>
+    withNotes(async (fd) => {
+      const fields = { classFields: { checks: [{ name: 'none', expression: 'pages < 0' }] } }
+      expect(await fd.as(designer).startAlteration('D.Note', fields)).toMatchObject({ isRunning: true })
+      await vi.waitFor(async () => {
+        expect((await fd.readClass('D.Note')).validation).toMatchObject({ state: 'failed' })
+      })
+      expect((await fd.as(designer).readClass('D.Note')).validation).toMatchObject({ state: 'failed' })
+      const reader: AccessPolicy = { user, grants: [on('D.Note', { actions: everyAction })] }
+      expect(await fd.as(reader).readClass('D.Note')).not.toHaveProperty('validation')
+    }))
+
   it('does so where it may define or index the class, and sees it whole', () =>
     withNotes(async (fd) => {
       const database = fd.as(designer)

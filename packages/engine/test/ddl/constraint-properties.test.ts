@@ -14,9 +14,18 @@ interface Limits {
   readonly isRequired?: boolean
 }
 
+/** Of the check of the class; null: it has none, undefined: the change says nothing of it. */
+type Excluded = number | null | undefined
+
 type Value = number | null
 type Step =
-  | { readonly kind: 'constrain'; readonly given: Limits; readonly isValidating: boolean; readonly isStep: boolean }
+  | {
+      readonly kind: 'constrain'
+      readonly given: Limits
+      readonly excluded: Excluded
+      readonly isValidating: boolean
+      readonly isStep: boolean
+    }
   | { readonly kind: 'create'; readonly value: Value | undefined; readonly isInner: boolean }
   | { readonly kind: 'update'; readonly at: number; readonly value: Value }
   | { readonly kind: 'validate' }
@@ -38,6 +47,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
     fc.record({
       kind: fc.constant('constrain' as const),
       given,
+      excluded: fc.option(bound, { nil: undefined }),
       isValidating: fc.boolean(),
       isStep: fc.boolean(),
     }),
@@ -52,6 +62,8 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   { minLength: 3, maxLength: 20 },
 )
 
+const checkOf = (excluded: number) => ({ name: 'unlike', expression: `n != ${excluded}` })
+
 function satisfies(limits: Limits, one: Value): boolean {
   const { minimum = null, maximum = null, enumeration = null, isRequired = false } = limits
   if (one === null) return !isRequired
@@ -63,9 +75,20 @@ class Model {
   readonly values = new Map<string, Value>()
   limits: Limits = {}
   isValidated = true
+  excluded: number | null = null
+  isCheckValidated = true
 
-  get areAllRight(): boolean {
-    return [...this.values.values()].every((one) => satisfies(this.limits, one))
+  isRight(one: Value): boolean {
+    return satisfies(this.limits, one) && (one === null || one !== this.excluded)
+  }
+
+  all(isRight: (one: Value) => boolean): boolean {
+    return [...this.values.values()].every(isRight)
+  }
+
+  get checks(): unknown {
+    if (this.excluded === null) return undefined
+    return [{ ...checkOf(this.excluded), ...(this.isCheckValidated ? {} : { isValidated: false }) }]
   }
 
   /** What is left out is 0, unless that violates the constraints, or the value is required. */
@@ -74,7 +97,7 @@ class Model {
   }
 }
 
-it('constraints of an attribute, also of embedded objects, as a model keeps them', async () => {
+it('constraints of an attribute and a check, also of embedded objects, as a model keeps them', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (all) => {
       const part = {
@@ -93,7 +116,7 @@ it('constraints of an attribute, also of embedded objects, as a model keeps them
               const held = step.value === undefined ? model.leftOut : step.value
               const attributes = { parts: [step.value === undefined ? {} : { n: step.value }] }
               const done = fd.createObject('Whole', attributes)
-              const isRight = satisfies(model.limits, held)
+              const isRight = model.isRight(held)
               expect(await outcome(done)).toBe(isRight ? 'ok' : 'ConstraintViolation')
               if (isRight) model.values.set(await done, held)
               break
@@ -102,7 +125,7 @@ it('constraints of an attribute, also of embedded objects, as a model keeps them
               const oid = [...model.values.keys()][step.at % Math.max(1, model.values.size)]
               if (oid === undefined) break
               const isSame = model.values.get(oid) === step.value
-              const isRight = isSame || satisfies(model.limits, step.value)
+              const isRight = isSame || model.isRight(step.value)
               expect(await outcome(fd.updateObject(oid, { parts: [{ n: step.value }] }))).toBe(
                 isRight ? 'ok' : 'ConstraintViolation',
               )
@@ -113,12 +136,14 @@ it('constraints of an attribute, also of embedded objects, as a model keeps them
               await constrain(fd, model, step)
               break
             case 'validate': {
-              const expected = model.isValidated || model.areAllRight ? 'ok' : 'ObjectsViolateConstraint'
+              model.isValidated ||= model.all((one) => satisfies(model.limits, one))
+              model.isCheckValidated ||= model.all((one) => one !== model.excluded)
+              const expected = model.isValidated && model.isCheckValidated ? 'ok' : 'ObjectsViolateConstraint'
               expect(await outcome(fd.validateConstraints())).toBe(expected)
-              if (expected === 'ok') model.isValidated = true
             }
           }
           expect((await attribute()).isValidated).toBe(model.isValidated ? undefined : false)
+          expect(((await fd.readClass('Part')) as { checks?: unknown }).checks).toEqual(model.checks)
           for (const [oid, one] of model.values) expect(await stored(oid)).toBe(one)
         }
       })
@@ -130,18 +155,22 @@ it('constraints of an attribute, also of embedded objects, as a model keeps them
 async function constrain(
   fd: FederatedDatabase,
   model: Model,
-  { given, isValidating, isStep }: Extract<Step, { kind: 'constrain' }>,
+  { given, excluded = model.excluded, isValidating, isStep }: Extract<Step, { kind: 'constrain' }>,
 ): Promise<void> {
   const next = { ...model.limits, ...given }
-  const command = { attributesToConstrain: [{ attributeName: 'n', ...given }] }
+  const fields = { checks: excluded === null ? null : [checkOf(excluded)] }
+  const command = { attributesToConstrain: [{ attributeName: 'n', ...given }], classFields: fields }
   const settings = { isValidating }
   const alter = (by: Database) => by.alterClass('Part', command, settings)
   const isBounded = Object.values(next).some((one) => one !== null && one !== undefined && one !== false)
   const isSame = isDeepStrictEqual(normal(next), normal(model.limits))
   const isLooser = isSurelyLooser(model.limits, next)
   const before = await fd.readClass('Part')
+  const isNewCheck = excluded !== null && excluded !== model.excluded
   const isRefused =
-    !isSame && !isLooser && isValidating && ![...model.values.values()].every((one) => satisfies(next, one))
+    isValidating &&
+    ((!isSame && !isLooser && !model.all((one) => satisfies(next, one))) ||
+      (isNewCheck && !model.all((one) => one !== excluded)))
   const expected = isRefused ? 'ObjectsViolateConstraint' : 'ok'
   expect(await outcome(fd.previewAlteration('Part', command, settings))).toBe(expected)
   expect(await fd.readClass('Part')).toEqual(before)
@@ -152,6 +181,9 @@ async function constrain(
   }
   expect((await fd.readClass('Part')).shapeNumber).toBe(before.shapeNumber)
   model.limits = next
+  model.excluded = excluded
+  if (excluded === null) model.isCheckValidated = true
+  else if (isNewCheck) model.isCheckValidated = isValidating
   if (!isBounded) model.isValidated = true
   else if (!isSame && !isLooser) model.isValidated = isValidating
 }

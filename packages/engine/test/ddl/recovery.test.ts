@@ -151,6 +151,25 @@ it('constraints that a process which is gone was about to add are dropped, by wh
   )
 })
 
+it('a check that a process which is gone was about to add is dropped, by whoever is there', async () => {
+  await withTwo(
+    async (fd, first) => {
+      first.held = 'nothing'
+      await fd.createIndex(index('byYear', 'Car', false, 'year'))
+      first.held = 'entries'
+      const limit = { attributesToConstrain: [{ attributeName: 'year', isUnique: true }] }
+      const checks = [{ name: 'short', expression: 'LENGTH(license) < 9' }]
+      return outcome(fd.alterClass('Car', { ...limit, classFields: { checks } }))
+    },
+    async ({ first, second }) => {
+      const long = { license: '0123456789', year: objects }
+      expect(await outcome(second.createObject('Car', long))).toBe('ConstraintViolation')
+      first.held = 'everything'
+      await until(async () => (await outcome(second.createObject('Car', long))) === 'ok')
+    },
+  )
+})
+
 it('what a process that is gone was building for a client is dropped, by whoever is there', async () => {
   await withTwo(
     (fd) => outcome(fd.createIndex(index('byYear', 'Car', true, 'year'))),

@@ -173,6 +173,94 @@ it('what is written is held against a constraint to come, and an object that vio
   )
 })
 
+const checked = { classFields: { checks: [{ name: 'other', expression: 'note != title' }] } }
+const checksOf = async (fd: FederatedDatabase): Promise<unknown> => {
+  return ((await fd.readClass('Note')) as unknown as { readonly checks?: unknown }).checks
+}
+
+it('what is written is held against a check to come, which nobody sees before, and nobody else may add', async () => {
+  const oids: string[] = []
+  await whileChanging(
+    async (fd) => void oids.push(await fd.createObject('Note', { note: 'a', title: 'b' })),
+    checked,
+    async ({ fd, end }) => {
+      const [oid = ''] = oids
+      expect(await outcome(fd.updateObject(oid, { note: 'b' }))).toBe('ConstraintViolation')
+      expect(await outcome(fd.createObject('Note', { note: 'x', title: 'x' }))).toBe('ConstraintViolation')
+      const same = { class: 'Note', attributes: { note: 'x', title: 'x' } }
+      expect(await outcome(fd.createObjects(Array(60).fill(same)))).toBe('ConstraintViolation')
+      expect(await outcome(fd.createObject('Note', { note: 'x', title: 'y' }))).toBe('ok')
+      expect(await checksOf(fd)).toBeUndefined()
+      expect((await fd.verify()).problems).toEqual([])
+      expect(await outcome(fd.alterClass('Note', checked))).toBe('AttributeInUse')
+      const listed = [{ className: 'Note', attributes: [], checks: checked.classFields.checks }]
+      expect(await outcome(fd.defineClasses(listed, 'createOrExtend'))).toBe('AttributeInUse')
+      expect(await outcome(fd.alterClass('Note', { attributesToDelete: ['title'] }))).toBe('AttributeInUse')
+      expect(await outcome(fd.alterClass('Note', toWhole))).toBe('InvalidDefinition')
+      expect(await end()).toBe('ok')
+      expect(await checksOf(fd)).toEqual(checked.classFields.checks)
+    },
+  )
+})
+
+it('an object that breaks a check to come may stay as it is, and then the check is not added', async () => {
+  const oids: string[] = []
+  await whileChanging(
+    async (fd) => void oids.push(await fd.createObject('Note', { note: 'a', title: 'a' })),
+    { ...checked, ...longer },
+    async ({ fd, end }) => {
+      const [oid = ''] = oids
+      expect(await outcome(fd.updateObject(oid, { texts: ['b'] }))).toBe('ok')
+      expect(await end()).toBe('ObjectsViolateConstraint')
+      expect(await checksOf(fd)).toBeUndefined()
+      expect(await outcome(fd.createObject('Note', { note: 'x', title: 'x' }))).toBe('ok')
+    },
+  )
+})
+
+it('others add, rename and delete while a check is being added', async () => {
+  await whileChanging(
+    async (fd) => void (await fd.createObject('Note', { note: 'a', title: 'b' })),
+    checked,
+    async ({ fd, end }) => {
+      const added = { attributesToAdd: [{ attributeName: 'more', logicalType: 'string' }] }
+      const short = [{ name: 'short', expression: 'LENGTH(title) < 3' }]
+      expect(await outcome(fd.alterClass('Note', { ...added, classFields: { checks: short } }))).toBe('ok')
+      expect(await outcome(fd.createObject('Note', { note: 'x', title: 'x' }))).toBe('ConstraintViolation')
+      expect(await outcome(fd.createObject('Note', { title: 'long' }))).toBe('ConstraintViolation')
+      expect(await end()).toBe('ok')
+      // The change gives all checks.
+      expect(await checksOf(fd)).toEqual(checked.classFields.checks)
+      expect(await outcome(fd.createObject('Note', { title: 'long' }))).toBe('ok')
+    },
+  )
+  await whileChanging(
+    async (fd) => void (await fd.createObject('Note', { note: 'a', title: 'b' })),
+    checked,
+    async ({ fd, end }) => {
+      const renamed = [
+        { originalName: 'note', newName: 'text' },
+        { originalName: 'title', newName: 'note' },
+      ]
+      await fd.alterClass('Note', { attributesToRename: renamed })
+      expect(await outcome(fd.createObject('Note', { note: 'x', text: 'x' }))).toBe('ConstraintViolation')
+      // The change names attributes as they were, and one of the names is that of another now.
+      expect(await end()).toBe('AttributeInUse')
+      expect(await outcome(fd.createObject('Note', { note: 'x', text: 'x' }))).toBe('ok')
+    },
+  )
+  await whileChanging(
+    async (fd) => void (await fd.createObject('Note', { note: 'a', title: 'b' })),
+    checked,
+    async ({ fd, end }) => {
+      await fd.alterClass('Note', { attributesToDelete: ['title'] }, { isCascading: true })
+      expect(await outcome(fd.createObject('Note', { note: 'x' }))).toBe('ok')
+      expect(await end()).toBe('AttributeInUse')
+      expect(await checksOf(fd)).toBeUndefined()
+    },
+  )
+})
+
 it('another change of the class comes in between of the look at its objects and the end', async () => {
   await whileChanging(
     async (fd) => void (await fd.createObject('Note', { note: 'longer' })),

@@ -152,8 +152,10 @@ it('constraints and unique attributes come along, and hold objects against nothi
   await fd.alterClass('Person', { attributesToConstrain: [{ attributeName: 'name', maxLength: null }] })
   await fd.createObjects(people)
   const shorter = { attributesToConstrain: [{ attributeName: 'name', maxLength: 5 }] }
-  await fd.alterClass('Person', shorter, { isValidating: false })
+  const checks = [{ name: 'young', expression: 'age < 7' }]
+  await fd.alterClass('Person', { ...shorter, classFields: { checks } }, { isValidating: false })
   const before = await shown(fd)
+  expect(before.classes[0]?.checks).toEqual([{ ...checks[0], isValidated: false }])
   expect(before.indexes).toEqual([])
   const again = await opened()
   await again.rebuild(sourceOf(before))

@@ -4,7 +4,7 @@ import { readAlterClass } from '../../src/requests/read-alter-class.ts'
 import { type AlterPlan, completedState, type OnlineAlter, planAlter } from '../../src/schema/alter-plan.ts'
 import type { CatalogState } from '../../src/schema/class-definition.ts'
 import { withReadyIndex } from '../../src/schema/index-definition.ts'
-import { withoutPendingTypes } from '../../src/schema/pending-types.ts'
+import { withoutPending } from '../../src/schema/pending-types.ts'
 import { runToEnd } from '../../src/store/time-slice.ts'
 import { catalogOf, classOf, list, reference, SchemaUnderTest, set } from './schema-under-test.ts'
 
@@ -44,6 +44,7 @@ function plan(body: object, options: { isCascading?: boolean; isStep?: boolean }
 const change = (attributeName: string, definition: object): object => ({
   attributesToChange: [{ attributeName, ...definition }],
 })
+const checks = [{ name: 'short', expression: 'LENGTH(text) < 9' }]
 const toWhole = (attributeName: string): object => change(attributeName, { logicalType: 'integer' })
 
 describe('the kind of a change', () => {
@@ -65,6 +66,19 @@ describe('the kind of a change', () => {
     const online = plan(toWhole(attribute))
     expect(online.kind).toBe('online')
     expect(online.rebuiltIndexes.map(({ name }) => name)).toEqual(rebuilt)
+  })
+
+  it('online: a check of what there is, beside constraints', () => {
+    const limited = { attributesToConstrain: [{ attributeName: 'text', maxLength: 3 }], classFields: { checks } }
+    expect(plan(limited)).toMatchObject({ kind: 'online', newChecks: [{ name: 'short' }] })
+    expect(plan(limited, { isStep: true }).kind).toBe('transactional')
+  })
+
+  it.each([
+    ['an attribute that has another name afterwards', { attributesToRename: [{ originalName: 'nr', newName: 'no' }] }],
+    ['another type', toWhole('other')],
+  ])('transactional: a check beside %s', (_what, body) => {
+    expect(plan({ ...body, classFields: { checks } }).kind).toBe('transactional')
   })
 
   it.each([
@@ -108,6 +122,7 @@ describe('an online change', () => {
   it.each([
     ['without an index', toWhole('text'), false],
     ['with indexes', toWhole('other'), false],
+    ['with a check', { classFields: { checks } }, false],
     ['with everything at once', all, true],
   ])('ends as one that is computed anew on what it has published: %s', (_what, body, isCascading) => {
     const planned = online(body, isCascading)
@@ -129,9 +144,12 @@ describe('an online change', () => {
 
   it('is undone as if it had never been published, but for the numbers that it took', () => {
     const schema = given()
-    const { pending, typeChanges, replacements } = online(toWhole('other'), false, schema)
+    const limited = { attributesToConstrain: [{ attributeName: 'other', maxLength: 3 }], classFields: { checks } }
+    const planned = online(limited, false, schema)
+    const { pending, typeChanges, newChecks, replacements } = planned
+    expect(pending.classes[1]).toMatchObject({ pendingChecks: [{ name: 'short', session: 7 }] })
     const attributes = typeChanges.map(({ attribute }) => attribute)
-    const { counters: _, ...undone } = withoutPendingTypes(pending, attributes, replacements)
+    const { counters: _, ...undone } = withoutPending(pending, { attributes, checks: newChecks, replacements })
     const { counters: _before, ...before } = schema.catalog.state
     expect(undone).toEqual(before)
   })

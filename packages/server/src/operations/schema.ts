@@ -6,6 +6,7 @@ import {
   type OperationReply,
   type OperationRequest,
   param,
+  wantsAsync,
 } from '../dispatch/operation.ts'
 import { onceOf } from '../dispatch/stored-reply.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
@@ -52,6 +53,13 @@ function defined(classNumbers: readonly string[]): OperationReply {
     uris: classNumbers.map((number) => `/v1/schema/${number}`),
   }
   return { body }
+}
+
+function started({ classNumber, isRunning }: Awaited<ReturnType<Database['startAlteration']>>): OperationReply {
+  const reply = defined([classNumber])
+  if (!isRunning) return reply
+  const headers = { location: `/v1/schema/${classNumber}`, 'preference-applied': 'respond-async' }
+  return { ...reply, status: 202, headers }
 }
 
 async function define(
@@ -176,7 +184,7 @@ export const schemaOperations: readonly FdOperation[] = [
     needs: 'define',
     summary: 'Change a class',
     description:
-      'Either `classRename`, or any of the others, in the order attributesToDelete, attributesToRename, attributesToChange, attributesToAdd, attributesToConstrain, classFields. Stored objects are converted when they are read, so the cost of a change does not depend on their number, unless values must be checked or indexes rebuilt. Objects are held against new constraints while other requests go on.',
+      'Either `classRename`, or any of the others, in the order attributesToDelete, attributesToRename, attributesToChange, attributesToAdd, attributesToConstrain, classFields. Stored objects are converted when they are read, so the cost of a change does not depend on their number, unless values must be checked or indexes rebuilt. Objects are held against new constraints and checks while other requests go on. With `Prefer: respond-async` the reply does not wait for that: the class shows `validation` until the change is made, or why it failed.',
     tag: 'Schema',
     params: { class: 'Full name or class number.' },
     queryParameters: {
@@ -192,7 +200,7 @@ export const schemaOperations: readonly FdOperation[] = [
       },
       validate: {
         description:
-          'false: existing objects may violate constraints that are new, until the tool ValidateConstraints has found none that does; the attribute shows isValidated false.',
+          'false: existing objects may violate constraints and checks that are new, until the tool ValidateConstraints has found none that does; the attribute or check shows isValidated false.',
         schema: Type.Boolean({ default: true }),
       },
     },
@@ -201,12 +209,13 @@ export const schemaOperations: readonly FdOperation[] = [
     body: ClassAlteration,
     isBodyCheckedByEngine: true,
     reply: ClassesDefined,
-    otherReplies: reported,
+    otherReplies: { ...reported, 202: { description: 'With Prefer: respond-async', reply: ClassesDefined } },
     errors: [
       ...definitionErrors,
       'ClassNotFound',
       'ClassIsInternal',
       'ClassExists',
+      'ServerBusy',
       'AttributeInUse',
       'ValuesWouldBeLost',
       'ObjectsViolateConstraint',
@@ -222,6 +231,10 @@ export const schemaOperations: readonly FdOperation[] = [
       const { body } = request
       if (booleanParam(request, 'dryRun')) {
         return { status: 200, body: await database.previewAlteration(name, body, settings) }
+      }
+      if (wantsAsync(request)) {
+        const once = onceOf(request, 201, started)
+        return started(await database.startAlteration(name, body, settings, once))
       }
       const toReply = (classNumber: string): OperationReply => defined([classNumber])
       return toReply(await database.alterClass(name, body, settings, onceOf(request, 201, toReply)))

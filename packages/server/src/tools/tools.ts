@@ -83,7 +83,7 @@ export const tools: readonly Tool[] = [
     needs: ['define', 'read'],
     changes: true,
     description:
-      'Holds existing objects against constraints that were added with validate=false; those that all objects satisfy are validated from then on.',
+      'Holds existing objects against constraints and checks that were added with validate=false; those that all objects satisfy are validated from then on.',
     flags: {},
     run: validate,
   },
@@ -132,8 +132,10 @@ async function verify(fd: FederatedDatabase, _flags: Flags, { signal, report }: 
 }
 
 async function validate(fd: FederatedDatabase, _flags: Flags, { signal, report }: ToolRun): Promise<ToolResult> {
-  const { attributes, objects } = await fd.validateConstraints({ signal, onProgress: report })
-  return { output: `${objects} objects looked at, constraints of ${attributes} attributes validated.` }
+  const { attributes, checks, objects } = await fd.validateConstraints({ signal, onProgress: report })
+  return {
+    output: `${objects} objects looked at, constraints of ${attributes} attributes and ${checks} checks validated.`,
+  }
 }
 
 async function statistics(fd: FederatedDatabase, _flags: Flags, { signal }: ToolRun): Promise<ToolResult> {

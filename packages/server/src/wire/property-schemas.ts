@@ -73,12 +73,22 @@ export function nullable<P extends Readonly<Record<string, Schema>>>(fields: P):
   return Object.fromEntries(entries) as Nullable<P>
 }
 
+export const isValidated = Type.Optional(
+  Type.Boolean({ description: 'false: objects that are older may violate it. Ignored in requests.' }),
+)
+
 export const classPropertyFields = {
   isAbstract: Type.Optional(Type.Described(quotedBoolean, 'All objects are of subclasses.')),
   checks: Type.Optional(
-    Type.Array(Type.Object({ name: Type.String(), expression: Type.String(), message: Type.Optional(Type.String()) }), {
-      description: 'Expressions of DO over the objects of the class, of which none may be false.',
-    }),
+    Type.Array(
+      Type.Object({
+        name: Type.String(),
+        expression: Type.String(),
+        message: Type.Optional(Type.String()),
+        isValidated,
+      }),
+      { description: 'Expressions of DO over the objects of the class, of which none may be false.' },
+    ),
   ),
   displayAttribute: Type.Optional(Type.String({ description: 'The attribute that shows an object to people.' })),
   title: Type.Optional(Type.String()),

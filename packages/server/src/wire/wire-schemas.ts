@@ -4,7 +4,14 @@
  */
 import { problemTypes } from '../errors/server-errors.ts'
 import { type Schema, Type } from './json-schema.ts'
-import { classPropertyFields, nullable, propertyFields, quotedBoolean, quotedInteger } from './property-schemas.ts'
+import {
+  classPropertyFields,
+  isValidated,
+  nullable,
+  propertyFields,
+  quotedBoolean,
+  quotedInteger,
+} from './property-schemas.ts'
 
 const anyObject = Type.Record(Type.Unknown())
 const nameOrNull = Type.Union([Type.String(), Type.Null()])
@@ -108,10 +115,6 @@ const definitionFields = {
   ...propertyFields,
 }
 
-const isValidated = Type.Optional(
-  Type.Boolean({ description: 'false: objects from before the constraints may violate them. Ignored in requests.' }),
-)
-
 export const TypeDefinition = Type.Object(definitionFields, {
   description: 'A type without an attribute name.',
 })
@@ -132,6 +135,23 @@ export const ClassesDefined = Type.Object({
   uris: Type.Array(Type.String()),
 })
 
+export const ClassValidation = Type.Object(
+  {
+    state: Type.Union([Type.Literal('running'), Type.Literal('failed')]),
+    progress: Type.Optional(Type.Object({ objectsDone: Type.Integer(), objectsTotal: Type.Integer() })),
+    failure: Type.Optional(
+      Type.Object(
+        { type: Type.String(), message: Type.String() },
+        { additionalProperties: true, description: 'The error that the change would have had.' },
+      ),
+    ),
+  },
+  {
+    description:
+      'A change in the background, shown by GET of one class until it is made, or the class is changed again.',
+  },
+)
+
 export const ClassRepresentation = Type.Object({
   className: Type.String(),
   classNumber: Type.String(),
@@ -142,6 +162,7 @@ export const ClassRepresentation = Type.Object({
   superClass: nameOrNull,
   attributes: Type.Array(AttributeDefinition),
   ...classPropertyFields,
+  validation: Type.Optional(ClassValidation),
 })
 
 export const AttributeRename = Type.Object({ originalName: Type.String(), newName: Type.String() })

@@ -340,9 +340,44 @@ describe('stored objects', () => {
     expect(await attribute('name')).not.toHaveProperty('isValidated')
     await fd.update(oid, { age: 18 })
     expect(await validate()).toMatchObject({
-      toolOutput: '1 objects looked at, constraints of 1 attributes validated.',
+      toolOutput: '1 objects looked at, constraints of 1 attributes and 0 checks validated.',
     })
     expect(await attribute('age')).not.toHaveProperty('isValidated')
     expect(await verify()).toMatchObject({ returnCode: 0 })
+  })
+})
+
+describe('in the background', () => {
+  const startConstrain = (fields: object): Promise<Reply> => {
+    const body = { attributesToConstrain: [{ attributeName: 'age', ...fields }] }
+    return server.send('PUT', at('/v1/schema/Person'), { body, headers: { prefer: 'respond-async' } })
+  }
+  const ended = async (): Promise<Loose> => {
+    for (;;) {
+      const { validation } = await classNamed('Person')
+      if (validation?.state !== 'running') return validation
+    }
+  }
+
+  rule(['10.5.12', '10.5.13'], 'the class shows the change until it is made, or why it failed', async () => {
+    const oid = await fd.create('Person', { age: 10 })
+    const { status, headers, json } = await startConstrain({ minimum: 18 })
+    expect([status, headers['preference-applied']]).toEqual([202, 'respond-async'])
+    expect(json).toEqual({ classNumbers: [expect.any(String)], uris: [headers.location] })
+    expect(await ended()).toEqual({
+      state: 'failed',
+      failure: {
+        type: 'ObjectsViolateConstraint',
+        message: expect.any(String),
+        violations: [violated('age', 'minimum', oid)],
+      },
+    })
+    expect(await attribute('age')).toMatchObject({ minimum: 0 })
+    await fd.update(oid, { age: 18 })
+    expect((await startConstrain({ minimum: 18 })).status).toBe(202)
+    expect(await ended()).toBeUndefined()
+    expect(await attribute('age')).toMatchObject({ minimum: 18 })
+    expect((await startConstrain({ title: 'Age' })).status).toBe(201)
+    expect(await attribute('age')).toMatchObject({ title: 'Age' })
   })
 })

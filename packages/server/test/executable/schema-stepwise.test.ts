@@ -13,7 +13,7 @@ import { ashlar } from './command-line.ts'
 import { temporaryDirectory } from './process.ts'
 
 let server: RunningServer
-const fds = ['killed', 'refused', 'failed']
+const fds = ['killed', 'refused', 'failed', 'checked']
 
 beforeAll(async () => {
   const federatedDatabases = fds.map((alias) => ({ alias, store: 'memory:' }))
@@ -139,4 +139,35 @@ it('makes an index anew whose build has failed, which check does not take for on
   expect((await run('plan', 'before.do')).stdout).toBe('  DROP INDEX byColors\n')
   expect(await run('apply', 'before.do')).toMatchObject({ code: 0 })
   expect((await client.listIndexes()).map(({ name }) => name)).not.toContain('byColors')
+})
+
+it('adds checks of more objects than one transaction looks at, and knows those that are not validated', async () => {
+  const { directory, run } = await begun('checked', 100)
+  const checked = before.replace(
+    'color: String}',
+    "color: String, seats: Integer, CHECK seated: seats <= km + 9 MESSAGE 'few km'}",
+  )
+  writeFileSync(join(directory, 'checked.do'), checked)
+  expect(await run('apply', 'checked.do', '--stepwise')).toMatchObject({ code: 0 })
+  expect(await run('check', 'checked.do')).toMatchObject({ code: 0 })
+  const limited = checked
+    .replace('km: Integer,', 'km: Integer{Minimum: 1},')
+    .replace('MESSAGE', ', CHECK low: km < 50 MESSAGE')
+  writeFileSync(join(directory, 'limited.do'), limited)
+  const body = {
+    attributesToConstrain: [{ attributeName: 'km', minimum: 1 }],
+    classFields: {
+      checks: [
+        { name: 'seated', expression: 'seats <= km + 9' },
+        { name: 'low', expression: 'km < 50', message: 'few km' },
+      ],
+    },
+  }
+  const reply = await fetch(`${server.url}/v1/schema/Car?fdAlias=checked&validate=false`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  expect(reply.status).toBe(201)
+  expect(await run('check', 'limited.do')).toMatchObject({ code: 0 })
 })

@@ -8,11 +8,16 @@ import { defineText } from './texts.ts'
 export const checksMax = 100
 const nameForm = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
 
+/** `isValidated` is shown, and ignored in definitions. */
+const checkFields = ['name', 'expression', 'message', 'isValidated']
+
 export interface Check {
   readonly name: string
   readonly expression: SchemaExpression
   /** Replaces the expression in error messages. */
   readonly message?: string
+  /** Objects older than the check may violate it: only writes are checked. */
+  readonly isValidated?: false
 }
 
 /** Returns undefined for an empty list. Throws ValueError. */
@@ -40,7 +45,7 @@ function defineCheck(given: unknown): Check {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw checkError(`a check is an object, not ${formatForMessage(given)}`, [])
   }
-  const unknown = Object.keys(given).find((field) => !['name', 'expression', 'message'].includes(field))
+  const unknown = Object.keys(given).find((field) => !checkFields.includes(field))
   if (unknown !== undefined) throw checkError(`a check has no field ${formatForMessage(unknown)}`, [unknown])
   const { name, expression, message } = given as Readonly<Record<string, unknown>>
   if (typeof name !== 'string' || !nameForm.test(name)) {

@@ -69,7 +69,17 @@ export function schemaState(
       .map((cls) => {
         const { className, isReferenceable, superClass, attributes } = cls
         const properties = fieldsAmong(cls, classPropertyNames)
-        return { className, isReferenceable, superClass, attributes, properties }
+        return {
+          className,
+          isReferenceable,
+          superClass,
+          // Whether objects satisfy what the schema asks for is data.
+          attributes: attributes.map(({ isValidated: _, ...attribute }) => attribute),
+          properties: {
+            ...properties,
+            ...(cls.checks === undefined ? {} : { checks: cls.checks.map(withoutValidation) }),
+          },
+        }
       }),
     indexes
       .filter(({ indexedClass, state }) => !isOwn(indexedClass) && state !== 'failed')
@@ -81,7 +91,11 @@ export function schemaState(
   )
 }
 
-/** Detects the implicit index of an attribute with isUnique. */
+function withoutValidation({ isValidated: _, ...check }: NonNullable<ClassRepresentation['checks']>[number]): object {
+  return check
+}
+
+/** The index of an attribute with isUnique, which says all there is to say of it. */
 function comesWithAttribute({ name, indexedClass }: IndexInput, classes: readonly ClassRepresentation[]): boolean {
   const owner = classes.find(({ className }) => className === indexedClass)
   const isImplicit = owner?.attributes.some((attribute) => {
