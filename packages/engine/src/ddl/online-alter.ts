@@ -1,11 +1,12 @@
 /**
  * Changes a class online. Publishes its types and constraints as pending, so that writers validate against them; checks
- * existing values and builds the links of new inverses and the replacement indexes; then completes the change in one commit.
- * Other requests continue concurrently.
+ * existing values and builds the links of new inverses, the replacement indexes and the referrer entries; then completes the
+ * change in one commit. Other requests continue concurrently.
  */
 import { AshlarError, isOutOfReach, withoutEffect } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
 import { readDuplicate } from '../indexes/duplicate-note.ts'
+import { buildReferrers } from '../indexes/fill-referrers.ts'
 import type { Receipt } from '../receipts/receipt.ts'
 import { checkedAttributes, completedState, concurrentAlter, type OnlineAlter } from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
@@ -41,7 +42,7 @@ export async function completeOnlineAlter(
     if (!plan.isLossAllowed) await refuseLosses(database, plan)
     await refuseViolations(database, plan)
     await buildPairings(database, plan.pairings)
-    await buildReplacements(database, plan)
+    await buildIndexes(database, plan)
     await complete(database, writer, plan, receipt)
     return plan.classNumbers
   } catch (error) {
@@ -81,10 +82,15 @@ async function refuseViolations({ store, catalogs }: OpenDatabase, plan: OnlineA
   ;(await withSnapshot(store, count, longReading)).refuse()
 }
 
-/** A replacement index is missing only if another process considered this one dead and rolled back its change. */
-async function buildReplacements(database: OpenDatabase, { typeChanges, replacements }: OnlineAlter): Promise<void> {
+/** An index is missing only if another process considered this one dead and rolled back its change. */
+async function buildIndexes(
+  database: OpenDatabase,
+  { typeChanges, replacements, unfilled }: OnlineAlter,
+): Promise<void> {
+  const context = buildContext(database)
   try {
-    for (const index of replacements) await buildIndexEntries(buildContext(database), index, undefined)
+    for (const index of replacements) await buildIndexEntries(context, index, undefined)
+    for (const one of unfilled) await buildReferrers(context, one)
   } catch (error) {
     if (!(error instanceof AshlarError && error.type === 'IndexNotFound')) throw error
     throw concurrentAlter(typeChanges[0]?.name)

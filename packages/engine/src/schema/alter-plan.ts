@@ -17,7 +17,7 @@ import {
   withPendingTypes,
   withRebuiltIndexes,
 } from './pending-types.ts'
-import { unfilledReferrers } from './referrer-indexes.ts'
+import { type UnfilledReferrers, unfilledReferrers } from './referrer-indexes.ts'
 import type { Retype } from './retype-attribute.ts'
 import { checkIndexNames, withIndexesFor } from './unique-indexes.ts'
 
@@ -60,6 +60,8 @@ interface PreparedAlter extends AlterEffect {
   readonly isLossAllowed: boolean
   /** References among `typeChanges` that gain inverses. */
   readonly pairings: readonly Pairing[]
+  /** The attributes among `typeChanges` that gain referrer indexes. */
+  readonly unfilled: readonly UnfilledReferrers[]
 }
 
 /** The attributes, as in `next`, whose constraints are checked on stored values. */
@@ -67,7 +69,7 @@ export function checkedAttributes({ typeChanges }: PreparedAlter): Set<Attribute
   return new Set(typeChanges.flatMap(({ becomes, isChecked }) => (isChecked ? [becomes] : [])))
 }
 
-/** Publish `pending`, check the stored values, build links and replacements, then publish `next`; writers continue meanwhile. */
+/** Publish `pending`, check the stored values, build links, replacements and referrer entries, then publish `next`; writers continue meanwhile. */
 export interface OnlineAlter extends PreparedAlter {
   readonly kind: 'online'
   /** Recomputes the catalog that completes the change from one in which it is prepared. */
@@ -127,9 +129,7 @@ function planOf(
   const { state: keyed, added: filled } = withIndexesFor(state, newKeys, undefined)
   checkIndexNames(keyed, [])
   const filledIndexes = filled.map(({ number }) => number)
-  // Referrer entries are filled in the transaction of the change.
-  const isFilling = unfilledReferrers(catalog.state, state).length > 0
-  if (typeChanges.length === 0 && !isFilling) {
+  if (typeChanges.length === 0) {
     return {
       kind: 'immediate',
       classNumbers,
@@ -141,14 +141,16 @@ function planOf(
       filledIndexes,
     }
   }
-  const changes = { retypes: typeChanges, droppedIndexes, pairings }
+  const unfilled = unfilledReferrers(catalog.state, state)
+  const nextIndex = state.counters.index
+  const changes = { retypes: typeChanges, droppedIndexes, pairings, unfilled, nextIndex }
   const rebuiltIndexes = indexesToRebuild(catalog, changes)
   const { state: pending, replacements } = withPendingTypes(catalog, changes, isLossAllowed, sessionNumber)
   const effect = { classNumbers, retypes, droppedIndexes, rebuiltIndexes, extents, filledIndexes }
-  const prepared = { ...effect, typeChanges, pending, isLossAllowed, pairings }
+  const prepared = { ...effect, typeChanges, pending, isLossAllowed, pairings, unfilled }
   const added = replacements.map(({ number }) => number)
   checkIndexNames(pending, [])
-  if (isStep || isFilling || filled.length > 0 || typeChanges.some(isTransactional)) {
+  if (isStep || filled.length > 0 || typeChanges.some(isTransactional)) {
     const { state: rebuilding, indexes } = withRebuiltIndexes(keyed, rebuiltIndexes, retypes)
     const { state: next, added: unique } = withIndexesFor(rebuilding, uniqueKeys(typeChanges), undefined)
     const rebuilt = [...indexes, ...unique.map(({ number }) => number)]
@@ -174,7 +176,10 @@ export function* completedState(plan: OnlineAlter, catalog: Catalog): Generator<
   // The shapes of pairings have used the numbers of the planned catalog's shapes.
   if (catalog.state === plan.pending && plan.pairings.length === 0) return plan.next
   for (const { attribute, name } of plan.typeChanges) {
-    if (catalog.attribute(attribute)?.becoming === undefined) throw concurrentAlter(name)
+    const { becoming } = catalog.attribute(attribute) ?? {}
+    // The entries of another index are not complete.
+    const index = plan.unfilled.find((one) => one.attribute === attribute)?.index
+    if (becoming === undefined || becoming.referrers !== index) throw concurrentAlter(name)
   }
   const completed = plan.complete(catalog)
   const state = Symbol.iterator in completed ? yield* completed : completed
