@@ -67,6 +67,7 @@ rule('10.4.13', 'of any number, and in a transaction of no more than transaction
   expectProblem(await fd.server.post(fd.at('/v1/transaction'), [step]), 422, 'LimitExceeded')
   const asText = await query('UPDATE SCHEMA {ALTER CLASS Use {ALTER one {OnTargetDelete: restrict}}}')
   expectProblem(asText, 422, 'LimitExceeded')
+  expect((await alter(restricted, '&dryRun=true')).status).toBe(200)
   expect((await remove(part, '&dryRun=true')).status).toBe(200)
   expect((await alter(restricted)).status).toBe(201)
   const refused = await remove(part)
