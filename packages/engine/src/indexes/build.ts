@@ -52,7 +52,7 @@ export interface IndexSource {
   batchBytes(catalog: Catalog): number
   /** Reads a borrowed row, which may have no entries. */
   reader(catalog: Catalog): (key: Bytes, row: Bytes) => SourceRow | undefined
-  /** That another object has a key of the row. */
+  /** That another object has a key of the row; only of indexes that may be unique. */
   duplicate?(catalog: Catalog, key: Bytes, row: Bytes, holder: Oid): AshlarError
 }
 
@@ -61,10 +61,11 @@ export interface SourceRow {
   readonly key: Buffer
   /** The row begins with this as long as it has these entries. */
   readonly revision: Buffer
-  readonly entries: readonly SourceEntry[]
+  /** Without unique keys, they are gone through once: those of a long list are made one by one. */
+  readonly entries: Iterable<SourceEntry>
 }
 
-interface SourceEntry {
+export interface SourceEntry {
   readonly key: Bytes
   readonly value: Bytes
   readonly isUniqueKey: boolean
@@ -104,7 +105,7 @@ export async function buildEntries(
     while (next !== undefined) {
       signal?.throwIfAborted()
       const seen: SeenRows = await readBatch(context, source, { from: next, to })
-      if (seen.rows.length > 0 && !(await putEntries(context, seen))) await putOneByOne(context, source, seen.rows)
+      if (!(await putEntries(context, source, seen))) await putOneByOne(context, source, seen.rows)
       next = seen.last === undefined || seen.isWhole ? undefined : Buffer.concat([seen.last, Buffer.of(0)])
       await nextTurn()
     }
@@ -147,29 +148,28 @@ async function readBatch(context: BuildContext, source: IndexSource, range: KeyR
  * be written beside a writer's new one. False when one of them has changed, or a key of a unique index is taken; nothing was
  * written then. Whoever holds the key may have got it after the row was read: each row by itself tells.
  */
-async function putEntries(context: BuildContext, { rows, version }: SeenRows): Promise<boolean> {
-  const holders = await withSnapshot(context.store, (snapshot) => holdersOf(snapshot, rows))
+async function putEntries(context: BuildContext, source: IndexSource, { rows, version }: SeenRows): Promise<boolean> {
+  const holders = await holdersOf(context, source, rows)
   const own = new Set<string>()
   const changes: Change[] = []
   const preconditions: Precondition[] = [{ kind: 'revision', key: catalogVersionKey, prefix: version }]
   let isTaken = false
-  await inSlices(rows, ({ key: rowKey, revision, entries }) => {
-    const before = changes.length
-    for (const entry of entries) {
-      const { key, value, isUniqueKey } = entry
-      const holder = holders.get(entry)
-      // Put by a writer, and kept by all writers since.
-      if (holder !== undefined && Buffer.compare(holder, value) === 0) continue
-      isTaken ||= holder !== undefined
-      if (isUniqueKey) {
-        const text = Buffer.from(key).toString('latin1')
-        isTaken ||= own.has(text)
-        own.add(text)
-        preconditions.push({ kind: 'absent', key })
-      }
-      changes.push({ kind: 'put', key, value })
+  let required: SourceRow | undefined
+  await inSlices(entriesOf(rows), ([row, entry]) => {
+    const { key, value, isUniqueKey } = entry
+    const holder = holders.get(entry)
+    // Put by a writer, and kept by all writers since.
+    if (holder !== undefined && Buffer.compare(holder, value) === 0) return true
+    isTaken ||= holder !== undefined
+    if (isUniqueKey) {
+      const text = Buffer.from(key).toString('latin1')
+      isTaken ||= own.has(text)
+      own.add(text)
+      preconditions.push({ kind: 'absent', key })
     }
-    if (changes.length > before) preconditions.push(unchanged(rowKey, revision))
+    if (row !== required) preconditions.push(unchanged(row))
+    required = row
+    changes.push({ kind: 'put', key, value })
     return !isTaken
   })
   if (isTaken) return false
@@ -182,17 +182,23 @@ async function putEntries(context: BuildContext, { rows, version }: SeenRows): P
   return (await context.store.commit({ changes, preconditions })).isCommitted
 }
 
-function unchanged(key: Buffer, revision: Buffer): Precondition {
+function* entriesOf(rows: readonly SourceRow[]): Generator<readonly [SourceRow, SourceEntry]> {
+  for (const row of rows) for (const entry of row.entries) yield [row, entry]
+}
+
+function unchanged({ key, revision }: SourceRow): Precondition {
   return revision.length === 0 ? { kind: 'present', key } : { kind: 'revision', key, prefix: revision }
 }
 
 /** Who holds the keys of a unique index; an entry that names its object in its key can be put whether it is there or not. */
 async function holdersOf(
-  snapshot: Snapshot,
+  { store }: BuildContext,
+  { duplicate }: IndexSource,
   rows: readonly SourceRow[],
 ): Promise<ReadonlyMap<SourceEntry, Bytes | undefined>> {
-  const asked = rows.flatMap(({ entries }) => entries.filter(({ isUniqueKey }) => isUniqueKey))
-  const { values } = await snapshot.read(asked.map(({ key }) => key))
+  if (duplicate === undefined) return new Map()
+  const asked = Array.from(entriesOf(rows), ([, entry]) => entry).filter(({ isUniqueKey }) => isUniqueKey)
+  const { values } = await withSnapshot(store, (snapshot) => snapshot.read(asked.map(({ key }) => key)))
   return new Map(asked.map((entry, i) => [entry, values[i]]))
 }
 
@@ -251,7 +257,7 @@ function sourceOfIndex(number: IndexNumber): IndexSource {
   }
 }
 
-export function rowOfObject(key: Bytes, record: Bytes, entries: readonly SourceEntry[]): SourceRow {
+export function rowOfObject(key: Bytes, record: Bytes, entries: Iterable<SourceEntry>): SourceRow {
   return { key: Buffer.from(key), revision: Buffer.from(revisionPrefixOf(record)), entries }
 }
 

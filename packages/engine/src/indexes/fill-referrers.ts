@@ -28,10 +28,18 @@ import { inSlices } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { LinkStorage } from '../types/link-storage.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
-import { type BuildContext, buildEntries, coveredClasses, type IndexSource, indexGone, rowOfObject } from './build.ts'
+import {
+  type BuildContext,
+  buildEntries,
+  coveredClasses,
+  type IndexSource,
+  indexGone,
+  rowOfObject,
+  type SourceEntry,
+} from './build.ts'
 import { makeIndexKeyOfRecord } from './index-key.ts'
 import { indexFormatsOf } from './maintain.ts'
-import { referrerOfLink, referrersOfList } from './referrer-entries.ts'
+import { keysOfList, referrerOfLink } from './referrer-entries.ts'
 
 /** `catalog` has the index. `newContainers`: see `readAndRequireObjects`. Throws LimitExceeded for more than `objectsMax` objects. */
 export async function fillReferrers(
@@ -87,14 +95,13 @@ function objectReader(catalog: Catalog, { attribute: { number } }: AttributeForm
   return (key, record) => {
     const oid = oidOfObjectKey(key)
     const format = formats.ofShape(shapeNumberOf(record))
-    const keys = keysOfRecord(format, format.attribute(number), oid, record)
-    const value = oidBytes(oid)
-    return rowOfObject(
-      key,
-      record,
-      Array.from(keys, (entryKey) => ({ key: entryKey, value, isUniqueKey: false })),
-    )
+    return rowOfObject(key, record, entriesWith(keysOfRecord(format, format.attribute(number), oid, record), oid))
   }
+}
+
+function* entriesWith(keys: Iterable<Buffer>, oid: Oid): Generator<SourceEntry> {
+  const value = oidBytes(oid)
+  for (const key of keys) yield { key, value, isUniqueKey: false }
 }
 
 /** A link entry has one entry, for as long as it is what it is. */
@@ -115,7 +122,7 @@ function keysOfRecord(format: ClassFormat, attribute: AttributeFormat, oid: Oid,
   const list = lists.find((one) => one.index === index)
   if (list !== undefined) {
     const targets = format.readValue(record, recordHeaderBytes, shapeNumberOf(record), attribute.index)
-    return referrersOfList(list.index, targets as readonly Oid[], oid).values()
+    return keysOfList(list.index, targets as readonly Oid[], oid)
   }
   const single = referrers.find((one) => one.index.number === index)
   assert(single !== undefined, 'an attribute whose entries are filled has an index for them')
