@@ -152,7 +152,7 @@ async function indexEntries(
     const puts = ready.map((index): Put => {
       return { kind: 'put', key: makeIndexKeyOfRecord(index, format, record, oid).key, value }
     })
-    const { lists } = indexFormatsOf(format)
+    const lists = indexFormatsOf(format).lists.filter(({ isBuilding }) => !isBuilding)
     const values = lists.length === 0 ? [] : decodeRecord(format, record).values
     for (const { attribute, index } of lists) {
       const referrers = referrersOfList(index, values[attribute.index] as readonly Oid[], oid)

@@ -1,12 +1,13 @@
 /**
  * Changes a class online. Publishes its types, constraints and checks as pending, so that writers validate against them; checks
- * existing values and builds the links of new inverses and the replacement indexes; then completes the change in one commit.
- * Other requests continue concurrently.
+ * existing values and builds the links of new inverses, the replacement indexes and the referrer entries; then completes the
+ * change in one commit. Other requests continue concurrently.
  */
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError, isOutOfReach, withoutEffect } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
 import { readDuplicate } from '../indexes/duplicate-note.ts'
+import { buildReferrers } from '../indexes/fill-referrers.ts'
 import type { Receipt } from '../receipts/receipt.ts'
 import { completedState, concurrentAlter, constraintsToCheck, type OnlineAlter } from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
@@ -46,7 +47,7 @@ export async function completeOnlineAlter(
     if (!plan.isLossAllowed) await refuseLosses(database, plan)
     await refuseViolations(database, plan, signal)
     await buildPairings(database, plan.pairings)
-    await buildReplacements(database, plan, signal)
+    await buildIndexes(database, plan, signal)
     await complete(database, writer, plan, receipt)
     return plan.classNumbers
   } catch (error) {
@@ -101,14 +102,16 @@ async function refuseViolations(
   violations.refuse()
 }
 
-/** A replacement index is missing only if another process considered this one dead and rolled back its change. */
-async function buildReplacements(
+/** An index is missing only if another process considered this one dead and rolled back its change. */
+async function buildIndexes(
   database: OpenDatabase,
-  { typeChanges, replacements }: OnlineAlter,
+  { typeChanges, replacements, unfilled }: OnlineAlter,
   signal: CancelSignal | undefined,
 ): Promise<void> {
+  const context = buildContext(database)
   try {
-    for (const index of replacements) await buildIndexEntries(buildContext(database), index, signal)
+    for (const index of replacements) await buildIndexEntries(context, index, signal)
+    for (const one of unfilled) await buildReferrers(context, one)
   } catch (error) {
     if (!(error instanceof AshlarError && error.type === 'IndexNotFound')) throw error
     throw concurrentAlter(`Attribute ${typeChanges[0]?.name}`)

@@ -11,7 +11,7 @@ import type { IndexDefinition } from '../schema/class-definition.ts'
 import type { Bytes } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { type Oid, oidBytes } from '../types/oid.ts'
-import type { ClassNumber } from '../types/type-spec.ts'
+import { coveredClasses } from './build.ts'
 import { makeIndexKey } from './index-key.ts'
 import { indexFormatsOf, uniqueViolationError } from './maintain.ts'
 
@@ -37,7 +37,7 @@ export async function buildIndexInTransaction(
     holders.set(text, oid)
     transaction.put(key, oidBytes(oid))
   }
-  const classes = coveredClasses(catalog, index)
+  const classes = coveredClasses(catalog, index.indexedClass)
   for await (const _ of readAndRequireObjects(
     transaction,
     classes,
@@ -46,9 +46,4 @@ export async function buildIndexInTransaction(
     objectsMax,
     build,
   ));
-}
-
-function coveredClasses(catalog: Catalog, { indexedClass }: IndexDefinition): Set<ClassNumber> {
-  const subclasses = catalog.classByNumber(indexedClass)?.subclasses ?? []
-  return new Set([indexedClass, ...subclasses.map(({ number }) => number)])
 }

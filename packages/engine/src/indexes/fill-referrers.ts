@@ -1,23 +1,45 @@
-/** Builds the referrer index of an existing attribute in the transaction that defines it. The commit requires everything read to be unchanged. */
+/**
+ * The entries that tell who refers by an attribute whose objects are there already: put as part of the transaction that gives the attribute its
+ * index, in which everything that is looked at is required to be as it was read, or built while writes go on.
+ */
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { assert } from '../errors.ts'
+import { indexBuildBatchBytes, scanBatchBytes } from '../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import type { Container } from '../records/container-registry.ts'
-import { linkKind, linkRange, targetOfKey } from '../records/link-keys.ts'
-import { objectKey } from '../records/object-key.ts'
-import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
+import {
+  attributeOfKey,
+  containerLinksRange,
+  kindOfForm,
+  kindOfKey,
+  linkRange,
+  ownerOfKey,
+  targetOfKey,
+} from '../records/link-keys.ts'
+import { objectKey, oidOfObjectKey } from '../records/object-key.ts'
+import { recordHeaderBytes, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { readAndRequireObjects } from '../records/require-objects.ts'
+import { presentRanges } from '../records/scan-objects.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { UnfilledReferrers } from '../schema/referrer-indexes.ts'
-import type { Bytes } from '../store/store.ts'
+import { maintainedReferrers, type UnfilledReferrers } from '../schema/referrer-indexes.ts'
+import type { Bytes, Entry } from '../store/store.ts'
 import { inSlices } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
+import type { LinkStorage } from '../types/link-storage.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
-import type { ClassNumber } from '../types/type-spec.ts'
-import { makeIndexKey } from './index-key.ts'
+import {
+  type BuildContext,
+  buildEntries,
+  coveredClasses,
+  type IndexSource,
+  indexGone,
+  rowOfObject,
+  type SourceEntry,
+} from './build.ts'
+import { makeIndexKeyOfRecord } from './index-key.ts'
 import { indexFormatsOf } from './maintain.ts'
-import { referrerOfLink, referrersOfList } from './referrer-entries.ts'
+import { keysOfList, referrerOfLink } from './referrer-entries.ts'
 
 /** `catalog` contains the index. `newContainers`: see `readAndRequireObjects`. Throws LimitExceeded for more than `objectsMax` objects. */
 export async function fillReferrers(
@@ -28,8 +50,7 @@ export async function fillReferrers(
   objectsMax: number,
 ): Promise<void> {
   const formats = recordFormats(catalog)
-  const subclasses = catalog.classByNumber(cls)?.subclasses ?? []
-  const classes = new Set<ClassNumber>([cls, ...subclasses.map((one) => one.number)])
+  const classes = coveredClasses(catalog, cls)
   const put = (oid: Oid, record: Bytes): { readonly oid: Oid; readonly attribute: AttributeFormat } | undefined => {
     const format = formats.forShape(shapeNumberOf(record))
     const attribute = format.attribute(number)
@@ -43,30 +64,87 @@ export async function fillReferrers(
   }
 }
 
+/** Builds them while the index is pending. Throws IndexNotFound if it no longer is. */
+export function buildReferrers(context: BuildContext, unfilled: UnfilledReferrers): Promise<void> {
+  return buildEntries(context, sourceOfReferrers(unfilled), undefined)
+}
+
+function sourceOfReferrers({ cls, attribute: number, index }: UnfilledReferrers): IndexSource {
+  const existing = (catalog: Catalog): AttributeFormat => {
+    if (catalog.attribute(number)?.becoming?.referrers !== index) throw indexGone()
+    return recordFormats(catalog).byNumber(cls).attribute(number)
+  }
+  return {
+    ranges(snapshot, catalog) {
+      const isOfLinks = existing(catalog).linkStorage !== undefined
+      return presentRanges(snapshot, coveredClasses(catalog, cls), isOfLinks ? containerLinksRange : undefined)
+    },
+    // A list has many entries.
+    batchBytes: (catalog) =>
+      existing(catalog).attribute.spec.logicalType === 'list' ? scanBatchBytes : indexBuildBatchBytes,
+    reader(catalog) {
+      const attribute = existing(catalog)
+      const { linkStorage } = attribute
+      return linkStorage === undefined ? objectReader(catalog, attribute) : linkReader(attribute, linkStorage)
+    },
+  }
+}
+
+function objectReader(catalog: Catalog, { attribute: { number } }: AttributeFormat): ReturnType<IndexSource['reader']> {
+  const formats = recordFormats(catalog)
+  return (key, record) => {
+    const oid = oidOfObjectKey(key)
+    const format = formats.forShape(shapeNumberOf(record))
+    return rowOfObject(key, record, entriesWith(keysOfRecord(format, format.attribute(number), oid, record), oid))
+  }
+}
+
+function* entriesWith(keys: Iterable<Buffer>, oid: Oid): Generator<SourceEntry> {
+  const value = oidBytes(oid)
+  for (const key of keys) yield { key, value, isUniqueKey: false }
+}
+
+/** A link entry has one entry, for as long as it is what it is. */
+function linkReader(attribute: AttributeFormat, linkStorage: LinkStorage): ReturnType<IndexSource['reader']> {
+  const { number } = attribute.attribute
+  return (key, value) => {
+    if (attributeOfKey(key) !== number || kindOfKey(key) !== kindOfForm[linkStorage]) return undefined
+    const referrer = referrerOf(attribute, ownerOfKey(key), { key, value })
+    if (referrer === undefined) return undefined
+    const entries = [{ ...referrer, isUniqueKey: false }]
+    return { key: Buffer.from(key), revision: Buffer.from(value), entries }
+  }
+}
+
 function keysOfRecord(format: ClassFormat, attribute: AttributeFormat, oid: Oid, record: Bytes): Iterable<Buffer> {
-  const { values } = decodeRecord(format, record)
   const { referrers, lists } = indexFormatsOf(format)
-  const { referrers: index } = attribute.attribute
+  const index = maintainedReferrers(attribute.attribute)
   const list = lists.find((one) => one.index === index)
-  if (list !== undefined) return referrersOfList(list.index, values[attribute.index] as readonly Oid[], oid).values()
+  if (list !== undefined) {
+    const targets = format.readValue(record, recordHeaderBytes, shapeNumberOf(record), attribute.index)
+    return keysOfList(list.index, targets as readonly Oid[], oid)
+  }
   const single = referrers.find((one) => one.index.number === index)
   assert(single !== undefined, 'an attribute whose entries are filled has an index for them')
-  return [makeIndexKey(single, values, oid).key]
+  return [makeIndexKeyOfRecord(single, format, record, oid).key]
 }
 
 async function fillLinks(
   transaction: Transaction,
   { oid, attribute }: { readonly oid: Oid; readonly attribute: AttributeFormat },
 ): Promise<void> {
-  const { linkStorage } = attribute
-  const kind = { list: linkKind.position, set: linkKind.target, map: linkKind.name }[linkStorage ?? 'list']
-  const range = linkRange(oid, attribute.attribute.number, kind)
+  const { linkStorage = 'list' } = attribute
+  const range = linkRange(oid, attribute.attribute.number, kindOfForm[linkStorage])
   const entries = await transaction.readAndRequireRange(range, objectKey(oid))
   await inSlices(entries, (entry) => {
-    const target = linkStorage === 'set' ? targetOfKey(entry.key) : oidFromBytes(entry.value, 0)
-    // Entries of maps are updated in place.
+    // That of a map's key changes in place.
     if (linkStorage === 'map') transaction.requireRevision(entry.key, entry.value)
-    const referrer = referrerOfLink(attribute, oid, target, entry)
+    const referrer = referrerOf(attribute, oid, entry)
     if (referrer !== undefined) transaction.put(referrer.key, referrer.value)
   })
+}
+
+function referrerOf(attribute: AttributeFormat, owner: Oid, link: Entry): Entry | undefined {
+  const target = attribute.linkStorage === 'set' ? targetOfKey(link.key) : oidFromBytes(link.value, 0)
+  return referrerOfLink(attribute, owner, target, link)
 }

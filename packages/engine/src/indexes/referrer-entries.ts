@@ -9,6 +9,7 @@ import type { AttributeFormat } from '../records/class-format.ts'
 import { linkHeaderBytes } from '../records/link-keys.ts'
 import type { ClassAttribute } from '../schema/catalog.ts'
 import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
+import { maintainedReferrers } from '../schema/referrer-indexes.ts'
 import type { Bytes, Entry, KeyRange } from '../store/store.ts'
 import { noOid, type Oid, oidBytes, oidFromBytes, writeOidBytes } from '../types/oid.ts'
 import { indexKeyHeaderBytes } from './index-key.ts'
@@ -62,11 +63,12 @@ export function referrerOfLink(
   target: Oid,
   { key }: Pick<Entry, 'key'>,
 ): Entry | undefined {
-  if (attribute.referrers === undefined || target === noOid) return undefined
+  const index = maintainedReferrers(attribute)
+  if (index === undefined || target === noOid) return undefined
   const name = key.subarray(linkHeaderBytes)
   const element = linkStorage === 'set' ? nothing : linkStorage === 'list' ? name : digestOf(name)
   return {
-    key: referrerKey(attribute.referrers, target, owner, element),
+    key: referrerKey(index, target, owner, element),
     value: linkStorage === 'set' ? oidBytes(owner) : Buffer.concat([oidBytes(owner), name]),
   }
 }
@@ -84,20 +86,26 @@ export function referrersOfList(index: IndexNumber, targets: readonly Oid[], sou
   return keys
 }
 
-/** The definition by which the referrer entries of a single reference are maintained, built and verified like other index entries. */
+/** The same, made one by one. */
+export function* keysOfList(index: IndexNumber, targets: readonly Oid[], source: Oid): Generator<Buffer> {
+  for (const target of new Set(targets)) if (target !== noOid) yield referrerKey(index, target, source)
+}
+
+/** The index of a single reference as an index on it, by which its entries are maintained, built and verified like those of others. */
 export function referrerDefinition({ attribute }: AttributeFormat): IndexDefinition | undefined {
-  const { referrers, spec, name, number, declaringClass } = attribute
-  if (referrers === undefined || spec.logicalType !== 'reference') return undefined
+  const { referrers, spec, name, number: key, declaringClass } = attribute
+  const number = maintainedReferrers(attribute)
+  if (number === undefined || spec.logicalType !== 'reference') return undefined
   // Classes that inherit the attribute share it.
   let definition = definitions.get(attribute)
   if (definition === undefined) {
     definition = {
-      number: referrers,
+      number,
       name: `${declaringClass.name}.${name} (referrers)`,
       indexedClass: declaringClass.number,
       isUnique: false,
-      keyAttributes: [{ path: [number] }],
-      state: 'ready',
+      keyAttributes: [{ path: [key] }],
+      state: referrers === undefined ? 'building' : 'ready',
     }
     definitions.set(attribute, definition)
   }
@@ -110,12 +118,14 @@ const definitions = new WeakMap<ClassAttribute, IndexDefinition>()
 export interface ListReferrers {
   readonly attribute: AttributeFormat
   readonly index: IndexNumber
+  readonly isBuilding: boolean
 }
 
 export function listReferrersOf(attributes: readonly AttributeFormat[]): ListReferrers[] {
   return attributes.flatMap((attribute) => {
-    const { referrers: index, spec } = attribute.attribute
+    const { referrers, spec } = attribute.attribute
+    const index = maintainedReferrers(attribute.attribute)
     const isList = spec.logicalType === 'list' && attribute.linkStorage === undefined
-    return index !== undefined && isList ? [{ attribute, index }] : []
+    return index !== undefined && isList ? [{ attribute, index, isBuilding: referrers === undefined }] : []
   })
 }

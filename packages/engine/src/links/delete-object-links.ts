@@ -1,6 +1,7 @@
 /** Cleans up after a deleted object: deletes its link entries and the references that its partners hold to it. */
 import type { AttributeFormat } from '../records/class-format.ts'
 import { attributeOfKey, kindOfKey, linkKind, objectLinksRange, targetOfKey } from '../records/link-keys.ts'
+import { maintainedReferrers } from '../schema/referrer-indexes.ts'
 import type { Entry } from '../store/store.ts'
 import { inSlices } from '../store/time-slice.ts'
 import { type Oid, oidFromBytes } from '../types/oid.ts'
@@ -34,7 +35,7 @@ async function removeLinks(unit: UnitOfWork, state: ObjectState): Promise<void> 
   if (state.format.linkAttributes.length === 0) return
   const entries = await unit.transaction.readAndRequireRange(objectLinksRange(state.oid), state.key)
   for (const attribute of state.format.linkAttributes) {
-    if (attribute.attribute.referrers !== undefined) await removeReferrers(unit, state, entries, attribute)
+    if (maintainedReferrers(attribute.attribute) !== undefined) await removeReferrers(unit, state, entries, attribute)
     if (attribute.linkStorage === 'map') continue
     const inverse = inverseOf(attribute)
     if (inverse !== null) await removeFromPartners(unit, state, await targetsOf(entries, attribute), inverse)

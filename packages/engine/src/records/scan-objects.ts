@@ -45,13 +45,17 @@ export async function countObjects(
   return count
 }
 
-/** The ranges of the present objects of the classes, excluding subclasses, per container: objects created later are outside. */
+/**
+ * The ranges of the present objects of the classes, excluding subclasses, per container: objects created later are outside. With `containerLinksRange`
+ * as `extentOf`, those of their link entries.
+ */
 export async function presentRanges(
   snapshot: Snapshot,
   classes: ReadonlySet<ClassNumber>,
+  extentOf = containerExtent,
 ): Promise<{ readonly from: Buffer; readonly to: Buffer }[]> {
   const extents = (await listContainers(snapshot, classes)).map(({ database, container }) => {
-    return containerExtent(database, container)
+    return extentOf(database, container)
   })
   const ends = extents.map((extent) => ({ ...extent, reverse: true, limit: 1 }))
   const { ranges } = await snapshot.read([], ends)

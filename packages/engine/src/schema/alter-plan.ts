@@ -20,7 +20,7 @@ import {
   withPendingTypes,
   withRebuiltIndexes,
 } from './pending-types.ts'
-import { unfilledReferrers } from './referrer-indexes.ts'
+import { type UnfilledReferrers, unfilledReferrers } from './referrer-indexes.ts'
 import type { Retype } from './retype-attribute.ts'
 import { checkIndexNames, withIndexesFor } from './unique-indexes.ts'
 
@@ -65,6 +65,8 @@ interface PreparedAlter extends AlterEffect {
   readonly isLossAllowed: boolean
   /** References among `typeChanges` that gain inverses. */
   readonly pairings: readonly Pairing[]
+  /** The attributes among `typeChanges` that gain referrer indexes. */
+  readonly unfilled: readonly UnfilledReferrers[]
 }
 
 /** What stored objects are held against. */
@@ -80,7 +82,7 @@ export function constraintsToCheck({ typeChanges, newChecks }: PreparedAlter): S
   return { attributes, checks: newChecks }
 }
 
-/** Publish `pending`, check the stored values, build links and replacements, then publish `next`; writers continue meanwhile. */
+/** Publish `pending`, check the stored values, build links, replacements and referrer entries, then publish `next`; writers continue meanwhile. */
 export interface OnlineAlter extends PreparedAlter {
   readonly kind: 'online'
   /** The class shows the progress and the failure of the change, which goes on in the background; see `inBackground`. */
@@ -142,9 +144,7 @@ function planOf(
   const { state: keyed, added: filled } = withIndexesFor(state, newKeys, undefined)
   checkIndexNames(keyed, [])
   const filledIndexes = filled.map(({ number }) => number)
-  // Referrer entries are filled in the transaction of the change.
-  const isFilling = unfilledReferrers(catalog.state, state).length > 0
-  if (typeChanges.length === 0 && newChecks.length === 0 && !isFilling) {
+  if (typeChanges.length === 0 && newChecks.length === 0) {
     return {
       kind: 'immediate',
       classNumbers,
@@ -156,15 +156,17 @@ function planOf(
       filledIndexes,
     }
   }
-  const changes = { retypes: typeChanges, droppedIndexes, pairings }
+  const unfilled = unfilledReferrers(catalog.state, state)
+  const nextIndex = state.counters.index
+  const changes = { retypes: typeChanges, droppedIndexes, pairings, unfilled, nextIndex }
   const rebuiltIndexes = indexesToRebuild(catalog, changes)
   const { state: retyping, replacements } = withPendingTypes(catalog, changes, isLossAllowed, sessionNumber)
   const effect = { classNumbers, retypes, droppedIndexes, rebuiltIndexes, extents, filledIndexes }
-  const prepared = { ...effect, typeChanges, newChecks, isLossAllowed, pairings }
+  const prepared = { ...effect, typeChanges, newChecks, isLossAllowed, pairings, unfilled }
   const added = replacements.map(({ number }) => number)
   checkIndexNames(retyping, [])
-  const isAtOnce = isStep || isFilling || filled.length > 0 || typeChanges.some(isTransactional)
-  if (isAtOnce || !canAllBePending(catalog, state, newChecks)) {
+  const isTransaction = isStep || filled.length > 0 || typeChanges.some(isTransactional)
+  if (isTransaction || !canAllBePending(catalog, state, newChecks)) {
     const { state: rebuilding, indexes } = withRebuiltIndexes(keyed, rebuiltIndexes, retypes)
     const { state: next, added: unique } = withIndexesFor(rebuilding, uniqueKeys(typeChanges), undefined)
     const rebuilt = [...indexes, ...unique.map(({ number }) => number)]
@@ -208,7 +210,10 @@ export function* completedState(plan: OnlineAlter, catalog: Catalog): Generator<
   // The shapes of pairings have used the numbers of the planned catalog's shapes.
   if (catalog.state === plan.pending && plan.pairings.length === 0) return plan.next
   for (const { attribute, name } of plan.typeChanges) {
-    if (catalog.attribute(attribute)?.becoming === undefined) throw concurrentAlter(`Attribute ${name}`)
+    const { becoming } = catalog.attribute(attribute) ?? {}
+    // The entries of another index are not complete.
+    const index = plan.unfilled.find((one) => one.attribute === attribute)?.index
+    if (becoming === undefined || becoming.referrers !== index) throw concurrentAlter(`Attribute ${name}`)
   }
   for (const check of plan.newChecks) {
     if (!isCheckPending(catalog.state, check)) throw concurrentAlter(`Check ${check.name}`)

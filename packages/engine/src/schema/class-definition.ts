@@ -23,6 +23,8 @@ export interface PendingType {
   readonly properties?: PropertiesOfAttribute
   /** The type is unchanged: only the properties change. */
   readonly keepsType?: true
+  /** The index of its referrers while that is being built: every writer maintains the entries, and no reader uses them. */
+  readonly referrers?: IndexNumber
   readonly isLossAllowed: boolean
   /** The store session of the process that makes the change. */
   readonly session: number

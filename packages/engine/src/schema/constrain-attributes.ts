@@ -43,7 +43,7 @@ export function withConstraints(
 ): Retype[] {
   const added = new Map(constrained.map((one) => [one.attribute, one]))
   const changed = retypes.map((retype): Retype => {
-    const { becomes, isChecked, becomesUnique } = retype
+    const { becomes, isChecked, becomesUnique, gainsReferrers } = retype
     const properties = builder.declared(becomes)?.attribute.properties
     const too = added.get(becomes)
     added.delete(becomes)
@@ -52,6 +52,7 @@ export function withConstraints(
       properties,
       isChecked: too?.isChecked === true || (isChecked && properties?.isValidated !== false),
       becomesUnique: isUniqueIn(properties) && (becomesUnique || too?.becomesUnique === true),
+      gainsReferrers: gainsReferrers || too?.gainsReferrers === true,
     }
   })
   return [...changed, ...added.values()]

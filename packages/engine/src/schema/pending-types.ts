@@ -18,6 +18,7 @@ import { runningValidations, withAbandonedValidations } from './class-validation
 import { isPairing, type Pairing } from './pairing.ts'
 import { type NewCheck, pendingChecksIn, withoutPendingChecks } from './pending-checks.ts'
 import { withoutPairings, withPairings } from './pending-pairings.ts'
+import type { UnfilledReferrers } from './referrer-indexes.ts'
 import { keepsKeys } from './retype.ts'
 import type { Retype } from './retype-attribute.ts'
 import { type UniqueKey, withIndexesFor } from './unique-indexes.ts'
@@ -25,7 +26,7 @@ import { type UniqueKey, withIndexesFor } from './unique-indexes.ts'
 /** The type changes that affect stored values or index entries; the others are complete with the catalog. */
 export function typeChangesToPrepare(catalog: Catalog, alteration: TypeChanges): Retype[] {
   return alteration.retypes.filter((retype) => {
-    if (retype.isChecked || retype.becomesUnique) return true
+    if (retype.isChecked || retype.becomesUnique || retype.gainsReferrers) return true
     if (retype.work.kind !== 'convert') return retype.work.kind !== 'none'
     if (!retype.work.conversion.isLossless) return true
     return indexesToRebuild(catalog, { ...alteration, retypes: [retype] }).length > 0
@@ -58,26 +59,36 @@ export interface PendingTypes {
   readonly replacements: readonly IndexDefinition[]
 }
 
+/** What becomes pending. */
+interface PendingChanges extends TypeChanges {
+  readonly pairings: readonly Pairing[]
+  readonly unfilled: readonly UnfilledReferrers[]
+  /** The changed catalog has used the numbers before this one. */
+  readonly nextIndex: number
+}
+
 /**
  * Adds the new types to the attributes as pending; from then on every writer checks its values against them. `sessionNumber`:
  * the store session of the process that makes the change.
  */
 export function withPendingTypes(
   catalog: Catalog,
-  changes: TypeChanges & { readonly pairings: readonly Pairing[] },
+  changes: PendingChanges,
   isLossAllowed: boolean,
   sessionNumber: number,
 ): PendingTypes {
   const { state } = catalog
-  const { retypes, pairings } = changes
+  const { retypes, pairings, unfilled } = changes
   const byNumber = new Map(retypes.map((retype) => [retype.attribute, retype]))
+  const referrers = new Map(unfilled.map(({ attribute, index }) => [attribute, index]))
   const classes = mapAttributes(state.classes, (attribute) => {
     const retype = byNumber.get(attribute.number)
-    return retype === undefined
-      ? attribute
-      : { ...attribute, becoming: pendingType(retype, isLossAllowed, sessionNumber) }
+    if (retype === undefined) return attribute
+    const becoming = pendingType(retype, isLossAllowed, sessionNumber)
+    const index = referrers.get(attribute.number)
+    return { ...attribute, becoming: index === undefined ? becoming : { ...becoming, referrers: index } }
   })
-  let next = state.counters.index
+  let next = changes.nextIndex
   const replacements = indexesToRebuild(catalog, changes).map((index): IndexDefinition => {
     const number = next++ as IndexNumber
     return { ...asReplaced(index, retypes), number, state: 'building', session: sessionNumber, replaces: index.number }

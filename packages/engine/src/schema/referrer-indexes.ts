@@ -25,7 +25,8 @@ export function withReferrerIndexes(before: CatalogState, after: CatalogState): 
     const isNeeded = needsReferrers(attribute)
     if (isNeeded === (attribute.referrers !== undefined)) return attribute
     const { referrers: _, ...others } = attribute
-    return isNeeded ? { ...others, referrers: index++ as IndexNumber } : others
+    if (!isNeeded) return others
+    return { ...others, referrers: pendingReferrers(before, attribute) ?? (index++ as IndexNumber) }
   }
   const classes = after.classes.map((cls) => {
     if (known.has(cls)) return cls
@@ -36,11 +37,25 @@ export function withReferrerIndexes(before: CatalogState, after: CatalogState): 
   return { ...after, classes, counters: { ...after.counters, index } }
 }
 
-function needsReferrers({ spec, properties }: Attribute): boolean {
+/** The index that was built for it before its rule came into force. */
+function pendingReferrers({ classes }: CatalogState, { number }: Attribute): IndexNumber | undefined {
+  for (const { attributes } of classes) {
+    const found = attributes.find((one) => one.number === number)
+    if (found !== undefined) return found.becoming?.referrers
+  }
+  return undefined
+}
+
+export function needsReferrers({ spec, properties }: Pick<Attribute, 'spec' | 'properties'>): boolean {
   const reference = referenceInAttribute(spec)
   if (properties === undefined || reference === undefined || reference.inverseAttribute !== null) return false
   const { onTargetDelete, onSourceDelete } = referenceProperties(spec, properties)
   return onTargetDelete !== undefined || onSourceDelete === 'deleteUnreferenced'
+}
+
+/** The index whose entries writers maintain, complete or not. */
+export function maintainedReferrers({ referrers, becoming }: Attribute): IndexNumber | undefined {
+  return referrers ?? becoming?.referrers
 }
 
 /** An attribute with a referrer index for which existing objects have no entries. */
@@ -48,19 +63,20 @@ export interface UnfilledReferrers {
   /** The class that declares it. */
   readonly cls: ClassNumber
   readonly attribute: AttributeNumber
+  readonly index: IndexNumber
 }
 
-/** Attributes in both states that have a referrer index only in the later one. */
+/** Attributes in both states that have a referrer index only in the later one, unless it was built before. */
 export function unfilledReferrers(before: CatalogState, after: CatalogState): UnfilledReferrers[] {
   const same = new Set(before.classes)
   const changed = after.classes.filter((cls) => !same.has(cls) && referrerIndexesOf(cls).length > 0)
   if (changed.length === 0) return []
   const earlier = new Map(before.classes.flatMap(({ attributes }) => attributes.map((one) => [one.number, one])))
   return changed.flatMap(({ number: cls, attributes }) =>
-    attributes.flatMap(({ number: attribute, referrers }) => {
+    attributes.flatMap(({ number: attribute, referrers: index }) => {
       const known = earlier.get(attribute)
-      const isUnfilled = referrers !== undefined && known !== undefined && known.referrers !== referrers
-      return isUnfilled ? [{ cls, attribute }] : []
+      const isUnfilled = index !== undefined && known !== undefined && maintainedReferrers(known) !== index
+      return isUnfilled ? [{ cls, attribute, index }] : []
     }),
   )
 }
@@ -75,5 +91,5 @@ export function referrerIndexesDropped(before: CatalogState, after: CatalogState
 }
 
 function referrerIndexesOf({ attributes, isDeleted }: ClassDefinition): IndexNumber[] {
-  return isDeleted ? [] : attributes.flatMap(({ referrers }) => referrers ?? [])
+  return isDeleted ? [] : attributes.flatMap((attribute) => maintainedReferrers(attribute) ?? [])
 }

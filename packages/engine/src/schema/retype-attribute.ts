@@ -12,6 +12,7 @@ import type { RetypedProperties } from './define-properties.ts'
 import { isPairing, type Pairing } from './pairing.ts'
 import { hasConstraints, isSurelyLooser } from './properties/change-properties.ts'
 import type { PropertiesOfAttribute } from './properties/index.ts'
+import { needsReferrers } from './referrer-indexes.ts'
 import { isSameButForInverse, type RetypeWork, retypeWork } from './retype.ts'
 import { type ClassDraft, type DraftAttribute, referenceIn, type SchemaBuilder } from './schema-builder.ts'
 import { isUniqueIn } from './unique-indexes.ts'
@@ -33,6 +34,8 @@ export interface Retype {
   readonly isChecked: boolean
   /** Not included in the present properties. */
   readonly becomesUnique: boolean
+  /** Stored references are entered in a referrer index, which the attribute does not have yet. */
+  readonly gainsReferrers: boolean
 }
 
 export interface RetypeContext {
@@ -85,8 +88,17 @@ export function retypeAttribute(
   })
   const isChecked = !isSafe && settled !== undefined && settled.isValidated !== false && hasConstraints(settled)
   const becomesUnique = isUniqueIn(settled) && !isUniqueIn(attribute.properties)
+  const gainsReferrers = becomes === number && needsMoreReferrers(attribute, to, settled)
   const of = { attribute: number, becomes, owner: draft.number, name, from, to, work }
-  return { ...of, properties: settled, isChecked, becomesUnique }
+  return { ...of, properties: settled, isChecked, becomesUnique, gainsReferrers }
+}
+
+function needsMoreReferrers(
+  { referrers }: DraftAttribute,
+  spec: TypeSpec,
+  properties: PropertiesOfAttribute | undefined,
+): boolean {
+  return referrers === undefined && properties !== undefined && needsReferrers({ spec, properties })
 }
 
 /** Changes the properties of an attribute under its type. Undefined if no stored value could violate the new constraints. Throws AttributeInUse. */
@@ -107,9 +119,10 @@ export function constrainAttribute(
   draft.isRedefined = true
   const isChecked = !isLooser && context.isValidating !== false
   const becomesUnique = isUniqueIn(properties) && !isUniqueIn(present)
-  if (!isChecked && !becomesUnique) return undefined
+  const gainsReferrers = needsMoreReferrers(attribute, spec, properties)
+  if (!isChecked && !becomesUnique && !gainsReferrers) return undefined
   const of = { attribute: number, becomes: number, owner: draft.number, name, from: spec, to: spec }
-  return { ...of, work: { kind: 'constrain' }, properties, isChecked, becomesUnique }
+  return { ...of, work: { kind: 'constrain' }, properties, isChecked, becomesUnique, gainsReferrers }
 }
 
 /** The change validates all constraints of the attribute or none, regardless of previous validation. */

@@ -9,6 +9,7 @@ import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
+import { maintainedReferrers } from '../schema/referrer-indexes.ts'
 import type { Bytes } from '../store/store.ts'
 import { type Oid, oidFromBytes } from '../types/oid.ts'
 import { mustExist, type Probe, type VerifyContext } from './probe.ts'
@@ -71,9 +72,10 @@ function referrersIn(catalog: Catalog): ReadonlyMap<IndexNumber, AttributeFormat
   if (known === undefined) {
     const formats = recordFormats(catalog)
     const found = catalog.classes.flatMap((cls) =>
-      cls.definition.attributes.flatMap(({ number, referrers }): [IndexNumber, AttributeFormat][] =>
-        referrers === undefined ? [] : [[referrers, formats.of(cls).attribute(number)]],
-      ),
+      cls.definition.attributes.flatMap((attribute): [IndexNumber, AttributeFormat][] => {
+        const index = maintainedReferrers(attribute)
+        return index === undefined ? [] : [[index, formats.of(cls).attribute(attribute.number)]]
+      }),
     )
     known = new Map(found)
     referrersOfCatalogs.set(catalog, known)

@@ -44,7 +44,8 @@ export function probeLinkEntry(context: VerifyContext, key: Bytes, value: Bytes)
     mustExist(objectKey(owner), `a link entry of ${name} belongs to object ${owner}, which does not exist`),
   ]
   const isElementSetting = kind !== linkKind.target || attribute.linkStorage === 'set'
-  const referrer = isElementSetting ? referrerOfLink(attribute, owner, target, { key }) : undefined
+  const isTold = isElementSetting && attribute.attribute.referrers !== undefined
+  const referrer = isTold ? referrerOfLink(attribute, owner, target, { key }) : undefined
   if (referrer !== undefined) {
     const problem = `object ${owner} is not among those that refer to ${target} by ${name}`
     probes.push(mustHold(Buffer.from(referrer.key), referrer.value, problem))

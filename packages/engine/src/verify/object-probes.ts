@@ -1,6 +1,6 @@
 /** Probes of an object's record: the constraints of its class, its container, its index entries, and the other side of its to-one links. */
 
-import { makeIndexKey } from '../indexes/index-key.ts'
+import { extractKeyValues, makeIndexKey } from '../indexes/index-key.ts'
 import { indexFormatsOf } from '../indexes/maintain.ts'
 import { referrersOfList } from '../indexes/referrer-entries.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
@@ -30,8 +30,11 @@ export function probeObject(context: VerifyContext, key: Bytes, record: Bytes): 
           : `object ${oid} of class ${format.cls.name} is not in a container of its class`,
     },
   ]
-  for (const keyFormat of indexFormatsOf(format).all) {
+  const { all, referrers: ofReferences, lists } = indexFormatsOf(format)
+  for (const keyFormat of all) {
     if (keyFormat.index.state !== 'ready') continue
+    // Objects older than the attribute refer to nothing by it, and have no entry.
+    if (ofReferences.includes(keyFormat) && extractKeyValues(keyFormat, content.values)[0] === noOid) continue
     const { key: entryKey } = makeIndexKey(keyFormat, content.values, oid)
     probes.push(
       mustHold(entryKey, oidBytes(oid), `object ${oid} has no entry of its own in index ${keyFormat.index.name}`),
@@ -46,7 +49,8 @@ export function probeObject(context: VerifyContext, key: Bytes, record: Bytes): 
     const problem = `object ${oid} of class ${format.cls.name} violates ${broken}`
     probes.push({ key: objectKey(oid), evaluate: () => problem })
   }
-  for (const { attribute, index } of indexFormatsOf(format).lists) {
+  for (const { attribute, index, isBuilding } of lists) {
+    if (isBuilding) continue
     const referrers = referrersOfList(index, content.values[attribute.index] as readonly Oid[], oid)
     for (const [target, entryKey] of referrers) {
       const problem = `object ${oid} is not among those that refer to ${target} by ${attribute.attribute.name}`

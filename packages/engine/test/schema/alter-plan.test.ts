@@ -119,11 +119,15 @@ describe('an online change', () => {
     attributesToAdd: [{ attributeName: 'more', logicalType: 'string' }],
   }
 
+  const known = { attributesToConstrain: [{ attributeName: 'base', onTargetDelete: 'restrict' }] }
+
   it.each([
     ['without an index', toWhole('text'), false],
     ['with indexes', toWhole('other'), false],
     ['with a check', { classFields: { checks } }, false],
     ['with everything at once', all, true],
+    ['with entries that tell who refers', known, false],
+    ['with those and with indexes', { ...known, ...toWhole('other') }, false],
   ])('ends as one that is computed anew on what it has published: %s', (_what, body, isCascading) => {
     const planned = online(body, isCascading)
     expect(runToEnd(completedState(planned, loaded(planned.pending)))).toEqual(planned.next)
