@@ -273,7 +273,7 @@ export class FederatedDatabase extends CallerOperations {
     const removeLog = (signal: AbortSignal): Promise<void> => this.logRemoval.look(Date.now(), signal)
     this.background = [
       new BackgroundWork(removeLog, limits.changeLogRemovalMs, onFault),
-      new BackgroundWork((signal) => receiptRemoval.look(signal), limits.receiptRemovalMs, onFault),
+      new BackgroundWork((signal) => receiptRemoval.removeExpired(signal), limits.receiptRemovalMs, onFault),
     ]
     this.snapshotAges = watchSnapshotAges(store, limits)
     store.nameEntriesBy?.((key) => nameEntry(store, catalogs.latest, key))

@@ -63,7 +63,7 @@ export class LiveQuery {
    */
   async isUnchangedSince(position: string): Promise<boolean> {
     // The caller's permissions may have changed meanwhile.
-    if (!this.concern.isWhole || this.isAhead || this.restricted !== undefined) return false
+    if (!this.concern.isFilterOnly || this.isAhead || this.restricted !== undefined) return false
     try {
       const found = await this.nextRelevant(position)
       return found.isIrrelevant && found.isAtEnd

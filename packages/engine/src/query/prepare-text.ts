@@ -60,7 +60,7 @@ export function prepare(
     const toRun = isLiftingAllowed ? parsed : plans.parsedAsWritten(text, limits.statementTokensMax)
     const { parameters, parametersText } = request
     if (parameters !== undefined && parametersText !== undefined)
-      noteTextOf(parameters, JsonSource.ofText(parametersText))
+      noteTextOf(parameters, JsonSource.fromText(parametersText))
     const prepared = preparedText(toRun, request, resources, memory, slice)
     if (parameters === undefined || addScalars(parameters, prepared)) return prepared
     return addParameters(parameters, prepared, database).then(() => prepared)

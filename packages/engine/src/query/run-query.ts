@@ -292,8 +292,8 @@ async function plansRows(
 ): Promise<RowChunk[]> {
   const rows: RowChunk[] = []
   for await (const plan of executor.explainAll(statements, isAnalyzed)) {
-    const shown = format === 'json' ? JSON.stringify(plan) : planText(plan, statements.length > 1)
-    const row = textRow(shown)
+    const text = format === 'json' ? JSON.stringify(plan) : planText(plan, statements.length > 1)
+    const row = textRow(text)
     memory.chargeRequest(bytesOf(row))
     rows.push(row)
   }

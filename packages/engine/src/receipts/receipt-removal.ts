@@ -85,7 +85,7 @@ export class ReceiptRemoval {
   }
 
   /** Removes receipts expired now. Returns their number. */
-  async look(signal?: AbortSignal): Promise<number> {
+  async removeExpired(signal?: AbortSignal): Promise<number> {
     const options = { ...(signal !== undefined && { signal }), onDamage: (error: Error) => this.reportOnce(error) }
     if (this.clock === undefined) {
       const newest = await newestEnd(this.store, options)

@@ -16,13 +16,13 @@ export function checkPendingTypes(
   after: readonly unknown[],
   formats: FormatSource,
 ): void {
-  let held: ReadonlyMap<AttributeNumber, ReadonlySet<string>> | undefined
+  let storedTexts: ReadonlyMap<AttributeNumber, ReadonlySet<string>> | undefined
   visitLossyValues(format, after, formats, (owner, attribute, value) => {
     const { codec } = attribute
     const isNew = before === undefined || owner !== format
     if (isNew && !isList(attribute) && isSameValue(codec, value, codec.defaultValue)) return
-    if (before !== undefined) held ??= storedLossyValues(format, before, formats)
-    if (held?.get(attribute.attribute.number)?.has(textOf(attribute, value)) === true) return
+    if (before !== undefined) storedTexts ??= storedLossyValues(format, before, formats)
+    if (storedTexts?.get(attribute.attribute.number)?.has(textOf(attribute, value)) === true) return
     const { name } = attribute.attribute
     const json = isList(attribute) ? (codec.toJson([value]) as readonly unknown[])[0] : codec.toJson(value)
     throw new AshlarError(
@@ -54,13 +54,13 @@ function storedLossyValues(
   values: readonly unknown[],
   formats: FormatSource,
 ): Map<AttributeNumber, Set<string>> {
-  const held = new Map<AttributeNumber, Set<string>>()
+  const textsByAttribute = new Map<AttributeNumber, Set<string>>()
   visitLossyValues(format, values, formats, (_owner, attribute, lossyValue) => {
     const { number } = attribute.attribute
-    const texts = held.get(number) ?? new Set<string>()
-    held.set(number, texts.add(textOf(attribute, lossyValue)))
+    const texts = textsByAttribute.get(number) ?? new Set<string>()
+    textsByAttribute.set(number, texts.add(textOf(attribute, lossyValue)))
   })
-  return held
+  return textsByAttribute
 }
 
 function isList({ attribute }: AttributeFormat): boolean {

@@ -7,8 +7,8 @@ type CollectionAction = 'override' | 'add' | 'remove'
 /** Elements (list, set) or pairs (map) as JSON; keys for `remove` on a map. */
 export interface CollectionForm {
   readonly action: CollectionAction
-  readonly given: unknown
-  /** The position of `given` in the value, for errors. */
+  readonly input: unknown
+  /** The position of `input` in the value, for errors. */
   readonly path: readonly string[]
 }
 
@@ -16,13 +16,13 @@ const actions: readonly unknown[] = ['override', 'add', 'remove']
 
 /** Reads any of the accepted forms; null empties the collection. Throws ValueError. */
 export function readCollectionForm(spec: CollectionSpec, json: unknown): CollectionForm {
-  if (json === null) return { action: 'override', given: [], path: [] }
-  if (Array.isArray(json) && spec.logicalType !== 'map') return { action: 'override', given: json, path: [] }
+  if (json === null) return { action: 'override', input: [], path: [] }
+  if (Array.isArray(json) && spec.logicalType !== 'map') return { action: 'override', input: json, path: [] }
   if (typeof json !== 'object' || Array.isArray(json)) {
     throw new ValueError('MalformedValue', `a ${spec.logicalType} is given as ${formsOf(spec)}`)
   }
   const form = json as Record<string, unknown>
-  if (spec.logicalType === 'map' && isReadForm(form)) return { action: 'override', given: json, path: [] }
+  if (spec.logicalType === 'map' && isReadForm(form)) return { action: 'override', input: json, path: [] }
   return readActionForm(spec, form)
 }
 
@@ -48,17 +48,17 @@ function readActionForm(spec: CollectionSpec, form: Record<string, unknown>): Co
     throw new ValueError('MalformedValue', `the action of a ${spec.logicalType} is add, override or remove`)
   }
   const field = isMap && Object.hasOwn(form, 'pairs') ? 'pairs' : 'elements'
-  const given = Object.hasOwn(form, field) ? form[field] : undefined
-  if (!Array.isArray(given)) {
+  const input = Object.hasOwn(form, field) ? form[field] : undefined
+  if (!Array.isArray(input)) {
     throw new ValueError('MalformedValue', `a ${spec.logicalType} is given as ${formsOf(spec)}`)
   }
-  if (isMap && action === 'remove') return { action, given: given.map(keyOfPair), path: [field] }
-  return { action: action as CollectionAction, given, path: [field] }
+  if (isMap && action === 'remove') return { action, input: input.map(keyOfPair), path: [field] }
+  return { action: action as CollectionAction, input, path: [field] }
 }
 
-function keyOfPair(given: unknown): unknown {
-  const isPair = typeof given === 'object' && given !== null && Object.hasOwn(given, 'key')
-  return isPair ? (given as { key: unknown }).key : given
+function keyOfPair(pair: unknown): unknown {
+  const isPair = typeof pair === 'object' && pair !== null && Object.hasOwn(pair, 'key')
+  return isPair ? (pair as { key: unknown }).key : pair
 }
 
 function formsOf(spec: CollectionSpec): string {
@@ -66,10 +66,10 @@ function formsOf(spec: CollectionSpec): string {
   return 'an array, or {"action":"add","elements":[…]}'
 }
 
-/** Parses `given` by a codec; errors get the position in the whole value. */
-export function parseInput<T>(change: CollectionForm, parse: (given: unknown) => T): T {
+/** Parses `input` by a codec; errors get the position in the whole value. */
+export function parseInput<T>(change: CollectionForm, parse: (input: unknown) => T): T {
   try {
-    return parse(change.given)
+    return parse(change.input)
   } catch (error) {
     if (error instanceof ValueError) error.path.unshift(...change.path)
     throw error

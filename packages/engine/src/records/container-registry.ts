@@ -68,8 +68,8 @@ export class ContainerRegistry {
   private readonly store: Store
   /** The stripes to which this process writes. */
   private readonly stripes: readonly number[]
-  private turn = 0
-  private readonly turns = new WeakMap<object, { stripe: number; left: number }>()
+  private nextStripe = 0
+  private readonly assignments = new WeakMap<object, { stripe: number; left: number }>()
   /** By class and stripe. */
   private readonly pages = new Map<number, OpenPage>()
   private readonly leases = new Map<number, Promise<OpenPage>>()
@@ -115,13 +115,13 @@ export class ContainerRegistry {
 
   private stripeOf(work: object): number {
     if (this.stripes.length === 1) return this.stripes[0] as number
-    let turn = this.turns.get(work)
-    if (turn === undefined || turn.left === 0) {
-      turn = { stripe: this.stripes[this.turn++ % this.stripes.length] as number, left: objectsTogetherMax }
-      this.turns.set(work, turn)
+    let assignment = this.assignments.get(work)
+    if (assignment === undefined || assignment.left === 0) {
+      assignment = { stripe: this.stripes[this.nextStripe++ % this.stripes.length] as number, left: objectsTogetherMax }
+      this.assignments.set(work, assignment)
     }
-    turn.left--
-    return turn.stripe
+    assignment.left--
+    return assignment.stripe
   }
 
   private async allocateFromNewPage(classNumber: ClassNumber, stripe: number): Promise<Oid> {
@@ -237,8 +237,8 @@ export async function containersWith(snapshot: Snapshot, used: Iterable<UsedPage
     const row = await snapshot.view(key, (value) => decodeRow(key, value))
     if (row !== undefined && row.nextPage > page) continue
     changes.push({ kind: 'put', key, value: encodeRow(classNumber, page + 1, row?.stripe ?? 0) })
-    const isLater = database > nextDatabase || (database === nextDatabase && container >= nextContainer)
-    if (!isLater) continue
+    const isPastNext = database > nextDatabase || (database === nextDatabase && container >= nextContainer)
+    if (!isPastNext) continue
     nextDatabase = container === containerMax ? database + 1 : database
     nextContainer = container === containerMax ? firstContainer : container + 1
   }

@@ -23,7 +23,7 @@ export function embeddedCodec(format: ClassFormat): Codec<readonly unknown[]> {
       return format.defaultValues().values
     },
     parse: (json) => parseEmbedded(format, json),
-    accept: (given) => acceptEmbedded(format, given as readonly unknown[]),
+    accept: (input) => acceptEmbedded(format, input as readonly unknown[]),
     write: (value, to) => writeEmbedded(format, value, to),
     read: (bytes, start, end) => format.readValues(bytes, start + shapeBytes, end, shapeAt(bytes, start)).values,
     writeJson: (bytes, start, _end, json) => writeEmbeddedJson(format, bytes, start, json),
@@ -39,9 +39,9 @@ function parseEmbedded(format: ClassFormat, json: unknown): readonly unknown[] {
 }
 
 /** Replaces null by the default for attributes whose type is not nullable. */
-function acceptEmbedded(format: ClassFormat, given: readonly unknown[]): readonly unknown[] {
+function acceptEmbedded(format: ClassFormat, values: readonly unknown[]): readonly unknown[] {
   return format.attributes.map(({ attribute, codec, index }) => {
-    const value = given[index] ?? null
+    const value = values[index] ?? null
     if (value === null) return codec.isNullable ? null : codec.defaultValue
     try {
       return codec.accept(value)

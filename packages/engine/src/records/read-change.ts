@@ -61,10 +61,10 @@ function readCollectionChange(codec: Codec, spec: CollectionSpec, json: unknown)
   if (spec.logicalType === 'map' && form.action === 'remove') {
     return { kind: 'removeKeys', keys: parseInput(form, (keys) => parseKeys(codec, keys as readonly unknown[])) }
   }
-  const given = parseInput(form, (json) => codec.parse(json)) as readonly unknown[]
-  if (form.action === 'override') return { kind: 'set', value: given }
-  if (spec.logicalType === 'map') return { kind: 'putPairs', pairs: given as readonly MapPair[] }
-  return { kind: form.action, elements: given }
+  const parsed = parseInput(form, (json) => codec.parse(json)) as readonly unknown[]
+  if (form.action === 'override') return { kind: 'set', value: parsed }
+  if (spec.logicalType === 'map') return { kind: 'putPairs', pairs: parsed as readonly MapPair[] }
+  return { kind: form.action, elements: parsed }
 }
 
 /** Parses keys as pairs without values, since a map codec does not parse keys alone. */

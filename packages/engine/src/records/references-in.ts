@@ -100,18 +100,18 @@ export function* newReferences(
     yield* newPairs(spec, before as readonly MapPair[], after as readonly MapPair[])
     return
   }
-  const known = new Map<ClassNumber, Set<Oid>>()
+  const oldTargets = new Map<ClassNumber, Set<Oid>>()
   for (const { target, referencedClass } of referencesIn(spec, before, formats)) {
-    let targets = known.get(referencedClass)
+    let targets = oldTargets.get(referencedClass)
     if (targets === undefined) {
       targets = new Set()
-      known.set(referencedClass, targets)
+      oldTargets.set(referencedClass, targets)
     }
     targets.add(target)
     yield undefined
   }
   for (const reference of referencesIn(spec, after, formats)) {
-    yield known.get(reference.referencedClass)?.has(reference.target) === true ? undefined : reference
+    yield oldTargets.get(reference.referencedClass)?.has(reference.target) === true ? undefined : reference
   }
 }
 
@@ -121,14 +121,14 @@ function* newPairs(
   before: readonly MapPair[],
   after: readonly MapPair[],
 ): Generator<Reference | undefined> {
-  const known = new Map<unknown, unknown>()
+  const oldValues = new Map<unknown, unknown>()
   for (const { key, value } of before) {
-    known.set(key, value)
+    oldValues.set(key, value)
     yield undefined
   }
   for (const { key, value } of after) {
-    const isNewKey = spec.key.logicalType === 'reference' && key !== noOid && !known.has(key)
+    const isNewKey = spec.key.logicalType === 'reference' && key !== noOid && !oldValues.has(key)
     yield isNewKey ? referenceTo(spec.key as ReferenceSpec, key) : undefined
-    if (known.get(key) !== value && value !== noOid) yield referenceTo(spec.element, value)
+    if (oldValues.get(key) !== value && value !== noOid) yield referenceTo(spec.element, value)
   }
 }

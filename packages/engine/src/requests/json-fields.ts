@@ -1,7 +1,7 @@
 /** Reads fields of request bodies: checks JSON types and rejects unknown fields. Places in errors are relative to the body. */
 import type { CommandPlace } from '../errors.ts'
 import { commandError, truncateForMessage } from '../schema/command-error.ts'
-import { listKnownNames } from '../schema/names.ts'
+import { suggestNames } from '../schema/names.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 
 export type JsonObject = { readonly [field: string]: unknown }
@@ -30,7 +30,7 @@ export function refuseUnknownFields(
 }
 
 function unknownField(what: string, field: string, allowed: readonly string[]): string {
-  return `${what} may not have the field '${truncateForMessage(field)}'${listKnownNames(field, allowed, 'field')}`
+  return `${what} may not have the field '${truncateForMessage(field)}'${suggestNames(field, allowed, 'field')}`
 }
 
 /** Accepts JSON booleans, also quoted; undefined for anything else (contract 1.2.6). */

@@ -24,7 +24,7 @@ export class JsonSource {
     })
   }
 
-  static ofText(text: string): JsonSource {
+  static fromText(text: string): JsonSource {
     return new JsonSource(() => new JsonText(text))
   }
 

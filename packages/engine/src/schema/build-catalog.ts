@@ -107,11 +107,11 @@ function linkClasses(state: CatalogState, shapes: ReadonlyMap<ShapeNumber, Shape
   const definitions = new Map<ClassNumber, ClassDefinition>()
   for (const definition of state.classes) if (!definition.isDeleted) definitions.set(definition.number, definition)
   const linked = new Map<ClassNumber, LinkedClass>()
-  const kept = state.indexes.filter((index) => index.state !== 'failed')
-  const indexes = new ClassIndexes(kept)
+  const usable = state.indexes.filter((index) => index.state !== 'failed')
+  const indexes = new ClassIndexes(usable)
   const link = (definition: ClassDefinition): LinkedClass => {
-    const known = linked.get(definition.number)
-    if (known !== undefined) return known
+    const existing = linked.get(definition.number)
+    if (existing !== undefined) return existing
     const superDefinition = definition.superClass === null ? undefined : definitions.get(definition.superClass)
     const superClass = superDefinition === undefined ? null : link(superDefinition)
     const shape = shapes.get(definition.shapeNumber)
@@ -235,10 +235,10 @@ class LinkedClass implements SchemaClass {
   private collectAttributes(): readonly ClassAttribute[] {
     const inherited = this.superClass?.attributes ?? []
     if (this.own.size === 0) return inherited
-    const shown = inherited.map((attribute): ClassAttribute => {
+    const marked = inherited.map((attribute): ClassAttribute => {
       if (attribute.isHidden || !this.own.has(attribute.name)) return attribute
       return { ...attribute, isHidden: true, outputName: `${attribute.declaringClass.name}::${attribute.name}` }
     })
-    return [...shown, ...this.own.values()]
+    return [...marked, ...this.own.values()]
   }
 }

@@ -36,15 +36,15 @@ export function changedParts(before: CatalogState, after: CatalogState): Changed
 }
 
 function added<T>(before: readonly T[], after: readonly T[]): T[] {
-  const known = new Set(before)
-  return after.filter((part) => !known.has(part))
+  const existing = new Set(before)
+  return after.filter((part) => !existing.has(part))
 }
 
 /** Compares by number, since changed parts keep theirs. */
 function removed<N>(before: readonly { readonly number: N }[], after: readonly { readonly number: N }[]): N[] {
   if (before === after) return []
-  const kept = new Set(after.map(({ number }) => number))
-  return before.map(({ number }) => number).filter((number) => !kept.has(number))
+  const remaining = new Set(after.map(({ number }) => number))
+  return before.map(({ number }) => number).filter((number) => !remaining.has(number))
 }
 
 export const encodeClass: (definition: ClassDefinition) => Buffer = encode

@@ -37,8 +37,8 @@ interface Embedding {
  * one object would be too large. Throws InvalidDefinition, LimitExceeded, ClassIsAbstract.
  */
 export function checkEmbedding(builder: SchemaBuilder): void {
-  const known = { embeddings: new Map<ClassDraft, Embedding>(), holders: new Map<ClassDraft, Holders>() }
-  for (const draft of builder.all()) measure(builder, draft, [], known)
+  const cache = { embeddings: new Map<ClassDraft, Embedding>(), holders: new Map<ClassDraft, Holders>() }
+  for (const draft of builder.all()) measure(builder, draft, [], cache)
 }
 
 /** The attributes of a class that embed objects, inherited ones first, and its total number of attributes. */
@@ -47,17 +47,17 @@ interface Holders {
   readonly count: number
 }
 
-interface Known {
+interface Cache {
   readonly embeddings: Map<ClassDraft, Embedding>
   readonly holders: Map<ClassDraft, Holders>
 }
 
 /** Cached, so that inherited attributes are not visited again for every subclass. */
-function holdersOf(draft: ClassDraft, known: Known): Holders {
-  const before = known.holders.get(draft)
+function holdersOf(draft: ClassDraft, cache: Cache): Holders {
+  const before = cache.holders.get(draft)
   if (before !== undefined) return before
   const { superClass } = draft
-  const inherited = superClass === null ? { attributes: [], count: 0 } : holdersOf(superClass, known)
+  const inherited = superClass === null ? { attributes: [], count: 0 } : holdersOf(superClass, cache)
   let { count } = inherited
   const own: { attribute: DraftAttribute; before: number }[] = []
   for (const attribute of draft.attributes.values()) {
@@ -65,7 +65,7 @@ function holdersOf(draft: ClassDraft, known: Known): Holders {
     count += 1
   }
   const holders = { attributes: own.length === 0 ? inherited.attributes : [...inherited.attributes, ...own], count }
-  known.holders.set(draft, holders)
+  cache.holders.set(draft, holders)
   return holders
 }
 
@@ -74,21 +74,21 @@ interface Step {
   readonly attribute: DraftAttribute
 }
 
-function measure(builder: SchemaBuilder, draft: ClassDraft, path: readonly Step[], known: Known): Embedding {
-  const before = known.embeddings.get(draft)
+function measure(builder: SchemaBuilder, draft: ClassDraft, path: readonly Step[], cache: Cache): Embedding {
+  const before = cache.embeddings.get(draft)
   if (before !== undefined) return before
   const cycle = path.findIndex(({ owner }) => owner === draft)
   if (cycle >= 0) throw embedsItself(draft, path.slice(cycle))
   let depth = 0
   let embeddedAttributes = 0
-  const holders = holdersOf(draft, known)
+  const holders = holdersOf(draft, cache)
   for (const { attribute, before } of holders.attributes) {
     const embedded = embeddedBy(attribute.spec)
     if (embedded === undefined) continue
     const steps = [...path, { owner: draft, attribute }]
     refuseAbstract(builder.get(embedded.number), steps)
     if (steps.length > embeddingDepthMax) throw tooDeep(steps)
-    const inner = measure(builder, builder.get(embedded.number), steps, known)
+    const inner = measure(builder, builder.get(embedded.number), steps, cache)
     depth = Math.max(depth, inner.depth + 1)
     if (depth > embeddingDepthMax) throw tooDeep(steps)
     // A list is initially empty.
@@ -102,7 +102,7 @@ function measure(builder: SchemaBuilder, draft: ClassDraft, path: readonly Step[
     }
   }
   const embedding = { depth, attributes: holders.count + embeddedAttributes }
-  known.embeddings.set(draft, embedding)
+  cache.embeddings.set(draft, embedding)
   return embedding
 }
 

@@ -30,20 +30,20 @@ const referenceableOfRoots = new WeakMap<SchemaClass, ClassSet>()
 
 /** The class and all its subclasses: one set per catalog. */
 export function withSubclasses(cls: SchemaClass): ClassSet {
-  let known = setsOfClasses.get(cls)
-  if (known === undefined) {
-    known = new ClassSet([cls, ...cls.subclasses])
-    setsOfClasses.set(cls, known)
+  let cached = setsOfClasses.get(cls)
+  if (cached === undefined) {
+    cached = new ClassSet([cls, ...cls.subclasses])
+    setsOfClasses.set(cls, cached)
   }
-  return known
+  return cached
 }
 
 /** All classes whose objects have an OID: one set per catalog. */
 export function referenceableClasses({ root }: Catalog): ClassSet {
-  let known = referenceableOfRoots.get(root)
-  if (known === undefined) {
-    known = new ClassSet(root.subclasses)
-    referenceableOfRoots.set(root, known)
+  let cached = referenceableOfRoots.get(root)
+  if (cached === undefined) {
+    cached = new ClassSet(root.subclasses)
+    referenceableOfRoots.set(root, cached)
   }
-  return known
+  return cached
 }

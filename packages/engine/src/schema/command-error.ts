@@ -1,7 +1,7 @@
 /** Errors of schema commands, with their place in the command. */
 import { AshlarError, type CommandPlace, type ErrorType } from '../errors.ts'
 
-const shownCharactersMax = 60
+const excerptCharactersMax = 60
 
 /** An error with one detail: the message at its place. */
 export function commandError(type: ErrorType, message: string, place: CommandPlace): AshlarError {
@@ -15,5 +15,5 @@ export function within(place: CommandPlace | undefined, ...steps: CommandPlace):
 
 /** Shortens a name sent by a client for messages. */
 export function truncateForMessage(text: string): string {
-  return text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text
+  return text.length > excerptCharactersMax ? `${text.slice(0, excerptCharactersMax)}…` : text
 }

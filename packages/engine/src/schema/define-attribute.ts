@@ -48,11 +48,11 @@ export function checkSameDefinition(
   owner: ClassDraft,
   attributeName: string,
   place: CommandPlace,
-  given: TypeSpec,
+  requested: TypeSpec,
 ): void {
   const present = owner.attributes.get(attributeName)?.spec as TypeSpec
-  if (isDeepStrictEqual(present, given)) return
-  const [one, other] = [formatTypeForMessage(builder, present), formatTypeForMessage(builder, given)]
+  if (isDeepStrictEqual(present, requested)) return
+  const [one, other] = [formatTypeForMessage(builder, present), formatTypeForMessage(builder, requested)]
   throw new AshlarError(
     'AttributeExists',
     `Class ${owner.name}: attribute ${attributeName} exists as ${one}, not as ${other}.`,
@@ -91,11 +91,11 @@ function defineContext(builder: SchemaBuilder, what: string, type: TypeDefinitio
       const cls = builder.get(classNumber)
       const attribute = builder.findAttribute(cls, name)
       if (attribute !== undefined) return attribute.number
-      const known = allAttributes(cls).map((candidate) => candidate.name)
+      const names = allAttributes(cls).map((candidate) => candidate.name)
       const advice = field === 'inverseAttribute' ? ' An inverse that is new is described in the same request.' : ''
       throw commandError(
         'UnknownAttribute',
-        `${what}: class ${cls.name} has no attribute '${truncateForMessage(name)}'.${didYouMean(name, known)}${advice}`,
+        `${what}: class ${cls.name} has no attribute '${truncateForMessage(name)}'.${didYouMean(name, names)}${advice}`,
         [...place, ...stepsTo(type, [field], name)],
       )
     },

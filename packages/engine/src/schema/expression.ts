@@ -39,8 +39,8 @@ export interface ExpressionNames {
 const charactersMax = 10_000
 
 /** Reads `{"expression": "…"}`, or the text alone. Throws ValueError with the path from the field. */
-export function defineExpression(field: string, given: unknown): ExpressionInput {
-  if (typeof given !== 'string' || given.trim() === '' || given.length > charactersMax) {
+export function defineExpression(field: string, input: unknown): ExpressionInput {
+  if (typeof input !== 'string' || input.trim() === '' || input.length > charactersMax) {
     const error = new ValueError(
       'InvalidDefinition',
       `${field} is an expression of DO, of at most ${charactersMax} characters`,
@@ -48,12 +48,12 @@ export function defineExpression(field: string, given: unknown): ExpressionInput
     error.path = [field]
     throw error
   }
-  return { text: given.trim(), place: [] }
+  return { text: input.trim(), place: [] }
 }
 
 /** Whether a given property value has the form `{"expression": "…"}`. */
-export function isExpressionInput(given: unknown): given is { readonly expression: unknown } {
-  return typeof given === 'object' && given !== null && Object.hasOwn(given, 'expression')
+export function isExpressionInput(input: unknown): input is { readonly expression: unknown } {
+  return typeof input === 'object' && input !== null && Object.hasOwn(input, 'expression')
 }
 
 /** Whether a property value, as given or stored, is an expression. */
@@ -119,9 +119,9 @@ export function withTexts(
   names: ExpressionNames,
   spec?: TypeSpec,
 ): Readonly<Record<string, unknown>> {
-  const shown = { ...properties } as Readonly<Record<string, unknown>>
+  const fields = { ...properties } as Readonly<Record<string, unknown>>
   return withExpressions(
-    shown,
+    fields,
     (expression, path) => {
       const text = expressionText(expression, names)
       if (path[0] === 'checks') return text

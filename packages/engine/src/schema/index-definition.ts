@@ -135,7 +135,7 @@ function indexedClassOf(catalog: Catalog, name: string): SchemaClass {
   if (cls === undefined) {
     const hint = didYouMean(
       name,
-      catalog.classes.map((known) => known.name),
+      catalog.classes.map((candidate) => candidate.name),
     )
     throw commandError('UnknownClass', `There is no class '${truncateForMessage(name)}'.${hint}`, ['indexedClass'])
   }

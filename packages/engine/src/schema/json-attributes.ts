@@ -2,17 +2,17 @@
 import type { TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
 
-const known = new WeakMap<Catalog, boolean>()
+const cache = new WeakMap<Catalog, boolean>()
 
 export function hasJsonAttribute(catalog: Catalog): boolean {
-  let has = known.get(catalog)
+  let has = cache.get(catalog)
   if (has === undefined) {
-    has = catalog.classes.some(({ attributes }) => attributes.some(({ spec }) => isOfJson(spec)))
-    known.set(catalog, has)
+    has = catalog.classes.some(({ attributes }) => attributes.some(({ spec }) => isJson(spec)))
+    cache.set(catalog, has)
   }
   return has
 }
 
-function isOfJson(spec: TypeSpec): boolean {
-  return spec.logicalType === 'json' || (spec.logicalType === 'list' && isOfJson(spec.element))
+function isJson(spec: TypeSpec): boolean {
+  return spec.logicalType === 'json' || (spec.logicalType === 'list' && isJson(spec.element))
 }

@@ -60,10 +60,10 @@ function firstStep(owner: SchemaClass, text: string, place: CommandPlace): Step 
     if (attribute !== undefined) return { attribute, after: dot < 0 ? undefined : text.slice(dot + 1) }
   }
   const attributeName = qualifier < 0 ? (text.split('.', 1)[0] as string) : text
-  const known = owner.attributes.map((attribute) => attribute.outputName)
+  const names = owner.attributes.map((attribute) => attribute.outputName)
   throw commandError(
     'UnknownAttribute',
-    `Class ${owner.name} has no attribute '${truncateForMessage(attributeName)}'.${didYouMean(attributeName, known)}`,
+    `Class ${owner.name} has no attribute '${truncateForMessage(attributeName)}'.${didYouMean(attributeName, names)}`,
     place,
   )
 }

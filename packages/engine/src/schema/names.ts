@@ -76,12 +76,12 @@ const nearNamesMax = 3
 const editsMax = 3
 
 /** Up to three existing names similar to a misspelt one: ignoring case, without the namespace, or a few edits away. */
-export function similarNames(unknownName: string, known: readonly string[]): string[] {
+export function similarNames(unknownName: string, names: readonly string[]): string[] {
   if (unknownName.length > classNameCharactersMax) return []
   const lower = unknownName.toLowerCase()
   const max = Math.min(editsMax, Math.max(1, Math.floor(unknownName.length / 4)))
   const near: { name: string; distance: number }[] = []
-  for (const name of known) {
+  for (const name of names) {
     const candidate = name.toLowerCase()
     const isSimpleName = candidate.endsWith(`.${lower}`) || lower.endsWith(`.${candidate}`)
     const distance = isSimpleName ? 0 : editDistance(lower, candidate, max)
@@ -92,8 +92,8 @@ export function similarNames(unknownName: string, known: readonly string[]): str
 }
 
 /** ` Did you mean a or b?`, or nothing. */
-export function didYouMean(unknownName: string, known: readonly string[]): string {
-  const near = similarNames(unknownName, known)
+export function didYouMean(unknownName: string, names: readonly string[]): string {
+  const near = similarNames(unknownName, names)
   return near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
 }
 
@@ -108,13 +108,13 @@ export function listOfNames(names: readonly string[]): string {
  * The end of a sentence that refuses a name: `. Did you mean a?` if one is similar, else `; its fields are a, b and
  * c.` with all names. `noun`: the kind of names, such as `field`.
  */
-export function listKnownNames(unknownName: string, known: readonly string[], noun: string): string {
+export function suggestNames(unknownName: string, names: readonly string[], noun: string): string {
   const lower = unknownName.toLowerCase()
-  const longer = known.filter((name) => lower.length > 1 && name.toLowerCase().startsWith(lower))
-  const near = didYouMean(unknownName, known) || didYouMean(longer[0] ?? '', longer.slice(0, 1))
+  const longer = names.filter((name) => lower.length > 1 && name.toLowerCase().startsWith(lower))
+  const near = didYouMean(unknownName, names) || didYouMean(longer[0] ?? '', longer.slice(0, 1))
   if (near !== '') return `.${near}`
-  if (known.length === 0 || known.length > namesListedMax) return '.'
-  return `; its ${known.length === 1 ? `${noun} is` : `${noun}s are`} ${listOfNames(known)}.`
+  if (names.length === 0 || names.length > namesListedMax) return '.'
+  return `; its ${names.length === 1 ? `${noun} is` : `${noun}s are`} ${listOfNames(names)}.`
 }
 
 /**
@@ -123,21 +123,21 @@ export function listKnownNames(unknownName: string, known: readonly string[], no
  */
 function editDistance(one: string, other: string, max: number): number {
   if (Math.abs(one.length - other.length) > max) return max + 1
-  const far = max + 1
+  const beyondMax = max + 1
   let beforeLast: number[] = []
-  let last = Array.from({ length: other.length + 1 }, (_, j) => Math.min(j, far))
+  let last = Array.from({ length: other.length + 1 }, (_, j) => Math.min(j, beyondMax))
   for (let i = 1; i <= one.length; i++) {
-    const row = new Array<number>(other.length + 1).fill(far)
-    row[0] = Math.min(i, far)
+    const row = new Array<number>(other.length + 1).fill(beyondMax)
+    row[0] = Math.min(i, beyondMax)
     let least = row[0]
     for (let j = Math.max(1, i - max); j <= Math.min(other.length, i + max); j++) {
       const replaced = (last[j - 1] as number) + (one[i - 1] === other[j - 1] ? 0 : 1)
       const isSwap = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]
-      const swapped = isSwap ? (beforeLast[j - 2] as number) + 1 : far
-      row[j] = Math.min(replaced, swapped, (last[j] as number) + 1, (row[j - 1] as number) + 1, far)
+      const swapped = isSwap ? (beforeLast[j - 2] as number) + 1 : beyondMax
+      row[j] = Math.min(replaced, swapped, (last[j] as number) + 1, (row[j - 1] as number) + 1, beyondMax)
       least = Math.min(least, row[j] as number)
     }
-    if (least > max) return far
+    if (least > max) return beyondMax
     beforeLast = last
     last = row
   }

@@ -102,11 +102,11 @@ export function describeAttribute(
 
 /** A deleted display attribute is omitted. */
 function describeClassProperties(properties: ClassProperties | undefined, catalog: Catalog): PropertiesInput {
-  const shown = withTexts(properties, namesIn(catalog))
-  if (properties?.displayAttribute === undefined) return shown
-  const { displayAttribute: _, ...others } = shown
+  const described = withTexts(properties, namesIn(catalog))
+  if (properties?.displayAttribute === undefined) return described
+  const { displayAttribute: _, ...others } = described
   const name = catalog.attribute(properties.displayAttribute)?.name
-  return name === undefined ? others : { ...shown, displayAttribute: name }
+  return name === undefined ? others : { ...described, displayAttribute: name }
 }
 
 export function describeContext(catalog: Catalog): DescribeContext {
@@ -129,13 +129,13 @@ export function listNamespaces(catalog: Catalog): (string | null)[] {
 
 /** The default namespace is addressed as `null` or `Default`, unless a namespace has that name. Throws NamespaceNotFound. */
 export function readNamespace(catalog: Catalog, name: string): NamespaceRepresentation {
-  const known = listNamespaces(catalog)
-  const isDefault = !known.includes(name) && (name === 'null' || name === 'Default')
+  const namespaces = listNamespaces(catalog)
+  const isDefault = !namespaces.includes(name) && (name === 'null' || name === 'Default')
   const namespace = isDefault ? null : name
-  if (!known.includes(namespace)) {
+  if (!namespaces.includes(namespace)) {
     const hint = didYouMean(
       name,
-      known.filter((other) => other !== null),
+      namespaces.filter((other) => other !== null),
     )
     throw new AshlarError('NamespaceNotFound', `There is no namespace '${name.slice(0, 60)}'.${hint}`)
   }

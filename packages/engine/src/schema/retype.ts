@@ -113,8 +113,8 @@ export function classesHolding(cls: SchemaClass, classes: readonly SchemaClass[]
 }
 
 function embedsOne(spec: TypeSpec, classes: ReadonlySet<number>): boolean {
-  const held = spec.logicalType === 'list' ? spec.element : spec
-  return held.logicalType === 'object' && classes.has(held.class)
+  const valueSpec = spec.logicalType === 'list' ? spec.element : spec
+  return valueSpec.logicalType === 'object' && classes.has(valueSpec.class)
 }
 
 /** The type of a reference, or of the elements of a list, set or map. */

@@ -45,10 +45,10 @@ export function checkNumber(name: string, word: 'START' | 'STEP' | 'RESTART', va
 export function sequenceNamed({ state, sequenceByName }: Catalog, name: string): SequenceDefinition {
   const sequence = sequenceByName(name)
   if (sequence !== undefined) return sequence
-  const known = state.sequences.map((one) => one.name)
+  const names = state.sequences.map((one) => one.name)
   throw new AshlarError(
     'SequenceNotFound',
-    `There is no sequence '${truncateForMessage(name)}'.${didYouMean(name, known)}`,
+    `There is no sequence '${truncateForMessage(name)}'.${didYouMean(name, names)}`,
   )
 }
 

@@ -79,11 +79,11 @@ export class Sequences {
 
   private draw(name: string, requests: readonly NumberRequest[]): Promise<readonly DrawResult[]> {
     const { store, catalogs, limits } = this
-    const known = catalogs.latest?.sequenceByName(name)
+    const cached = catalogs.latest?.sequenceByName(name)
     const isRemote = !store.capabilities.hasSynchronousReads
     return transact(store, limits.transactionAttemptsMax, (transaction) => this.take(name, requests, transaction), {
       isReservation: true,
-      prefetchKeys: isRemote && known !== undefined ? [catalogVersionKey, nextNumberKey(known.number)] : undefined,
+      prefetchKeys: isRemote && cached !== undefined ? [catalogVersionKey, nextNumberKey(cached.number)] : undefined,
     })
   }
 

@@ -78,9 +78,9 @@ export class RecordArena {
     this.added++
   }
 
-  /** In order of key, then number. `turn` yields the event loop when due. */
-  async write(writer: RunWriter, equalKeys: EqualKeys, turn: () => Promise<void> | undefined): Promise<void> {
-    const places = await this.inOrder(turn)
+  /** In order of key, then number. `yieldIfDue` yields the event loop when due. */
+  async write(writer: RunWriter, equalKeys: EqualKeys, yieldIfDue: () => Promise<void> | undefined): Promise<void> {
+    const places = await this.inOrder(yieldIfDue)
     let last: number | undefined
     for (let at = 0; at < this.added; at++) {
       const place = places === undefined ? at : (places[at] as number)
@@ -90,7 +90,7 @@ export class RecordArena {
       else if (equalKeys !== 'first') this.writeOther(place, equalKeys.others, writer)
       if (writer.isFull) await writer.flush()
       if ((at & clockCheckMask) !== clockCheckMask) continue
-      const pause = turn()
+      const pause = yieldIfDue()
       if (pause !== undefined) await pause
     }
   }
@@ -131,7 +131,7 @@ export class RecordArena {
   }
 
   /** Undefined if the records are already in order. */
-  private async inOrder(turn: () => Promise<void> | undefined): Promise<readonly number[] | undefined> {
+  private async inOrder(yieldIfDue: () => Promise<void> | undefined): Promise<readonly number[] | undefined> {
     if (this.isInOrder) return undefined
     const places: number[] = []
     for (let place = 0; place < this.added; place++) places.push(place)
@@ -143,7 +143,7 @@ export class RecordArena {
     for (;;) {
       const step = steps.next()
       if (step.done === true) return step.value
-      const pause = turn()
+      const pause = yieldIfDue()
       if (pause !== undefined) await pause
     }
   }

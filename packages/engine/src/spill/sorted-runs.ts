@@ -39,15 +39,15 @@ export class SortedRuns {
   bytesWritten = 0
   private readonly space: RequestSpace
   /** Yields when due; throws to end the statement. */
-  private readonly turn: () => Promise<void> | undefined
+  private readonly yieldIfDue: () => Promise<void> | undefined
   private readonly levels: Level[] = []
   /** At most `fanIn` runs with all records. */
   private few: Promise<readonly Run[]> | undefined
 
-  constructor(space: RequestSpace, sizes: RunSizes, turn: () => Promise<void> | undefined) {
+  constructor(space: RequestSpace, sizes: RunSizes, yieldIfDue: () => Promise<void> | undefined) {
     this.space = space
     this.sizes = sizes
-    this.turn = turn
+    this.yieldIfDue = yieldIfDue
   }
 
   /** `write` writes the records in order, and awaits `flush` when the writer is full. */
@@ -126,7 +126,7 @@ export class SortedRuns {
         const wait = merged.advance()
         if (wait !== undefined) await wait
         if ((records++ & clockCheckMask) !== clockCheckMask) continue
-        const pause = this.turn()
+        const pause = this.yieldIfDue()
         if (pause !== undefined) await pause
       }
     })

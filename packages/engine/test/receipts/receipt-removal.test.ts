@@ -92,11 +92,11 @@ it('passes over damage, which is told once, and removes damaged replies', async 
   let now = Date.now()
   const clocks = { wall: () => now, monotonic: () => now }
   const removal = new ReceiptRemoval(store, receiptMs, (error) => told.push(error), clocks)
-  await removal.look()
+  await removal.removeExpired()
   now += 25 * hour
-  expect(await removal.look()).toBe(2)
+  expect(await removal.removeExpired()).toBe(2)
   const toldFirst = told.length
-  expect(await removal.look()).toBe(0)
+  expect(await removal.removeExpired()).toBe(0)
   expect(told).toHaveLength(toldFirst)
   expect(new Set(told.map((error) => (error as AshlarError).type))).toEqual(new Set(['DataCorruption']))
   expect(await receiptsIn(store)).toBe(1)
@@ -143,15 +143,15 @@ it('removes nothing because a clock is set forward while the process runs', asyn
   await withReceipts(store, ['key'])
   const set = { wall: Date.now(), monotonic: 5 }
   const removal = removalBy(store, set)
-  expect(await removal.look()).toBe(0)
+  expect(await removal.removeExpired()).toBe(0)
   for (const passed of [minute, 12 * hour, 11 * hour]) {
     set.monotonic += passed
     set.wall += passed + (passed === minute ? 48 * hour : 0)
-    expect(await removal.look()).toBe(0)
+    expect(await removal.removeExpired()).toBe(0)
   }
   // By then it has been kept for its time, whatever the clock says.
   set.monotonic += hour + 2 * minute
-  expect(await removal.look()).toBe(1)
+  expect(await removal.removeExpired()).toBe(1)
   await store.close()
 })
 
@@ -160,11 +160,11 @@ it('removes nothing because a process starts with a clock that is ahead', async 
   await withReceipts(store, ['key'])
   const set = { wall: Date.now() + 1000 * hour, monotonic: 5 }
   const removal = removalBy(store, set)
-  expect(await removal.look()).toBe(0)
+  expect(await removal.removeExpired()).toBe(0)
   set.monotonic += 23 * hour
-  expect(await removal.look()).toBe(0)
+  expect(await removal.removeExpired()).toBe(0)
   set.monotonic += hour + 2 * minute
-  expect(await removal.look()).toBe(1)
+  expect(await removal.removeExpired()).toBe(1)
   await store.close()
 })
 
@@ -174,12 +174,12 @@ it('removes what ends while both clocks go on, one of them a little faster', asy
   const set = { wall: Date.now(), monotonic: 5 }
   const removal = removalBy(store, set)
   for (let passed = 0; passed < 24; passed++) {
-    expect(await removal.look()).toBe(0)
+    expect(await removal.removeExpired()).toBe(0)
     set.monotonic += hour - 1_000
     set.wall += hour
   }
   set.monotonic += 2 * minute
   set.wall += 2 * minute
-  expect(await removal.look()).toBe(1)
+  expect(await removal.removeExpired()).toBe(1)
   await store.close()
 })

@@ -1,5 +1,5 @@
 /** Dispatches a request to its operation, alone or in a transaction: parameters, body, federated database, authorization, execution. */
-import { type AccessPolicy, type FederatedDatabase, listKnownNames } from '@ashlar/engine'
+import { type AccessPolicy, type FederatedDatabase, suggestNames } from '@ashlar/engine'
 import { missingBody, quoteNames } from '../errors/problem.ts'
 import { BodyValidationError } from '../errors/request-errors.ts'
 import { ServerError } from '../errors/server-errors.ts'
@@ -100,7 +100,7 @@ function checkParameters({ queryParameters = {} }: Operation, query: OperationRe
     unknown = [...(unknown ?? []), name]
   }
   if (unknown === undefined) return
-  const advice = listKnownNames(unknown[0] ?? '', ['fdAlias', ...Object.keys(queryParameters)], 'parameter')
+  const advice = suggestNames(unknown[0] ?? '', ['fdAlias', ...Object.keys(queryParameters)], 'parameter')
   throw new ServerError(
     'UnknownParameter',
     `The operation has no parameter${unknown.length === 1 ? '' : 's'} ${quoteNames(unknown)}${advice}`,

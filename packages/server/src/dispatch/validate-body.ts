@@ -1,5 +1,5 @@
 /** Checks request bodies against the schemas of their operations, and formats errors. */
-import { listKnownNames } from '@ashlar/engine'
+import { suggestNames } from '@ashlar/engine'
 import {
   makeProblem,
   missingBody,
@@ -60,7 +60,7 @@ function fromUnknownFields(body: unknown, schema: unknown, at: string): Problem 
   const schemaFields = Object.keys((schema as { readonly properties?: object } | undefined)?.properties ?? {})
   const names = Object.keys(body as object).filter((name) => !schemaFields.includes(name))
   const what = `the field${names.length === 1 ? '' : 's'} ${quoteNames(names)}`
-  const ending = listKnownNames(names[0] ?? '', schemaFields, 'field')
+  const ending = suggestNames(names[0] ?? '', schemaFields, 'field')
   // A common mistake: attributes of an object as fields of the body.
   const advice =
     schemaFields.includes('attributes') && !ending.endsWith('?') ? ' Put attributes inside "attributes".' : ''

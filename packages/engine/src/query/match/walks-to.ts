@@ -27,7 +27,7 @@ export function* walksTo(end: Reached, rest?: RestOfWalk): Generator<WalkStep[]>
 
 /** The walks through objects that the searches from both ends have reached. */
 export function* walksThrough(met: readonly [Reached, Reached][], edge: BoundEdge): Generator<WalkStep[]> {
-  for (const [near, far] of met) for (const rest of restsFrom(far, edge)) yield* walksTo(near, rest)
+  for (const [forward, backward] of met) for (const rest of restsFrom(backward, edge)) yield* walksTo(forward, rest)
 }
 
 /** The walks from an object to the far end, as seen from the near one. */

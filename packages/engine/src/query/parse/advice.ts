@@ -39,8 +39,8 @@ const wordsBeforeValue: readonly string[] = [
 /** A hint for the unexpected next token; undefined if there is none. */
 export function advice(cursor: Place): string | undefined {
   const word = cursor.wordAt()
-  const known = hintOfWord(word, cursor) ?? hintOf(hintsOfWords, word)
-  if (known !== undefined) return hintText(known)
+  const hint = hintOfWord(word, cursor) ?? hintOf(hintsOfWords, word)
+  if (hint !== undefined) return hintText(hint)
   if ((word === 'ORDER' || word === 'GROUP') && cursor.wordAt(1) !== 'BY') return `${word} is followed by BY`
   const comparison = misspeltComparison(cursor)
   if (comparison !== undefined) return comparison
@@ -51,13 +51,13 @@ export function advice(cursor: Place): string | undefined {
 }
 
 export function adviceAtBeginning(cursor: Place): string | undefined {
-  const known = hintOf(hintsAtBeginning, cursor.wordAt())
-  return known === undefined ? advice(cursor) : hintText(known)
+  const hint = hintOf(hintsAtBeginning, cursor.wordAt())
+  return hint === undefined ? advice(cursor) : hintText(hint)
 }
 
 export function adviceInMatch(cursor: Place): string | undefined {
-  const known = hintOf(hintsInMatch, cursor.wordAt())
-  return known === undefined ? advice(cursor) : hintText(known)
+  const hint = hintOf(hintsInMatch, cursor.wordAt())
+  return hint === undefined ? advice(cursor) : hintText(hint)
 }
 
 function hintOf(hints: Readonly<Record<string, Hint>>, word: string | undefined): Hint | undefined {

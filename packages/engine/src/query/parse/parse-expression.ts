@@ -217,10 +217,10 @@ function parsePrimary(cursor: TokenCursor): Expression {
       cursor.next()
       return { kind: 'variable', name: token.text, start: token.start, end: token.end }
     case 'system': {
-      const known = (['NOW', 'ID', 'THIS_REFERENCE', 'USER'] as const).find((name) => name === token.text)
-      if (known === undefined) throw cursor.unexpected(['$$NOW', '$$ID', '$$THIS_REFERENCE', '$$USER'])
+      const systemName = (['NOW', 'ID', 'THIS_REFERENCE', 'USER'] as const).find((name) => name === token.text)
+      if (systemName === undefined) throw cursor.unexpected(['$$NOW', '$$ID', '$$THIS_REFERENCE', '$$USER'])
       cursor.next()
-      return { kind: 'system', name: known, start: token.start, end: token.end }
+      return { kind: 'system', name: systemName, start: token.start, end: token.end }
     }
     case 'symbol':
       if (token.text === '(') return parseParenthesised(cursor)

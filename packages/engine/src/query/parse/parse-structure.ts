@@ -39,8 +39,8 @@ function parseIntervalPart(
   parseExpression: ParseExpression,
 ): { unit: IntervalUnit; amount: Expression } {
   const word = cursor.wordAt()?.toLowerCase()
-  const unit = units.find((known) => known === word)
-  if (unit === undefined) throw cursor.unexpected(units.map((known) => known.toUpperCase()))
+  const unit = units.find((candidate) => candidate === word)
+  if (unit === undefined) throw cursor.unexpected(units.map((candidate) => candidate.toUpperCase()))
   cursor.next()
   cursor.expectSymbol(':')
   return { unit, amount: parseExpression(cursor) }

@@ -47,7 +47,7 @@ function readEscape(text: string, backslash: number): { readonly value: string; 
   const pair = hexadecimal.exec(text)
   if (pair !== null) return { value: String.fromCharCode(Number.parseInt(pair[0].slice(1), 16)), end: at + 3 }
   if (text[at] === '0') return { value: '\0', end: at + 1 }
-  const known = ['\\0', '\\b', '\\n', '\\r', '\\f', '\\t', "\\'", '\\"', '\\\\', '\\ddd', '\\xHH']
+  const escapes = ['\\0', '\\b', '\\n', '\\r', '\\f', '\\t', "\\'", '\\"', '\\\\', '\\ddd', '\\xHH']
   const span = { start: backslash, end: Math.min(at + 1, text.length) }
-  throw syntaxError(text, span, `'${text.slice(backslash, at + 1)}' is not an escape`, known)
+  throw syntaxError(text, span, `'${text.slice(backslash, at + 1)}' is not an escape`, escapes)
 }

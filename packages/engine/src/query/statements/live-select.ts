@@ -21,7 +21,7 @@ export interface LiveConcern {
   readonly dependsOnRecordsOnly: boolean
   readonly isOrdered: boolean
   /** Without ORDER BY, SKIP and TAKE: whether an object is in the result depends on no other object. */
-  readonly isWhole: boolean
+  readonly isFilterOnly: boolean
 }
 
 /** Throws QueryError for statements that cannot be live. */
@@ -75,7 +75,7 @@ export function liveConcern(statement: SelectStatement, executor: StatementExecu
     classNumber: source.cls.number,
     dependsOnRecordsOnly: areRecords && !clauses.isWithAll && areColumnsRecordOnly(clauses, source.classes),
     isOrdered: orderBy.length > 0,
-    isWhole: orderBy.length === 0 && skip === undefined && take === undefined,
+    isFilterOnly: orderBy.length === 0 && skip === undefined && take === undefined,
   }
 }
 

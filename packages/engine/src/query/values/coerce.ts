@@ -12,7 +12,7 @@ export function canBeText(type: ValueType): boolean {
 
 /** Throws ValueError if the text does not denote a value of the type. */
 export function valueOfText(type: ValueType, text: string, formats: TextFormats = noTextFormats): unknown {
-  if (isScalar(type)) return scalarKinds[type.kind].ofText(text, formats)
+  if (isScalar(type)) return scalarKinds[type.kind].fromText(text, formats)
   if (!isReference(type)) throw new ValueError('ValueNotAllowed', `a text cannot stand for ${aTypeName(type)}`)
   const oid = parseOid(text)
   if (oid !== undefined) return oid

@@ -45,7 +45,7 @@ export interface AttributeProperty {
   readonly types: string
   appliesTo(target: PropertyTarget): boolean
   /** Returns the JSON for the catalog; undefined if it is equivalent to absence. Throws ValueError. */
-  define(given: unknown, target: PropertyTarget): unknown
+  define(input: unknown, target: PropertyTarget): unknown
   /** `stored`: the result of `define`. */
   constraint?(stored: unknown, target: PropertyTarget): Constraint
   /** For two different results of `define`: whether every value that satisfies the first also satisfies the second. If missing, unknown. */
@@ -65,18 +65,18 @@ export function invalidProperty(field: string, words: string): ValueError {
 }
 
 /** Accepts booleans and their string forms. */
-export function defineFlag(field: string, given: unknown): true | undefined {
-  if (given === true || given === 'true') return true
-  if (given === false || given === 'false') return undefined
-  throw invalidProperty(field, `is true or false, not ${formatForMessage(given)}`)
+export function defineFlag(field: string, input: unknown): true | undefined {
+  if (input === true || input === 'true') return true
+  if (input === false || input === 'false') return undefined
+  throw invalidProperty(field, `is true or false, not ${formatForMessage(input)}`)
 }
 
 /** Accepts whole numbers from 0 to `countMax` and their string forms. */
-export function defineCount(field: string, given: unknown): number {
-  const isDigits = typeof given === 'string' && /^\d{1,15}$/.test(given)
-  const count = isDigits || typeof given === 'bigint' ? Number(given) : given
+export function defineCount(field: string, input: unknown): number {
+  const isDigits = typeof input === 'string' && /^\d{1,15}$/.test(input)
+  const count = isDigits || typeof input === 'bigint' ? Number(input) : input
   if (typeof count === 'number' && Number.isInteger(count) && count >= 0 && count <= countMax) return count
-  throw invalidProperty(field, `is a whole number from 0 to ${countMax}, not ${formatForMessage(given)}`)
+  throw invalidProperty(field, `is a whole number from 0 to ${countMax}, not ${formatForMessage(input)}`)
 }
 
 const countMax = 1_000_000_000
@@ -93,10 +93,10 @@ export function counted(count: number, unit: string): string {
 }
 
 /** Returns a value of the attribute as JSON that `JSON.stringify` accepts. Throws ValueError. */
-export function defineValue(field: string, given: unknown, { codec }: PropertyTarget): unknown {
-  if (codec === undefined || given === null) throw invalidProperty(field, `is not ${formatForMessage(given)}`)
+export function defineValue(field: string, input: unknown, { codec }: PropertyTarget): unknown {
+  if (codec === undefined || input === null) throw invalidProperty(field, `is not ${formatForMessage(input)}`)
   try {
-    return plainJson(codec.toJson(codec.parse(given)))
+    return plainJson(codec.toJson(codec.parse(input)))
   } catch (error) {
     if (!(error instanceof ValueError)) throw error
     throw invalidProperty(field, `is a value of the attribute: ${error.message}`)

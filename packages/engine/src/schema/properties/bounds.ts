@@ -18,7 +18,7 @@ function bound(field: string, word: string, relation: string, isWithin: (order: 
     form: 'value',
     types: 'numbers, dates, times and intervals',
     appliesTo: ({ spec }) => boundedTypes.includes(spec.logicalType),
-    define: (given, target) => defineValue(field, given, target),
+    define: (input, target) => defineValue(field, input, target),
     constraint(stored, target): Constraint {
       const compare = comparison(target.codec?.parse(stored), target)
       return {

@@ -23,13 +23,13 @@ export function changeProperties(
   spec: TypeSpec,
   isEmbeddable: boolean,
   present: PropertiesOfAttribute | undefined,
-  given: PropertiesInput,
+  input: PropertiesInput,
   element: PropertiesInput,
 ): PropertiesOfAttribute | undefined {
   const changed = defineProperties(
     spec,
     isEmbeddable,
-    { ...present?.own, ...given },
+    { ...present?.own, ...input },
     { ...present?.element, ...element },
   )
   if (changed === undefined || present?.isValidated !== false || !hasConstraints(changed)) return changed
@@ -44,26 +44,26 @@ export function convertProperties(
   from: TypeSpec,
   to: TypeSpec,
   properties: PropertiesOfAttribute | undefined,
-  given: PropertiesInput,
+  input: PropertiesInput,
   elementInput: PropertiesInput,
 ): PropertiesOfAttribute | undefined {
   if (properties === undefined || isDeepStrictEqual(from, to)) return properties
   const { own, element } = properties
   const elements =
     'element' in from && 'element' in to ? convertAll(from.element, to.element, element, elementInput) : element
-  return { ...properties, own: convertAll(from, to, own, given), element: elements }
+  return { ...properties, own: convertAll(from, to, own, input), element: elements }
 }
 
 function convertAll(
   from: TypeSpec,
   to: TypeSpec,
   properties: AttributeProperties,
-  given: PropertiesInput,
+  input: PropertiesInput,
 ): AttributeProperties {
   const converted: Record<string, unknown> = { ...properties }
   for (const { field, mapValues } of attributeProperties) {
     if (properties[field] === undefined || mapValues === undefined) continue
-    if (given[field] !== undefined) delete converted[field]
+    if (input[field] !== undefined) delete converted[field]
     else converted[field] = mapValues(properties[field], (value) => convertValue(field, value, from, to))
   }
   return converted

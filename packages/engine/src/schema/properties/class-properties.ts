@@ -34,12 +34,12 @@ export const classPropertyFields: readonly ClassPropertyField[] = [
 
 /** `findAttribute`: finds an attribute of the class by name. Returns undefined if no property is given. Throws ValueError. */
 export function defineClassProperties(
-  given: PropertiesInput,
+  input: PropertiesInput,
   findAttribute: (name: string) => AttributeNumber | undefined,
 ): ClassProperties | undefined {
   const defined: Record<string, unknown> = {}
   for (const { field } of classPropertyFields) {
-    const value = given[field]
+    const value = input[field]
     if (value === undefined || value === null) continue
     const stored = defineField(field, value, findAttribute)
     if (stored !== undefined) defined[field] = stored

@@ -11,17 +11,17 @@ export const computed: AttributeProperty = {
   form: 'computed',
   types: 'scalars, references without an inverse and lists of them, of referenceable classes',
   appliesTo({ spec, isElement, isEmbeddable }) {
-    const held = spec.logicalType === 'list' ? spec.element : spec
-    const isReference = held.logicalType === 'reference' && held.inverseAttribute === null
+    const valueSpec = spec.logicalType === 'list' ? spec.element : spec
+    const isReference = valueSpec.logicalType === 'reference' && valueSpec.inverseAttribute === null
     const isLinks = spec.logicalType === 'list' && spec.collectionTypeName === 'TreeListOfReferences'
-    return !isElement && !isEmbeddable && !isLinks && (isScalar(held) || isReference)
+    return !isElement && !isEmbeddable && !isLinks && (isScalar(valueSpec) || isReference)
   },
-  define(given) {
-    if (!isExpressionInput(given)) throw invalidProperty('computed', 'is an object with an expression')
-    const { expression, isStored, ...others } = given as Readonly<Record<string, unknown>>
+  define(input) {
+    if (!isExpressionInput(input)) throw invalidProperty('computed', 'is an object with an expression')
+    const { expression, isStored, ...others } = input as Readonly<Record<string, unknown>>
     const [other] = Object.keys(others)
     if (other !== undefined) throw invalidProperty('computed', `has no field ${other}`)
-    const isKept = isStored !== undefined && defineFlag('computed', isStored) === true
-    return { ...defineExpression('computed', expression), ...(isKept ? { isStored: true } : {}) }
+    const isPersisted = isStored !== undefined && defineFlag('computed', isStored) === true
+    return { ...defineExpression('computed', expression), ...(isPersisted ? { isStored: true } : {}) }
   },
 }

@@ -9,15 +9,15 @@ export const defaultValue: AttributeProperty = {
   types: 'scalars and lists of them',
   appliesTo: ({ spec, isElement }) =>
     !isElement && (isScalar(spec) || (spec.logicalType === 'list' && isScalar(spec.element))),
-  define(given, target) {
+  define(input, target) {
     // A list is never null: as in bodies, null means that it is empty.
-    if (given === null) return isScalar(target.spec) ? null : defineValue('default', [], target)
-    if (!isExpressionInput(given) || (target.spec.logicalType as string) === 'json')
-      return defineValue('default', given, target)
+    if (input === null) return isScalar(target.spec) ? null : defineValue('default', [], target)
+    if (!isExpressionInput(input) || (target.spec.logicalType as string) === 'json')
+      return defineValue('default', input, target)
     if (!isScalar(target.spec) || target.isEmbeddable) {
       throw invalidProperty('default', 'is an expression for scalars of referenceable classes only')
     }
-    return defineExpression('default', given.expression)
+    return defineExpression('default', input.expression)
   },
   mapValues: (stored, map) => (stored === null || isExpression(stored) ? stored : map(stored)),
 }

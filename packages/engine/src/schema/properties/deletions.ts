@@ -22,10 +22,10 @@ function deletionRule(
     form: 'word',
     types: 'references, alone or as elements, of referenceable classes',
     appliesTo: ({ spec, isEmbeddable }) => spec.logicalType === 'reference' && !isEmbeddable,
-    define(given) {
-      const rule = typeof given === 'string' ? words.get(given.toLowerCase()) : undefined
+    define(input) {
+      const rule = typeof input === 'string' ? words.get(input.toLowerCase()) : undefined
       if (rule !== undefined) return rule === 'keep' ? undefined : rule
-      throw invalidProperty(field, `is one of ${[...words.values()].join(', ')}, not ${formatForMessage(given)}`)
+      throw invalidProperty(field, `is one of ${[...words.values()].join(', ')}, not ${formatForMessage(input)}`)
     },
   }
 }

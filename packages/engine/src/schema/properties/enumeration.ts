@@ -3,7 +3,7 @@ import { formatForMessage } from '../../types/logical-type.ts'
 import { type AttributeProperty, defineValue, invalidProperty, type PropertyTarget } from './attribute-property.ts'
 
 const valuesMax = 1_000
-const shownMax = 8
+const listedMax = 8
 
 /** A value, or a value and its label. */
 type Choice = string | number | { readonly value: string | number; readonly label: string }
@@ -14,11 +14,11 @@ export const enumeration: AttributeProperty = {
   form: 'choices',
   types: 'strings, integers and characters',
   appliesTo: ({ spec }) => ['string', 'integer', 'character'].includes(spec.logicalType),
-  define(given, target) {
-    if (!Array.isArray(given) || given.length === 0 || given.length > valuesMax) {
+  define(input, target) {
+    if (!Array.isArray(input) || input.length === 0 || input.length > valuesMax) {
       throw invalidProperty('enumeration', `is an array of 1 to ${valuesMax} values`)
     }
-    const choices = given.map((one) => defineChoice(one, target))
+    const choices = input.map((one) => defineChoice(one, target))
     const seen = new Set<unknown>()
     for (const choice of choices) {
       const value = choiceValue(choice)
@@ -30,17 +30,17 @@ export const enumeration: AttributeProperty = {
   constraint(stored, { codec }) {
     const choices = (stored as readonly Choice[]).map(choiceValue)
     const values = new Set(choices.map((value) => codec?.parse(value)))
-    const shown = choices.slice(0, shownMax).map(formatForMessage).join(', ')
-    const more = choices.length > shownMax ? ` and ${choices.length - shownMax} more` : ''
+    const listed = choices.slice(0, listedMax).map(formatForMessage).join(', ')
+    const more = choices.length > listedMax ? ` and ${choices.length - listedMax} more` : ''
     return {
       name: 'enumeration',
-      requirement: `has to be one of ${shown}${more}`,
+      requirement: `has to be one of ${listed}${more}`,
       isSatisfied: (value) => values.has(value),
     }
   },
   isLooser(before, after) {
-    const kept = new Set((after as readonly Choice[]).map(choiceValue))
-    return (before as readonly Choice[]).every((choice) => kept.has(choiceValue(choice)))
+    const allowed = new Set((after as readonly Choice[]).map(choiceValue))
+    return (before as readonly Choice[]).every((choice) => allowed.has(choiceValue(choice)))
   },
   mapValues: (stored, map) =>
     (stored as readonly Choice[]).map((choice) => {
@@ -48,11 +48,11 @@ export const enumeration: AttributeProperty = {
     }),
 }
 
-function defineChoice(given: unknown, target: PropertyTarget): Choice {
-  if (typeof given !== 'object' || given === null) return defineValue('enumeration', given, target) as Choice
-  const { value, label, ...others } = given as Record<string, unknown>
+function defineChoice(input: unknown, target: PropertyTarget): Choice {
+  if (typeof input !== 'object' || input === null) return defineValue('enumeration', input, target) as Choice
+  const { value, label, ...others } = input as Record<string, unknown>
   if (typeof label !== 'string' || value === undefined || Object.keys(others).length > 0) {
-    throw invalidProperty('enumeration', `has values, and objects of value and label, not ${formatForMessage(given)}`)
+    throw invalidProperty('enumeration', `has values, and objects of value and label, not ${formatForMessage(input)}`)
   }
   return { value: defineValue('enumeration', value, target) as string | number, label }
 }

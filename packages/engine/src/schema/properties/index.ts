@@ -80,42 +80,42 @@ export interface PropertiesOfAttribute {
 const none: AttributeProperties = {}
 
 /**
- * `given`: fields of the attribute. `element`: fields of its `elementSpecification`. Returns undefined if none is given. Throws
+ * `input`: fields of the attribute. `element`: fields of its `elementSpecification`. Returns undefined if none is given. Throws
  * ValueError with the path in the definition.
  */
 export function defineProperties(
   spec: TypeSpec,
   isEmbeddable: boolean,
-  given: PropertiesInput,
+  input: PropertiesInput,
   element: PropertiesInput,
 ): PropertiesOfAttribute | undefined {
   const target = targetOf(spec, isEmbeddable, false)
   const inner = elementTarget(spec, isEmbeddable)
-  const own = defineAll(given, target)
-  let ofElements = none
+  const own = defineAll(input, target)
+  let elementProperties = none
   try {
-    if (inner !== undefined) ofElements = defineAll(element, inner)
+    if (inner !== undefined) elementProperties = defineAll(element, inner)
   } catch (error) {
     if (error instanceof ValueError) error.path.unshift('elementSpecification')
     throw error
   }
-  checkDefault(own, ofElements, target, inner)
-  const isEmpty = Object.keys(own).length === 0 && Object.keys(ofElements).length === 0
-  return isEmpty ? undefined : { own, element: ofElements }
+  checkDefault(own, elementProperties, target, inner)
+  const isEmpty = Object.keys(own).length === 0 && Object.keys(elementProperties).length === 0
+  return isEmpty ? undefined : { own, element: elementProperties }
 }
 
-function defineAll(given: PropertiesInput, target: PropertyTarget): AttributeProperties {
-  for (const field of Object.keys(given)) {
+function defineAll(input: PropertiesInput, target: PropertyTarget): AttributeProperties {
+  for (const field of Object.keys(input)) {
     const property = propertiesByField.get(field)
     assert(property !== undefined, `${field} is an attribute property`)
-    if (given[field] !== null && !property.appliesTo(target)) {
+    if (input[field] !== null && !property.appliesTo(target)) {
       const where = target.isElement ? ' and not for the elements of a collection' : ''
       throw invalidProperty(field, `is for ${property.types}${where}`)
     }
   }
   const defined: Record<string, unknown> = {}
   for (const { field, define } of attributeProperties) {
-    const value = given[field]
+    const value = input[field]
     if (value === undefined || (value === null && field !== 'default')) continue
     const stored = define(value, target)
     if (stored !== undefined) defined[field] = stored
@@ -194,7 +194,7 @@ export function elementTarget(spec: TypeSpec, isEmbeddable: boolean): PropertyTa
 
 /** For types whose values refer to no class. */
 function scalarCodec(spec: TypeSpec): Codec | undefined {
-  const held = spec.logicalType === 'list' ? spec.element : spec
-  if (!isScalar(held)) return undefined
+  const valueSpec = spec.logicalType === 'list' ? spec.element : spec
+  if (!isScalar(valueSpec)) return undefined
   return codecFor(spec, { embedded: () => unreachable('a scalar embeds no object') })
 }

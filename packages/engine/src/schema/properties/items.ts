@@ -22,7 +22,7 @@ export const uniqueItems: AttributeProperty = {
   types: 'lists of scalars and of references',
   appliesTo: ({ spec }) =>
     spec.logicalType === 'list' && (isScalar(spec.element) || spec.element.logicalType === 'reference'),
-  define: (given) => defineFlag('uniqueItems', given),
+  define: (input) => defineFlag('uniqueItems', input),
   constraint: (_stored, { codec }) => ({
     name: 'uniqueItems',
     requirement: 'may not have two equal elements',
@@ -42,7 +42,7 @@ function numberOfItems(
     form: 'count',
     types: 'lists, sets and maps',
     appliesTo: ({ spec }) => isCollection(spec),
-    define: (given) => defineCount(field, given),
+    define: (input) => defineCount(field, input),
     constraint: (stored) => ({
       name: field,
       requirement: `has to have ${relation} ${counted(stored as number, 'element')}`,

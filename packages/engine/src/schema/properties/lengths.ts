@@ -22,7 +22,7 @@ function length(
     form: 'count',
     types: 'strings and bytes',
     appliesTo: ({ spec }) => ['string', 'bytes'].includes(spec.logicalType),
-    define: (given) => defineCount(field, given),
+    define: (input) => defineCount(field, input),
     constraint(stored, { spec }) {
       const count = stored as number
       const unit = spec.logicalType === 'string' ? 'character' : 'byte'

@@ -8,8 +8,8 @@ export const onUpdate: AttributeProperty = {
   form: 'expression',
   types: 'scalars of referenceable classes',
   appliesTo: ({ spec, isElement, isEmbeddable }) => !isElement && !isEmbeddable && isScalar(spec),
-  define(given) {
-    if (!isExpressionInput(given)) throw invalidProperty('onUpdate', 'is an object with an expression')
-    return defineExpression('onUpdate', given.expression)
+  define(input) {
+    if (!isExpressionInput(input)) throw invalidProperty('onUpdate', 'is an object with an expression')
+    return defineExpression('onUpdate', input.expression)
   },
 }

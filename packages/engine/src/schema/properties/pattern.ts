@@ -9,11 +9,11 @@ export const pattern: AttributeProperty = {
   form: 'text',
   types: 'strings',
   appliesTo: ({ spec }) => spec.logicalType === 'string',
-  define(given) {
-    if (typeof given !== 'string') throw invalidProperty('pattern', `is a string, not ${formatForMessage(given)}`)
-    const compiled = compileRegularExpression(given, false)
+  define(input) {
+    if (typeof input !== 'string') throw invalidProperty('pattern', `is a string, not ${formatForMessage(input)}`)
+    const compiled = compileRegularExpression(input, false)
     if (typeof compiled === 'string') throw invalidProperty('pattern', `is a regular expression: ${compiled}`)
-    return given
+    return input
   },
   constraint(stored) {
     const expression = compileRegularExpression(stored as string, false) as RegularExpression

@@ -7,5 +7,5 @@ export const isReadOnly: AttributeProperty = {
   form: 'flag',
   types: 'attributes of referenceable classes',
   appliesTo: ({ isElement, isEmbeddable }) => !isElement && !isEmbeddable,
-  define: (given) => defineFlag('isReadOnly', given),
+  define: (input) => defineFlag('isReadOnly', input),
 }

@@ -8,7 +8,7 @@ export const isRequired: AttributeProperty = {
   form: 'flag',
   types: 'scalars and single references',
   appliesTo: ({ spec, isElement }) => !isElement && (isScalar(spec) || spec.logicalType === 'reference'),
-  define: (given) => defineFlag('isRequired', given),
+  define: (input) => defineFlag('isRequired', input),
   constraint: () => ({
     name: 'isRequired',
     requirement: 'is required',

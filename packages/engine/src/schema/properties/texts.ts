@@ -13,7 +13,7 @@ export const annotations: AttributeProperty = {
   form: 'texts',
   types: 'attributes',
   appliesTo: ({ isElement }) => !isElement,
-  define: (given) => defineAnnotations(given),
+  define: (input) => defineAnnotations(input),
 }
 
 function text(field: string, word: string): AttributeProperty {
@@ -23,24 +23,24 @@ function text(field: string, word: string): AttributeProperty {
     form: 'text',
     types: 'attributes',
     appliesTo: ({ isElement }) => !isElement,
-    define: (given) => defineText(field, given),
+    define: (input) => defineText(field, input),
   }
 }
 
 /** Returns undefined for an empty string. Throws ValueError. */
-export function defineText(field: string, given: unknown): string | undefined {
-  if (typeof given !== 'string' || given.length > charactersMax) {
-    throw invalidProperty(field, `is a text of at most ${charactersMax} characters, not ${formatForMessage(given)}`)
+export function defineText(field: string, input: unknown): string | undefined {
+  if (typeof input !== 'string' || input.length > charactersMax) {
+    throw invalidProperty(field, `is a text of at most ${charactersMax} characters, not ${formatForMessage(input)}`)
   }
-  return given === '' ? undefined : given
+  return input === '' ? undefined : input
 }
 
 /** Strings by name, in total at most as long as one text. Throws ValueError. */
-export function defineAnnotations(given: unknown): Readonly<Record<string, string>> | undefined {
-  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given)
-  const entries = isObject ? Object.entries(given) : []
+export function defineAnnotations(input: unknown): Readonly<Record<string, string>> | undefined {
+  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input)
+  const entries = isObject ? Object.entries(input) : []
   if (!isObject || entries.some(([, value]) => typeof value !== 'string')) {
-    throw invalidProperty('annotations', `is an object of texts, not ${formatForMessage(given)}`)
+    throw invalidProperty('annotations', `is an object of texts, not ${formatForMessage(input)}`)
   }
   const characters = entries.reduce((sum, [name, value]) => sum + name.length + (value as string).length, 0)
   if (characters > charactersMax) throw invalidProperty('annotations', `have at most ${charactersMax} characters`)

@@ -9,5 +9,5 @@ export const isUnique: AttributeProperty = {
   appliesTo: ({ spec, isElement, isEmbeddable }) => {
     return !isElement && !isEmbeddable && !isCollection(spec) && !['object', 'json'].includes(spec.logicalType)
   },
-  define: (given) => defineFlag('isUnique', given),
+  define: (input) => defineFlag('isUnique', input),
 }

@@ -39,7 +39,7 @@ export function storedTail(environment: Environment, checks: EntryChecks, pin?: 
   try {
     found = environment.list.getBinaryFast(tailKey, pin)
   } catch (error) {
-    throw checks.ofRead(error)
+    throw checks.translateError(error)
   }
   if (found === undefined) return undefined
   noteValueBuffer(found)

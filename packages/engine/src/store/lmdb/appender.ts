@@ -37,7 +37,7 @@ const numbersOfTail = blockBytesMax
 export class Appender {
   private readonly environment: Environment
   private readonly transaction: number
-  private readonly kept: TailCache
+  private readonly tailCache: TailCache
   private block: AppendBlock | undefined
   private isLoaded = false
   /** Whether a tail is stored. */
@@ -45,10 +45,10 @@ export class Appender {
   private isDamaged = false
   private isChanged = false
 
-  constructor(environment: Environment, transaction: number, kept: TailCache) {
+  constructor(environment: Environment, transaction: number, tailCache: TailCache) {
     this.environment = environment
     this.transaction = transaction
-    this.kept = kept
+    this.tailCache = tailCache
   }
 
   /** Returns the changes that the caller must apply. */
@@ -85,7 +85,7 @@ export class Appender {
   /** Must be called once, before the transaction ends. */
   end(): void {
     const { block, environment } = this
-    if (block !== undefined && !this.isDamaged) this.kept.keep(environment, this.transaction, block)
+    if (block !== undefined && !this.isDamaged) this.tailCache.keep(environment, this.transaction, block)
     if (!this.isChanged) return
     if (block !== undefined && !block.isEmpty) writeTail(environment, block.key(), block.value())
     else if (this.isStored) environment.list.remove(tailKey)
@@ -105,7 +105,7 @@ export class Appender {
   private load(): void {
     if (this.isLoaded) return
     this.isLoaded = true
-    this.block = this.kept.take(this.environment, this.transaction)
+    this.block = this.tailCache.take(this.environment, this.transaction)
     if (this.block !== undefined) {
       this.isStored = !this.block.isEmpty
       return

@@ -96,23 +96,26 @@ export async function applyInSlices(
   state.beginCommit(Number.POSITIVE_INFINITY, lastCommit)
   let failed: Precondition | undefined
   try {
-    const check = (part: Precondition, whole: Precondition): number | false => {
+    const check = (part: Precondition, precondition: Precondition): number | false => {
       const before = state.bytes
       if (holds(part, state)) return state.bytes - before
-      failed = whole
+      failed = precondition
       return false
     }
-    const checkAll = (whole: Precondition): Awaitable<unknown> => {
-      if (whole.kind === 'unchanged' && whole.count > keysPerStep && !state.isUnchanged) {
-        const steps = stepsOf(new UnchangedCheck(whole, state))
+    const checkAll = (precondition: Precondition): Awaitable<unknown> => {
+      if (precondition.kind === 'unchanged' && precondition.count > keysPerStep && !state.isUnchanged) {
+        const steps = stepsOf(new UnchangedCheck(precondition, state))
         const examine = (isUnchanged: boolean | undefined): number => {
-          if (isUnchanged === false) failed = whole
+          if (isUnchanged === false) failed = precondition
           return bytesPerClockCheck
         }
         return inSlices(steps, examine, slice).then(() => failed === undefined)
       }
-      if (whole.kind !== 'range' || whole.keys.length <= keysPerStep) return check(whole, whole)
-      return inSlices(partsOf(whole), (part) => check(part, whole), slice).then(() => failed === undefined)
+      if (precondition.kind !== 'range' || precondition.keys.length <= keysPerStep)
+        return check(precondition, precondition)
+      return inSlices(partsOf(precondition), (part) => check(part, precondition), slice).then(
+        () => failed === undefined,
+      )
     }
     if (preconditions instanceof PackedPreconditions) {
       await inSlices(preconditions.others, checkAll, slice)
@@ -209,13 +212,13 @@ function* stepsOf(check: UnchangedCheck): Generator<boolean | undefined> {
 const keysPerStep = 500
 
 /** Divides the precondition into equivalent ones with fewer keys. */
-function* partsOf(whole: Extract<Precondition, { readonly kind: 'range' }>): Generator<Precondition> {
-  const { keys, range } = whole
+function* partsOf(precondition: Extract<Precondition, { readonly kind: 'range' }>): Generator<Precondition> {
+  const { keys, range } = precondition
   for (let at = 0; at < keys.length; at += keysPerStep) {
     const from = at === 0 ? range.from : keys[at]
     const to = keys[at + keysPerStep] ?? range.to
     const bounds = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
-    yield { ...whole, range: bounds, keys: keys.slice(at, at + keysPerStep) }
+    yield { ...precondition, range: bounds, keys: keys.slice(at, at + keysPerStep) }
   }
 }
 

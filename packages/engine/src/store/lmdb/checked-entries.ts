@@ -38,7 +38,7 @@ export function borrowedValue(
   try {
     found = environment.getBinaryFast(key, pin)
   } catch (error) {
-    throw checks.ofRead(error)
+    throw checks.translateError(error)
   }
   if (found === undefined) {
     // Most preconditions of commits are absences, and a proof would cost more than the rest of such a commit.
@@ -67,7 +67,7 @@ function checkNeighbour(
   try {
     if (!cursor.start(key, isBefore, isExclusive)) return
   } catch (error) {
-    throw checks.ofRead(error)
+    throw checks.translateError(error)
   }
   const { key: found, value } = cursor
   if (value === undefined || !checks.isKeyIntact(found, value, value.length))
@@ -98,7 +98,7 @@ export function visitEntries(
         return visit(cursor, range, checks, entryUseOf(use), onDamage)
       return visitMany(environment, cursor, range, checks, pin, use)
     } catch (error) {
-      const damage = checks.ofRead(error)
+      const damage = checks.translateError(error)
       if (onDamage === undefined || !(damage instanceof AshlarError) || damage === error) throw damage
       onDamage(damage)
       return undefined

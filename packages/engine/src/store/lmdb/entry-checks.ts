@@ -63,7 +63,7 @@ export class EntryChecks {
   }
 
   /** Converts an error of LMDB into the one to throw. */
-  ofRead(error: unknown): unknown {
+  translateError(error: unknown): unknown {
     return pageDamage(error) ?? error
   }
 }

@@ -12,7 +12,7 @@ export const boolean: ScalarDefinition = {
   isLong: false,
   commonWith: sameKind,
   compareWith: { boolean: comparePlain },
-  ofText(text) {
+  fromText(text) {
     if (/^(true|false)$/i.test(text)) return text.toLowerCase() === 'true'
     throw new ValueError('ValueNotAllowed', `'${text.slice(0, 60)}' is neither true nor false`)
   },

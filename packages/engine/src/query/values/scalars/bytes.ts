@@ -10,7 +10,7 @@ export const bytes: ScalarDefinition = {
   isLong: true,
   commonWith: sameKind,
   compareWith: { bytes: comparePlain },
-  ofText: (text) => codec.parse(text),
+  fromText: (text) => codec.parse(text),
   toText: (value) => codec.toJson(value) as string,
   toJson: codec.toJson,
   writeJson: (json, value) => json.base64(Buffer.from(value as string, 'latin1')),

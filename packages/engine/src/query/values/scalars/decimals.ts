@@ -35,7 +35,7 @@ export const decimal: ScalarDefinition = {
     integer: compareExactly,
     real: (one, other) => comparePlain(Number(one), Number(other)),
   },
-  ofText: (text) => parseDecimal(plainNumber(text)),
+  fromText: (text) => parseDecimal(plainNumber(text)),
   toText: String,
   castFrom: {
     integer: (value) => toDecimal(value as AnyNumber),

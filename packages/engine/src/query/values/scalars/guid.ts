@@ -10,7 +10,7 @@ export const guid: ScalarDefinition = {
   isLong: false,
   commonWith: sameKind,
   compareWith: { guid: comparePlain },
-  ofText: (text) => codec.parse(text),
+  fromText: (text) => codec.parse(text),
   toText: (value) => value as string,
   toJson: (value) => value,
   writeJson: (json, value) => json.string(value as string),

@@ -16,7 +16,7 @@ export const interval: ScalarDefinition = {
   isLong: false,
   commonWith: sameKind,
   compareWith: { interval: comparePlain },
-  ofText: (text) => codec.parse(text),
+  fromText: (text) => codec.parse(text),
   toText: (value) => codec.toJson(value) as string,
   toJson: codec.toJson,
   writeJson: (json, value) => json.ascii(`"${codec.toJson(value)}"`),

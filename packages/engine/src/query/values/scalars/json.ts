@@ -32,7 +32,7 @@ export const json: ScalarDefinition = {
   commonWith: sameKind,
   compareWith: {},
   // A text is a JSON string here; JSON('…') and CAST parse one.
-  ofText: jsonTextOf,
+  fromText: jsonTextOf,
   toText: (value) => plainTextOf(value as string),
   castFrom: { string: parsed, character: parsed },
   castTo: casts({ boolean, character, integer, real, guid, date, time, datetime, datetimeoffset, interval, bytes }),
@@ -71,7 +71,7 @@ function castTo(kind: string, definition: ScalarDefinition, text: string): unkno
   if (kind === 'integer' && /[.eE]/.test(text) && isNumber) return integer.castFrom.real?.(Number(text))
   const isWordOrNumber = kind === 'boolean' || kind === 'integer' || kind === 'real' || kind === 'character'
   if (!isStringAt(text, 0) && !isWordOrNumber) return null
-  return definition.ofText(plainTextOf(text).trim(), noTextFormats)
+  return definition.fromText(plainTextOf(text).trim(), noTextFormats)
 }
 
 function orNull(convert: () => unknown): unknown {

@@ -62,7 +62,7 @@ function momentKind(kind: ScalarKind, format: FormattedKind, codec: Codec): Omit
     isLong: false,
     commonWith: sameKind,
     words: kind === 'datetimeoffset' ? [kind, 'instant'] : [kind],
-    ofText: (text, formats) => codec.parse(inFormat(format, text, formats)),
+    fromText: (text, formats) => codec.parse(inFormat(format, text, formats)),
     toText: (value) => codec.toJson(value) as string,
     toJson: codec.toJson,
     writeJson: (json, value) => json.ascii(`"${codec.toJson(value)}"`),

@@ -46,7 +46,7 @@ export const integer: ScalarDefinition = {
   ...numberDefinition,
   codec: integerCodec,
   words: ['integer'],
-  ofText(text) {
+  fromText(text) {
     const value = integerCodec.parse(plainNumber(text)) as bigint
     const isSafe = value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER
     return isSafe ? Number(value) : value
@@ -74,12 +74,12 @@ export const real: ScalarDefinition = {
   ...numberDefinition,
   codec: realCodec,
   words: ['real', 'float'],
-  ofText: (text) => realCodec.parse(plainNumber(text)),
+  fromText: (text) => realCodec.parse(plainNumber(text)),
   toText: (value, type) => String(codecOfReal(type).toJson(Number(value))),
   // A value of type real may be a whole number or a decimal in memory.
   castFrom: { integer: Number, real: Number },
-  toJson(given, type) {
-    const value = given instanceof Decimal ? Number(given) : given
+  toJson(input, type) {
+    const value = input instanceof Decimal ? Number(input) : input
     return Number.isFinite(value) && type.isSingle === true ? singleCodec.toJson(value) : value
   },
   writeJson: writeReal,

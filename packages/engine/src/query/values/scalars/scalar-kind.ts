@@ -32,7 +32,7 @@ export interface ScalarDefinition {
    */
   readonly compareWith: ByKind<Compare>
   /** The value denoted by a text where this kind is expected. Throws ValueError. */
-  ofText(text: string, formats: TextFormats): unknown
+  fromText(text: string, formats: TextFormats): unknown
   /** The result of CAST to a text. */
   toText(value: unknown, type: ScalarType): string
   /** CAST from and to other kinds, except texts (above); null if there is no such value. */

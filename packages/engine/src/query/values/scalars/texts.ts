@@ -22,7 +22,7 @@ export const string: ScalarDefinition = {
   ...textDefinition,
   codec: stringCodec,
   words: ['string'],
-  ofText: (text) => text,
+  fromText: (text) => text,
   writeKey: (value, writer) => stringCodec.key.write(value, writer),
 }
 
@@ -32,7 +32,7 @@ export const character: ScalarDefinition = {
   ...textDefinition,
   codec: characterCodec,
   words: ['character'],
-  ofText: (text) => characterCodec.parse(text),
+  fromText: (text) => characterCodec.parse(text),
   writeKey: (value, writer) => characterCodec.key.write(value, writer),
 }
 

@@ -304,7 +304,7 @@ function jsonRecord(text: string, line: number): FileRecord {
       problem: `has the key '${excerpt}' twice in one object, and one value would be lost`,
     }
   }
-  noteTextOf(value, JsonSource.ofText(text))
+  noteTextOf(value, JsonSource.fromText(text))
   return { line, fields: value as Fields }
 }
 
