@@ -128,12 +128,12 @@ export const refusedConnectionsMax = 100
  * ones, and clients retry after a second.
  */
 export const unacceptedConnectionsMax = 4_096
-/** Connections served per turn of the event loop when none arrives. */
+/** Connections served per iteration of the event loop when none arrives. */
 export const servedInATurnMax = 12
-/** Connections of each address served while more arrive, one per turn. */
+/** Connections of each address served while more arrive, one per iteration. */
 export const servedOnArrivalMax = 4
-/** While connections arrive, one of the remaining connections is served every this many turns. */
-export const arrivalTurnsPerOther = 16
+/** While connections arrive, one of the remaining connections is served every this many iterations. */
+export const arrivalIterationsPerOther = 16
 /** Unprocessed requests of one connection at which reading from it pauses. */
 export const pipelinedMax = 64
 /** A live query pauses for this multiple of its working time, so that a result that changes constantly uses only a part of the process. */

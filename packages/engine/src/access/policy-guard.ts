@@ -38,7 +38,7 @@ export function policyRestriction(
     prepared: (catalog) => accesses.of(catalog).prepared(),
     capabilities: restrictedCapabilities(database.store),
     checkSchema: (catalog, next) => checkSchemaChange(accesses.of(catalog).classes, catalog.state, next),
-    shown: (below, catalog, reading) => {
+    viewOf: (below, catalog, reading) => {
       const access = accesses.of(catalog)
       const open = (): Screen => {
         return { access, visibility: new Visibility(below, access, database, { ...caller, ...reading }) }

@@ -199,7 +199,7 @@ export class BackupWriter {
     const first = await this.store.settledNumbers?.()
     const end = performance.now() + backupSettlingMsMax
     for (let now = first; ; now = await this.store.settledNumbers?.()) {
-      if (first === undefined || now === undefined || !isIncremental || now.settled >= first.given) return now
+      if (first === undefined || now === undefined || !isIncremental || now.settled >= first.assigned) return now
       this.options.signal?.throwIfAborted()
       if (performance.now() > end)
         throw new Error(

@@ -47,7 +47,7 @@ export class StepScope implements OperationScope {
     const { memory } = this
     const statementBytes = memory.statementBytes
     try {
-      const restricted = restriction.shown(transaction.observed(), catalog, { signal: this.signal, memory })
+      const restricted = restriction.viewOf(transaction.observed(), catalog, { signal: this.signal, memory })
       return await read(restricted, restriction.catalogOf(catalog))
     } finally {
       // Memory used to evaluate access rules is not needed by later steps.

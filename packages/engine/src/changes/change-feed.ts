@@ -154,7 +154,8 @@ export class ChangeFeed {
     const isRemoved = since.number < removed || (since.number === removed && since.within !== undefined)
     if (isRemoved) throw gone(text, 'is before the oldest change that is kept')
     // If several commits run concurrently, this process may see less than the one that reported the position.
-    if (since.number > (numbers?.given ?? last)) throw gone(text, 'is behind the latest change: it is of another store')
+    if (since.number > (numbers?.assigned ?? last))
+      throw gone(text, 'is behind the latest change: it is of another store')
     return { since, last, stored }
   }
 

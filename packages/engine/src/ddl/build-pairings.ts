@@ -2,7 +2,7 @@
  * Builds the links of references that are given an inverse, in batches and concurrently with writers. As soon as the pairing is
  * in the catalog, every writer maintains both sides of its links, so each older object is visited once.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { AshlarError } from '../errors.ts'
 import { upgradeBatchBytes } from '../limits.ts'
@@ -45,7 +45,7 @@ export async function buildPairings(database: OpenDatabase, pairings: readonly P
         await pairAll(database, pairing, part.results)
         const last = part.results.at(-1)
         next = last === undefined || part.isComplete ? undefined : keyAfter(last)
-        await nextTurn()
+        await nextIteration()
       }
     }
   }

@@ -181,7 +181,7 @@ export class CatalogTransaction {
     const draw = (sequence: string, count: number): Promise<readonly bigint[]> => this.nextNumbers(sequence, count)
     const expressions = { all, user, draw }
     const unit = new UnitOfWork(transaction, catalog, containers, session, recorder, expressions, restriction, limits)
-    unit.deferred = isOfText ? this.deferred.ofText : this.deferred
+    unit.deferred = isOfText ? this.deferred.forStatements : this.deferred
     return unit
   }
 

@@ -50,7 +50,7 @@ function applyTo(
 ): Promise<void> | undefined {
   const { guard } = unit
   return guard === undefined
-    ? applyWhole(unit, state, unit.kept(state, attribute), change)
+    ? applyWhole(unit, state, unit.storedAttribute(state, attribute), change)
     : applyGuarded(unit, guard, state, attribute, change)
 }
 
@@ -63,7 +63,7 @@ async function applyGuarded(
   change: ValueChange,
 ): Promise<void> {
   await guard.admit(state, 'update')
-  const attribute = unit.kept(state, known)
+  const attribute = unit.storedAttribute(state, known)
   const allowed = await guard.changeFor(state, attribute, known, change)
   if (allowed !== undefined) await applyWhole(unit, state, attribute, allowed)
 }

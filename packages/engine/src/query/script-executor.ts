@@ -251,7 +251,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     const { writeTransaction } = this
     const { transaction, catalog } = writeTransaction
     const overlay = transaction.observed()
-    const snapshot = restriction?.shown(overlay, catalog, this.script) ?? overlay
+    const snapshot = restriction?.viewOf(overlay, catalog, this.script) ?? overlay
     const context = new StatementContext(this.script, snapshot, this.catalog, containers.cached(), probe)
     return context.drawBy((sequence, count) => writeTransaction.nextNumbers(sequence, count))
   }

@@ -24,7 +24,7 @@ export interface SettledNumbers {
   /** New snapshots see every commit that appended under a number up to this one, unless abandoned. Later ones may be visible before earlier ones. */
   readonly settled: number
   /** The greatest number assigned. */
-  readonly given: number
+  readonly assigned: number
 }
 
 export type SnapshotLimits = Pick<EngineLimits, 'snapshotMsMax' | 'longSnapshotMsMax'>

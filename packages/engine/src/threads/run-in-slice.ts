@@ -74,7 +74,7 @@ export function runInSlice(
   }
   try {
     const reply = run({ ...request, slice })
-    if (reply instanceof Promise) return reply.then((begun) => collected(begun, slice)).catch(abandoned)
+    if (reply instanceof Promise) return reply.then((started) => collected(started, slice)).catch(abandoned)
     return reply.chunks.atHand === undefined ? collected(reply, slice).catch(abandoned) : reply
   } catch (error) {
     return abandoned(error)

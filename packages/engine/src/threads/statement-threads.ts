@@ -85,7 +85,7 @@ export class StatementThreads implements StatementRunner {
       thread.release()
       return undefined
     }
-    return run.begun((bytes) => thread.send({ kind: 'consumed', bytes }))
+    return run.started((bytes) => thread.send({ kind: 'consumed', bytes }))
   }
 
   /** Ends the threads; running statements fail. */

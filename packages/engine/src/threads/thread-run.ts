@@ -64,7 +64,7 @@ export class ThreadRun {
   }
 
   /** Resolves with the first rows, or all of them; with undefined if only the main thread can do the work. */
-  async begun(onConsumed: (bytes: number) => void): Promise<ThreadReply | undefined> {
+  async started(onConsumed: (bytes: number) => void): Promise<ThreadReply | undefined> {
     await this.arrival()
     if (this.isRefused) return undefined
     if (this.hasFailed) throw this.failure

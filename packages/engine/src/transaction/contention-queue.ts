@@ -1,38 +1,38 @@
 /**
  * Prevents starvation among the transactions of one thread. Optimistic commits favour fast transactions: of many that change the same key, all but
- * one fail. A transaction whose commits failed queues for the key of the conflict: it then competes with newcomers only. A turn in the queue expires,
+ * one fail. A transaction whose commits failed queues for the key of the conflict: it then competes with newcomers only. An active ticket expires,
  * so that a long transaction cannot block it.
  */
 import { queueTurnMsMax } from '../limits.ts'
 import type { Store } from '../store/store.ts'
 
-/** A place in a queue. It may be left at any time, even before its turn, which does not let the next one overtake earlier ones. */
+/** A place in a queue. It may be left at any time, even before it is active, which does not let the next one overtake earlier ones. */
 export class QueueTicket {
-  /** Resolves when the turn begins. */
-  readonly turn: Promise<void>
+  /** Resolves when the ticket becomes active. */
+  readonly activated: Promise<void>
   readonly over: Promise<void>
-  private state: 'waiting' | 'held' | 'left' = 'waiting'
+  private state: 'waiting' | 'active' | 'left' = 'waiting'
   private timer: NodeJS.Timeout | undefined
   private readonly resolveLeft: () => void
 
-  /** `turnMsMax`: time limit of a turn, after which it ends as if it had been left. */
-  constructor(before: Promise<void>, turnMsMax: number) {
+  /** `activeMsMax`: time limit of an active ticket, after which it ends as if it had been left. */
+  constructor(before: Promise<void>, activeMsMax: number) {
     let resolveLeft = (): void => {}
     const left = new Promise<void>((resolve) => {
       resolveLeft = resolve
     })
     this.resolveLeft = resolveLeft
-    this.turn = before.then(() => {
+    this.activated = before.then(() => {
       if (this.state === 'left') return
-      this.state = 'held'
-      this.timer = setTimeout(() => this.leave(), turnMsMax)
+      this.state = 'active'
+      this.timer = setTimeout(() => this.leave(), activeMsMax)
       this.timer.unref()
     })
-    this.over = Promise.all([this.turn, left]).then(() => undefined)
+    this.over = Promise.all([this.activated, left]).then(() => undefined)
   }
 
   get isActive(): boolean {
-    return this.state === 'held'
+    return this.state === 'active'
   }
 
   leave(): void {

@@ -10,7 +10,7 @@ import { AllocationLog } from './allocation-log.ts'
 import type { CommitSize } from './commit-size.ts'
 import { ReadSet } from './read-set.ts'
 import { OwnWriteConflict, Transaction } from './transaction.ts'
-import { Turns } from './turns.ts'
+import { RetryScheduler } from './turns.ts'
 
 export interface TransactOptions {
   /** See `SnapshotOptions.prefetchKeys`. */
@@ -50,13 +50,13 @@ export async function transact<T>(
   const { signal, size, memory, releasesMemory, isReservation, onCommitted } = options
   const allocations = new AllocationLog()
   const bytesBefore = memory?.requestBytes ?? 0
-  const turns = new Turns(store, signal)
+  const scheduler = new RetryScheduler(store, signal)
   const failures = new FailedReads()
   let runs = 0
   try {
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
-      const turn = turns.take()
-      if (turn !== undefined) await turn
+      const ready = scheduler.beginAttempt()
+      if (ready !== undefined) await ready
       if (attempt > 1 && store.counts !== undefined) store.counts.retries++
       const snapshot = await store.snapshot(snapshotOptions(attempt, options))
       if (runs++ > 0 || releasesMemory !== true) memory?.releaseAllBut(bytesBefore)
@@ -85,18 +85,18 @@ export async function transact<T>(
         continue
       }
       const append = transaction.logEpoch === 0 ? undefined : await transaction.append()
-      const commit = transaction.commit(append, turns.lock)
+      const commit = transaction.commit(append, scheduler.lock)
       // With a separate lock, it does not release one held by its requester.
-      const isReserving = isReservation === true && turns.lock === undefined
+      const isReserving = isReservation === true && scheduler.lock === undefined
       const outcome = await store.commit(isReserving ? { ...commit, isReservation } : commit)
       if (outcome.isCommitted) {
         onCommitted?.()
         return result
       }
-      turns.fail(outcome.failed)
+      scheduler.fail(outcome.failed)
     }
   } finally {
-    turns.leave()
+    scheduler.leave()
     if (releasesMemory === true) memory?.release()
   }
   throw new AshlarError(

@@ -8,7 +8,7 @@ import { type ContentionQueue, contentionQueueOf, type QueueTicket } from './con
 /** Failures after which a transaction retries immediately, before it queues. */
 const immediateRetries = 2
 
-export class Turns {
+export class RetryScheduler {
   private readonly store: Store
   private readonly queue: ContentionQueue
   private readonly signal: CancelSignal | undefined
@@ -40,7 +40,7 @@ export class Turns {
   }
 
   /** Must be called before an attempt. Undefined if it may begin immediately, as after no conflict. Rejects with the signal's reason. */
-  take(): Promise<void> | undefined {
+  beginAttempt(): Promise<void> | undefined {
     const { conflict } = this
     if (conflict === undefined) {
       this.attemptAt = performance.now()
@@ -48,17 +48,17 @@ export class Turns {
     }
     this.conflict = undefined
     this.unlock()
-    return this.takeAfter(conflict).then(() => {
+    return this.beginAfter(conflict).then(() => {
       this.attemptAt = performance.now()
     })
   }
 
   /** Retries immediately after the first conflicts, then in the queue for the key, then with a lock. */
-  private async takeAfter(conflict: string): Promise<void> {
+  private async beginAfter(conflict: string): Promise<void> {
     if (this.ticket === undefined) {
       if (this.failures <= immediateRetries && !this.queue.isBusy(conflict)) return
       this.ticket = this.queue.enter(conflict)
-      return this.wait(this.ticket.turn)
+      return this.wait(this.ticket.activated)
     }
     const canLock = this.locks < commitLocksMax && this.attemptMs < commitLockMsMax
     if (canLock && this.store.lockCommits !== undefined) await this.acquire(this.store.lockCommits())

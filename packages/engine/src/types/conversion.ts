@@ -241,7 +241,7 @@ function decimalToInteger(codec: Codec): Step {
   return (value) => {
     const { units, scale } = value as Decimal
     const result = parsed(codec, units / powerOfTen(scale))
-    return result && { ...result, isExact: (value as Decimal).isWhole }
+    return result && { ...result, isExact: (value as Decimal).isInteger }
   }
 }
 

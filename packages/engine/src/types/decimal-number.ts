@@ -41,7 +41,7 @@ export class Decimal {
     return Number(this.toString())
   }
 
-  get isWhole(): boolean {
+  get isInteger(): boolean {
     return this.units % powerOfTen(this.scale) === 0n
   }
 }

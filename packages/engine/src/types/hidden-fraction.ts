@@ -32,7 +32,7 @@ export function exactNumberOf(digits: string): number | bigint | symbol {
 
 /** A decimal in the form in which JSON numbers are parsed, for codecs of any numeric type. */
 export function decimalToJsonNumber(value: Decimal): bigint | symbol {
-  return value.isWhole ? BigInt(plainText(value)) : withHiddenFraction(String(value))
+  return value.isInteger ? BigInt(plainText(value)) : withHiddenFraction(String(value))
 }
 
 /** The significant digits and their exponent; equal for equal numbers. */

@@ -42,10 +42,10 @@ export async function checkStore(address: string, options: VerifyOptions = {}): 
   if (checkedFile?.isReadable === false) return { ...lacking, file: checkedFile, problems: checkedFile.problems }
   const checks = new CompiledExpressions(new MemoryPool(), defaultEngineLimits)
   const found = await checkContent(address, { checks, ...options })
-  const ofFile = checkedFile?.problems ?? []
+  const fileProblems = checkedFile?.problems ?? []
   // Entries damaged in the file are also missing from the content, whose problems name them better.
   const problems =
-    found.problems.length === 0 || found.isUnfinishedCopy ? [...found.problems, ...ofFile] : found.problems
+    found.problems.length === 0 || found.isUnfinishedCopy ? [...found.problems, ...fileProblems] : found.problems
   return {
     ...(file === undefined ? {} : { file }),
     ...(found.content === undefined ? {} : { content: found.content }),

@@ -14,14 +14,14 @@ import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 export function nameEntry(store: Store | undefined, catalog: Catalog | undefined, key: Bytes): string {
   const bytes = Buffer.from(key)
   const [space] = bytes
-  const ofClass = (oid: Oid): string => classOf(store, catalog, oid)
+  const classSuffix = (oid: Oid): string => classOf(store, catalog, oid)
   if (space === keySpace.object && bytes.length === 1 + oidLength) {
     const oid = oidOfObjectKey(bytes)
-    return `Object ${oid}${ofClass(oid)}`
+    return `Object ${oid}${classSuffix(oid)}`
   }
   if (space === keySpace.link && bytes.length >= linkHeaderBytes) {
     const owner = ownerOfKey(bytes)
-    return `A link of object ${owner}${ofClass(owner)} in attribute ${attributeName(catalog, attributeOfKey(bytes))}`
+    return `A link of object ${owner}${classSuffix(owner)} in attribute ${attributeName(catalog, attributeOfKey(bytes))}`
   }
   if (space === keySpace.index && bytes.length >= indexKeyHeaderBytes) {
     const number = bytes.readUInt32BE(1) as IndexNumber

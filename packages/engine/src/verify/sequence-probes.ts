@@ -20,7 +20,7 @@ export function probeDefinition(_context: VerifyContext, key: Bytes, value: Byte
 export function probeNextNumber({ catalog, problems }: VerifyContext, key: Bytes, value: Bytes): Probe[] {
   const number = Buffer.from(key).readUInt32BE(1)
   decodeNextNumber(value)
-  const isKnown = catalog.state.sequences.some((sequence) => sequence.number === number)
-  if (!isKnown) problems.push(`an entry holds the next number of sequence number ${number}, which does not exist`)
+  const exists = catalog.state.sequences.some((sequence) => sequence.number === number)
+  if (!exists) problems.push(`an entry holds the next number of sequence number ${number}, which does not exist`)
   return []
 }

@@ -28,7 +28,7 @@ export interface Restriction {
   /** Capabilities of the store that the caller reads from. */
   readonly capabilities: StoreCapabilities
   /** The caller's view of the transaction `below`, under `catalog`. */
-  shown(below: Snapshot, catalog: Catalog, reading: Reading): Snapshot
+  viewOf(below: Snapshot, catalog: Catalog, reading: Reading): Snapshot
   /** Throws Forbidden if the caller may not change the catalog to `next`. */
   checkSchema(catalog: Catalog, next: CatalogState): void
   /** `work`: a unit without changes, since rights to change an object are decided by its state before the unit. */
@@ -61,12 +61,12 @@ export interface ChangeGuard {
   admit(state: ObjectState, action: 'read' | 'update' | 'delete'): Awaitable<void>
   /**
    * Translates a change of an attribute to the whole catalog, preserving hidden parts; undefined if the value does not change.
-   * `known`: the attribute as the caller sees it. Throws Forbidden, InvalidReference.
+   * `visibleAttribute`: the attribute as the caller sees it. Throws Forbidden, InvalidReference.
    */
   changeFor(
     state: ObjectState,
     attribute: AttributeFormat,
-    known: AttributeFormat,
+    visibleAttribute: AttributeFormat,
     change: ValueChange,
   ): Awaitable<ValueChange | undefined>
   /**
@@ -75,7 +75,7 @@ export interface ChangeGuard {
    */
   admitTaking(from: Oid, place: ReferenceLocation): Awaitable<void>
   /** The visible part of an attribute stored in the record, in the format that the caller sees. */
-  seen(state: ObjectState, known: AttributeFormat): Awaitable<unknown>
+  seen(state: ObjectState, visibleAttribute: AttributeFormat): Awaitable<unknown>
   /** As the caller saw it before the unit. Throws ObjectNotFound. */
   representationOf(oid: Oid): Promise<Buffer>
   /** Whether the caller may learn which of the two objects already has the key. */

@@ -49,8 +49,8 @@ export class ChangeRecorder {
 
   catalog(before: CatalogState, after: CatalogState): void {
     this.hasSchema = true
-    const known = new Set<unknown>(before.classes)
-    for (const one of after.classes) if (!known.has(one)) this.list(one.name)
+    const existing = new Set<unknown>(before.classes)
+    for (const one of after.classes) if (!existing.has(one)) this.list(one.name)
   }
 
   private list(className: string): void {

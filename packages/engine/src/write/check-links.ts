@@ -88,8 +88,8 @@ async function elementsOf(
   { minItems = 0, maxItems = 0 }: AttributeProperties,
 ): Promise<readonly unknown[]> {
   const kind = { list: linkKind.position, set: linkKind.target, map: linkKind.name }[linkStorage ?? 'list']
-  const isWhole = constraints.some(({ name }) => name === 'uniqueItems')
-  const limit = isWhole ? undefined : Math.max(minItems as number, (maxItems as number) + 1)
+  const readsAll = constraints.some(({ name }) => name === 'uniqueItems')
+  const limit = readsAll ? undefined : Math.max(minItems as number, (maxItems as number) + 1)
   const elements: unknown[] = []
   await transaction.sortWrites()
   const use = (key: Uint8Array, value: Uint8Array): unknown => {

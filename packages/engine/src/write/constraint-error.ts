@@ -48,8 +48,8 @@ export function violationError(
     const named = violation.check === undefined || violation.path.length > 0 ? [] : namesOf(violation.check, state)
     return [root, inner, ...named].every((number) => number === undefined || visible?.attribute(number) !== undefined)
   }
-  const shown = visible === undefined ? violations : violations.filter(isVisible)
-  const [first] = shown
+  const visibleViolations = visible === undefined ? violations : violations.filter(isVisible)
+  const [first] = visibleViolations
   if (first === undefined) {
     const message = `Class ${name}: a constraint of an attribute that the caller may not see is violated.`
     return new AshlarError('ConstraintViolation', message)
@@ -58,7 +58,7 @@ export function violationError(
   // An object that the request does not name is identified by its OID.
   const which = state.isAddressed ? '' : `, object ${state.oid}`
   const message = `Class ${name}${which}: ${sentence(first).replace(/\.$/, '')}${more}.`
-  const details = shown.map((violation): ErrorDetail => {
+  const details = visibleViolations.map((violation): ErrorDetail => {
     return {
       place: state.isAddressed ? ['attributes', ...violation.path] : [],
       message: sentence(violation),

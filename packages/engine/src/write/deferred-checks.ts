@@ -34,10 +34,10 @@ export class DeferredChecks {
   step = 0
 
   /** For statements, whose text gives attributes no position. */
-  readonly ofText = {
+  readonly forStatements = {
     note: ({ oid }: Pick<ObjectState, 'oid'>): void => this.note({ oid, isAddressed: false }),
     noteChanged: (state: ObjectState): void => {
-      if (this.objects.has(state.oid)) this.ofText.note(state)
+      if (this.objects.has(state.oid)) this.forStatements.note(state)
     },
   }
 
@@ -76,7 +76,7 @@ export class DeferredChecks {
     const { step, isAddressed } = this.objects.get(state.oid) as Deferred
     state.isAddressed = isAddressed
     const error: AshlarError = violationError(state, violations, unit.guard?.catalog)
-    const told = unit.guard === undefined ? error : await violationTo(unit.guard, state, error)
-    throw step === 0 ? told : new StepFailure(step, told)
+    const reported = unit.guard === undefined ? error : await violationTo(unit.guard, state, error)
+    throw step === 0 ? reported : new StepFailure(step, reported)
   }
 }

@@ -33,8 +33,8 @@ function evaluate(state: ObjectState, { index, codec, attribute }: AttributeForm
   const value = format.valueIn(values, index)
   if (claims?.has(index) === true && !isSameValue(codec, claims.get(index), value)) {
     const { outputName } = attribute
-    const shown = formatForMessage(value === null ? null : codec.toJson(value))
-    const words = `is computed and has the value ${shown} here`
+    const valueText = formatForMessage(value === null ? null : codec.toJson(value))
+    const words = `is computed and has the value ${valueText} here`
     throw new AshlarError('ValueNotAllowed', `Class ${format.cls.name}: attribute ${outputName} ${words}.`, [
       { place: ['attributes', outputName], message: words },
     ])

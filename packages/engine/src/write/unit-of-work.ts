@@ -131,34 +131,36 @@ export class UnitOfWork {
   }
 
   private get visibleFormats(): RecordFormats {
-    return this.isWhole ? this.objects.formats : recordFormats(this.visibleCatalog)
+    return this.isSameCatalog ? this.objects.formats : recordFormats(this.visibleCatalog)
   }
 
   /** Whether readers and writers use the same catalog. */
-  private get isWhole(): boolean {
+  private get isSameCatalog(): boolean {
     return this.catalog === this.visibleCatalog
   }
 
   /** The visible value of an attribute stored in the record; `attribute`: from `commandFormats`. */
   async seen(state: ObjectState, attribute: AttributeFormat): Promise<unknown> {
     if (this.guard !== undefined) return this.guard.seen(state, attribute)
-    return state.values[this.kept(state, attribute).index]
+    return state.values[this.storedAttribute(state, attribute).index]
   }
 
-  /** Maps an attribute as seen by commands (`known`) to the attribute as stored. */
-  kept({ format }: ObjectState, known: AttributeFormat): AttributeFormat {
-    return this.isWhole && this.guard === undefined ? known : format.attribute(known.attribute.number)
+  /** Maps an attribute as seen by commands (`visibleAttribute`) to the attribute as stored. */
+  storedAttribute({ format }: ObjectState, visibleAttribute: AttributeFormat): AttributeFormat {
+    return this.isSameCatalog && this.guard === undefined
+      ? visibleAttribute
+      : format.attribute(visibleAttribute.attribute.number)
   }
 
   /** The class of an object as seen by commands. */
   commandFormatOf({ format }: ObjectState): ClassFormat {
     if (this.guard !== undefined) return this.guard.formatOf(format)
-    return this.isWhole ? format : this.visibleFormats.byNumber(format.cls.number)
+    return this.isSameCatalog ? format : this.visibleFormats.byNumber(format.cls.number)
   }
 
   /** The format in which the unit stores objects of a class. */
   formatOf(cls: SchemaClass): ClassFormat {
-    return this.isWhole ? this.objects.formats.of(cls) : this.objects.formats.byNumber(cls.number)
+    return this.isSameCatalog ? this.objects.formats.of(cls) : this.objects.formats.byNumber(cls.number)
   }
 
   /** Allocates an OID, which further attempts of the transaction reuse. */
@@ -212,8 +214,8 @@ export class UnitOfWork {
     const formats = new Map<Oid, ClassFormat>()
     const unknown: Oid[] = []
     await inSlices(oids, (oid) => {
-      const known = this.objects.known(oid)
-      if (known !== undefined) formats.set(oid, known.format)
+      const loaded = this.objects.known(oid)
+      if (loaded !== undefined) formats.set(oid, loaded.format)
       else if (!this.objects.isDeleted(oid)) unknown.push(oid)
     })
     const absent = await this.findAbsent(unknown)
@@ -252,13 +254,13 @@ export class UnitOfWork {
    * 4.4.1). Throws InvalidReference.
    */
   async checkReference(target: Oid, referencedClass: ClassNumber, place: ReferenceLocation): Promise<ClassFormat> {
-    const known = this.objects.known(target)
-    const cls = known === undefined ? await this.classOf(target) : known.format.cls
+    const loaded = this.objects.known(target)
+    const cls = loaded === undefined ? await this.classOf(target) : loaded.format.cls
     if (cls === undefined || target === noOid || this.objects.isDeleted(target)) throw this.noSuchObject(target, place)
     if (!cls.isOrInherits(referencedClass)) {
       throw targetOfOtherClass(target, cls.name, this.commandCatalog.classByNumber(referencedClass)?.name, place)
     }
-    if (known === undefined && this.transaction.isRetry) {
+    if (loaded === undefined && this.transaction.isRetry) {
       if ((await this.transaction.readOne(objectKey(target))) === undefined) throw this.noSuchObject(target, place)
     }
     // Also if it is loaded: it may be deleted between the read and the commit.

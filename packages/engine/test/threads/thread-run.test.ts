@@ -16,7 +16,7 @@ function newRun(signal?: AbortSignal): ThreadRun {
 it('rows that arrive together with a failure are passed on before it', async () => {
   const run = newRun()
   run.receive({ kind: 'chunk', chunk: chunk('1') }, undefined)
-  const reply = await run.begun(() => undefined)
+  const reply = await run.started(() => undefined)
   run.receive({ kind: 'chunk', chunk: chunk('2') }, undefined)
   run.receive({ kind: 'failed', error: sentError(failure) }, undefined)
   const rows: string[] = []
@@ -31,7 +31,7 @@ it('a client that has left gets no more rows', async () => {
   const client = new AbortController()
   const run = newRun(client.signal)
   run.receive({ kind: 'chunk', chunk: chunk('1') }, undefined)
-  const reply = await run.begun(() => undefined)
+  const reply = await run.started(() => undefined)
   client.abort(new Error('the client has left'))
   run.receive({ kind: 'failed', error: sentError(failure) }, undefined)
   const reading = (async () => {

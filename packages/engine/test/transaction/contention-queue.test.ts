@@ -57,7 +57,7 @@ class Scene {
       guest.hasLeft = true
       ticket.leave()
     }
-    void ticket.turn.then(() => {
+    void ticket.activated.then(() => {
       guest.hasHadTurn = true
       this.served.set(line, [...(this.served.get(line) ?? []), guest])
       if (visit.needsMs !== undefined) setTimeout(leave, visit.needsMs)
@@ -114,7 +114,7 @@ it('each waits for those before it alone, and for each of them no longer than a 
     const begunAt: number[] = []
     for (const needsMs of needs) {
       scene.arrive({ atMs: 0, line, needsMs, goesAfterMs: undefined })
-      void scene.guests.at(-1)?.ticket.turn.then(() => begunAt.push(performance.now() - startedAt))
+      void scene.guests.at(-1)?.ticket.activated.then(() => begunAt.push(performance.now() - startedAt))
     }
     await untilQuiet(() => scene.check(line))
     const expected = needs.map((_, i) => {

@@ -34,11 +34,11 @@ export function inCommandWords(message: string): string {
   if (message.startsWith('fdAlias must be given once'))
     return `The name of the federated database is empty: give it ${byFd}.`
   if (message === exportOnlyReads) return 'An export only reads: statements that change something are for ashlar query.'
-  const [whole, names = ''] = /^The parameters? ((?:'?\w+(?:=\w+)?'?(?:, | and )?)+)(?= )/.exec(message) ?? []
-  if (whole === undefined) return message
+  const [matched, names = ''] = /^The parameters? ((?:'?\w+(?:=\w+)?'?(?:, | and )?)+)(?= )/.exec(message) ?? []
+  if (matched === undefined) return message
   const options = names.split(/(, | and )/).map((part, at) => (at % 2 === 1 ? part : optionOf(part)))
   // Keep the server's message if a parameter has no option.
-  return options.includes(undefined) ? message : sentence(`${options.join('')}${message.slice(whole.length)}`)
+  return options.includes(undefined) ? message : sentence(`${options.join('')}${message.slice(matched.length)}`)
 }
 
 /** `'format=ndjson'` → `--format ndjson`. */

@@ -45,14 +45,14 @@ export async function writeInitFile(file: string, options: InitOptions): Promise
 async function promptForOptions(options: InitOptions): Promise<InitOptions> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
   try {
-    const ask = async (question: string, otherwise: string): Promise<string> => {
+    const prompt = async (question: string, otherwise: string): Promise<string> => {
       const answer = (await terminal.question(`${question} [${otherwise}]: `)).trim()
       return answer === '' ? otherwise : answer
     }
-    const port = options.port ?? (await ask('Port', '8185'))
-    const data = options.data ?? (await ask('Data directory', './data'))
-    const fd = options.fd ?? (await ask('Federated databases, with commas between them', 'default')).split(/\s*,\s*/)
-    const auth = options.auth ?? /^y/i.test(await ask('Do callers have to authenticate (y or n)', 'n'))
+    const port = options.port ?? (await prompt('Port', '8185'))
+    const data = options.data ?? (await prompt('Data directory', './data'))
+    const fd = options.fd ?? (await prompt('Federated databases, with commas between them', 'default')).split(/\s*,\s*/)
+    const auth = options.auth ?? /^y/i.test(await prompt('Do callers have to authenticate (y or n)', 'n'))
     return { port, data, fd, auth }
   } finally {
     terminal.close()

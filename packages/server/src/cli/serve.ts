@@ -67,9 +67,9 @@ function optionsConfig(options: Readonly<Record<string, unknown>>): ConfigSource
 /** `npm start --port 9000`: npm consumes options before `--`, and the server would start without them. */
 function refuseOptionsOfNpm(environment: NodeJS.ProcessEnv): void {
   if (environment.npm_lifecycle_event !== 'start') return
-  const taken = ['port', 'data', 'fd', 'auth', 'workers', 'host'].find((name) => environment[`npm_config_${name}`])
-  if (taken === undefined) return
-  const message = `npm has taken --${taken} for itself: write options of the server after --, as in npm start -- --${taken} …`
+  const consumed = ['port', 'data', 'fd', 'auth', 'workers', 'host'].find((name) => environment[`npm_config_${name}`])
+  if (consumed === undefined) return
+  const message = `npm has taken --${consumed} for itself: write options of the server after --, as in npm start -- --${consumed} …`
   throw usageError(message)
 }
 

@@ -1,24 +1,24 @@
 /** Accepts new connections before it serves them, and serves them round-robin by address, so that no address delays another. */
 import type { Server, Socket } from 'node:net'
 import { FairQueues, noteArrival } from '@ashlar/engine'
-import { arrivalTurnsPerOther, servedInATurnMax, servedOnArrivalMax } from '../limits.ts'
+import { arrivalIterationsPerOther, servedInATurnMax, servedOnArrivalMax } from '../limits.ts'
 
 /**
  * Call before other connection listeners are added, which are called for each connection once it is served. Node accepts connections in their order,
- * one per event loop turn, which takes a tenth of the time of a first request. While connections keep arriving, one per turn is served of addresses
- * with few connections, and one of the rest every few turns; afterwards several per turn, round-robin by address.
+ * one per event loop iteration, which takes a tenth of the time of a first request. While connections keep arriving, one per iteration is served of
+ * addresses with few connections, and one of the rest every few iterations; afterwards several per iteration, round-robin by address.
  */
 export function scheduleByAddress(server: Server): void {
   const serving = server.listeners('connection')
   server.removeAllListeners('connection')
-  /** Connections by address since the last turn without arrivals, while any of the address wait. */
+  /** Connections by address since the last iteration without arrivals, while any of the address wait. */
   const arrivals = new Map<string, number>()
   /** The first few connections of each address. */
   const first = new FairQueues<Socket>()
   const others = new FairQueues<Socket>()
   let hasAccepted = false
   let isScheduled = false
-  let arrivalTurns = 0
+  let arrivalIterations = 0
   let isFewestNext = false
   server.on('connection', (socket: Socket) => {
     noteArrival()
@@ -32,26 +32,26 @@ export function scheduleByAddress(server: Server): void {
     hasAccepted = true
     if (isScheduled) return
     isScheduled = true
-    setImmediate(takeTurn)
+    setImmediate(runIteration)
   })
 
-  function takeTurn(): void {
+  function runIteration(): void {
     if (hasAccepted) serveOneOnArrival()
     else serveSome()
     const isWaiting = first.size + others.size > 0
     // Yield to other work while more connections wait.
     if (!isWaiting) noteArrival()
-    // Repeated until no connection has arrived in a turn, and none waits.
+    // Repeated until no connection has arrived in an iteration, and none waits.
     isScheduled = hasAccepted || isWaiting
     hasAccepted = false
-    if (isScheduled) setImmediate(takeTurn)
+    if (isScheduled) setImmediate(runIteration)
     else arrivals.clear()
   }
 
   function serveOneOnArrival(): void {
     // Otherwise connections that keep arriving would starve the waiting ones.
-    const isTurnOfRest = ++arrivalTurns % arrivalTurnsPerOther === 0
-    serveOne(isTurnOfRest ? (nextOther() ?? first.next()) : first.next())
+    const servesOther = ++arrivalIterations % arrivalIterationsPerOther === 0
+    serveOne(servesOther ? (nextOther() ?? first.next()) : first.next())
   }
 
   function serveSome(): void {

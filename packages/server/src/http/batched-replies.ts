@@ -29,7 +29,7 @@ export function endWith(response: ServerResponse, text: string, encoding: TextEn
   if (batch.length >= batchMax || nowMs - batchSinceMs >= delayMsMax) flush()
   else if (!isFlushScheduled) {
     isFlushScheduled = true
-    setImmediate(endTurn)
+    setImmediate(flushScheduled)
   }
 }
 
@@ -38,7 +38,7 @@ export function flushOverdue(nowMs: number): void {
   if (batch.length > 0 && nowMs - batchSinceMs >= delayMsMax) flush()
 }
 
-function endTurn(): void {
+function flushScheduled(): void {
   isFlushScheduled = false
   flush()
 }

@@ -81,7 +81,7 @@ export class Http2Response extends ResponseOfNode {
   /** The reason of its destruction. */
   errored: Error | null = null
   /** Bytes of the body accepted by the connection. */
-  taken = 0
+  acceptedBytes = 0
   constructor(stream: ServerHttp2Stream) {
     super(stream)
     stream.once('finish', () => {
@@ -193,7 +193,7 @@ class Outlet extends Writable {
     const piece = chunk.subarray(from, from + writeBytesMax)
     const to = from + piece.length
     const hasRoom = stream.write(piece, (error) => {
-      if (error === undefined || error === null) response.taken += piece.length
+      if (error === undefined || error === null) response.acceptedBytes += piece.length
     })
     const proceed = (): void => (to < chunk.length ? this.writeParts(chunk, to, done) : done())
     if (hasRoom && to >= chunk.length) done()

@@ -132,13 +132,13 @@ export class BodyRoom {
   private readonly bodies = new Set<object>()
   private waiting: readonly Waiting[] = []
   private readonly max: number
-  private readonly turnMsMax: number
+  private readonly waitMsMax: number
   private readonly refusal: string
 
-  /** `refusal`: the error message if there is no capacity within `turnMsMax`. */
-  constructor(max: number, turnMsMax: number, refusal: string) {
+  /** `refusal`: the error message if there is no capacity within `waitMsMax`. */
+  constructor(max: number, waitMsMax: number, refusal: string) {
     this.max = max
-    this.turnMsMax = turnMsMax
+    this.waitMsMax = waitMsMax
     this.refusal = refusal
   }
 
@@ -161,7 +161,7 @@ export class BodyRoom {
       this.waiting = this.waiting.filter((one) => one !== entry)
       entry.go(new AshlarError('ServerBusy', this.refusal))
       this.admit()
-    }, this.turnMsMax)
+    }, this.waitMsMax)
     const entry: Waiting = {
       body,
       amount,

@@ -1,6 +1,6 @@
 /** Streams replies of rows: never buffered entirely, at the pace of the client, ended when it disconnects. */
 import { Readable } from 'node:stream'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { Awaitable, CancelSignal, RowChunk, RowChunks } from '@ashlar/engine'
 import type { ReplyType } from '../dispatch/operation.ts'
 import { closingOf, completeReply, framed } from '../dispatch/row-framing.ts'
@@ -99,14 +99,14 @@ function complete(chunks: readonly RowChunk[]): ReadyChunks {
   return { chunks, isComplete: true, next: [] }
 }
 
-/** Returns the chunks available in this turn of the event loop. If they are complete, no stream is needed, which costs as much as a short query. */
+/** Returns the chunks available in this event loop iteration. If they are complete, no stream is needed, which costs as much as a short query. */
 async function readyChunks(iterator: AsyncIterator<RowChunk>, first: RowChunk): Promise<ReadyChunks> {
   const chunks = [first]
-  const turnEnd = nextTurn()
+  const iterationEnd = nextIteration()
   for (let bytes = first.bytes.length; bytes < readyBytesMax; ) {
     const next = nextChunk(iterator)
     next.catch(() => undefined)
-    const ready = await Promise.race([next, turnEnd])
+    const ready = await Promise.race([next, iterationEnd])
     if (ready === undefined) return { chunks, isComplete: false, next: [next] }
     if (ready.done === true) return complete(chunks)
     chunks.push(ready.value)

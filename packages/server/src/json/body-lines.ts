@@ -1,6 +1,6 @@
 /** Splits a body into lines as it arrives; buffers no more than the current line and the requested bytes (contract 2.2.9). */
 import type { Readable } from 'node:stream'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 
 /** Consecutive complete lines separated by line feeds. Undefined is a line above the size limit, whose bytes are discarded. */
 export type Lines = Buffer | undefined
@@ -37,7 +37,7 @@ export class BodyLines {
 
   /** Returns the lines completed by the next bytes; undefined at the end. Throws errors of the source. */
   async next(): Promise<readonly Lines[] | undefined> {
-    if (this.wasSmall) await nextTurn()
+    if (this.wasSmall) await nextIteration()
     const { done, value } = await this.chunks.next()
     const lines: Lines[] = []
     if (done !== true) {

@@ -97,7 +97,7 @@ export class Admission {
       return undefined
     }
     const wait = this.beginning.wait(waiter)
-    if (!this.isDispatching) void this.dispatchTurns()
+    if (!this.isDispatching) void this.dispatchWaiting()
     return wait
   }
 
@@ -182,18 +182,18 @@ export class Admission {
     if (sharer !== undefined) this.running.add(sharer)
   }
 
-  private async dispatchTurns(): Promise<void> {
+  private async dispatchWaiting(): Promise<void> {
     this.isDispatching = true
     while (!this.beginning.isEmpty) {
-      const turn = await awaitStart()
+      const budget = await awaitStart()
       do {
         this.startNext((one) => this.running.of(one) * this.limits.queuedStatementsMax + this.beginning.of(one))
         await untilIdle()
-      } while (!this.beginning.isEmpty && !turn.isOver)
+      } while (!this.beginning.isEmpty && !budget.isOver)
       // Every other turn starts one more regardless of its caller's share: otherwise a busy caller could be starved by new ones.
       this.hasStartedExtra = !this.hasStartedExtra
       if (!this.hasStartedExtra || this.beginning.sharers < 2) continue
-      if (turn.isOver) await awaitStart()
+      if (budget.isOver) await awaitStart()
       this.startNext(() => 0)
       await untilIdle()
     }
@@ -241,7 +241,7 @@ export class Admission {
   }
 }
 
-/** Resolves after pending promise callbacks have run in the current turn of the event loop. */
+/** Resolves after pending promise callbacks have run in the current iteration of the event loop. */
 function untilIdle(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve))
 }

@@ -1,5 +1,5 @@
 /** Requests that follow the changes of a federated database, or wait for one. They are not statements, and have separate limits. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { AshlarError, type CancelSignal } from '@ashlar/engine'
 import type { ServerLimits } from '../limits.ts'
 import type { Caller } from '../security/caller.ts'
@@ -105,7 +105,7 @@ export class ChangeFollowers {
       const reason = await endReasonOf(caller, alias)
       // It may have ended meanwhile.
       if (reason !== undefined && this.all.has(follower)) follower.signal.abort(reason)
-      await nextTurn()
+      await nextIteration()
     }
   }
 

@@ -22,7 +22,7 @@ export interface StalledReply {
 
 interface Waiting {
   /** Total of bytes accepted by the operating system. */
-  readonly taken: number
+  readonly acceptedBytes: number
   readonly sinceMs: number
   /** Size of the data files at `sinceMs`. */
   readonly fileBytes: number
@@ -32,13 +32,13 @@ interface Waiting {
 export interface StreamedReply {
   /** Whether bytes are pending. */
   readonly waits: boolean
-  readonly taken: number
+  readonly acceptedBytes: number
   readonly req: FromClient & { readonly url: string }
   destroy(error: Error): void
 }
 
 /**
- * Watches connections: if one has unsent bytes of which none was taken for `replyStallMsMax`, it is destroyed, and `onStalled` is called. A sixth of
+ * Watches connections: if one has unsent bytes of which none was accepted for `replyStallMsMax`, it is destroyed, and `onStalled` is called. A sixth of
  * the time is enough if the data files have grown by `replyStallBytesMax` meanwhile, since the snapshot of the reply keeps them from reusing space,
  * or if `isSlotRequested` reports that statements wait for its slot. `fileBytes`: total for all stores in files. Replies without data to send are not
  * affected. HTTP/2 replies are watched individually; their connection ends only if it is stalled as well.
@@ -55,16 +55,16 @@ export function watchReplies(
   const waiting = new WeakMap<object, Waiting>()
   let now = 0
   let bytes: number | undefined
-  /** Returns for how long no byte was taken, if that exceeds the limit. */
+  /** Returns for how long no byte was accepted, if that exceeds the limit. */
   const stalledOf = (
     one: object,
-    taken: number,
+    acceptedBytes: number,
     response: object | null | undefined,
   ): Pick<StalledReply, 'limit' | 'stalledMs'> | undefined => {
     const before = waiting.get(one)
-    if (before?.taken !== taken) {
+    if (before?.acceptedBytes !== acceptedBytes) {
       bytes ??= fileBytes()
-      waiting.set(one, { taken, sinceMs: now, fileBytes: bytes })
+      waiting.set(one, { acceptedBytes, sinceMs: now, fileBytes: bytes })
       return undefined
     }
     const exactMs = now - before.sinceMs
@@ -78,11 +78,11 @@ export function watchReplies(
   }
   const check = (
     one: object,
-    taken: number,
+    acceptedBytes: number,
     request: FromClient & { readonly url?: string | undefined },
     response: object | undefined,
   ) => {
-    const stalled = stalledOf(one, taken, response)
+    const stalled = stalledOf(one, acceptedBytes, response)
     if (stalled === undefined) return false
     onStalled({ path: pathOf(request), ...stalled, clientAddress: clientAddressOf(request) })
     return true
@@ -98,7 +98,7 @@ export function watchReplies(
     for (const reply of streamed()) {
       const { socket } = reply.req
       if (!reply.waits) waiting.delete(reply)
-      else if (!check(reply, reply.taken, reply.req, reply)) continue
+      else if (!check(reply, reply.acceptedBytes, reply.req, reply)) continue
       else if (bytesUntaken(socket) > 0) socket.destroy()
       else reply.destroy(new Error('its reader took nothing'))
     }

@@ -1,6 +1,6 @@
 /** The running statements of this process. */
 import type { ServerResponse } from 'node:http'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { endedReplyMsMax } from '../limits.ts'
 import type { Caller } from '../security/caller.ts'
 import { clientAddressOf } from '../shares/client-address.ts'
@@ -41,7 +41,7 @@ export class Statements {
       const reason = caller === undefined ? undefined : await endReasonOf(caller, fdAlias)
       // It may have ended meanwhile.
       if (reason !== undefined && this.context.inProgress.has(statement.id)) this.endNow(statement, reason)
-      await nextTurn()
+      await nextIteration()
     }
   }
 

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { FairQueues } from '@ashlar/engine'
 import { describe, expect, it } from 'vitest'
 import { scheduleByAddress } from '../../src/http/arrivals.ts'
-import { arrivalTurnsPerOther, servedInATurnMax, servedOnArrivalMax } from '../../src/limits.ts'
+import { arrivalIterationsPerOther, servedInATurnMax, servedOnArrivalMax } from '../../src/limits.ts'
 
 class Connection extends EventEmitter {
   destroyed = false
@@ -76,7 +76,7 @@ describe('connections', () => {
       await nextTurn()
       expect(served).toHaveLength(turn + 1)
     }
-    for (let turn = 0; turn < 10 * arrivalTurnsPerOther; turn++) {
+    for (let turn = 0; turn < 10 * arrivalIterationsPerOther; turn++) {
       accept('a')
       await nextTurn()
     }
@@ -94,7 +94,7 @@ describe('connections', () => {
       const one = accept('b')
       // Each address has its turn among the others: one turn in so many for each of the two.
       for (let waited = 0; !served.includes(one); waited++) {
-        expect(waited).toBeLessThan(2 * arrivalTurnsPerOther)
+        expect(waited).toBeLessThan(2 * arrivalIterationsPerOther)
         accept('a')
         await nextTurn()
       }

@@ -54,7 +54,7 @@ function toIntegerKey(value: unknown, use: KeyUse): unknown {
 }
 
 function decimalToIntegerKey(value: Decimal, use: KeyUse): unknown {
-  if (!value.isWhole && use === 'equal') return noKeyValue
+  if (!value.isInteger && use === 'equal') return noKeyValue
   const rounded = roundedTo(value, 0, use === 'lower' ? 'down' : 'up')
   return (rounded && toInteger(BigInt(plainText(rounded)))) ?? noKeyValue
 }

@@ -90,7 +90,7 @@ function identity(value: unknown): unknown {
 
 /** A whole number is the same as an integer. */
 function decimalIdentity(value: Decimal): unknown {
-  return value.isWhole ? identity(toInteger(BigInt(plainText(value))) ?? BigInt(plainText(value))) : plainText(value)
+  return value.isInteger ? identity(toInteger(BigInt(plainText(value))) ?? BigInt(plainText(value))) : plainText(value)
 }
 
 /** Prefix of digests that replace long texts; it is doubled in texts that begin with it. */

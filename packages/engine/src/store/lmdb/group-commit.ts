@@ -215,10 +215,10 @@ function waitingLock(grant: (lock: GrantedLock) => void, refuse: (error: Error) 
 function followingReplacements({
   location,
   followReplacement,
-}: GroupTarget): (isHeldUp: boolean) => Promise<Error | undefined> {
+}: GroupTarget): (isBlocked: boolean) => Promise<Error | undefined> {
   let since: number | undefined
-  return async (isHeldUp) => {
-    if (!isHeldUp) {
+  return async (isBlocked) => {
+    if (!isBlocked) {
       since = undefined
       return undefined
     }

@@ -37,7 +37,7 @@ export function joinProcesses(directory: string): Membership {
   const key = `${dev}:${ino}`
   const current = joinedFiles.get(key)
   const otherPids = livePids(directory, current === undefined ? '' : current.path)
-  const joined = current ?? { ...openOwnFile(directory), handles: 0 }
+  const joined = current ?? { ...openProcessFile(directory), handles: 0 }
   joined.handles += 1
   joinedFiles.set(key, joined)
   return {
@@ -56,7 +56,7 @@ export function joinProcesses(directory: string): Membership {
 
 /** The processes that use a store, possibly including this one. */
 export function processesThere(directory: string): readonly ProcessFile[] {
-  return existsSync(directory) ? processFiles(directory).filter(isHeld) : []
+  return existsSync(directory) ? processFiles(directory).filter(isLive) : []
 }
 
 /** The file of this process, which need not exist. */
@@ -64,7 +64,7 @@ export function processFile(directory: string): string {
   return join(directory, fileName(process.pid, pidNamespace()))
 }
 
-function openOwnFile(directory: string): { path: string; lock: LockFile } {
+function openProcessFile(directory: string): { path: string; lock: LockFile } {
   const path = processFile(directory)
   const lock = openLockFile(path)
   try {
@@ -95,12 +95,12 @@ function processFiles(directory: string): ProcessFile[] {
   })
 }
 
-/** Checks the files of other processes, and removes those of ended ones. */
-function livePids(directory: string, ownPath: string): number[] {
+/** Checks the files of all processes but that of `excludedPath`, and removes those of ended ones. */
+function livePids(directory: string, excludedPath: string): number[] {
   const pids: number[] = []
   for (const file of processFiles(directory)) {
-    if (file.path === ownPath) continue
-    if (isHeld(file)) {
+    if (file.path === excludedPath) continue
+    if (isLive(file)) {
       refuseStrangers(file)
       pids.push(file.pid)
     } else removeIfAllowed(file.path)
@@ -109,7 +109,7 @@ function livePids(directory: string, ownPath: string): number[] {
 }
 
 /** A file of another user need only be readable, and often is only that. */
-function isHeld({ path, pid, namespace }: ProcessFile): boolean {
+function isLive({ path, pid, namespace }: ProcessFile): boolean {
   try {
     return isLocked(path)
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Read transactions of snapshots. Snapshots of the same event loop turn share one. */
+/** Read transactions of snapshots. Snapshots of the same event loop iteration share one. */
 import { type SharedIteration, sharedIteration } from '../reads-of-turn.ts'
 import { EntryCursor } from './entry-cursor.ts'
 import type { LeafReader } from './leaf-reader.ts'
@@ -24,12 +24,12 @@ export interface Pin {
 }
 
 /**
- * State shared by the snapshots of an environment. One object per environment, since a `WeakMap` entry per turn would cost as much as the turn's
+ * State shared by the snapshots of an environment. One object per environment, since a `WeakMap` entry per iteration would cost as much as its
  * first read.
  */
 interface EnvironmentReads {
   transaction: ReadTransaction | undefined
-  ofTurn: SharedRead | undefined
+  sharedRead: SharedRead | undefined
 }
 
 const readsOfEnvironments = new WeakMap<Environment, EnvironmentReads>()
@@ -37,7 +37,7 @@ const readsOfEnvironments = new WeakMap<Environment, EnvironmentReads>()
 function readsOf(environment: Environment): EnvironmentReads {
   let reads = readsOfEnvironments.get(environment)
   if (reads === undefined) {
-    reads = { transaction: undefined, ofTurn: undefined }
+    reads = { transaction: undefined, sharedRead: undefined }
     readsOfEnvironments.set(environment, reads)
   }
   return reads
@@ -70,9 +70,9 @@ function usedTransaction(environment: Environment): ReadTransaction {
   }
 }
 
-/** The read transaction that snapshots of one event loop turn share; held until the turn ends. */
+/** The read transaction that snapshots of one event loop iteration share; held until the iteration ends. */
 interface SharedRead {
-  readonly turn: SharedIteration
+  readonly iteration: SharedIteration
   readonly transaction: ReadTransaction
   readonly startedAtMs: number
   readonly lastCommit: number | undefined
@@ -81,16 +81,16 @@ interface SharedRead {
   isOver: boolean
 }
 
-/** Like `beginRead`, but may show the state of an earlier read of the same turn, if `shareReads` allows it. */
+/** Like `beginRead`, but may show the state of an earlier read of the same iteration, if `shareReads` allows it. */
 export function beginSharedRead(environment: Environment): Pin {
-  const turn = sharedIteration()
-  if (turn === undefined) return beginRead(environment)
+  const iteration = sharedIteration()
+  if (iteration === undefined) return beginRead(environment)
   const reads = readsOf(environment)
-  let read = reads.ofTurn
-  if (read?.turn !== turn) {
+  let read = reads.sharedRead
+  if (read?.iteration !== iteration) {
     const { transaction, startedAtMs, lastCommit } = beginReadOf(environment, reads)
-    read = { turn, transaction, startedAtMs, lastCommit, cursor: undefined, isOver: false }
-    reads.ofTurn = read
+    read = { iteration, transaction, startedAtMs, lastCommit, cursor: undefined, isOver: false }
+    reads.sharedRead = read
     setImmediate(endIfStill, reads, read)
   }
   const { transaction, startedAtMs, lastCommit, cursor } = read
@@ -107,7 +107,7 @@ export function endRead({ transaction, cursor, sharedRead }: Pin): void {
 }
 
 function endIfStill(reads: EnvironmentReads, read: SharedRead): void {
-  if (reads.ofTurn === read) endSharedReadOf(reads)
+  if (reads.sharedRead === read) endSharedReadOf(reads)
 }
 
 /** Must also be called before the environment is closed. */
@@ -116,9 +116,9 @@ export function endSharedRead(environment: Environment): void {
 }
 
 function endSharedReadOf(reads: EnvironmentReads): void {
-  const read = reads.ofTurn
+  const read = reads.sharedRead
   if (read === undefined) return
-  reads.ofTurn = undefined
+  reads.sharedRead = undefined
   read.isOver = true
   read.cursor?.close()
   read.cursor = undefined

@@ -40,7 +40,7 @@ export async function storageFailure(
   const cause = error instanceof FailedWrite ? error.reason(environment) : await deepestCause(error)
   const damage = pageDamage(cause)
   if (damage !== undefined) return { undone: damage, failed: damage, isFatal: false, isUnusable: false, isDamage: true }
-  if (cause === error) return ownFault(error)
+  if (cause === error) return actionFailure(error)
   const isUnusable = !isUsable(environment)
   const what = `The storage of ${location} failed to commit: ${reasonOf(cause)}.`
   const undone = new AshlarError('StoreUnavailable', isUnusable ? `${what} ${reopening}` : what)
@@ -77,7 +77,7 @@ function rewound(location: string): StorageFailure {
 }
 
 /** An error thrown by an action within the transaction, which was never to be written. */
-function ownFault(cause: unknown): StorageFailure {
+function actionFailure(cause: unknown): StorageFailure {
   const error =
     cause instanceof AshlarError ? cause : new Error(`The storage failed to commit: ${reasonOf(cause)}`, { cause })
   return { undone: error, failed: error, isFatal: false, isUnusable: false, isDamage: false }

@@ -26,7 +26,7 @@ export interface VisibleCommitParts {
 export class VisibleCommit {
   private readonly parts: VisibleCommitParts
   /** The number on which file and lock table agreed when last compared. */
-  private shown = -1
+  private lastVisible = -1
   private refusedUntilMs = Number.NEGATIVE_INFINITY
 
   constructor(parts: VisibleCommitParts) {
@@ -40,8 +40,8 @@ export class VisibleCommit {
    */
   ensure(): number {
     const written = lastTransaction(this.parts.environment)
-    if (written !== this.shown) this.compare(written)
-    return this.shown
+    if (written !== this.lastVisible) this.compare(written)
+    return this.lastVisible
   }
 
   private compare(written: number): void {
@@ -59,7 +59,7 @@ export class VisibleCommit {
 
   private isVisible(written: number): boolean {
     if (this.parts.lockTable.lastTransaction() < written) return false
-    this.shown = written
+    this.lastVisible = written
     return true
   }
 

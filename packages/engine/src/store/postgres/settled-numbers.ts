@@ -48,7 +48,7 @@ export class SettledNumbersReader {
           else this.pending.push({ number: assigned, holders })
         }
         this.pending = this.pending.filter(({ number }) => number > this.settled).slice(-pendingMax)
-        if (this.settled >= assigned || attempt === attemptsMax) return { settled: this.settled, given: assigned }
+        if (this.settled >= assigned || attempt === attemptsMax) return { settled: this.settled, assigned }
         await sleep(attemptDelayMs)
       }
     } catch (error) {

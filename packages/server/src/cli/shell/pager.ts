@@ -40,13 +40,13 @@ export class Pager implements RowsTarget {
   async write(text: string): Promise<void> {
     if (!this.isOn) return this.output.write(text)
     for (const line of text.match(/[^\n]*\n|[^\n]+$/g) ?? []) {
-      if (this.rowsLeft <= 0) await this.ask()
+      if (this.rowsLeft <= 0) await this.promptForKey()
       this.rowsLeft -= rowsOf(line, sizeOf(this.terminal.output).columns)
       await this.output.write(line)
     }
   }
 
-  private async ask(): Promise<void> {
+  private async promptForKey(): Promise<void> {
     const { output } = this.terminal
     output.write(prompt)
     const key = await this.terminal.nextKey()

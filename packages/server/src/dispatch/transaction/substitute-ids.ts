@@ -4,7 +4,7 @@
 export type Ids = ReadonlyMap<string, string>
 
 const reference = /\$\{([A-Za-z_][A-Za-z0-9_-]*)\}/g
-const wholeReference = /^\$(\$?)\{([A-Za-z_][A-Za-z0-9_-]*)\}$/
+const anchoredReference = /^\$(\$?)\{([A-Za-z_][A-Za-z0-9_-]*)\}$/
 
 /** Replaces references anywhere in the text; undeclared ones remain. */
 export function substituteInUri(uri: string, ids: Ids): string {
@@ -21,7 +21,7 @@ export function substituteInBody(body: unknown, ids: Ids): unknown {
 
 /** Replaces a single string like `substituteInBody`. */
 export function substituteText(text: string, ids: Ids): string {
-  const [, second, id = ''] = wholeReference.exec(text) ?? []
+  const [, second, id = ''] = anchoredReference.exec(text) ?? []
   if (second === undefined) return text
   if (second === '$') return ids.has(id) ? text.slice(1) : text
   return ids.get(id) ?? text

@@ -24,11 +24,11 @@ export async function openParquet(file: string, signal?: AbortSignal): Promise<O
   let rowsDone = 0
   const records = async function* (): AsyncGenerator<FileRecord> {
     try {
-      for (let next = thread.ask(); ; ) {
+      for (let next = thread.requestBatch(); ; ) {
         const batch = await next
         if (batch.length === 0) return
         // Read the next batch while this one is sent.
-        next = thread.ask()
+        next = thread.requestBatch()
         next.catch(() => undefined)
         for (const record of batch) {
           rowsDone = record.line
@@ -71,7 +71,7 @@ class ParquetThread {
     void this.worker.terminate()
   }
 
-  async ask(): Promise<readonly FileRecord[]> {
+  async requestBatch(): Promise<readonly FileRecord[]> {
     this.worker.postMessage('next')
     const message = await this.next()
     return message.kind === 'batch' ? message.records : []
