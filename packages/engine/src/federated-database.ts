@@ -270,7 +270,7 @@ export class FederatedDatabase extends CallerOperations {
     this.waiters = new ChangeWaiters(() => this.changes.lastNumber(), limits.changeLookMs, onFault)
     this.logRemoval = new LogRemoval(store, catalogs, limits)
     const receiptRemoval = new ReceiptRemoval(store, limits.receiptMs, onFault)
-    const removeLog = (signal: AbortSignal): Promise<void> => this.logRemoval.look(Date.now(), signal)
+    const removeLog = (signal: AbortSignal): Promise<void> => this.logRemoval.runRound(Date.now(), signal)
     this.background = [
       new BackgroundWork(removeLog, limits.changeLogRemovalMs, onFault),
       new BackgroundWork((signal) => receiptRemoval.removeExpired(signal), limits.receiptRemovalMs, onFault),

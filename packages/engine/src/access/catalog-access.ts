@@ -129,14 +129,14 @@ export class CatalogAccess implements CachedAccess {
     let access = this.shapes.get(number)
     if (access === undefined) {
       const { cls } = recordFormats(this.catalog).forShape(number)
-      access = this.ofClass(cls.number) as ShapeAccess
+      access = this.forClass(cls.number) as ShapeAccess
       this.shapes.set(number, access)
     }
     return access
   }
 
   /** Undefined where the catalog has no such class. */
-  ofClass(number: ClassNumber): ShapeAccess | undefined {
+  forClass(number: ClassNumber): ShapeAccess | undefined {
     const cached = this.byClass.get(number)
     if (cached !== undefined) return cached
     const cls = this.catalog.classByNumber(number)

@@ -117,8 +117,8 @@ export class ClassAccess {
   attributesOf(cls: SchemaClass): ReadonlySet<AttributeNumber> {
     let numbers = this.visible.get(cls.number)
     if (numbers === undefined) {
-      const shown = cls.attributes.filter((attribute) => this.isVisible(cls, attribute))
-      numbers = new Set(shown.map(({ number }) => number))
+      const visibleAttributes = cls.attributes.filter((attribute) => this.isVisible(cls, attribute))
+      numbers = new Set(visibleAttributes.map(({ number }) => number))
       this.visible.set(cls.number, numbers)
     }
     return numbers
@@ -136,8 +136,8 @@ export class ClassAccess {
       const written = cls.attributes.filter(
         (attribute) => isEmbeddedFreely || grants.some((grant) => isWritableBy(grant, attribute.name)),
       )
-      const shown = this.attributesOf(cls)
-      numbers = new Set(written.map(({ number }) => number).filter((number) => shown.has(number)))
+      const visibleNumbers = this.attributesOf(cls)
+      numbers = new Set(written.map(({ number }) => number).filter((number) => visibleNumbers.has(number)))
       this.writable.set(name, numbers)
     }
     return numbers
@@ -166,7 +166,7 @@ export class ClassAccess {
   }
 
   /** Whether a dropped attribute would be visible by its last name. False for link attributes, since the name of the inverse is unknown. */
-  hasShown(cls: SchemaClass, { name, spec }: Attribute): boolean {
+  isDroppedVisible(cls: SchemaClass, { name, spec }: Attribute): boolean {
     const references = referencesOf(spec)
     return (
       this.isExposed(cls, name) &&

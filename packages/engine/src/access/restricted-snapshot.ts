@@ -167,7 +167,7 @@ export class RestrictedSnapshot implements Snapshot, Screened {
           visibility.begin()
         }
         if (left <= 0) return
-        const pause = visibility.turn()
+        const pause = visibility.yieldIfDue()
         if (pause !== undefined) await pause
       }
     } finally {
@@ -247,7 +247,7 @@ export class RestrictedSnapshot implements Snapshot, Screened {
     const batch = Math.max(options.limit, refillBatchMin)
     for await (const entries of this.scan(rest, copy, { ...options, batch })) {
       for (const entry of entries) found.push(entry)
-      const pause = visibility.turn()
+      const pause = visibility.yieldIfDue()
       if (pause !== undefined) await pause
     }
     return found

@@ -126,7 +126,7 @@ export class Visibility {
   }
 
   /** Called between parts of long work. Throws LimitExceeded and the reason of the caller's cancellation. */
-  turn(): Promise<void> | undefined {
+  yieldIfDue(): Promise<void> | undefined {
     return this.reader.yieldIfDue()
   }
 
@@ -235,7 +235,7 @@ export class Visibility {
     return mapAwaitable(this.classIn(oid), (number) => {
       const sample = number === undefined ? undefined : this.access.sampleOf(number)
       if (number === undefined || sample === undefined) return undefined
-      const objects = this.access.ofClass(number)?.objects ?? 'none'
+      const objects = this.access.forClass(number)?.objects ?? 'none'
       let isDecided = false
       const seen = this.snapshot.view(sample.key, () => {
         isDecided = this.seesRecord(objects, sample.key, sample.value) !== undefined
@@ -292,7 +292,7 @@ export class Visibility {
       if (at < open.length - 1 && left.length < decisionsPerRead && !(isTimeCheck && this.isYieldDue())) continue
       if (left.length > 0) await this.decide(left, hidden)
       left = []
-      const pause = this.turn()
+      const pause = this.yieldIfDue()
       if (pause !== undefined) await pause
     }
   }

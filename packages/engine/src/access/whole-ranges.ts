@@ -54,7 +54,7 @@ function isVisibleContainer(from: Bytes, { access, visibility }: Screen): Awaita
   const key = Buffer.alloc(1 + oidLength)
   key.set(from.subarray(0, containerPrefixBytes))
   return mapAwaitable(visibility.classIn(oidFromBytes(key, 1)), (number) => {
-    return number !== undefined && access.ofClass(number)?.isFullyVisible === true
+    return number !== undefined && access.forClass(number)?.isFullyVisible === true
   })
 }
 

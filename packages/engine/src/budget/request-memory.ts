@@ -226,8 +226,8 @@ export class RequestMemory {
   }
 
   /** Peak bytes of statements, and of the transaction until its commit. */
-  get peaks(): { readonly held: number; readonly changed: number } {
-    return { held: this.statements?.peakBytes ?? 0, changed: this.transaction?.peakBytes ?? 0 }
+  get peaks(): { readonly statementBytes: number; readonly transactionBytes: number } {
+    return { statementBytes: this.statements?.peakBytes ?? 0, transactionBytes: this.transaction?.peakBytes ?? 0 }
   }
 
   /** At the end of the request. Idempotent. */

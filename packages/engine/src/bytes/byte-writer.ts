@@ -93,7 +93,7 @@ export class ByteWriter {
   }
 
   /** The bytes written so far: a copy, or, if they are many, the buffer itself, after which the writer is empty and has another one. */
-  taken(): Buffer {
+  takeBytes(): Buffer {
     const { length } = this
     // Copies also if most of the buffer is unused.
     if (length <= copiedBytesMax || this.bytes.length - length > length >> 3) return this.copy()

@@ -130,8 +130,8 @@ export class LiveQuery {
       { isolation: 'readOnly' },
     )
     const { concern, rows, slice } = run
-    const heldBytes = this.rowMemory.requestBytes
-    this.rowMemory.chargeRequest(Math.max(0, rows.length * followedRowBytes - heldBytes))
+    const chargedBytes = this.rowMemory.requestBytes
+    this.rowMemory.chargeRequest(Math.max(0, rows.length * followedRowBytes - chargedBytes))
     const events = await this.rows.replace(rows, concern.isOrdered, slice)
     let bytes = 0
     for (const { json } of events) bytes += json.length

@@ -54,7 +54,7 @@ export class LogRemoval {
   }
 
   /** Runs one round. `now`: milliseconds since 1970. `signal` ends it early. */
-  async look(now: number, signal?: CancelSignal): Promise<void> {
+  async runRound(now: number, signal?: CancelSignal): Promise<void> {
     const { epoch, next } = await withSnapshot(this.store, async (snapshot) => {
       const catalog = await this.catalogs.at(snapshot)
       return { epoch: epochOf(catalog), next: nextEpochAtLeast(catalog) }

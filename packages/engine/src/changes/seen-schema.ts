@@ -58,7 +58,7 @@ function visibleAttributes({ attributes }: ClassDefinition, cls: SchemaClass, ac
   const visible = classes.attributesOf(cls)
   const present = new Set(cls.attributes.map(({ number }) => number))
   const isVisible = (attribute: Attribute): boolean =>
-    present.has(attribute.number) ? visible.has(attribute.number) : classes.hasShown(cls, attribute)
+    present.has(attribute.number) ? visible.has(attribute.number) : classes.isDroppedVisible(cls, attribute)
   return JSON.stringify(
     attributes.filter(isVisible).map(({ number, name, spec }) => [number, name, restrictedSpec(spec, classes)]),
   )

@@ -15,21 +15,21 @@ export interface BuiltAfterwards {
 /** `before`: the catalog in force. `sessionNumber`: the store session of the process that builds the indexes. */
 export function builtAfterwards(before: Catalog, plan: ImmediateAlter, sessionNumber: number): BuiltAfterwards {
   const { next, filledIndexes } = plan
-  const isLater = (index: IndexDefinition): boolean => {
+  const isDeferred = (index: IndexDefinition): boolean => {
     return filledIndexes.includes(index.number) && isNullAtFirst(before, plan, index)
   }
-  const later = new Map(
-    next.indexes.filter(isLater).map((index): [IndexDefinition, IndexDefinition] => {
+  const deferred = new Map(
+    next.indexes.filter(isDeferred).map((index): [IndexDefinition, IndexDefinition] => {
       return [index, { ...index, state: 'building', isBackground: true, session: sessionNumber }]
     }),
   )
-  if (later.size === 0) return { plan, indexes: [] }
-  const indexes = [...later.values()]
+  if (deferred.size === 0) return { plan, indexes: [] }
+  const indexes = [...deferred.values()]
   const numbers = new Set(indexes.map(({ number }) => number))
   return {
     plan: {
       ...plan,
-      next: { ...next, indexes: next.indexes.map((index) => later.get(index) ?? index) },
+      next: { ...next, indexes: next.indexes.map((index) => deferred.get(index) ?? index) },
       filledIndexes: filledIndexes.filter((number) => !numbers.has(number)),
     },
     indexes,

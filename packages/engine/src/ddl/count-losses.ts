@@ -78,12 +78,12 @@ export class Losses {
 }
 
 function valuesWouldBeLost(losses: readonly AttributeLoss[], example: string | undefined): AshlarError {
-  const shown = losses.map(({ className, attributeName, values }) => {
+  const descriptions = losses.map(({ className, attributeName, values }) => {
     return `${values} ${values === 1 ? 'value' : 'values'} of ${attributeName} of class ${className}`
   })
   return new AshlarError(
     'ValuesWouldBeLost',
-    `The change would lose ${shown.join(', ')}${example === undefined ? '' : ` (${example})`}; with the option allowLoss what does not fit becomes the default.`,
+    `The change would lose ${descriptions.join(', ')}${example === undefined ? '' : ` (${example})`}; with the option allowLoss what does not fit becomes the default.`,
     [],
     { valuesLost: losses },
   )

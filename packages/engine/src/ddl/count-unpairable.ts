@@ -35,9 +35,9 @@ export async function countUnpairable(
     const isInPass = (target: Oid): boolean => oidBytes(target).readUInt32BE(4) % passes === pass
     const answered = new Set<Oid>()
     for await (const batch of references(snapshot, catalog, cls, attribute, newContainers)) {
-      const asked = passes === 1 ? batch : batch.filter(({ target }) => isInPass(target))
-      const missing = await missingAmong(snapshot, new Set(asked.map(({ target }) => target)))
-      for (const { oid, target } of asked) {
+      const checked = passes === 1 ? batch : batch.filter(({ target }) => isInPass(target))
+      const missing = await missingAmong(snapshot, new Set(checked.map(({ target }) => target)))
+      for (const { oid, target } of checked) {
         if (missing.has(target)) {
           losses.add(cls.name, name, 1, `object ${oid} refers to ${target}, which does not exist`)
         } else if (answered.has(target)) {

@@ -20,7 +20,7 @@ export class IndexBuilds {
   private readonly database: OpenDatabase
   private readonly writer: CatalogWriter
   private readonly heartbeat: Heartbeat
-  private readonly underWay = new Map<IndexNumber, Promise<void>>()
+  private readonly running = new Map<IndexNumber, Promise<void>>()
   /** Builds whose announcements are being committed. */
   private announced = 0
   private readonly stopping = new AbortController()
@@ -33,7 +33,7 @@ export class IndexBuilds {
 
   /** Background builds of this process. */
   get count(): number {
-    return this.underWay.size
+    return this.running.size
   }
 
   /** Throws UniqueViolation, IndexNotFound if the index is deleted during the build, and the signal's reason. */
@@ -49,7 +49,7 @@ export class IndexBuilds {
   /** Announces a build and starts it in the background. Throws ServerBusy without announcing it, and the errors of `announce`. */
   async beginInBackground(announce: () => Promise<IndexDefinition>): Promise<IndexDefinition> {
     const { backgroundBuildsMax } = this.database.limits
-    if (this.underWay.size + this.announced >= backgroundBuildsMax) {
+    if (this.running.size + this.announced >= backgroundBuildsMax) {
       const message = `${backgroundBuildsMax} indexes are already being built in the background, the maximum (backgroundBuildsMax).`
       throw new AshlarError('ServerBusy', message)
     }
@@ -68,20 +68,20 @@ export class IndexBuilds {
    * an outcome: the index is unchanged, and `Recovery` starts the build again.
    */
   startInBackground(index: IndexDefinition): void {
-    if (this.underWay.has(index.number)) return
+    if (this.running.has(index.number)) return
     const building = this.heartbeat
       .runWith(() => this.buildInBackground(index))
       .catch((error: unknown) => {
         if (!isOutOfReach(error)) this.database.onFault(error)
       })
-      .finally(() => this.underWay.delete(index.number))
-    this.underWay.set(index.number, building)
+      .finally(() => this.running.delete(index.number))
+    this.running.set(index.number, building)
   }
 
   /** Like `startInBackground`, but waits for the end; the outcome is stored in the index's record. */
   async buildToEnd(index: IndexDefinition): Promise<void> {
     this.startInBackground(index)
-    await this.underWay.get(index.number)
+    await this.running.get(index.number)
   }
 
   /** Stops background builds; they resume when the federated database is opened again. */
@@ -91,12 +91,12 @@ export class IndexBuilds {
   }
 
   async drain(): Promise<void> {
-    await Promise.all(this.underWay.values())
+    await Promise.all(this.running.values())
   }
 
   private async buildInBackground(index: IndexDefinition): Promise<void> {
     try {
-      const progress = progressOf(index.number, await this.begun(index))
+      const progress = progressOf(index.number, await this.loadOrCreateProgress(index))
       const context = { ...buildContext(this.database), progress }
       await buildIndexEntries(context, index.number, this.stopping.signal)
       await this.makeReady(index.number, index.name)
@@ -108,7 +108,7 @@ export class IndexBuilds {
   }
 
   /** The progress stored by an earlier run, or the initial one. */
-  private async begun({ number, indexedClass }: IndexDefinition): Promise<StoredProgress> {
+  private async loadOrCreateProgress({ number, indexedClass }: IndexDefinition): Promise<StoredProgress> {
     const { store, catalogs, limits } = this.database
     return transact(store, limits.transactionAttemptsMax, async (transaction) => {
       const { snapshot } = transaction

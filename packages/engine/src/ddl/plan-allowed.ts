@@ -23,11 +23,11 @@ export async function planAllowed<P>(
   const slice = openTimeSlice()
   await restriction.prepared(catalog)
   await slice.yieldIfDue()
-  const known = restriction.catalogOf(catalog)
-  const planned = next(await plan(known))
+  const visibleCatalog = restriction.catalogOf(catalog)
+  const planned = next(await plan(visibleCatalog))
   // Each of these steps visits all classes, so this yields in between.
   await slice.yieldIfDue()
-  known.checkChange?.(planned)
+  visibleCatalog.checkChange?.(planned)
   await slice.yieldIfDue()
   try {
     return await plan(catalog)

@@ -96,10 +96,10 @@ function attributeChanges(
     const next = successor(attribute)
     return next === undefined ? [] : [{ attribute, next }]
   })
-  const kept = new Set(pairs.map(({ next }) => next))
+  const retained = new Set(pairs.map(({ next }) => next))
   const [from, to] = [describeContext(before), describeContext(after)]
   return {
-    attributesAdded: is.filter((attribute) => !kept.has(attribute)).map(({ name }) => name),
+    attributesAdded: is.filter((attribute) => !retained.has(attribute)).map(({ name }) => name),
     attributesDeleted: was.filter((attribute) => successor(attribute) === undefined).map(({ name }) => name),
     attributesRenamed: pairs
       .filter(({ attribute, next }) => attribute.name !== next.name)
@@ -130,8 +130,8 @@ export function* reshapedObjects(before: Catalog, after: Catalog): Pieces<Schema
   )
   const embeds = (cls: SchemaClass): boolean => {
     return cls.attributes.some(({ spec }) => {
-      const held = spec.logicalType === 'list' ? spec.element : spec
-      return held.logicalType === 'object' && reshaped.has(held.class)
+      const valueSpec = spec.logicalType === 'list' ? spec.element : spec
+      return valueSpec.logicalType === 'object' && reshaped.has(valueSpec.class)
     })
   }
   for (let size = -1; size !== reshaped.size; ) {

@@ -10,32 +10,32 @@ interface OidsOptions {
   readonly limit?: number
   readonly batch?: number | undefined
   /** Filters entries by key; batches may then be shorter or empty. */
-  readonly isWanted?: ((key: Bytes) => boolean) | undefined
+  readonly keyFilter?: ((key: Bytes) => boolean) | undefined
 }
 
 export function readIndexOids(
   snapshot: Snapshot,
   range: KeyRange,
   isReverse: boolean,
-  { limit, batch, isWanted }: OidsOptions = {},
+  { limit, batch, keyFilter }: OidsOptions = {},
 ): AsyncIterable<Oid[]> {
   const options = {
     reverse: isReverse,
     ...(limit === undefined ? {} : { limit: Math.max(1, limit) }),
     ...(batch === undefined ? {} : { batch }),
   }
-  return isWanted === undefined
+  return keyFilter === undefined
     ? snapshot.scan(range, oidOfEntry, options)
-    : filteredOids(snapshot, range, isWanted, options)
+    : filteredOids(snapshot, range, keyFilter, options)
 }
 
 async function* filteredOids(
   snapshot: Snapshot,
   range: KeyRange,
-  isWanted: (key: Bytes) => boolean,
+  keyFilter: (key: Bytes) => boolean,
   options: ScanOptions,
 ): AsyncGenerator<Oid[]> {
-  const use = (key: Bytes, value: Bytes): Oid | undefined => (isWanted(key) ? oidFromBytes(value, 0) : undefined)
+  const use = (key: Bytes, value: Bytes): Oid | undefined => (keyFilter(key) ? oidFromBytes(value, 0) : undefined)
   for await (const batch of snapshot.scan(range, use, options)) yield batch.filter((oid) => oid !== undefined)
 }
 

@@ -50,25 +50,25 @@ function applyTo(
 ): Promise<void> | undefined {
   const { guard } = unit
   return guard === undefined
-    ? applyWhole(unit, state, unit.storedAttribute(state, attribute), change)
+    ? applyDirectly(unit, state, unit.storedAttribute(state, attribute), change)
     : applyGuarded(unit, guard, state, attribute, change)
 }
 
-/** `known`: the attribute as the caller sees it. */
+/** `visibleAttribute`: the attribute as the caller sees it. */
 async function applyGuarded(
   unit: UnitOfWork,
   guard: ChangeGuard,
   state: ObjectState,
-  known: AttributeFormat,
+  visibleAttribute: AttributeFormat,
   change: ValueChange,
 ): Promise<void> {
   await guard.admit(state, 'update')
-  const attribute = unit.storedAttribute(state, known)
-  const allowed = await guard.changeFor(state, attribute, known, change)
-  if (allowed !== undefined) await applyWhole(unit, state, attribute, allowed)
+  const attribute = unit.storedAttribute(state, visibleAttribute)
+  const allowed = await guard.changeFor(state, attribute, visibleAttribute, change)
+  if (allowed !== undefined) await applyDirectly(unit, state, attribute, allowed)
 }
 
-function applyWhole(
+function applyDirectly(
   unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
@@ -95,10 +95,10 @@ function claim(state: ObjectState, attribute: AttributeFormat, change: ValueChan
   if (isFollowing(attribute)) {
     throw new ValueError('ValueNotAllowed', 'is computed of other objects, and is not given')
   }
-  const given = applyChange(attribute, state.values[index], change)
-  if (state.before !== undefined && isSameValue(codec, given, state.before[index])) return
+  const claimed = applyChange(attribute, state.values[index], change)
+  if (state.before !== undefined && isSameValue(codec, claimed, state.before[index])) return
   state.claims ??= new Map()
-  state.claims.set(index, given)
+  state.claims.set(index, claimed)
   touch(state)
 }
 

@@ -33,20 +33,20 @@ export class ClearedReferences {
 
   /** Counts a reference that is cleared with the links of its target. */
   note(rule: DeletionRule, source: Oid): void {
-    const known = this.sources.get(rule)
-    if (known === undefined) this.sources.set(rule, [source])
-    else known.push(source)
+    const existing = this.sources.get(rule)
+    if (existing === undefined) this.sources.set(rule, [source])
+    else existing.push(source)
   }
 
   /** Throws LimitExceeded. */
   add(rule: DeletionRule, target: Oid, { source, element }: Referrer): void {
     this.note(rule, source)
-    let ofRule = this.losses.get(rule)
-    if (ofRule === undefined) {
-      ofRule = new Map()
-      this.losses.set(rule, ofRule)
+    let ruleLosses = this.losses.get(rule)
+    if (ruleLosses === undefined) {
+      ruleLosses = new Map()
+      this.losses.set(rule, ruleLosses)
     }
-    let loss = ofRule.get(source)
+    let loss = ruleLosses.get(source)
     if (loss === undefined) {
       const { changedObjectsMax } = this.unit.limits
       if (++this.objects > changedObjectsMax) {
@@ -54,7 +54,7 @@ export class ClearedReferences {
         throw new AshlarError('LimitExceeded', message)
       }
       loss = { rule, source, targets: new Set(), elements: [] }
-      ofRule.set(source, loss)
+      ruleLosses.set(source, loss)
     }
     loss.targets.add(target)
     loss.elements.push([target, element])
@@ -63,8 +63,8 @@ export class ClearedReferences {
   async carryOut(): Promise<void> {
     const { losses } = this
     this.losses = new Map()
-    for (const ofRule of losses.values()) {
-      await inParts([...ofRule.values()], objectBatchSize, (part) => this.clear(part))
+    for (const ruleLosses of losses.values()) {
+      await inParts([...ruleLosses.values()], objectBatchSize, (part) => this.clear(part))
     }
   }
 

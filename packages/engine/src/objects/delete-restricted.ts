@@ -25,17 +25,19 @@ export async function deleteRestricted(
   for (const restricting of all) {
     const { rule, count, oids } = restricting
     const { className, attributeName } = nameOf(rule, guard)
-    const told = guard === undefined ? oids : await seenAmong(oids, guard)
-    if (className === undefined || (guard !== undefined && told.length < oids.length)) {
-      references.push(className === undefined ? {} : { className, attributeName, oids: told })
+    const visibleOids = guard === undefined ? oids : await seenAmong(oids, guard)
+    if (className === undefined || (guard !== undefined && visibleOids.length < oids.length)) {
+      references.push(className === undefined ? {} : { className, attributeName, oids: visibleOids })
       sentences.push(
         className === undefined ? 'other objects' : `objects by attribute ${attributeName} of ${className}`,
       )
       continue
     }
-    references.push({ className, attributeName, count, oids: told })
+    references.push({ className, attributeName, count, oids: visibleOids })
     const objects =
-      count === 1 ? `object ${told[0]}` : `${count} objects (${told.join(', ')}${count > told.length ? ', …' : ''})`
+      count === 1
+        ? `object ${visibleOids[0]}`
+        : `${count} objects (${visibleOids.join(', ')}${count > visibleOids.length ? ', …' : ''})`
     sentences.push(`${objects} by attribute ${attributeName} of class ${className}`)
   }
   const message = `The deletion is restricted: what would be deleted is referred to by ${sentences.join('; ')}.`
@@ -54,6 +56,6 @@ export function nameOf(
 ): { readonly className?: string; readonly attributeName?: string } {
   const named = { className: cls.name, attributeName: attribute.name }
   if (guard === undefined) return named
-  const known = guard.catalog.classByNumber(cls.number)?.attributes
-  return known?.some(({ number }) => number === attribute.number) === true ? named : {}
+  const visibleAttributes = guard.catalog.classByNumber(cls.number)?.attributes
+  return visibleAttributes?.some(({ number }) => number === attribute.number) === true ? named : {}
 }

@@ -40,8 +40,8 @@ export async function reportDeletions(
   const deleted = new Map<unknown, Counted & { readonly oids: Oid[] }>()
   for (const { state, rule } of deletions.deleted()) {
     const key = rule ?? state.format
-    const known = deleted.get(key)
-    if (known !== undefined) known.oids.push(state.oid)
+    const existing = deleted.get(key)
+    if (existing !== undefined) existing.oids.push(state.oid)
     else deleted.set(key, { className: (rule?.cls ?? state.format.cls).name, rule, oids: [state.oid] })
   }
   const cleared = [...deletions.clearedSources].map(([rule, oids]): Counted => {
@@ -55,8 +55,8 @@ async function countsOf(all: readonly Counted[], guard: ChangeGuard | undefined)
   let isAnyHidden = false
   for (const { className, rule, oids } of all) {
     const attributeName = rule?.attribute.name ?? null
-    const isKnown = rule === undefined || nameOf(rule, guard).className !== undefined
-    const count = isKnown ? await seenAmong(oids, guard) : 0
+    const isRuleVisible = rule === undefined || nameOf(rule, guard).className !== undefined
+    const count = isRuleVisible ? await seenAmong(oids, guard) : 0
     if (count < oids.length) isAnyHidden = true
     if (count > 0) counts.push({ className, attributeName, count })
   }

@@ -40,12 +40,12 @@ function collectRules({ number }: SchemaClass, catalog: Catalog): ClassDeletionR
   const all = rulesOfCatalog(catalog)
   const cls = all.length === 0 ? undefined : catalog.classByNumber(number)
   if (cls === undefined) return null
-  const incoming = all.filter((rule) => asksWhoRefers(rule) && cls.isOrInherits(rule.reference.referencedClass))
+  const incoming = all.filter((rule) => needsReferrers(rule) && cls.isOrInherits(rule.reference.referencedClass))
   const outgoing = all.filter((rule) => rule.onSourceDelete !== undefined && cls.isOrInherits(rule.cls.number))
   return incoming.length === 0 && outgoing.length === 0 ? null : { incoming, outgoing }
 }
 
-function asksWhoRefers({ onTargetDelete, onSourceDelete }: DeletionRule): boolean {
+function needsReferrers({ onTargetDelete, onSourceDelete }: DeletionRule): boolean {
   return onTargetDelete !== undefined || onSourceDelete === 'deleteUnreferenced'
 }
 

@@ -31,7 +31,7 @@ export class Deletions implements PendingDeletions {
   /** Objects to delete unless a remaining object refers to them, each with an attribute by which a deleted one does. */
   private candidates = new Map<Oid, DeletionRule>()
   /** Candidates that a remaining object keeps, by that object. */
-  private readonly kept = new Map<Oid, [Oid, DeletionRule][]>()
+  private readonly retainedBy = new Map<Oid, [Oid, DeletionRule][]>()
   private readonly cleared: ClearedReferences
   private readonly slice = openTimeSlice()
 
@@ -42,8 +42,8 @@ export class Deletions implements PendingDeletions {
 
   /** Adds an object deleted by request. */
   add(state: ObjectState): void {
-    const known = this.going.get(state.oid)
-    if (known !== undefined) return
+    const existing = this.going.get(state.oid)
+    if (existing !== undefined) return
     this.going.set(state.oid, { rule: undefined, state })
     this.open.push(state.oid)
     this.noteGone(state.oid)
@@ -139,8 +139,8 @@ export class Deletions implements PendingDeletions {
 
   /** Reconsiders the candidates that the object has kept. */
   private noteGone(oid: Oid): void {
-    for (const [candidate, rule] of this.kept.get(oid) ?? []) this.candidates.set(candidate, rule)
-    this.kept.delete(oid)
+    for (const [candidate, rule] of this.retainedBy.get(oid) ?? []) this.candidates.set(candidate, rule)
+    this.retainedBy.delete(oid)
   }
 
   private async takeUnreferenced(): Promise<void> {
@@ -153,8 +153,8 @@ export class Deletions implements PendingDeletions {
         const keeper = await this.keeperOf(state)
         if (keeper === undefined) this.take(state.oid, rule)
         else {
-          const others = this.kept.get(keeper)
-          if (others === undefined) this.kept.set(keeper, [[state.oid, rule]])
+          const others = this.retainedBy.get(keeper)
+          if (others === undefined) this.retainedBy.set(keeper, [[state.oid, rule]])
           else others.push([state.oid, rule])
         }
         await this.slice.yieldIfDue()

@@ -10,30 +10,30 @@ import type { Awaitable, Bytes } from '../store/store.ts'
 import { yieldToNewWork } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 
-const knownMax = 4_096
+const largeObjectsMax = 4_096
 /** The time after which an idle copy buffer is released. */
 const roomIdleMs = 5_000
 
 /** Objects known to be large, oldest first, per federated database until its schema changes. */
-const known = new WeakMap<Catalog, Set<Oid>>()
-let isAnyKnown = false
+const largeObjects = new WeakMap<Catalog, Set<Oid>>()
+let hasLargeObjects = false
 
 export function isExpectedLarge(catalog: Catalog, oid: Oid): boolean {
-  return isAnyKnown && known.get(catalog)?.has(oid) === true
+  return hasLargeObjects && largeObjects.get(catalog)?.has(oid) === true
 }
 
 /** Must be called for each long record that is read. Returns whether it is large. */
 export function noteLongRecord(catalog: Catalog, oid: Oid, bytes: number): boolean {
   if (bytes < largeRecordBytes) return false
-  let ofCatalog = known.get(catalog)
-  if (ofCatalog === undefined) {
-    ofCatalog = new Set()
-    known.set(catalog, ofCatalog)
-    isAnyKnown = true
+  let catalogObjects = largeObjects.get(catalog)
+  if (catalogObjects === undefined) {
+    catalogObjects = new Set()
+    largeObjects.set(catalog, catalogObjects)
+    hasLargeObjects = true
   }
-  if (ofCatalog.has(oid)) return true
-  if (ofCatalog.size === knownMax) ofCatalog.delete(ofCatalog.values().next().value as Oid)
-  ofCatalog.add(oid)
+  if (catalogObjects.has(oid)) return true
+  if (catalogObjects.size === largeObjectsMax) catalogObjects.delete(catalogObjects.values().next().value as Oid)
+  catalogObjects.add(oid)
   return true
 }
 

@@ -57,8 +57,8 @@ export function readObject(
   const bytes = snapshot.bytesLeftOut?.(objectKey(oid))
   if (bytes === undefined) return readDirectly(object)
   // The first read of this object: the number of records held is limited however many reads run concurrently.
-  return bytes.then((known) => {
-    const isLarge = known !== undefined && noteLongRecord(catalog, oid, known)
+  return bytes.then((recordBytes) => {
+    const isLarge = recordBytes !== undefined && noteLongRecord(catalog, oid, recordBytes)
     return isLarge ? readLarge(object) : readDirectly(object)
   })
 }
@@ -96,9 +96,9 @@ function readDirectly(object: ObjectRead): Awaitable<Buffer> {
     return { format, record: Buffer.from(record), hasLinks }
   })
   if (Buffer.isBuffer(found)) return found
-  const goOn = (seen: Buffer | SeenRecord | typeof large | undefined): Awaitable<Buffer> =>
+  const finishRead = (seen: Buffer | SeenRecord | typeof large | undefined): Awaitable<Buffer> =>
     seen === large ? readLarge(object) : restOf(seen, object)
-  return found instanceof Promise ? found.then(goOn) : goOn(found)
+  return found instanceof Promise ? found.then(finishRead) : finishRead(found)
 }
 
 /** Signals that the object must be read again under the limits for large objects; nothing is copied before. */

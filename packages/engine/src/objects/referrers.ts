@@ -60,11 +60,11 @@ export function requireReferrer(unit: UnitOfWork, target: ObjectState, { key }: 
 
 /** Excludes `0-0-0-0`; may contain duplicates. */
 export async function targetsOf(unit: UnitOfWork, source: ObjectState, attribute: AttributeFormat): Promise<Oid[]> {
-  const targets = await heldBy(unit, source, attribute)
+  const targets = await readTargets(unit, source, attribute)
   return targets.filter((target) => target !== noOid)
 }
 
-async function heldBy(unit: UnitOfWork, source: ObjectState, attribute: AttributeFormat): Promise<readonly Oid[]> {
+async function readTargets(unit: UnitOfWork, source: ObjectState, attribute: AttributeFormat): Promise<readonly Oid[]> {
   const { linkStorage, index } = attribute
   if (linkStorage === undefined) {
     unit.requireUnchanged(source)

@@ -38,7 +38,7 @@ export function encodeRecord(format: ClassFormat, commitId: Bytes, content: Reco
   try {
     writeRecord(format, commitId, content, writer)
     if (writer.length > recordBytesMax) throw tooLarge(format, writer.length)
-    return writer.length > longRecordBytes ? writer.taken() : writer.copy()
+    return writer.length > longRecordBytes ? writer.takeBytes() : writer.copy()
   } finally {
     if (writer.bytes.length > roomRetainedMax) writer = new ByteWriter(roomToBeginWith)
   }

@@ -283,7 +283,7 @@ describe('incremental backups', () => {
     await fd.backUp(directory)
     for (let i = 0; i < 3; i++) await fd.createObject('Model', { name: `${i}` })
     const limits = { ...defaultEngineLimits, changeLogMs: -60_000 }
-    await new LogRemoval(fd.store, new CatalogCache(checkFormat), limits).look(Date.now())
+    await new LogRemoval(fd.store, new CatalogCache(checkFormat), limits).runRound(Date.now())
     await expect(incremental()).rejects.toThrow('the change log no longer reaches back to the latest backup')
     await fd.backUp(directory)
     await incremental()

@@ -27,7 +27,7 @@ describe('ByteWriter', () => {
     ] as const) {
       writer.writeBytes(Buffer.alloc(length, length & 0xff))
       const { bytes } = writer
-      const taken = writer.taken()
+      const taken = writer.takeBytes()
       expect([taken.equals(Buffer.alloc(length, length & 0xff)), writer.bytes !== bytes]).toEqual([true, isGiven])
       if (isGiven) expect(writer.length).toBe(0)
       writer.reset()
@@ -35,7 +35,7 @@ describe('ByteWriter', () => {
     writer.writeBytes(Buffer.alloc(100_000))
     writer.writeByte(1)
     // Half of it would be held for nothing.
-    expect(writer.taken().buffer.byteLength).toBe(100_001)
+    expect(writer.takeBytes().buffer.byteLength).toBe(100_001)
   })
 
   it('holds prepared texts between other bytes, of writers that write by turns and of one that has the buffer of another', () => {

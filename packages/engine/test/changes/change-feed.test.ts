@@ -194,7 +194,7 @@ describe('removal', () => {
       for (let year = 0; year < 20; year++) await fd.createObject('Car', { license: 'A', year })
       const changes = await all(fd, { since: begin })
       const [one, other] = [removal(fd, store, { changeLogMs: 1 }), removal(fd, store, { changeLogMs: 1 })]
-      await Promise.all([one.look(Date.now() + 60_000), other.look(Date.now() + 60_000)])
+      await Promise.all([one.runRound(Date.now() + 60_000), other.runRound(Date.now() + 60_000)])
       expect(await outcome(all(fd, { since: begin }))).toBe('ChangesGone')
       expect(await outcome(all(fd, { since: changes[3]?.position ?? '' }))).toBe('ChangesGone')
       expect(await all(fd, { since: changes[18]?.position ?? '' })).toEqual([changes[19]])
@@ -206,7 +206,7 @@ describe('removal', () => {
   it('by size keeps what is newest', () =>
     withFeed(async (fd, store) => {
       for (let year = 0; year < 30; year++) await fd.createObject('Car', { license: 'x'.repeat(300_000), year })
-      await removal(fd, store, { changeLogBytesMax: 3 * 2 ** 20 }).look(Date.now())
+      await removal(fd, store, { changeLogBytesMax: 3 * 2 ** 20 }).runRound(Date.now())
       const years = (await all(fd)).map(({ after }) => after.year)
       expect(years.at(-1)).toBe(29)
       expect(years.length).toBeGreaterThan(3)
@@ -221,7 +221,7 @@ describe('removal', () => {
     await first.defineClasses([classOf('Car', { year: 'integer' })], 'create')
     await first.close()
     const fd = await FederatedDatabase.open({ alias: 'test', store: unclosed, changeLog: 'off' })
-    await removal(fd, store, {}).look(Date.now())
+    await removal(fd, store, {}).runRound(Date.now())
     const found = await store.snapshot()
     const { ranges } = await found.read([], [{ from: Buffer.of(7), to: Buffer.of(8), limit: 10 }])
     found.release()

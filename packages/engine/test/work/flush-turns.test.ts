@@ -99,11 +99,11 @@ it('others have their turn between few objects that are large, while their recor
     await fd.createIndex(index('byText', 'Part', false, 'text'))
     const textBytes = 2 ** 17
     let [made, longest] = [0, 0]
-    const { taken } = ByteWriter.prototype
-    const making = vi.spyOn(ByteWriter.prototype, 'taken').mockImplementation(function (this: ByteWriter) {
+    const { takeBytes } = ByteWriter.prototype
+    const making = vi.spyOn(ByteWriter.prototype, 'takeBytes').mockImplementation(function (this: ByteWriter) {
       made += this.length
       longest = Math.max(longest, made)
-      return taken.call(this)
+      return takeBytes.call(this)
     })
     let isOver = false
     const begin = (): void => {

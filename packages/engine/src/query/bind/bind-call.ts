@@ -86,7 +86,7 @@ const specialNames = [
 
 export function bindCall(expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const { name, operands } = expression
-  const aggregate = aggregateNames.find((known) => known === name)
+  const aggregate = aggregateNames.find((candidate) => candidate === name)
   if (aggregate !== undefined) return bindAggregate(aggregate, expression, scope, binder)
   switch (name) {
     case 'IS_NULL':
@@ -128,10 +128,10 @@ export function bindCall(expression: CallExpression, scope: Scope, binder: Binde
   }
   const definition = functions.get(name)
   if (definition === undefined) {
-    const known = [...functions.keys(), ...aggregateNames, ...specialNames]
+    const candidates = [...functions.keys(), ...aggregateNames, ...specialNames]
     const advice = windowNames.includes(name)
       ? `: ${name} is followed by OVER (…)`
-      : (hintOfFunction(name) ?? hint(name, known))
+      : (hintOfFunction(name) ?? hint(name, candidates))
     throw binder.error(expression, `there is no function ${truncateForMessage(name)}${advice}`)
   }
   return bindFunction(definition, expression, scope, binder)
@@ -328,7 +328,7 @@ function bindDateTrunc(expression: CallExpression, scope: Scope, binder: Binder)
   const unit = checkedOperand(binder.bind(first, scope), 'text', name, binder)
   const moment = checkedOperand(binder.bind(second, scope), 'moment', name, binder)
   const unitOf = (written: string): (typeof truncationUnits)[number] => {
-    const found = truncationUnits.find((known) => known === written.toLowerCase())
+    const found = truncationUnits.find((candidate) => candidate === written.toLowerCase())
     if (found !== undefined) return found
     throw binder.error(first, `a unit is ${truncationUnits.join(', ')}, not '${truncateForMessage(written)}'`)
   }

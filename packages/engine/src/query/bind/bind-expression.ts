@@ -32,10 +32,10 @@ export function bindExpression(expression: Expression, scope: Scope, binder: Bin
     case 'variable': {
       const type = binder.variables.get(expression.name)
       if (type === undefined) {
-        const known = [...binder.variables.keys()]
+        const names = [...binder.variables.keys()]
         throw binder.error(
           expression,
-          `there is no parameter or variable $${truncateForMessage(expression.name)}: parameters and LET last for one request${hint(expression.name, known)}`,
+          `there is no parameter or variable $${truncateForMessage(expression.name)}: parameters and LET last for one request${hint(expression.name, names)}`,
         )
       }
       return asReal({ kind: 'variable', name: expression.name, type, start, end })

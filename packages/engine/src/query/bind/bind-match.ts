@@ -248,13 +248,13 @@ function addVertex(
 ): number {
   const cls = pattern.className === undefined ? null : resolveReferenceable(binder, pattern.className, ['query'], true)
   if (cls === null) requirePermitted(binder, binder.catalog.root, ['query'])
-  const known = pattern.name === undefined ? undefined : byName.get(pattern.name)
-  const draft = known === undefined ? undefined : vertices[known]
-  if (draft !== undefined && known !== undefined && known < firstNew) {
+  const existing = pattern.name === undefined ? undefined : byName.get(pattern.name)
+  const draft = existing === undefined ? undefined : vertices[existing]
+  if (draft !== undefined && existing !== undefined && existing < firstNew) {
     refuseOtherClass(pattern, cls, draft, binder)
-    return known
+    return existing
   }
-  if (draft !== undefined && known !== undefined) {
+  if (draft !== undefined && existing !== undefined) {
     draft.patterns.push(pattern)
     if (
       cls !== null &&
@@ -269,7 +269,7 @@ function addVertex(
     }
     if (cls !== null && (draft.cls === null || cls.isOrInherits(draft.cls.number))) draft.cls = cls
     draft.label = draft.cls
-    return known
+    return existing
   }
   const position =
     vertices.push({ slot: binder.newSlot(), name: pattern.name, cls, label: cls, patterns: [pattern] }) - 1
@@ -281,11 +281,11 @@ function addVertex(
 function refuseOtherClass(
   pattern: VertexPattern,
   cls: SchemaClass | null,
-  { name, cls: known }: VertexDraft,
+  { name, cls: boundClass }: VertexDraft,
   binder: Binder,
 ): void {
-  if (cls === null || known?.isOrInherits(cls.number) === true) return
-  const rule = `'${name}' is known before OPTIONAL MATCH${known === null ? '' : `, of class ${known.name}`}: it has no other class there`
+  if (cls === null || boundClass?.isOrInherits(cls.number) === true) return
+  const rule = `'${name}' is known before OPTIONAL MATCH${boundClass === null ? '' : `, of class ${boundClass.name}`}: it has no other class there`
   throw binder.error(pattern, `${rule}; WHERE can ask for one`)
 }
 
@@ -311,8 +311,8 @@ function attributesCalled(
 ): readonly ReferenceAttribute[] {
   for (const name of names) {
     if (all.some((attribute) => isCalled(attribute, name.text))) continue
-    const known = [...new Set(all.map(({ attribute }) => attribute.name))]
-    const message = `no class has references called '${truncateForMessage(name.text)}'${hintAmongAll(name.text, known)}`
+    const attributeNames = [...new Set(all.map(({ attribute }) => attribute.name))]
+    const message = `no class has references called '${truncateForMessage(name.text)}'${hintAmongAll(name.text, attributeNames)}`
     throw binder.error(name, message)
   }
   return all.filter((attribute) => names.some(({ text }) => isCalled(attribute, text)))
@@ -329,7 +329,7 @@ function inferClasses(
   vertices: readonly VertexDraft[],
   firstNew: number,
 ): BoundPattern[] {
-  const known = new Set(vertices.slice(0, firstNew))
+  const boundVertices = new Set(vertices.slice(0, firstNew))
   const ends = (pattern: BoundPattern, i: number): [VertexDraft, VertexDraft] => [
     vertices[pattern.vertices[i] as number] as VertexDraft,
     vertices[pattern.vertices[i + 1] as number] as VertexDraft,
@@ -348,8 +348,8 @@ function inferClasses(
       const edges = pattern.edges.map((edge, i) => {
         const [left, right] = ends(pattern, i)
         const { attributes, leftClass, rightClass } = alike.infer(edge, left.cls, right.cls)
-        isNew = (!known.has(left) && setClass(left, leftClass)) || isNew
-        isNew = (!known.has(right) && setClass(right, rightClass)) || isNew
+        isNew = (!boundVertices.has(left) && setClass(left, leftClass)) || isNew
+        isNew = (!boundVertices.has(right) && setClass(right, rightClass)) || isNew
         return { ...edge, attributes }
       })
       return { ...pattern, edges }

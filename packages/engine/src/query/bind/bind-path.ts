@@ -219,8 +219,8 @@ function unknownName(expression: NameExpression, scope: Scope, binder: Binder): 
       )
     }
     if (around.names.size > 0) {
-      const known = [...around.names.keys()]
-      return binder.error(expression, `the pattern has no name '${truncateForMessage(name)}'${hint(name, known)}`)
+      const names = [...around.names.keys()]
+      return binder.error(expression, `the pattern has no name '${truncateForMessage(name)}'${hint(name, names)}`)
     }
   }
   return binder.error(

@@ -278,14 +278,17 @@ function describeType(type: TypeExpression, of: TypeBinder): TypeDefinition {
     }
     const field = settingField(name)
     if (field === undefined) {
-      const known = Object.values(settingWords).join(', ')
-      throw binder.error({ start, end }, `a type has no setting '${truncateForMessage(name)}'; there are ${known}`)
+      const settingNames = Object.values(settingWords).join(', ')
+      throw binder.error(
+        { start, end },
+        `a type has no setting '${truncateForMessage(name)}'; there are ${settingNames}`,
+      )
     }
     if (!fieldsOf(logicalType).includes(field)) {
-      const known = Object.entries(settingWords).flatMap(([own, word]) =>
+      const availableSettings = Object.entries(settingWords).flatMap(([own, word]) =>
         fieldsOf(logicalType).includes(own) ? [word] : [],
       )
-      const advice = known.length === 0 ? '' : `; it has ${known.join(', ')}`
+      const advice = availableSettings.length === 0 ? '' : `; it has ${availableSettings.join(', ')}`
       throw invalidDefinition(
         { start, end },
         `${type.name} has no setting '${truncateForMessage(name)}'${advice}`,

@@ -21,8 +21,8 @@ export function bindNext(expression: CallExpression, scope: Scope, binder: Binde
   const { value } = name.literal
   const { state, sequenceByName } = binder.catalog
   if (sequenceByName(value) === undefined) {
-    const known = state.sequences.map((sequence) => sequence.name)
-    throw binder.error(name, `there is no sequence '${truncateForMessage(value)}'${hint(value, known)}`)
+    const sequenceNames = state.sequences.map((sequence) => sequence.name)
+    throw binder.error(name, `there is no sequence '${truncateForMessage(value)}'${hint(value, sequenceNames)}`)
   }
   return { kind: 'next', sequence: value, type: integerType, start, end }
 }

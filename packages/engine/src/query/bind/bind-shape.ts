@@ -21,7 +21,7 @@ import { type Binder, contextScope, namesOf, type Scope } from './scope.ts'
 
 /** Throws QueryError for values that are neither objects nor collections of them. */
 export function bindShape(expression: ShapeExpression, scope: Scope, binder: Binder): Bound {
-  const { isWhole, entries, start, end } = expression
+  const { hasWildcard, entries, start, end } = expression
   const object = binder.bind(expression.object, scope)
   const element = elementTypeOf(object, expression, binder)
   if (object.type.kind !== 'collection') refuseClauses(expression, object.type, binder)
@@ -29,10 +29,10 @@ export function bindShape(expression: ShapeExpression, scope: Scope, binder: Bin
   const inner = contextScope(slot, element, namesOf(scope))
   const fields = entries.map((entry) => bindProjection(entry, inner, binder))
   refuseSameNames(fields, entries, binder, false)
-  if (isWhole) refuseNamesOf(element, entries, binder)
+  if (hasWildcard) refuseNamesOf(element, entries, binder)
   const count = (limit: LimitClause | undefined): Bound | undefined => bindLimit(limit, inner, binder)?.expression
   const outputType = shapeType(
-    isWhole,
+    hasWildcard,
     element,
     fields.map(({ name, expression: { type } }) => ({ name, type })),
   )
@@ -40,7 +40,7 @@ export function bindShape(expression: ShapeExpression, scope: Scope, binder: Bin
     kind: 'shape',
     object,
     slot,
-    isWhole,
+    hasWildcard,
     fields,
     where: expression.where === undefined ? undefined : bindWhere(expression.where, inner, binder),
     orderBy: expression.orderBy.map((item) => bindOrderItem(item.expression, item.isDescending, inner, binder)),
@@ -83,8 +83,12 @@ function classesOf({ kind, cls }: ReferenceType | EmbeddedType, { catalog }: Bin
   return cls === null ? catalog.classes : withSubclasses(cls).classes
 }
 
-function shapeType(isWhole: boolean, element: ReferenceType | EmbeddedType, fields: readonly RecordField[]): ValueType {
-  if (!isWhole) return { kind: 'record', fields }
+function shapeType(
+  hasWildcard: boolean,
+  element: ReferenceType | EmbeddedType,
+  fields: readonly RecordField[],
+): ValueType {
+  if (!hasWildcard) return { kind: 'record', fields }
   const object: ObjectType | EmbeddedType = isReference(element) ? { kind: 'object', cls: element.cls } : element
   if (fields.length === 0) return object
   const record: RecordType = { kind: 'record', fields: [{ name: '*', type: object, isSpread: true }, ...fields] }

@@ -32,9 +32,9 @@ export function bindWindow(expression: WindowExpression, scope: Scope, binder: B
 }
 
 function nameOf({ call }: WindowExpression, binder: Binder): WindowName {
-  const known = [...windowNames, ...aggregateNames]
-  if (known.includes(call.name)) return call.name as WindowName
-  const advice = hint(call.name, known)
+  const functionNames = [...windowNames, ...aggregateNames]
+  if (functionNames.includes(call.name)) return call.name as WindowName
+  const advice = hint(call.name, functionNames)
   throw binder.error(call, `${truncateForMessage(call.name)} is not a window function${advice}`)
 }
 

@@ -152,7 +152,7 @@ export type Bound =
       readonly object: Bound
       readonly slot: number
       /** Whether the whole object is returned, followed by the fields. */
-      readonly isWhole: boolean
+      readonly hasWildcard: boolean
       readonly fields: readonly BoundProjection[]
       readonly where: Bound | undefined
       readonly orderBy: readonly BoundOrderItem[]

@@ -118,28 +118,28 @@ export function unknownAttribute(
   otherwise = '',
 ): AshlarError {
   const subclass = cls.subclasses.find((candidate) => candidate.attributes.some((attribute) => attribute.name === name))
-  const known = cls.attributes.map((attribute) => attribute.outputName)
+  const attributeNames = cls.attributes.map((attribute) => attribute.outputName)
   const advice =
     subclass === undefined
-      ? otherwise || hint(name, known)
+      ? otherwise || hint(name, attributeNames)
       : `; its subclass ${subclass.name} has: CAST(… AS ${subclass.name})`
   return binder.error(span, `class ${cls.name} has no attribute '${truncateForMessage(name)}'${advice}`)
 }
 
 /** Returns `. Did you mean a or b?` without the final punctuation, or an empty text. */
-export function hint(name: string, known: readonly string[]): string {
-  const text = didYouMean(name, known)
+export function hint(name: string, candidates: readonly string[]): string {
+  const text = didYouMean(name, candidates)
   return text === '' ? '' : `.${text}`
 }
 
 const listedMax = 10
 
 /** Like `hint`, but falls back to names with the same beginning, or to all names if they are few. */
-export function hintAmongAll(name: string, known: readonly string[]): string {
+export function hintAmongAll(name: string, candidates: readonly string[]): string {
   const lower = name.toLowerCase()
-  const alike = known.filter((one) => one.toLowerCase().startsWith(lower) || lower.startsWith(one.toLowerCase()))
-  const near = hint(name, known)
+  const alike = candidates.filter((one) => one.toLowerCase().startsWith(lower) || lower.startsWith(one.toLowerCase()))
+  const near = hint(name, candidates)
   if (near !== '') return near
   if (alike.length > 0) return `. Did you mean ${alike.slice(0, 3).join(' or ')}?`
-  return known.length > 0 && known.length <= listedMax ? `; there are ${listOfNames(known)}` : ''
+  return candidates.length > 0 && candidates.length <= listedMax ? `; there are ${listOfNames(candidates)}` : ''
 }

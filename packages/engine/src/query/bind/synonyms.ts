@@ -65,7 +65,7 @@ export function hintOfFunction(name: string): string | undefined {
   return Object.hasOwn(writtenOut, word) ? `; it is written ${writtenOut[word]}` : hintIn(functionsOfSql, name)
 }
 
-function hintIn(known: Readonly<Record<string, string>>, name: string): string | undefined {
+function hintIn(synonyms: Readonly<Record<string, string>>, name: string): string | undefined {
   const word = name.toUpperCase()
-  return Object.hasOwn(known, word) ? `. Did you mean ${known[word]}?` : undefined
+  return Object.hasOwn(synonyms, word) ? `. Did you mean ${synonyms[word]}?` : undefined
 }

@@ -166,12 +166,12 @@ export function compileQuantifier(bound: Node<'quantifier'>, compiler: Expressio
   const elements = bound.test.kind === 'predicate' ? slotElements(bound.collection.type) : undefined
   const plainElements = elementsIn(bound.collection.type)
   const { mode } = bound
-  const knownElements = compileConstantElements(bound, compiler)
+  const constantElements = compileConstantElements(bound, compiler)
   const asSet = canBeSet(bound) ? membership(bound, compiler) : undefined
   const testElement = compileElementTest(bound, compiler)
   return compileLoop<Tally>({
     start(evaluation) {
-      const candidates = knownElements?.(evaluation)
+      const candidates = constantElements?.(evaluation)
       if (candidates !== undefined) return { elements: candidates, state: newTally() }
       const list = collection(evaluation)
       if (list === null || list === undefined) return null

@@ -41,12 +41,12 @@ export function evaluateAll(evaluates: readonly Evaluate[], evaluation: Evaluati
 }
 
 /** Record of the fields of the slot's value; charged until the row ends. */
-function compileFields({ isWhole, fields, slot, object }: Shape, compiler: ExpressionCompiler): Evaluate {
+function compileFields({ hasWildcard, fields, slot, object }: Shape, compiler: ExpressionCompiler): Evaluate {
   const evaluates = compiler.compileAll(fields.map(({ expression }) => expression))
-  const isObject = isOfReferences(object)
+  const isObject = isReferenceValued(object)
   const evaluateElement: Evaluate = ({ slots }) => (isObject ? (slots[slot] as ObjectView).oid : slots[slot])
-  if (isWhole && fields.length === 0) return evaluateElement
-  if (isWhole) evaluates.unshift(evaluateElement)
+  if (hasWildcard && fields.length === 0) return evaluateElement
+  if (hasWildcard) evaluates.unshift(evaluateElement)
   return (evaluation) => {
     const values = evaluateAll(evaluates, evaluation)
     evaluation.memory.chargeRow(elementBytes + valueBytes(values))
@@ -54,13 +54,13 @@ function compileFields({ isWhole, fields, slot, object }: Shape, compiler: Expre
   }
 }
 
-function isOfReferences({ type }: Bound): boolean {
+function isReferenceValued({ type }: Bound): boolean {
   return isReference(isMany(type) ? type.element : type)
 }
 
 /** Fills the slot with an element; false where it is null or dangling. */
 function compileFill({ object, slot }: Shape): (evaluation: EvaluationContext, element: unknown) => boolean {
-  if (!isOfReferences(object)) {
+  if (!isReferenceValued(object)) {
     return ({ slots }, element) => {
       slots[slot] = element
       return element !== null && element !== undefined
@@ -233,7 +233,7 @@ function slotBytes(slotValue: unknown): number {
 function compileMapShape(bound: Shape, compiler: ExpressionCompiler): Evaluate {
   const collection = compiler.compile(bound.object)
   const fill = compileFill(bound)
-  const isObject = isOfReferences(bound.object)
+  const isObject = isReferenceValued(bound.object)
   const evaluateRecord = compileFields(bound, compiler)
   return compileLoop<ShapeState>({
     start(evaluation) {

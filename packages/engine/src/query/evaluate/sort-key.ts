@@ -35,7 +35,7 @@ export function planOrder(orderBy: readonly BoundOrderItem[], compiler: Expressi
 
 /** Nulls sort last when ascending, first when descending: the bytes of a descending part are inverted. */
 export function sortKey(orderBy: readonly OrderPlan[], evaluation: EvaluationContext): Buffer {
-  return writeSortKey(orderBy, evaluation).taken()
+  return writeSortKey(orderBy, evaluation).takeBytes()
 }
 
 /** Undefined unless the key is less than `bound`. */
@@ -48,7 +48,7 @@ export function sortKeyBelow(
   const first = refused !== undefined && orderBy[0]?.isAttribute === true ? orderBy[0].evaluate(evaluation) : undefined
   if (refused?.has(first) === true) return undefined
   const key = writeSortKey(orderBy, evaluation)
-  if (bound === undefined || isBefore(key, bound)) return key.taken()
+  if (bound === undefined || isBefore(key, bound)) return key.takeBytes()
   refused?.add(first)
   return undefined
 }

@@ -191,17 +191,17 @@ export class StatementContext {
     })
   }
 
-  /** Number of index entries in the range, exact below `max`, else `max`. `isWanted`: the filter that later reads of these entries will use. */
-  async countEntries(range: KeyRange, max: number, isWanted?: (key: Bytes) => boolean): Promise<number> {
+  /** Number of index entries in the range, exact below `max`, else `max`. `keyFilter`: the filter that later reads of these entries will use. */
+  async countEntries(range: KeyRange, max: number, keyFilter?: (key: Bytes) => boolean): Promise<number> {
     if (!this.isRemote) return this.countAbout(range, max)
     // Reads the entries instead of counting them: a scan of the range then needs no further round trip.
     let count = 0
     const oids: Oid[] = []
     const counts = (key: Bytes): boolean => {
       count++
-      return isWanted === undefined || isWanted(key)
+      return keyFilter === undefined || keyFilter(key)
     }
-    const options = { limit: max, isWanted: counts }
+    const options = { limit: max, keyFilter: counts }
     for await (const batch of readIndexOids(this.snapshot, range, false, options))
       for (const oid of batch) oids.push(oid)
     if (count < max) {
@@ -240,10 +240,10 @@ export class StatementContext {
     range: KeyRange,
     isReverse: boolean,
     batch?: number,
-    isWanted?: (key: Bytes) => boolean,
+    keyFilter?: (key: Bytes) => boolean,
   ): AsyncGenerator<Oid[]> {
     const counted = isReverse ? undefined : this.counted?.get(rangeKey(range))
-    if (counted === undefined) yield* readIndexOids(this.snapshot, range, isReverse, { batch, isWanted })
+    if (counted === undefined) yield* readIndexOids(this.snapshot, range, isReverse, { batch, keyFilter })
     else if (counted.length > 0) yield counted
   }
 

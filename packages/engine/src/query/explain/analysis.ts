@@ -49,8 +49,9 @@ export class Analysis {
       probe.measured.ms += nowMs() - started
       probe.ended()
       this.probe = outer
-      const { held, changed } = memory.peaks
-      if (outer === undefined) this.statements.push({ probe, heldBytesMax: held, changedBytesMax: changed })
+      const { statementBytes, transactionBytes } = memory.peaks
+      if (outer === undefined)
+        this.statements.push({ probe, heldBytesMax: statementBytes, changedBytesMax: transactionBytes })
     }
   }
 

@@ -85,9 +85,9 @@ function decimalConversion(from: ValueType, digits: NonNullable<ScalarType['digi
   const fit = castToDigits(digits)
   if (!isText(from)) return (value) => fit(convert(value))
   return (value) => {
-    const given = convert(value) as Decimal | null
-    const fitted = fit(given) as Decimal | null
-    return given === null || fitted === null || compareDecimals(given, fitted) !== 0 ? null : fitted
+    const converted = convert(value) as Decimal | null
+    const fitted = fit(converted) as Decimal | null
+    return converted === null || fitted === null || compareDecimals(converted, fitted) !== 0 ? null : fitted
   }
 }
 

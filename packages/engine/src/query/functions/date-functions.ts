@@ -22,11 +22,11 @@ function week(days: number): number {
   return Math.floor((thursday - firstOfYear) / 7) + 1
 }
 
-function ofDay(calculate: (days: number) => number): FunctionDefinition {
+function dayFunction(calculate: (days: number) => number): FunctionDefinition {
   return { operands: ['day'], result: integerType, calculate }
 }
 
-function ofClock(calculate: (seconds: number) => number): FunctionDefinition {
+function clockFunction(calculate: (seconds: number) => number): FunctionDefinition {
   const inSeconds = (ticks: number): number => calculate(Math.floor(ticks / ticksPerSecond))
   return { operands: ['clock'], result: integerType, calculate: inSeconds }
 }
@@ -36,20 +36,20 @@ const epochDays = parseDay('1970-01-01') as number
 
 export const dateFunctions: Readonly<Record<string, FunctionDefinition>> = {
   DAY_NAME: { operands: ['day'], result: stringType, calculate: (days: number) => dayNames[dayOfWeek(days) - 1] },
-  DAY_OF_MONTH: ofDay((days) => partOf(days, 2)),
-  DAY_OF_WEEK: ofDay(dayOfWeek),
-  MONTH: ofDay((days) => partOf(days, 1)),
+  DAY_OF_MONTH: dayFunction((days) => partOf(days, 2)),
+  DAY_OF_WEEK: dayFunction(dayOfWeek),
+  MONTH: dayFunction((days) => partOf(days, 1)),
   MONTH_NAME: { operands: ['day'], result: stringType, calculate: (days: number) => monthNames[partOf(days, 1) - 1] },
-  WEEK: ofDay(week),
-  YEAR: ofDay((days) => partOf(days, 0)),
+  WEEK: dayFunction(week),
+  YEAR: dayFunction((days) => partOf(days, 0)),
   EPOCH: {
     operands: ['moment'],
     result: realType,
     calculate: (ticks: number) => (ticks - epochDays * ticksPerDay) / ticksPerSecond,
   },
-  HOUR: ofClock((seconds) => Math.floor(seconds / 3_600)),
-  MINUTE: ofClock((seconds) => Math.floor(seconds / 60) % 60),
-  SECOND: ofClock((seconds) => seconds % 60),
+  HOUR: clockFunction((seconds) => Math.floor(seconds / 3_600)),
+  MINUTE: clockFunction((seconds) => Math.floor(seconds / 60) % 60),
+  SECOND: clockFunction((seconds) => seconds % 60),
 }
 
 export const truncationUnits = ['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second'] as const

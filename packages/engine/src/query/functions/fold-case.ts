@@ -2,17 +2,17 @@
 
 const asciiMax = 0x7f
 /** Cache size for characters beyond ASCII: enough for a few scripts. */
-const keptMax = 4_096
-const kept = new Map<number, number>()
+const cachedMax = 4_096
+const cache = new Map<number, number>()
 
 /** Code points that differ in case only have the same result. */
 export function foldCase(codePoint: number): number {
   if (codePoint <= asciiMax) return codePoint >= 0x41 && codePoint <= 0x5a ? codePoint + 0x20 : codePoint
-  const known = kept.get(codePoint)
-  if (known !== undefined) return known
+  const cached = cache.get(codePoint)
+  if (cached !== undefined) return cached
   const folded = foldingOf(codePoint)
-  if (kept.size >= keptMax) kept.clear()
-  kept.set(codePoint, folded)
+  if (cache.size >= cachedMax) cache.clear()
+  cache.set(codePoint, folded)
   return folded
 }
 

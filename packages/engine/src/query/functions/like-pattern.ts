@@ -51,9 +51,9 @@ export class LikePattern {
   /** End of the segment if it matches at `from`; otherwise -1. */
   private endOf(text: string, segment: Segment, from: number): number {
     let at = from
-    for (const wanted of segment) {
+    for (const expected of segment) {
       const codePoint = text.codePointAt(at)
-      if (codePoint === undefined || (wanted !== anyCharacter && this.fold(codePoint) !== wanted)) return -1
+      if (codePoint === undefined || (expected !== anyCharacter && this.fold(codePoint) !== expected)) return -1
       at += unitsOf(codePoint)
     }
     return at
@@ -127,12 +127,12 @@ class SegmentSearch {
     this.words = Math.ceil(segment.length / bitsOfWord)
     this.lastBit = 1 << ((segment.length - 1) % bitsOfWord)
     this.others = new Int32Array(this.words)
-    for (const [i, wanted] of segment.entries()) if (wanted === anyCharacter) setBit(this.others, i)
-    for (const [i, wanted] of segment.entries()) {
-      if (wanted === anyCharacter) continue
-      const mask = this.masks.get(wanted) ?? Int32Array.from(this.others)
+    for (const [i, expected] of segment.entries()) if (expected === anyCharacter) setBit(this.others, i)
+    for (const [i, expected] of segment.entries()) {
+      if (expected === anyCharacter) continue
+      const mask = this.masks.get(expected) ?? Int32Array.from(this.others)
       setBit(mask, i)
-      this.masks.set(wanted, mask)
+      this.masks.set(expected, mask)
     }
   }
 

@@ -6,7 +6,7 @@ import type { FunctionDefinition } from './function-definition.ts'
 
 type Numeric = Integer | Decimal
 
-function ofNumber(calculate: (value: number) => number): FunctionDefinition {
+function realFunction(calculate: (value: number) => number): FunctionDefinition {
   return { operands: ['number'], result: realType, calculate: (value: Integer) => calculate(Number(value)) }
 }
 
@@ -34,7 +34,7 @@ function absolute(value: Numeric): Numeric {
 
 function round(value: Numeric, digits: Integer = 0): unknown {
   if (value instanceof Decimal) return roundedTo(value, Number(digits), 'nearest')
-  return typeof value === 'bigint' ? roundWhole(value, Number(digits)) : roundReal(value, Number(digits))
+  return typeof value === 'bigint' ? roundInteger(value, Number(digits)) : roundReal(value, Number(digits))
 }
 
 /** Rounds half away from zero. Negative digits round to the left of the decimal point: -2 rounds to hundreds. */
@@ -50,7 +50,7 @@ function roundReal(value: number, digits: number): number {
 const digitsMax = 20
 
 /** Undefined on overflow. */
-function roundWhole(value: bigint, digits: number): Integer | undefined {
+function roundInteger(value: bigint, digits: number): Integer | undefined {
   if (digits >= 0) return value
   if (digits < -digitsMax) return 0
   const power = 10n ** BigInt(-digits)
@@ -80,21 +80,21 @@ export const mathFunctions: Readonly<Record<string, FunctionDefinition>> = {
     calculate: round,
   },
   TRUNCATE: rounding(Math.trunc, 'truncate'),
-  ACOS: ofNumber(Math.acos),
-  ASIN: ofNumber(Math.asin),
-  ATAN: ofNumber(Math.atan),
+  ACOS: realFunction(Math.acos),
+  ASIN: realFunction(Math.asin),
+  ATAN: realFunction(Math.atan),
   ATAN2: {
     operands: ['number', 'number'],
     result: realType,
     calculate: (y: Integer, x: Integer) => Math.atan2(Number(y), Number(x)),
   },
-  COS: ofNumber(Math.cos),
-  SIN: ofNumber(Math.sin),
-  TAN: ofNumber(Math.tan),
+  COS: realFunction(Math.cos),
+  SIN: realFunction(Math.sin),
+  TAN: realFunction(Math.tan),
   PI: { operands: [], result: realType, calculate: () => Math.PI },
-  EXP: ofNumber(Math.exp),
-  LOG: ofNumber(Math.log),
-  SQRT: ofNumber(Math.sqrt),
+  EXP: realFunction(Math.exp),
+  LOG: realFunction(Math.log),
+  SQRT: realFunction(Math.sqrt),
   IS_NAN: {
     operands: ['number'],
     result: { kind: 'boolean' },

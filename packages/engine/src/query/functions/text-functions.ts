@@ -26,8 +26,8 @@ export const textFunctions: Readonly<Record<string, FunctionDefinition>> = {
   SUBSTR: substring,
   UPPER: textFunction(stringType, (text) => text.toUpperCase()),
   LOWER: textFunction(stringType, (text) => text.toLowerCase()),
-  STARTS_WITH: ofTwoTexts((text, beginning) => text.startsWith(beginning)),
-  ENDS_WITH: ofTwoTexts((text, end) => text.endsWith(end)),
+  STARTS_WITH: textPredicate((text, beginning) => text.startsWith(beginning)),
+  ENDS_WITH: textPredicate((text, end) => text.endsWith(end)),
   TRIM: {
     operands: ['text', 'text'],
     optional: 1,
@@ -54,7 +54,7 @@ export const textFunctions: Readonly<Record<string, FunctionDefinition>> = {
   LENGTH: { operands: ['textOrBytes'], result: integerType, calculate: characterCount },
 }
 
-function ofTwoTexts(calculate: (text: string, part: string) => boolean): FunctionDefinition {
+function textPredicate(calculate: (text: string, part: string) => boolean): FunctionDefinition {
   return { operands: ['text', 'text'], result: { kind: 'boolean' }, calculate }
 }
 

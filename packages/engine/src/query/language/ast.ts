@@ -159,7 +159,7 @@ export interface ShapeExpression extends Span {
   readonly kind: 'shape'
   readonly object: Expression
   /** `*`: all attributes, followed by the entries. */
-  readonly isWhole: boolean
+  readonly hasWildcard: boolean
   readonly entries: readonly Projection[]
   readonly where: Expression | undefined
   readonly orderBy: readonly OrderItem[]

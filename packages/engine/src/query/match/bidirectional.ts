@@ -52,23 +52,23 @@ export function backward(expansion: Expansion, flow: MatchFlow): Expansion {
 /** The two objects must differ. */
 export class BidirectionalSearch {
   private readonly expansion: Expansion
-  private readonly near: Side
-  private readonly far: Side
+  private readonly fromStart: Side
+  private readonly fromEnd: Side
 
   constructor(start: ObjectView, end: ObjectView, expansion: Expansion, back: Expansion) {
     this.expansion = expansion
-    this.near = { search: searchFrom(start, expansion), edges: expansion.edges }
-    this.far = { search: searchFrom(end, back), edges: back.edges }
+    this.fromStart = { search: searchFrom(start, expansion), edges: expansion.edges }
+    this.fromEnd = { search: searchFrom(end, back), edges: back.edges }
   }
 
-  /** Returns the pairs in which the frontiers meet, near side first; only one pair if one path is enough. */
+  /** Returns the pairs in which the frontiers meet, the side of the start first; only one pair if one path is enough. */
   async meet(): Promise<readonly [Reached, Reached][]> {
-    const [near, far] = [this.near.search, this.far.search]
+    const [fromStart, fromEnd] = [this.fromStart.search, this.fromEnd.search]
     const { edge, pattern } = this.expansion
-    while (near.distance + far.distance < edge.max) {
-      const search = (await this.isNearNext()) ? near : far
+    while (fromStart.distance + fromEnd.distance < edge.max) {
+      const search = (await this.isStartNext()) ? fromStart : fromEnd
       await search.expandLevel()
-      const met = meetings(near, far, search)
+      const met = meetings(fromStart, fromEnd, search)
       if (met.length > 0) return pattern.selection?.kind === 'allShortest' ? met : met.slice(0, 1)
       await search.readLevel()
       if (search.frontier.length === 0) return []
@@ -77,24 +77,25 @@ export class BidirectionalSearch {
   }
 
   release(): void {
-    this.near.search.release()
-    this.far.search.release()
+    this.fromStart.search.release()
+    this.fromEnd.search.release()
   }
 
-  private async isNearNext(): Promise<boolean> {
-    const { near, far } = this
-    const [nearObjects, farObjects] = [near.search.frontier.length, far.search.frontier.length]
-    const isNear = nearObjects <= farObjects
+  private async isStartNext(): Promise<boolean> {
+    const { fromStart, fromEnd } = this
+    const [startObjects, endObjects] = [fromStart.search.frontier.length, fromEnd.search.frontier.length]
+    const isStartSmaller = startObjects <= endObjects
     // On a remote store, each count is a round trip.
-    if (this.expansion.context.isRemote || Math.max(nearObjects, farObjects) > comparedObjectsMax) return isNear
-    const [fewer, more] = isNear ? [near, far] : [far, near]
+    if (this.expansion.context.isRemote || Math.max(startObjects, endObjects) > comparedObjectsMax)
+      return isStartSmaller
+    const [fewer, more] = isStartSmaller ? [fromStart, fromEnd] : [fromEnd, fromStart]
     for (let max = fewEdges; max <= farSideEdgesMax; max *= edgesStep) {
       const edges = await this.edgesAhead(fewer, max)
       const others = await this.edgesAhead(more, edges)
-      if (others < edges) return !isNear
-      if (edges < max) return isNear
+      if (others < edges) return !isStartSmaller
+      if (edges < max) return isStartSmaller
     }
-    return isNear
+    return isStartSmaller
   }
 
   /** The number of edges at the objects of the frontier, counted up to `max`. */
@@ -112,13 +113,13 @@ export class BidirectionalSearch {
 }
 
 /** Objects of the other frontier that the expanded side has reached; the two sides shared none before. */
-function meetings(near: BreadthFirst, far: BreadthFirst, expanded: BreadthFirst): [Reached, Reached][] {
-  const other = expanded === near ? far : near
+function meetings(fromStart: BreadthFirst, fromEnd: BreadthFirst, expanded: BreadthFirst): [Reached, Reached][] {
+  const other = expanded === fromStart ? fromEnd : fromStart
   return expanded.reached.flatMap((one): [Reached, Reached][] => {
     const there = other.visited.get(one.oid)
     // An object that does not exist has been reached but never read.
     if (there?.format === undefined) return []
     one.format = there.format
-    return [expanded === near ? [one, there] : [there, one]]
+    return [expanded === fromStart ? [one, there] : [there, one]]
   })
 }

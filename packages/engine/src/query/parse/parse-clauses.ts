@@ -181,8 +181,8 @@ function parseProjection(cursor: TokenCursor): Projection {
 function parseShape(cursor: TokenCursor, object: Expression): ShapeExpression {
   return cursor.nested(() => {
     cursor.expectSymbol('{')
-    const isWhole = cursor.takeSymbol('*')
-    const entries = isWhole && !cursor.takeSymbol(',') ? [] : cursor.list(() => parseProjection(cursor))
+    const hasWildcard = cursor.takeSymbol('*')
+    const entries = hasWildcard && !cursor.takeSymbol(',') ? [] : cursor.list(() => parseProjection(cursor))
     cursor.allowsShapes = false
     const where = parseWhere(cursor)
     const { orderBy, skip, take } = parseOrder(cursor, unordered, true)
@@ -194,7 +194,7 @@ function parseShape(cursor: TokenCursor, object: Expression): ShapeExpression {
       throw cursor.unexpected(["','", "'}'", 'WHERE', 'ORDER BY', 'SKIP', 'TAKE'], advice(cursor))
     }
     cursor.next()
-    return { kind: 'shape', object, isWhole, entries, where, orderBy, skip, take, ...cursor.spanFrom(object.start) }
+    return { kind: 'shape', object, hasWildcard, entries, where, orderBy, skip, take, ...cursor.spanFrom(object.start) }
   })
 }
 
