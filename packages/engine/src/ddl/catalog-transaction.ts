@@ -35,6 +35,7 @@ import { deleteClass } from '../schema/delete-class.ts'
 import { defineIndex, withoutIndex, withReadyIndex } from '../schema/index-definition.ts'
 import { unfilledReferrers } from '../schema/referrer-indexes.ts'
 import { checkNumber, defineSequence, sequenceNamed, withoutSequence } from '../schema/sequence-definition.ts'
+import { NumbersAhead } from '../sequences/numbers-ahead.ts'
 import { NumbersLeft, type Sequences } from '../sequences/sequences.ts'
 import type { Bytes } from '../store/store.ts'
 import { runYieldingIfLong } from '../store/time-slice.ts'
@@ -118,6 +119,8 @@ export class CatalogTransaction {
   private readonly sequences: Pick<Sequences, 'next'>
   /** Sequences created or restarted by this transaction, which draws their numbers itself. */
   private readonly localSequences = new Set<SequenceNumber>()
+  /** By name: of the other sequences. */
+  private readonly numbersAhead = new Map<string, NumbersAhead>()
   private readonly deferred = new DeferredChecks()
 
   /** The commit requires the catalog to be unchanged. */
@@ -322,7 +325,7 @@ export class CatalogTransaction {
    */
   async nextNumbers(name: string, count: number): Promise<readonly bigint[]> {
     const sequence = sequenceNamed(this.catalog, name)
-    if (!this.localSequences.has(sequence.number)) return this.sequences.next(name, count)
+    if (!this.localSequences.has(sequence.number)) return this.drawnAhead(name).take(count)
     const key = nextNumberKey(sequence.number)
     const stored = await this.transaction.readOne(key)
     assert(stored !== undefined, 'a sequence of this transaction has its next number')
@@ -331,6 +334,15 @@ export class CatalogTransaction {
     if (numbers instanceof AshlarError) throw numbers
     this.transaction.put(key, left.entry)
     return numbers
+  }
+
+  private drawnAhead(name: string): NumbersAhead {
+    let ahead = this.numbersAhead.get(name)
+    if (ahead === undefined) {
+      ahead = new NumbersAhead((count) => this.sequences.next(name, count))
+      this.numbersAhead.set(name, ahead)
+    }
+    return ahead
   }
 
   /** Puts a catalog whose change leaves entries behind, which are purged after the commit. */

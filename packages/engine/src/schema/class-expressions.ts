@@ -19,7 +19,6 @@ import {
   isDefaultExpression,
   isExpression,
   type SchemaExpression,
-  sequencesDrawn,
 } from './expression.ts'
 import type { Check } from './properties/checks.ts'
 import type { PropertiesOfAttribute } from './properties/index.ts'
@@ -39,6 +38,9 @@ export interface ExpressionBinder {
   /** `cls`: a class of `catalog`. Throws AshlarError for faults in the text. */
   bind(text: string, site: ExpressionSite, cls: SchemaClass, catalog: Catalog, isStored: boolean): BoundExpression
 }
+
+/** May also match a text in quotes. */
+const drawing = /\bNEXT\s*\(/i
 
 type MapExpression = (expression: SchemaExpression, site: ExpressionSite) => SchemaExpression | undefined
 
@@ -150,9 +152,9 @@ export function* withBoundExpressions(
       mapExpressions(definition, (expression, site) => {
         const isSettled = !mayChange(expression) && usedClasses(cls, expression, catalog).every(isUnchanged)
         if (isSettled) return expression
-        const found = bound(expression, site, cls, catalog, names, binder)
-        if ('text' in expression && sequencesDrawn(found).length > 0) requireDatabaseRight(before, 'define')
-        return found
+        // Before an error could reveal whether the sequence exists.
+        if ('text' in expression && drawing.test(expression.text)) requireDatabaseRight(before, 'define')
+        return bound(expression, site, cls, catalog, names, binder)
       }),
     )
   }

@@ -42,9 +42,10 @@ export function changedPropertiesOf(
   { properties = nothing, elementProperties = nothing }: AttributeConstraints,
   place: CommandPlace,
 ): PropertiesOfAttribute | undefined {
-  return placed(attributeOf(owner.name, name), place, () =>
+  const changed = placed(attributeOf(owner.name, name), place, () =>
     changeProperties(spec as TypeSpec, !owner.isReferenceable, present, properties, elementProperties),
   )
+  return changed && { ...changed, own: withPlaces(changed.own, place) }
 }
 
 /** The properties of an attribute whose type changes. */

@@ -30,8 +30,10 @@ import type {
   TypeSetting,
 } from '../language/ast.ts'
 import { placed, truncateForMessage } from '../language/query-error.ts'
+import { parseListOfValues } from '../parse/parse.ts'
 import { attributePropertyNamed } from '../parse/parse-property.ts'
 import { wordOfType } from '../values/value-type.ts'
+import { expressionTokensMax } from './bind-computed.ts'
 import { hint, refuseRoot, resolveClass } from './class-names.ts'
 import type { Binder } from './scope.ts'
 import { hintOfType } from './synonyms.ts'
@@ -153,7 +155,8 @@ export function bindAlterClass(change: AlterClassChange, cls: SchemaClass, binde
     attributesToChange: [],
     attributesToAdd: addedAttributes(change).map((one) => describeAttribute(one, cls.name, classNamed, binder)),
     attributesToConstrain: alterationsOf(change, 'alter').map(({ name, settings }) => {
-      const properties = bindConstraints(settings, binder)
+      const type = cls.findAttribute(name.text)?.spec.logicalType
+      const properties = bindConstraints(settings, binder, type)
       const element = settings.find(isElementSetting)?.value
       const inner = typeof element === 'object' && 'settings' in element ? element.settings : []
       return { attributeName: name.text, properties, elementProperties: bindConstraints(inner, binder) }
@@ -172,7 +175,8 @@ export function bindAlterClass(change: AlterClassChange, cls: SchemaClass, binde
 
 const isElementSetting = ({ name }: TypeSetting): boolean => settingField(name) === 'elementSpecification'
 
-function bindConstraints(settings: readonly TypeSetting[], binder: Binder): PropertiesInput {
+/** `type`: of the attribute, if it is known already. */
+function bindConstraints(settings: readonly TypeSetting[], binder: Binder, type?: string): PropertiesInput {
   const properties: Record<string, unknown> = {}
   for (const setting of settings) {
     const { name, value } = setting
@@ -181,9 +185,22 @@ function bindConstraints(settings: readonly TypeSetting[], binder: Binder): Prop
     if (property === undefined || typeof value !== 'object' || !('json' in value)) {
       throw binder.error(setting, `${truncateForMessage(name)} is no constraint, default or text of an attribute`)
     }
-    addProperty(properties, property.field, value, setting, binder)
+    const isDefault = property.field === 'default' && isExpressionInput(value.json)
+    if (isDefault && type === 'json') throw binder.error(setting, noJsonExpression)
+    const json = isDefault && type === 'list' ? defaultList(value.json, setting, binder) : value.json
+    addProperty(properties, property.field, { ...value, json }, setting, binder)
   }
   return properties
+}
+
+/** In ALTER, the values of a list are parsed as an expression, since the parser does not know the type. Throws QueryError. */
+function defaultList(json: unknown, span: Span, binder: Binder): unknown[] {
+  try {
+    return parseListOfValues(`(${(json as { readonly expression: string }).expression})`, expressionTokensMax)
+  } catch (error) {
+    if (!(error instanceof AshlarError) || error.kind === 'fault') throw error
+    throw binder.error(span, 'the default of a list has its values in parentheses')
+  }
 }
 
 export function bindCreateIndex(statement: CreateIndexStatement, binder: Binder): CreateIndex {
@@ -255,6 +272,8 @@ function addProperty(
   properties[field] = json
 }
 
+const noJsonExpression = "the default of a json attribute is a value, such as 1, 'text' or JSON('{}')"
+
 function describeType(type: TypeExpression, of: TypeBinder): TypeDefinition {
   const { classNamed, binder } = of
   const logicalType = type.name.toLowerCase()
@@ -268,10 +287,7 @@ function describeType(type: TypeExpression, of: TypeBinder): TypeDefinition {
         throw binder.error({ start, end }, `${type.name} has no property ${truncateForMessage(name)} here`)
       }
       if (logicalType === 'json' && property.field === 'default' && isExpressionInput(value.json)) {
-        throw binder.error(
-          { start, end },
-          "the default of a json attribute is a value, such as 1, 'text' or JSON('{}')",
-        )
+        throw binder.error({ start, end }, noJsonExpression)
       }
       addProperty(of.properties, property.field, value, { start, end }, binder)
       continue

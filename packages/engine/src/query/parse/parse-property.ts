@@ -101,7 +101,7 @@ function parseJsonValue(cursor: TokenCursor): JsonValue {
 }
 
 /** `(value, value AS 'text', …)` */
-function parseValues(cursor: TokenCursor): (readonly [unknown, string | undefined])[] {
+export function parseValues(cursor: TokenCursor): (readonly [unknown, string | undefined])[] {
   cursor.expectSymbol('(')
   if (cursor.takeSymbol(')')) return []
   const values = cursor.list((): readonly [unknown, string | undefined] => {

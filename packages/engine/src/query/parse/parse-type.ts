@@ -15,7 +15,7 @@ export function parseType(cursor: TokenCursor): TypeExpression {
 export function parseConstraints(cursor: TokenCursor): TypeSetting[] {
   return cursor.braces(() => {
     const { text, start, end } = cursor.peek()
-    if (text.toLowerCase() !== 'element') return parseSetting(cursor, 'list')
+    if (text.toLowerCase() !== 'element') return parseSetting(cursor, '')
     cursor.next()
     cursor.expectSymbol(':')
     const value = { name: '', settings: parseConstraints(cursor), start, end }

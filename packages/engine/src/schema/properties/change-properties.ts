@@ -31,6 +31,7 @@ export function changeProperties(
     isEmbeddable,
     { ...present?.own, ...input },
     { ...present?.element, ...element },
+    present?.own,
   )
   if (changed === undefined || present?.isValidated !== false || !hasConstraints(changed)) return changed
   return { ...changed, isValidated: false }

@@ -1,9 +1,10 @@
 /** The registry of attribute properties: reads and shows definitions, derives constraints and the values of creations. */
+
 import { assert, unreachable } from '../../errors.ts'
 import { codecFor } from '../../types/index.ts'
 import { type Codec, formatForMessage, ValueError } from '../../types/logical-type.ts'
 import type { TypeSpec } from '../../types/type-spec.ts'
-import { isDefaultExpression } from '../expression.ts'
+import { isDefaultExpression, isExpression } from '../expression.ts'
 import {
   type AttributeProperty,
   type Constraint,
@@ -80,21 +81,22 @@ export interface PropertiesOfAttribute {
 const none: AttributeProperties = {}
 
 /**
- * `input`: fields of the attribute. `element`: fields of its `elementSpecification`. Returns undefined if none is given. Throws
- * ValueError with the path in the definition.
+ * `input`: fields of the attribute. `element`: fields of its `elementSpecification`. `present`: properties whose expressions may be among the input,
+ * as stored. Returns undefined if none is given. Throws ValueError with the path in the definition.
  */
 export function defineProperties(
   spec: TypeSpec,
   isEmbeddable: boolean,
   input: PropertiesInput,
   element: PropertiesInput,
+  present: AttributeProperties = none,
 ): PropertiesOfAttribute | undefined {
   const target = targetOf(spec, isEmbeddable, false)
   const inner = elementTarget(spec, isEmbeddable)
-  const own = defineAll(input, target)
+  const own = defineAll(input, target, present)
   let elementProperties = none
   try {
-    if (inner !== undefined) elementProperties = defineAll(element, inner)
+    if (inner !== undefined) elementProperties = defineAll(element, inner, none)
   } catch (error) {
     if (error instanceof ValueError) error.path.unshift('elementSpecification')
     throw error
@@ -104,7 +106,7 @@ export function defineProperties(
   return isEmpty ? undefined : { own, element: elementProperties }
 }
 
-function defineAll(input: PropertiesInput, target: PropertyTarget): AttributeProperties {
+function defineAll(input: PropertiesInput, target: PropertyTarget, present: AttributeProperties): AttributeProperties {
   for (const field of Object.keys(input)) {
     const property = propertiesByField.get(field)
     assert(property !== undefined, `${field} is an attribute property`)
@@ -117,7 +119,8 @@ function defineAll(input: PropertiesInput, target: PropertyTarget): AttributePro
   for (const { field, define } of attributeProperties) {
     const value = input[field]
     if (value === undefined || (value === null && field !== 'default')) continue
-    const stored = define(value, target)
+    const isStored = value === present[field] && isExpression(value)
+    const stored = isStored ? value : define(value, target)
     if (stored !== undefined) defined[field] = stored
   }
   const other = Object.keys(defined).find((field) => !allowedWithComputed.includes(field))

@@ -6,8 +6,9 @@ export const onUpdate: AttributeProperty = {
   field: 'onUpdate',
   word: 'OnUpdate',
   form: 'expression',
-  types: 'scalars of referenceable classes',
-  appliesTo: ({ spec, isElement, isEmbeddable }) => !isElement && !isEmbeddable && isScalar(spec),
+  types: 'scalars of referenceable classes, except json',
+  appliesTo: ({ spec, isElement, isEmbeddable }) =>
+    !isElement && !isEmbeddable && isScalar(spec) && spec.logicalType !== 'json',
   define(input) {
     if (!isExpressionInput(input)) throw invalidProperty('onUpdate', 'is an object with an expression')
     return defineExpression('onUpdate', input.expression)
