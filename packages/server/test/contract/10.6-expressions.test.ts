@@ -256,41 +256,6 @@ describe('defaults', () => {
     expect(await fd.read(first.__identifier__)).toMatchObject({ total: 100 })
   })
 
-  rule(
-    ['10.5.1', '10.6.8'],
-    'stay as they are where other properties are changed, and are given by ALTER',
-    async () => {
-      const text = `UPDATE SCHEMA {CREATE CLASS W {b: Integer{Default: (1 + 1)}, d: Date{Default: (TODAY())}, u: Integer{OnUpdate: (5)},
-      c: Integer = (b + 1), l: List{Element: Integer}}}`
-      expect((await query(text)).status).toBe(200)
-      for (const change of [
-        'd {Required}',
-        "u {Title: 'x'}",
-        "c {Title: 'y'}",
-        'b {Minimum: 1}',
-        'l {Default: (1, 2)}',
-        'u {Default: (1 + 6)}',
-      ]) {
-        const reply = await query(`UPDATE SCHEMA {ALTER CLASS W {ALTER ${change}}}`)
-        expect([change, reply.status], reply.text).toEqual([change, 200])
-      }
-      const wider = { attributesToChange: [{ attributeName: 'b', logicalType: 'integer', storage: 'b64' }] }
-      const widened = await server.put(fd.at('/v1/schema/W'), wider)
-      expect(widened.status, widened.text).toBeLessThan(300)
-      expect((await classNamed('W')).attributes).toMatchObject([
-        { storage: 'b64', default: { expression: '1 + 1' }, minimum: 1 },
-        { default: { expression: 'TODAY()' }, isRequired: true },
-        { onUpdate: { expression: '5' }, title: 'x', default: { expression: '1 + 6' } },
-        { computed: { expression: 'b + 1' }, title: 'y' },
-        { default: [1, 2] },
-      ])
-      const oid = await fd.create('W', {})
-      expect(await fd.read(oid)).toMatchObject({ b: 2, u: 7, c: 3, l: [1, 2], d: expect.any(String) })
-      const onJson = 'UPDATE SCHEMA {CREATE CLASS J {j: Json{OnUpdate: (JSON(1))}}}'
-      expectProblem(await query(onJson), 422, 'InvalidDefinition')
-    },
-  )
-
   rule('10.6.8', 'are no defaults of objects that exist', async () => {
     await fd.define(classOf('A', { a: 'integer' }))
     const oid = await fd.create('A', { a: 4 })
