@@ -108,6 +108,8 @@ export class JsonText {
   readonly replace: ((text: string) => string) | undefined
   /** The elements of an array, located on first use. */
   private elements: readonly Span[] | undefined
+  /** The members of an object, located on first use. */
+  private members: ReadonlyMap<string, JsonText> | undefined
 
   constructor(text: string, replace?: (text: string) => string, span: Span = { start: 0, end: text.length }) {
     this.text = text
@@ -123,6 +125,23 @@ export class JsonText {
     let found: Span | undefined
     for (const member of membersOf(text, start)) if (stringAt(text, member.name) === name) found = member.value
     return found && new JsonText(text, this.replace, found)
+  }
+
+  /** The members of an object by name, like `field`; none for other values. */
+  get fields(): ReadonlyMap<string, JsonText> {
+    this.members ??= this.readMembers()
+    return this.members
+  }
+
+  private readMembers(): ReadonlyMap<string, JsonText> {
+    const { text } = this
+    const { start } = this.span
+    const members = new Map<string, JsonText>()
+    if (!isObjectAt(text, start)) return members
+    for (const { name, value } of membersOf(text, start)) {
+      members.set(stringAt(text, name), new JsonText(text, this.replace, value))
+    }
+    return members
   }
 
   element(position: number): JsonText | undefined {

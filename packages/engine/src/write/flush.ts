@@ -23,7 +23,7 @@ export function flushObjects(unit: UnitOfWork): Promise<void> {
 /** Deletions come first, since they may cause more deletions; then the link changes of all objects. */
 async function flushLinked(unit: UnitOfWork): Promise<void> {
   await unit.deletions?.carryOut()
-  await checkLinks(unit)
+  if (!unit.isUnchecked) await checkLinks(unit)
   await flush(unit)
 }
 

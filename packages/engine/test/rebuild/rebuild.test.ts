@@ -204,6 +204,29 @@ it('with defaults that draw from sequences, each at its next number', async () =
   }
 })
 
+it('with constraints of linked collections, which hold of the whole, whichever side comes first', async () => {
+  const constraints = ['MinItems: 1', 'MinItems: 1, ReadOnly: TRUE', 'MaxItems: 1', 'MinItems: 1, UniqueItems: TRUE']
+  const creations = ['P {kids: LIST{CREATE K {}}}', 'K {p: CREATE P {}}']
+  for (const constraint of constraints) {
+    for (const creation of creations) {
+      const fd = await opened()
+      await fd.query({
+        text: `UPDATE SCHEMA {CREATE CLASS P {kids: List{Element: Reference{Referenced: K, Inverse: p}, ${constraint}}}
+          CREATE CLASS K {p: Reference{Referenced: P, Inverse: kids, Required: TRUE}}}; CREATE ${creation}`,
+      })
+      const before = await shown(fd)
+      await fd.close()
+      for (const size of [1, 3]) {
+        const again = await opened()
+        await again.rebuild(sourceOf(before, size))
+        expect(unshaped(await shown(again))).toEqual(unshaped(before))
+        expect((await again.verify()).problems).toEqual([])
+        await again.close()
+      }
+    }
+  }
+})
+
 it('an archive may bring objects that break a check, which are found while the store is not served', async () => {
   const address = `lmdb:${await temporaryDirectory()}`
   const fd = await FederatedDatabase.open({ alias: 'again', store: await openStore(address) })

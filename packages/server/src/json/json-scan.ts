@@ -53,7 +53,7 @@ export class JsonScan {
   /** Positions of numbers that a double may not represent exactly, in ascending order: start and end of each. */
   readonly wideNumbers: number[] = []
   private readonly bytes: Buffer
-  private limits: JsonLimits | undefined
+  private limits: JsonLimits
   private at = 0
   private values = 0
   private readonly containers: Container[] = []
@@ -63,8 +63,7 @@ export class JsonScan {
   /** Elements of the outermost array before the current one. */
   private elements = 0
 
-  /** Without limits for text written by this server. */
-  constructor(bytes: Uint8Array, limits?: JsonLimits) {
+  constructor(bytes: Uint8Array, limits: JsonLimits) {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     this.limits = limits
   }
@@ -131,7 +130,6 @@ export class JsonScan {
   }
 
   private checkName(): void {
-    if (this.limits === undefined) return
     const container = this.containers.at(-1)
     if (container !== undefined && ++container.names > jsonNamesMax)
       throw new ServerError('BodyTooLarge', `An object in the body has more than ${jsonNamesMax} fields.`)
@@ -142,7 +140,6 @@ export class JsonScan {
 
   private countValue(): void {
     this.values++
-    if (this.limits === undefined) return
     const { valuesMax, valuesLimit } = this.limits
     if (this.values > valuesMax) throw new ServerError('BodyTooLarge', tooManyValues(valuesMax, valuesLimit))
   }
@@ -150,16 +147,16 @@ export class JsonScan {
   private open(isArray: boolean): void {
     this.countValue()
     const { limits } = this
-    if (limits?.elementLimits !== undefined && !isArray && this.containers.length === 0)
+    if (limits.elementLimits !== undefined && !isArray && this.containers.length === 0)
       this.limits = limits.elementLimits
-    if (limits !== undefined && this.containers.length >= limits.depthMax) throw tooDeep(limits.depthMax)
+    if (this.containers.length >= limits.depthMax) throw tooDeep(limits.depthMax)
     this.containers.push({ valuesFrom: this.values, names: 0 })
   }
 
   /** Does not check that brackets match; the parser does. */
   private close(): void {
     const container = this.containers.pop()
-    const elementLimits = this.limits?.elementLimits
+    const elementLimits = this.limits.elementLimits
     if (container === undefined || this.containers.length !== 1 || elementLimits === undefined) return
     if (this.values - container.valuesFrom < elementLimits.valuesMax) return
     const message = tooManyValues(

@@ -27,13 +27,6 @@ export function parseJson(
   return parsedNow(body, scan)
 }
 
-/** Parses text written by this server, in one step. */
-export function parseOwn(text: Uint8Array): unknown {
-  const scan = new JsonScan(text)
-  scan.advance(text.length)
-  return parsedNow(text, scan)
-}
-
 function parsedNow(text: Uint8Array, { wideNumbers }: JsonScan): unknown {
   const steps = parseExactly(text, wideNumbers)
   for (;;) {

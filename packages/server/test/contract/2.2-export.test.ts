@@ -121,6 +121,41 @@ rule('2.2.27', 'CSV has a header, and values by rule', async () => {
   expect((await get('&class=Car&after=65535-1-1-1&format=csv')).text).toBe('__class__,__identifier__,plate,owner\n')
 })
 
+rule('2.2.27', 'CSV has values of type json as they were given: digits, order of names, and their parts', async () => {
+  await fd.define(
+    classOf('Note', { text: 'json' }, embedded),
+    classOf('Doc', { j: 'json', all: list('json'), note: { logicalType: 'object', class: 'Note' } }),
+  )
+  const long = '12345678901234567890.123456789012345678901234567890'
+  const texts = [
+    `{"b":1.50,"2":1e3,"1":-0,"a":${long}}`,
+    '{"a":1e400,"b":"\\u0041"}',
+    '{"a":{"10":0.10,"9":[1.0,{}]}}',
+    `{"a":-0,"${'z'.repeat(100)}":[${'9'.repeat(60)}]}`,
+    `[{"10":1.0},${'7'.repeat(50)}]`,
+    ...[long, '1e400', '1.50', '-0', '9007199254740993', '-1e-400', 'true', '{}', '[]', 'null'],
+  ]
+  const parts = [long, '1e400', '{"10":0.10,"9":[1.0,{}]}', '-0']
+  for (const text of texts) {
+    const raw = `{"class":"Doc","attributes":{"j":${text},"all":[${text === 'null' ? 1 : text}],"note":{"text":${text}}}}`
+    const { status } = await server.send('POST', fd.at('/v1/object'), { raw })
+    expect(status, text).toBe(201)
+  }
+  const plain = (text = ''): string =>
+    /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text.replace(/^null$/, '')
+  const rows = texts.map((text, i) => {
+    return [text, `[${text === 'null' ? 1 : text}]`, text, parts[i], parts[i]].map(plain).join(',')
+  })
+  const columns = 'j,all,note.text,j.a,note.text.a'
+  const exported = await get(`&class=Doc&format=csv&columns=${columns}`)
+  expect(exported.text.trimEnd().split('\n')).toEqual([columns, ...rows])
+  const query = encodeURIComponent(
+    'FROM Doc AS d RETURN d.j AS j, d.all AS all, d.note.text AS note, d.j.a AS a, d.j.a',
+  )
+  const queried = await get(`&format=csv&query=${query}`)
+  expect(queried.text.trimEnd().split('\n').slice(1)).toEqual(rows)
+})
+
 rule('2.2.27', 'texts that a spreadsheet would calculate are escaped where that is asked for', async () => {
   const texts = ['=1+1', '+49 731', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '＝1', "'=1", 'a=1', ' =1', '"=1', '']
   for (const name of texts) await fd.create('Staff', { name, salary: -1.5, tags: ['=1'], home: { city: name } })

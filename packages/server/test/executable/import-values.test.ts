@@ -315,3 +315,45 @@ test('values of types json and bytes keep their order, their digits and their by
     '"n":13,"j":null,"data":"AA=="}',
   ])
 })
+
+const withDefaults = (own: string): string => `CREATE SEQUENCE ${own}Numbers;
+  UPDATE SCHEMA {
+    CREATE CLASS ${own}Place EMBEDDABLE {city: String{Default: 'Ulm'}, zip: Integer}
+    CREATE CLASS ${own} {code: String, number: Integer{Required: TRUE, Default: (NEXT('${own}Numbers'))},
+      state: String{Required: TRUE, Default: 'new'}, note: String{Default: 'none'}, weight: Real, twice: String = (code),
+      home: Object{Class: ${own}Place}, tags: List{Element: String}}
+  };
+  CREATE UNIQUE INDEX ${own}ByCode ON ${own} (code)`
+const given = { number: 1, state: 'new', note: 'none', weight: null, home: { city: 'Ulm', zip: null } }
+
+test.each([
+  ['in.csv', 'code\nA\n', given],
+  ['in.csv', 'code,note\nA,\n', { ...given, note: null }],
+  ['in.csv', 'code,home.zip\nA,7\n', { ...given, home: { city: 'Ulm', zip: 7 } }],
+  ['in.csv', 'code,home.city\nA,\n', { ...given, home: { city: null, zip: null } }],
+  ['in.csv', 'code,home\nA,\n', { ...given, home: { city: null, zip: null } }],
+  ['in.ndjson', '{"code":"A"}\n', given],
+  ['in.ndjson', '{"code":"A","note":null,"home":{"zip":1}}\n', { ...given, note: null, home: { city: 'Ulm', zip: 1 } }],
+  ['in.json', '[{"code":"A","home":null}]', { ...given, home: { city: null, zip: null } }],
+])(
+  'what a record of %s does not have gets the default of the class, and null without one: %j',
+  async (name, content, expected) => {
+    const directory = temporaryDirectory()
+    writeFileSync(join(directory, name), content)
+    const own = `Own${++classes}`
+    done(await run(['query', withDefaults(own)]))
+    for (const words of [['--dry-run'], [], ['--upsert-on', `${own}ByCode`]]) {
+      done(await run(['import', name, '--class', own, ...words], { directory }))
+      if (words.length > 0) continue
+      const query = `FROM ${own} RETURN number, state, note, weight, home, code, twice, tags`
+      const [object] = JSON.parse(done(await run(['query', query, '--json'])))
+      expect(object).toEqual({
+        ...expected,
+        code: 'A',
+        twice: 'A',
+        tags: [],
+        home: expect.objectContaining(expected.home),
+      })
+    }
+  },
+)

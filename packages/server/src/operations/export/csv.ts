@@ -1,14 +1,9 @@
 /** Rows as CSV (RFC 4180): a header, and one record per row (docs/export.md has the rules for values). */
-import { openTimeSlice, type RowChunk, type RowChunks } from '@ashlar/engine'
-import { parseOwn } from '../../json/parse-json.ts'
+import { JsonText, openTimeSlice, type RowChunk, type RowChunks } from '@ashlar/engine'
 
-type Row = Readonly<Record<string, unknown>>
-
-const comma = 0x2c
 const special = /[",\r\n]|^\s|\s$/
 /** Matches values that spreadsheets would evaluate (OWASP, CSV injection). */
 const formula = /^[=+\-@\t\r\n]|^[＝＋－＠]/
-const newline = 0x0a
 
 /** Cells written between two checks of the clock. */
 const cellsPerCheck = 10_000
@@ -27,7 +22,7 @@ export async function* csvRows(rows: RowChunks, { columns, isEscaping }: CsvForm
   for await (const chunk of rows) {
     const objects = rowsOf(chunk)
     if (header === undefined) {
-      header = Object.keys(objects[0] ?? {})
+      header = [...(objects[0]?.fields.keys() ?? [])]
       yield chunkOf([headerOf(header, textCell)])
     }
     const paths = header.map((column) => ({ column, path: column.split('.') }))
@@ -66,31 +61,34 @@ function chunkOf(records: readonly string[]): RowChunk {
   return { bytes: Buffer.from(`\n${records.join('\n')}`), starts }
 }
 
-/** Parses all rows together, which is faster than row by row. */
-function rowsOf({ bytes, starts }: RowChunk): readonly Row[] {
-  for (const start of starts) bytes[start - 1] = comma
-  const array = Buffer.concat([Buffer.from('['), bytes.subarray(starts[0]), Buffer.from(']')])
-  for (const start of starts) bytes[start - 1] = newline
-  return parseOwn(array) as readonly Row[]
+/** The rows as texts: parsed values would lose digits of numbers, and the order of names. */
+function rowsOf({ bytes, starts }: RowChunk): readonly JsonText[] {
+  return starts.map((start, i) => {
+    const next = starts[i + 1]
+    return new JsonText(bytes.toString('utf8', start, next === undefined ? bytes.length : next - 1))
+  })
 }
 
 /** Returns the value of a column: the field of that name, or a path through embedded objects. */
-function valueAt(row: Row, column: string, path: readonly string[]): unknown {
-  if (Object.hasOwn(row, column)) return row[column]
-  let value: unknown = row
-  for (const name of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
-    value = (value as Row)[name]
-  }
+function valueAt(row: JsonText, column: string, path: readonly string[]): JsonText | undefined {
+  const own = row.fields.get(column)
+  if (own !== undefined) return own
+  let value: JsonText | undefined = row
+  for (const name of path) value = value?.fields.get(name)
   return value
 }
 
-/** Writes null as an empty cell, and an empty string as two quotes. */
-function cellOf(value: unknown, textCell: (text: string) => string): string {
-  if (value === undefined || value === null) return ''
-  if (typeof value === 'string') return textCell(value)
-  if (typeof value === 'object') return textCell(jsonOf(value))
-  return String(value)
+/** Writes null as an empty cell, an empty string as two quotes, and objects and arrays as their JSON. */
+function cellOf(value: JsonText | undefined, textCell: (text: string) => string): string {
+  const text = value === undefined ? 'null' : value.toString()
+  if (text === 'null') return ''
+  if (text.startsWith('"')) return textCell(charactersOf(text))
+  return text.startsWith('{') || text.startsWith('[') ? textCell(text) : text
+}
+
+/** `text`: a string of JSON, in quotes. */
+function charactersOf(text: string): string {
+  return text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1)
 }
 
 function plainCell(text: string): string {
@@ -104,9 +102,4 @@ function escapedCell(text: string): string {
 
 function quoted(text: string): string {
   return `"${text.replaceAll('"', '""')}"`
-}
-
-/** Writes bigints, which are integers beyond the range of a double, as strings within lists; imports accept them. */
-function jsonOf(value: unknown): string {
-  return JSON.stringify(value, (_name, one: unknown) => (typeof one === 'bigint' ? one.toString() : one))
 }

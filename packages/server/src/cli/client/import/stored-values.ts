@@ -1,4 +1,4 @@
-/** Converts values of a file for the attributes of a class; a missing value becomes null. */
+/** Converts values of a file for the attributes of a class; a missing value becomes null, unless the class has a default. */
 import type { AttributeDefinition } from '@ashlar/client'
 import { stringifyExactly } from '../../exact-json.ts'
 import { momentOf, plainNumber } from './cell-kinds.ts'
@@ -122,8 +122,10 @@ function collectionConversion(type: TypeOfValue, path: string, conversions: Conv
 interface Part {
   readonly name: string
   readonly convert: Convert
-  /** Undefined if the attribute can be omitted. */
+  /** The value if a record lacks it; undefined if the attribute is omitted. */
   readonly absent: (() => unknown) | undefined
+  /** The value if the embedded object that it is a part of is null; undefined if the attribute is omitted. */
+  readonly nothing: (() => unknown) | undefined
 }
 
 /** Returns the conversion of each attribute of a class. */
@@ -135,15 +137,20 @@ export function partsOf(
   const parts = attributes.map((attribute): readonly [string, Part] => {
     const name = attribute.attributeName
     const convert = conversionOf(attribute, path === '' ? name : `${path}.${name}`, conversions)
-    return [name, { name, convert, absent: absentValue(attribute, convert) }]
+    return [name, { name, convert, absent: absentValue(attribute, convert), nothing: nullValue(attribute, convert) }]
   })
   return new Map(parts)
 }
 
-/** Returns the value of an attribute missing in a record. */
+/** What a server gives an attribute that a creation leaves out is only wanted where the class says so; it would be 0 or "" otherwise. */
 function absentValue(attribute: AttributeDefinition, convert: Convert): (() => unknown) | undefined {
-  if (attribute.logicalType === 'object') return () => convert(null)
-  return scalarTypes.includes(attribute.logicalType) ? () => null : undefined
+  if (attribute.logicalType === 'object') return () => convert({})
+  return attribute.default === undefined ? nullValue(attribute, convert) : undefined
+}
+
+function nullValue({ logicalType, computed }: AttributeDefinition, convert: Convert): (() => unknown) | undefined {
+  if (logicalType === 'object') return () => convert(null)
+  return scalarTypes.includes(logicalType) && computed === undefined ? () => null : undefined
 }
 
 /** An embedded object cannot be null: null becomes an object whose attributes are all null. */
@@ -152,19 +159,25 @@ function objectConversion(className: string, path: string, conversions: Conversi
   return (value) => {
     parts ??= partsOf(conversions.attributesOf(className) ?? [], path, conversions)
     const parsed = parsedCell(value)
-    if (parsed === null) return withAbsent(Object.create(null) as Record<string, unknown>, parts)
+    if (parsed === null) return withMissing(Object.create(null) as Record<string, unknown>, parts, 'nothing')
     if (typeof parsed !== 'object' || Array.isArray(parsed)) return parsed
     const result = Object.create(null) as Record<string, unknown>
     for (const [key, one] of Object.entries(parsed as object)) {
       const part = parts.get(key) ?? parts.get(attributeNameOf(key))
       if (one !== undefined) result[part?.name ?? key] = part === undefined ? one : part.convert(one)
     }
-    return conversions.isUpdate ? result : withAbsent(result, parts)
+    return conversions.isUpdate ? result : withMissing(result, parts, 'absent')
   }
 }
 
-function withAbsent(result: Record<string, unknown>, parts: ReadonlyMap<string, Part>): Record<string, unknown> {
-  for (const { name, absent } of parts.values())
-    if (absent !== undefined && !Object.hasOwn(result, name)) result[name] = absent()
+function withMissing(
+  result: Record<string, unknown>,
+  parts: ReadonlyMap<string, Part>,
+  kind: 'absent' | 'nothing',
+): Record<string, unknown> {
+  for (const part of parts.values()) {
+    const value = part[kind]
+    if (value !== undefined && !Object.hasOwn(result, part.name)) result[part.name] = value()
+  }
   return result
 }
