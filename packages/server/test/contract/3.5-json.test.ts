@@ -216,6 +216,22 @@ rule(['3.5.6', '3.5.7', '3.5.8'], 'paths, comparison and CAST', async () => {
   ])
 })
 
+rule('3.5.7', 'literals beyond 64 bits by all their digits', async () => {
+  await ask(`CREATE Doc {name: 'long', j: JSON('{"a":18446744073709551616,"c":36893488147419103232.0}')}`)
+  for (const [test, count] of [
+    ['j.a = 18446744073709551616', 1],
+    ['j.a = 18446744073709551616.0', 1],
+    ['j.a != 18446744073709551616', 0],
+    ['j.a IN (1, 18446744073709551616)', 1],
+    ['j.a = 18446744073709551617', 0],
+    ['j.c = 36893488147419103232.0', 1],
+  ]) {
+    expect((await ask(`FROM Doc WHERE name = 'long' AND ${test} RETURN name`)).json, `${test}`).toHaveLength(
+      count as number,
+    )
+  }
+})
+
 rule('3.5.4', 'without an order', async () => {
   for (const clause of [
     'ORDER BY j RETURN name',
