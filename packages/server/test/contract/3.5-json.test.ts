@@ -214,6 +214,8 @@ rule(['3.5.6', '3.5.7', '3.5.8'], 'paths, comparison and CAST', async () => {
   expect((await ask(`${from} RETURN CAST(j.a['b c'][2] AS String) AS s, CAST(j.a AS Integer) AS i`)).json).toEqual([
     { s: 'x', i: null },
   ])
+  const decimals = "CAST(j.a['b c'][1].d AS Decimal) AS d, CAST(j.a['b c'][2] AS Decimal) AS none"
+  expect((await ask(`${from} RETURN ${decimals}`)).json).toEqual([{ d: '2.50', none: null }])
 })
 
 rule('3.5.7', 'literals beyond 64 bits by all their digits', async () => {
