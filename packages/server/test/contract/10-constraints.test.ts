@@ -179,6 +179,35 @@ describe('values', () => {
     expect((await query('FROM Task RETURN COUNT() AS n')).json).toEqual([{ n: 2 }])
   })
 
+  rule(['10.1.1', '3.2.15', '3.5.7'], 'are unique by what they are, not by how they are written', async () => {
+    const unique = (type: Parameters<typeof list>[0]) => ({ ...list(type), uniqueItems: true })
+    const attributes = {
+      j: unique('json'),
+      at: unique({ logicalType: 'datetime', storage: 'datetimeoffset' }),
+      d: unique({ logicalType: 'decimal', precision: 20, scale: 2 }),
+      r: unique('real'),
+      b: unique('bytes'),
+      t: unique('string'),
+    }
+    await fd.define(classOf('A', attributes))
+    const create = (given: string): Promise<Reply> =>
+      server.send('POST', fd.at('/v1/object'), { raw: `{"class":"A","attributes":{${given}}}` })
+    for (const equal of [
+      ...['"j":[1.0,1]', '"j":[{"a":1,"b":2},{"b":2,"a":1.0}]', '"j":["A",[],"\\u0041"]'],
+      '"at":["2024-01-01T12:00:00Z","2024-01-01T13:00:00+01:00"]',
+      ...['"d":["1.5","1.50"]', '"r":[0,-0.0]', '"b":["AA==","AA"]', '"t":["x","\\u0078"]'],
+    ]) {
+      expect(violated(await create(equal)), equal).toEqual([`${equal.slice(1, equal.indexOf('":'))} uniqueItems`])
+    }
+    const distinct = [
+      '"j":[1,"1",[1],{"a":1},{"a":"1"},12345678901234567890123,12345678901234567890124]',
+      '"at":["2024-01-01T12:00:00Z","2024-01-01T12:00:00+01:00"]',
+      ...['"d":["1.5","-1.5","15"]', '"r":[0,1]', '"b":["AA==","AAA="]', '"t":["x","X"]'],
+    ]
+    const reply = await create(distinct.join())
+    expect(reply.status, reply.text).toBe(201)
+  })
+
   rule(
     '10.1.3',
     'that a creation leaves out are the default, or null where the default of the type is refused',

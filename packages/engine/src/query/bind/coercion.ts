@@ -5,6 +5,7 @@ import { isLifted } from '../parse/lift-literals.ts'
 import { arithmeticFor } from '../values/arithmetic.ts'
 import { canBeText, valueOfText } from '../values/coerce.ts'
 import { jsonOfParameter, jsonOfSingle } from '../values/json-of.ts'
+import { plainNumber } from '../values/scalars/numbers.ts'
 import type { Convert } from '../values/scalars/scalar-kind.ts'
 import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
 import {
@@ -18,6 +19,7 @@ import {
   isScalar,
   isText,
   isWritten,
+  jsonType,
   type ValueType,
 } from '../values/value-type.ts'
 import { type Bound, isConstant } from './bound.ts'
@@ -26,7 +28,7 @@ import type { Binder } from './scope.ts'
 /** Converts the value to the type, or returns it unchanged if no conversion applies. `what` describes the target. Throws QueryError. */
 export function coerced(bound: Bound, type: ValueType, binder: Binder, what?: string): Bound {
   const subject = { bound, binder, what }
-  const exact = type.kind === 'decimal' ? writtenDecimal(subject) : decimalElements(subject, type)
+  const exact = writtenValue(subject, type)
   if (exact !== undefined) return exact
   const convert = conversion(bound.type, type, subject)
   if (convert === undefined) return bound
@@ -119,6 +121,21 @@ function constantConversion(from: ValueType, type: ValueType, subject: Subject):
   return from.kind === 'real' ? undefined : Number
 }
 
+/** A number, or the elements of a list, by the digits that are written; undefined where the type takes no notice of them. */
+function writtenValue(subject: Subject, type: ValueType): Bound | undefined {
+  if (type.kind === 'decimal') return writtenDecimal(subject)
+  if (type.kind === 'json') return writtenJson(subject)
+  return writtenElements(subject, type)
+}
+
+/** The number of a literal or parameter with all its digits, as json compares and keeps them. */
+function writtenJson({ bound, binder, what }: Subject): Bound | undefined {
+  if (bound.kind === 'convert' && isWritten(bound.operand.type)) return coerced(bound.operand, jsonType, binder, what)
+  if (bound.kind !== 'constant' || bound.digits === undefined) return undefined
+  const { digits, start, end } = bound
+  return { kind: 'constant', value: plainNumber(digits), type: jsonType, start, end }
+}
+
 /** The exact value of a number written in the statement or its parameters, or computed from such numbers. */
 function writtenDecimal({ bound, binder, what }: Subject): Bound | undefined {
   const { start, end } = bound
@@ -158,12 +175,16 @@ export function asReal(bound: Bound): Bound {
   return { kind: 'convert', operand: bound, convert, type: { ...type, element: fractionType }, start, end }
 }
 
-/** Like `writtenDecimal`, for the elements of a list. */
-function decimalElements({ bound, binder, what }: Subject, type: ValueType): Bound | undefined {
-  if (bound.kind !== 'elements' || type.kind !== 'collection' || type.element.kind !== 'decimal') return undefined
-  if (!isConstant(bound)) return undefined
-  const elements = bound.elements.map((element) => coerced(element, type.element, binder, what))
-  return { ...bound, elements, type }
+/** Like `writtenDecimal` and `writtenJson`, for the elements of a list. */
+function writtenElements({ bound, binder, what }: Subject, type: ValueType): Bound | undefined {
+  if (bound.kind !== 'elements' || type.kind !== 'collection') return undefined
+  const { element } = type
+  const areExact = element.kind === 'json' || (element.kind === 'decimal' && isConstant(bound))
+  if (!areExact) return undefined
+  const elements = bound.elements.map((one) => coerced(one, element, binder, what))
+  const isJson =
+    element.kind === 'json' && elements.every((one) => one.type.kind === 'json' || one.type.kind === 'null')
+  return isJson || element.kind === 'decimal' ? { ...bound, elements, type } : undefined
 }
 
 /** Conversions between dates and datetimes. */

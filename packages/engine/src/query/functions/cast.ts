@@ -3,6 +3,7 @@
 import { decimalSpec } from '../../types/decimal.ts'
 import { compareDecimals, type Decimal } from '../../types/decimal-number.ts'
 import { wrongForm } from '../../types/definition-fields.ts'
+import { isStringAt } from '../../types/json-text.ts'
 import { ValueError } from '../../types/logical-type.ts'
 import type { TypeExpression } from '../language/ast.ts'
 import { valueOfText } from '../values/coerce.ts'
@@ -83,12 +84,17 @@ function conversion(from: ValueType, to: ScalarType, formats: TextFormats): Conv
 /** Digits behind the point that are too many are cut, as they are where an attribute changes its type; a text with such digits is no such value. */
 function decimalConversion(from: ValueType, digits: NonNullable<ScalarType['digits']>, convert: Convert): Convert {
   const fit = castToDigits(digits)
-  if (!isText(from)) return (value) => fit(convert(value))
   return (value) => {
     const converted = convert(value) as Decimal | null
     const fitted = fit(converted) as Decimal | null
-    return converted === null || fitted === null || compareDecimals(converted, fitted) !== 0 ? null : fitted
+    if (converted === null || fitted === null) return null
+    return isTextOf(from, value) && compareDecimals(converted, fitted) !== 0 ? null : fitted
   }
+}
+
+/** A text, or a string of JSON. */
+function isTextOf(type: ValueType, value: unknown): boolean {
+  return isText(type) || (type.kind === 'json' && isStringAt(value as string, 0))
 }
 
 function single(value: unknown): unknown {

@@ -2,6 +2,7 @@
 import type { PropertyForm } from '../../schema/properties/attribute-property.ts'
 import { classPropertyFields } from '../../schema/properties/class-properties.ts'
 import { attributeProperties } from '../../schema/properties/index.ts'
+import { exactNumberOf } from '../../types/hidden-fraction.ts'
 import { JsonValue, parseJsonText } from '../../types/json-value.ts'
 import { ValueError } from '../../types/logical-type.ts'
 import type { PropertySetting, PropertyValue } from '../language/ast.ts'
@@ -119,9 +120,14 @@ function parseLiteral(cursor: TokenCursor): unknown {
   const isNegative = cursor.takeSymbol('-')
   const token = cursor.peek()
   if (token.kind !== 'literal') throw cursor.unexpected(['a literal'])
-  const { type, value } = token.literal
+  const { literal } = token
+  const { type, value } = literal
   if (isNegative && type !== 'integer' && type !== 'real') throw cursor.unexpected(['a number'])
   cursor.next()
-  if (type === 'integer' || type === 'real') return isNegative ? -value : value
+  if (literal.type === 'real') {
+    const digits = literal.digits.replace(/^0+(?=\d)/, '')
+    return exactNumberOf(isNegative ? `-${digits}` : digits)
+  }
+  if (literal.type === 'integer') return isNegative ? -literal.value : literal.value
   return type === 'string' || type === 'boolean' || type === 'null' ? value : token.text
 }

@@ -1,4 +1,6 @@
 /** The definition of an attribute property: where it is allowed, its normal form and the values that it rejects (contract 10.1). */
+import { unreachable } from '../../errors.ts'
+import { codecFor } from '../../types/index.ts'
 import { type Codec, formatForMessage, ValueError } from '../../types/logical-type.ts'
 import type { TypeSpec } from '../../types/type-spec.ts'
 
@@ -115,4 +117,11 @@ export function isScalar({ logicalType }: TypeSpec): boolean {
 
 export function isCollection({ logicalType }: TypeSpec): boolean {
   return logicalType === 'list' || logicalType === 'set' || logicalType === 'map'
+}
+
+/** For types whose values refer to no class. */
+export function scalarCodec(spec: TypeSpec): Codec | undefined {
+  const valueSpec = spec.logicalType === 'list' ? spec.element : spec
+  if (!isScalar(valueSpec)) return undefined
+  return codecFor(spec, { embedded: () => unreachable('a scalar embeds no object') })
 }

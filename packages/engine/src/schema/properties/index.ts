@@ -1,8 +1,7 @@
 /** The registry of attribute properties: reads and shows definitions, derives constraints and the values of creations. */
 
-import { assert, unreachable } from '../../errors.ts'
-import { codecFor } from '../../types/index.ts'
-import { type Codec, formatForMessage, ValueError } from '../../types/logical-type.ts'
+import { assert } from '../../errors.ts'
+import { formatForMessage, ValueError } from '../../types/logical-type.ts'
 import type { TypeSpec } from '../../types/type-spec.ts'
 import { isDefaultExpression, isExpression } from '../expression.ts'
 import {
@@ -12,6 +11,7 @@ import {
   isScalar,
   type PropertiesInput,
   type PropertyTarget,
+  scalarCodec,
 } from './attribute-property.ts'
 import { exclusiveMaximum, exclusiveMinimum, maximum, minimum } from './bounds.ts'
 import { allowedWithComputed, computed } from './computed.ts'
@@ -193,11 +193,4 @@ export function targetOf(spec: TypeSpec, isEmbeddable: boolean, isElement: boole
 
 export function elementTarget(spec: TypeSpec, isEmbeddable: boolean): PropertyTarget | undefined {
   return 'element' in spec ? targetOf(spec.element, isEmbeddable, true) : undefined
-}
-
-/** For types whose values refer to no class. */
-function scalarCodec(spec: TypeSpec): Codec | undefined {
-  const valueSpec = spec.logicalType === 'list' ? spec.element : spec
-  if (!isScalar(valueSpec)) return undefined
-  return codecFor(spec, { embedded: () => unreachable('a scalar embeds no object') })
 }

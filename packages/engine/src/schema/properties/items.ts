@@ -1,6 +1,8 @@
 /** `minItems`, `maxItems`, `uniqueItems`: limit the number of elements of a collection and forbid duplicates in a list. */
-import { ByteWriter } from '../../bytes/byte-writer.ts'
-import type { Codec } from '../../types/logical-type.ts'
+import { KeyWriter } from '../../bytes/key-writer.ts'
+import { assert } from '../../errors.ts'
+import { canonicalJson } from '../../types/json-value.ts'
+import type { TypeSpec } from '../../types/type-spec.ts'
 import {
   type AttributeProperty,
   type CountRelation,
@@ -10,6 +12,7 @@ import {
   isCollection,
   isLooserCount,
   isScalar,
+  scalarCodec,
 } from './attribute-property.ts'
 
 export const minItems = numberOfItems('minItems', 'MinItems', 'at least', (length, count) => length >= count)
@@ -23,11 +26,14 @@ export const uniqueItems: AttributeProperty = {
   appliesTo: ({ spec }) =>
     spec.logicalType === 'list' && (isScalar(spec.element) || spec.element.logicalType === 'reference'),
   define: (input) => defineFlag('uniqueItems', input),
-  constraint: (_stored, { codec }) => ({
-    name: 'uniqueItems',
-    requirement: 'may not have two equal elements',
-    isSatisfied: (value) => areDistinct(value as readonly unknown[], codec),
-  }),
+  constraint: (_stored, { spec }) => {
+    const areDistinct = distinctness(spec)
+    return {
+      name: 'uniqueItems',
+      requirement: 'may not have two equal elements',
+      isSatisfied: (value) => areDistinct(value as readonly unknown[]),
+    }
+  },
 }
 
 function numberOfItems(
@@ -52,19 +58,29 @@ function numberOfItems(
   }
 }
 
-/** Strings, OIDs and booleans are compared directly, other elements by their stored form, in which -0 is 0. */
-function areDistinct(elements: readonly unknown[], codec: Codec | undefined): boolean {
-  const seen = new Set<unknown>()
-  for (const element of elements) {
-    const form = codec === undefined || typeof element !== 'object' ? element : storedForm(codec, element)
-    if (seen.has(form)) return false
-    seen.add(form)
+function distinctness(spec: TypeSpec): (elements: readonly unknown[]) => boolean {
+  assert(spec.logicalType === 'list', 'uniqueItems is for lists')
+  const identity = elementIdentity(spec.element)
+  return (elements) => {
+    const seen = new Set<unknown>()
+    for (const element of elements) {
+      const one = identity(element)
+      if (seen.has(one)) return false
+      seen.add(one)
+    }
+    return true
   }
-  return true
 }
 
-function storedForm(codec: Codec, element: unknown): string {
-  const writer = new ByteWriter(32)
-  codec.write([element], writer)
-  return writer.copy().toString('latin1')
+/** A primitive that two elements have in common exactly if they are equal: as a Set compares, -0 is 0. */
+function elementIdentity(spec: TypeSpec): (element: unknown) => unknown {
+  if (spec.logicalType === 'json') return (element) => canonicalJson(element as string)
+  const key = scalarCodec(spec)?.key
+  // Index keys are the same for equal values, which their stored forms are not: instants are stored with their offsets.
+  return (element) => {
+    if (key === undefined || typeof element !== 'object') return element
+    const writer = new KeyWriter()
+    key.write(element, writer)
+    return writer.to.copy().toString('latin1')
+  }
 }

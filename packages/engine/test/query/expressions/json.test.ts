@@ -1,8 +1,9 @@
 /** Values of type json in statements: JSON, paths, comparison by what they say, CAST, and what may be assigned. */
 import { expect } from 'vitest'
+import { withHiddenFraction } from '../../../src/types/hidden-fraction.ts'
 import { rowTexts } from '../../row-texts.ts'
 import { type QueryDatabase, queryTest } from '../query-database.ts'
-import { expectRefusals, expectValues } from './expect-expressions.ts'
+import { expectRefusals, expectValues, expectValuesOf } from './expect-expressions.ts'
 
 const schema = `UPDATE SCHEMA {
   CREATE CLASS Doc {n: Integer, j: Json, more: List{Element: Json}, text: String, real: Real, day: Date, data: Bytes, single: Real{Storage: B32}}
@@ -63,6 +64,20 @@ queryTest('values and paths', [], async (db) => {
     'CAST(JSON(\'"x"\') AS Integer)': null,
     "CAST(JSON('true') AS Integer)": 1,
     "CAST(JSON('1.5') AS Real) + 1": 2.5,
+    "CAST(JSON('123456789012345678901234567890.10') AS Decimal)": '123456789012345678901234567890.10',
+    "CAST(JSON('0.1') AS Decimal) + CAST(JSON('2e-1') AS Decimal)": '0.3',
+    "CAST(JSON('-1.239') AS Decimal{Precision: 3, Scale: 2})": '-1.23',
+    "CAST(JSON('12.3') AS Decimal{Precision: 3, Scale: 2})": null,
+    'CAST(JSON(\'"1.50"\') AS Decimal)': '1.50',
+    'CAST(JSON(\'"1.50"\') AS Decimal{Scale: 1})': '1.5',
+    'CAST(JSON(\'"1.239"\') AS Decimal{Scale: 2})': null,
+    'CAST(JSON(\'"x"\') AS Decimal)': null,
+    "CAST(JSON('true') AS Decimal)": null,
+    "CAST(JSON('[1]') AS Decimal)": null,
+    "CAST(JSON('{}') AS Decimal{Scale: 2})": null,
+    "CAST(JSON('null') AS Decimal)": null,
+    "CAST(JSON('1e400') AS Decimal)": null,
+    "CAST(JSON('1e-400') AS Decimal)": null,
     "CAST(JSON('true') AS Boolean)": true,
     "CAST(JSON('[]') AS Boolean)": null,
     'CAST(JSON(\'"2024-02-29"\') AS Date)': '2024-02-29',
@@ -81,6 +96,43 @@ queryTest('values and paths', [], async (db) => {
     'UPPER(JSON(\'"a"\'))': [7, /UPPER takes a text, not json/],
     "JSON('[1]')[1.5]": [13, /json takes a name or an index/],
   })
+})
+
+queryTest('compared with literals beyond a double', [schema], async (db) => {
+  const [large, fraction] = ['18446744073709551616', '0.1000000000000000000001']
+  const all = `{"a": ${large}, "b": -${large}, "c": 36893488147419103232.0, "d": ${fraction}, "e": 1e30}`
+  await db.rows(`CREATE Doc {n: 1, text: '', real: 18446744073709551616, j: JSON('${all}')}`)
+  await expectValuesOf(
+    db,
+    'Doc',
+    {
+      [`j.a = ${large}`]: true,
+      [`j.a != ${large}`]: false,
+      [`j.a = ${large}.0`]: true,
+      [`${large} = j.a`]: true,
+      'j.a = 18446744073709551617': false,
+      'j.a = 18446744073709551615': false,
+      'j.a = 1.8446744073709551616e19': true,
+      [`j.b = -${large}`]: true,
+      'j.c = 36893488147419103232.0': true,
+      'j.c = 36893488147419103232': true,
+      [`j.d = ${fraction}`]: true,
+      'j.d = 0.1': false,
+      'j.e = 1000000000000000000000000000000': true,
+      'j.e = 1e30': true,
+      [`j.a IN (${large}, 1)`]: true,
+      [`j.a IN (1, ${large}.0)`]: true,
+      [`j.a IN (n, ${large})`]: true,
+      'j.a IN (18446744073709551617, 1.5)': false,
+      [`j.a NOT IN (${large})`]: false,
+      [`${large} IN LIST{j.a, j.b}`]: true,
+      [`LIST{1, ${large}} ANY_EQUAL j.a`]: true,
+      [`LIST{n, ${large}} ANY_EQUAL j.a`]: true,
+      'j.d = $fraction': true,
+      'j.d IN ($fraction)': true,
+    },
+    { fraction: withHiddenFraction(fraction) },
+  )
 })
 
 queryTest('of attributes', [schema, docs], async (db) => {
@@ -137,6 +189,8 @@ queryTest('assigned', [schema, docs], async (db) => {
   expect(await set('data')).toBe('"AA=="')
   expect(await set('$$ID')).toMatch(/^"\d+-\d+-\d+-\d+"$/)
   expect(await set('18446744073709551615')).toBe('18446744073709551615')
+  expect(await set('-1.50')).toBe('-1.50')
+  expect(await set('36893488147419103232')).toBe('36893488147419103232')
   expect(await set('$p', { p: { a: [1, 2] } })).toBe('{"a":[1,2]}')
   expect(await set('$p', { p: [1, 2] })).toBe('[1,2]')
   expect(await set('$p', { p: 'a' })).toBe('"a"')

@@ -8,6 +8,7 @@ import { ValueError } from '../../../types/logical-type.ts'
 import { noTextFormats } from '../text-format.ts'
 import { boolean } from './boolean.ts'
 import { bytes } from './bytes.ts'
+import { decimal } from './decimals.ts'
 import { guid } from './guid.ts'
 import { interval } from './interval.ts'
 import { date, datetime, datetimeoffset, time } from './moments.ts'
@@ -35,7 +36,20 @@ export const json: ScalarDefinition = {
   fromText: jsonTextOf,
   toText: (value) => plainTextOf(value as string),
   castFrom: { string: parsed, character: parsed },
-  castTo: casts({ boolean, character, integer, real, guid, date, time, datetime, datetimeoffset, interval, bytes }),
+  castTo: casts({
+    boolean,
+    character,
+    integer,
+    real,
+    decimal,
+    guid,
+    date,
+    time,
+    datetime,
+    datetimeoffset,
+    interval,
+    bytes,
+  }),
   toJson: codec.toJson,
   writeJson: (to, value) => to.raw(Buffer.from(value as string)),
   writeKey: (value, writer) => writer.text(canonicalJson(value as string)),
@@ -62,6 +76,9 @@ function casts(kinds: ByKind<ScalarDefinition>): ByKind<Convert> {
   )
 }
 
+/** The kinds that have values for true, false or numbers of JSON. */
+const kindsOfWordsAndNumbers = ['boolean', 'integer', 'real', 'decimal', 'character']
+
 /** Null if the JSON value has no counterpart of the kind. Throws ValueError for a malformed one. */
 function castTo(kind: string, definition: ScalarDefinition, text: string): unknown {
   if (isObjectAt(text, 0) || isArrayAt(text, 0)) return null
@@ -69,8 +86,7 @@ function castTo(kind: string, definition: ScalarDefinition, text: string): unkno
   const isNumber = /^[-\d]/.test(text)
   if (kind === 'boolean' && isNumber) return Number(text) !== 0
   if (kind === 'integer' && /[.eE]/.test(text) && isNumber) return integer.castFrom.real?.(Number(text))
-  const isWordOrNumber = kind === 'boolean' || kind === 'integer' || kind === 'real' || kind === 'character'
-  if (!isStringAt(text, 0) && !isWordOrNumber) return null
+  if (!isStringAt(text, 0) && !kindsOfWordsAndNumbers.includes(kind)) return null
   return definition.fromText(plainTextOf(text).trim(), noTextFormats)
 }
 
