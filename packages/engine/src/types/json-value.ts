@@ -52,6 +52,10 @@ function textOf(value: unknown): string {
   if (typeof value === 'bigint') return String(value)
   // A symbol carries the digits of a number that a double cannot represent.
   if (typeof value === 'symbol') return value.description ?? 'null'
+  // 1e400 is parsed to Infinity, which would be written as null.
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    throw new ValueError('ValueNotAllowed', `the value has ${formatForMessage(value)}`)
+  }
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   if (Array.isArray(value)) return `[${value.map(textOf).join(',')}]`
   return `{${Object.entries(value)

@@ -296,3 +296,37 @@ rule('3.5.10', 'a default in DO is a literal, or a text of JSON', async () => {
     '"j":{"b":[1],"a":{"expression":"x"}}',
   )
 })
+
+rule('3.5.10', 'the numbers of a default are doubles, and others are refused', async () => {
+  const attribute = (more: string): string => `{"attributeName":"j",${more}}`
+  const single = (value: string): string => attribute(`"logicalType":"json","default":${value}`)
+  const listed = (value: string): string =>
+    attribute(`"logicalType":"list","elementSpecification":{"logicalType":"json"},"default":[1,${value}]`)
+  const put = (raw: string): Promise<Reply> => {
+    return types.server.send('PUT', types.fd.at('/v1/schema'), {
+      raw: `[{"className":"Numbers","isReferenceable":true,"attributes":[${raw}]}]`,
+    })
+  }
+  const inDo = (type: string): Promise<Reply> =>
+    types.server.post(types.fd.at('/v1/query'), { query: `UPDATE SCHEMA {CREATE CLASS Numbers {j: ${type}}}` })
+  for (const number of ['12345678901234567890123', '1e400', '0.1000000000000000000001', '-9007199254740993.5']) {
+    for (const value of [number, `{"a":[${number}]}`]) {
+      const replies = [
+        await put(single(value)),
+        await put(listed(value)),
+        await inDo(`Json{Default: JSON('${value}')}`),
+      ]
+      if (value === number && number !== '1e400') {
+        replies.push(await inDo(`Json{Default: ${number}}`), await inDo(`List{Element: Json, Default: (1, ${number})}`))
+      }
+      for (const reply of replies) {
+        expect(expectProblem(reply, 422, 'InvalidDefinition'), value).toContain('Class Numbers, attribute j: default')
+        expect(reply.text, value).toMatch(/double|a number beyond/)
+      }
+    }
+  }
+  const made = await put(single('{"a":[1.50,-0,1e300,0.1,9007199254740992,"1e400"]}'))
+  expect(made.status, made.text).toBe(201)
+  const text = await textOf(await types.fd.create('Numbers', {}))
+  expect(text.startsWith('{"a":[1.5,0,1e+300,0.1,9007199254740992,"1e400"]}'), text).toBe(true)
+})

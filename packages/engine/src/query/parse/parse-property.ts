@@ -2,6 +2,7 @@
 import type { PropertyForm } from '../../schema/properties/attribute-property.ts'
 import { classPropertyFields } from '../../schema/properties/class-properties.ts'
 import { attributeProperties } from '../../schema/properties/index.ts'
+import { exactNumberOf } from '../../types/hidden-fraction.ts'
 import { JsonValue, parseJsonText } from '../../types/json-value.ts'
 import { ValueError } from '../../types/logical-type.ts'
 import type { PropertySetting, PropertyValue } from '../language/ast.ts'
@@ -111,7 +112,10 @@ function parseValues(cursor: TokenCursor): (readonly [unknown, string | undefine
   return values
 }
 
-/** A literal as JSON of the REST interface; dates and times as written. */
+/** Longer ones exceed all types, and a bigint of many digits takes long to make. */
+const wholeNumber = /^-?\d{1,40}$/
+
+/** A literal as JSON of the REST interface, numbers with all their digits; dates and times as written. */
 function parseLiteral(cursor: TokenCursor): unknown {
   if (cursor.takeWord('NULL')) return null
   if (cursor.takeWord('TRUE')) return true
@@ -119,9 +123,14 @@ function parseLiteral(cursor: TokenCursor): unknown {
   const isNegative = cursor.takeSymbol('-')
   const token = cursor.peek()
   if (token.kind !== 'literal') throw cursor.unexpected(['a literal'])
-  const { type, value } = token.literal
+  const { literal } = token
+  const { type, value } = literal
   if (isNegative && type !== 'integer' && type !== 'real') throw cursor.unexpected(['a number'])
   cursor.next()
-  if (type === 'integer' || type === 'real') return isNegative ? -value : value
+  if (literal.type === 'real') {
+    const digits = `${isNegative ? '-' : ''}${literal.digits.replace(/^0+(?=\d)/, '')}`
+    return wholeNumber.test(digits) ? BigInt(digits) : exactNumberOf(digits)
+  }
+  if (literal.type === 'integer') return isNegative ? -literal.value : literal.value
   return type === 'string' || type === 'boolean' || type === 'null' ? value : token.text
 }
