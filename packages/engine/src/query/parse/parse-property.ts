@@ -112,7 +112,10 @@ export function parseValues(cursor: TokenCursor): (readonly [unknown, string | u
   return values
 }
 
-/** A literal as JSON of the REST interface; dates and times as written. */
+/** Longer ones exceed all types, and a bigint of many digits takes long to make. */
+const wholeNumber = /^-?\d{1,40}$/
+
+/** A literal as JSON of the REST interface, numbers with all their digits; dates and times as written. */
 function parseLiteral(cursor: TokenCursor): unknown {
   if (cursor.takeWord('NULL')) return null
   if (cursor.takeWord('TRUE')) return true
@@ -125,8 +128,8 @@ function parseLiteral(cursor: TokenCursor): unknown {
   if (isNegative && type !== 'integer' && type !== 'real') throw cursor.unexpected(['a number'])
   cursor.next()
   if (literal.type === 'real') {
-    const digits = literal.digits.replace(/^0+(?=\d)/, '')
-    return exactNumberOf(isNegative ? `-${digits}` : digits)
+    const digits = `${isNegative ? '-' : ''}${literal.digits.replace(/^0+(?=\d)/, '')}`
+    return wholeNumber.test(digits) ? BigInt(digits) : exactNumberOf(digits)
   }
   if (literal.type === 'integer') return isNegative ? -literal.value : literal.value
   return type === 'string' || type === 'boolean' || type === 'null' ? value : token.text
