@@ -112,6 +112,16 @@ rule('10.6.18', 'need the right to define on the whole, but none to create', asy
   expect(await send(['part'], '/v1/object', [{ class: 'Fleet.Car', attributes: {} }])).toBe(201)
   expect(await send(['part'], '/v1/object', [{ class: 'Fleet.Car', attributes: { number: 7 } }])).toBe(201)
   expect(await send(['part'], '/v1/query', { query: 'UPDATE Fleet.Car CLEAR number' })).toBe(200)
+  const own = { on: { kind: 'class', className: 'Fleet.Car' }, actions: ['read', 'query', 'create', 'update'] }
+  expect(await send(['admin'], '/v1/security/role', { name: 'own', grants: [own] })).toBe(201)
+  const added = 'UPDATE SCHEMA {ALTER CLASS Fleet.Car {ADD isNew: Boolean{Default: (FALSE)}}}'
+  expect(await send(['designer'], '/v1/query', { query: added })).toBe(200)
+  const creation = { class: 'Fleet.Car', attributes: { number: 9, isNew: true } }
+  expect(await send(['own'], '/v1/object', creation)).toBe(201)
+  const clear = 'UPDATE Fleet.Car WHERE number = 9 AND isNew CLEAR isNew, number'
+  expect(await send(['own'], '/v1/query', { query: clear })).toBe(200)
+  const wrong = 'IF (FROM Fleet.Car WHERE number = 9 OR isNew RETURN COUNT()) > 0 THEN (DROP INDEX none)'
+  expect(await send(['admin'], '/v1/query', { query: wrong })).toBe(200)
   await app.close()
 })
 
