@@ -47,7 +47,17 @@ export function bindOwnExpression(
   const isFollowing = site.kind === 'computed' && !isStored && isFollowed(bound)
   refuseOthers(bound, site, isFollowing, binder)
   if (!isObjectOnly(site.kind)) refuseEachOther(bound, site, cls, binder)
-  return { bound, binder, slot, isFollowing, draws: drawsOf(bound, binder) }
+  return { bound, binder, slot, isFollowing, draws: boundedDraws(bound, binder) }
+}
+
+/** The maximum of NEXT in one default: all numbers for a request are drawn at once, and a request may create many objects. */
+const drawsMax = 10
+
+/** Throws QueryError. */
+function boundedDraws(bound: Bound, binder: Binder): string[] {
+  const draws = drawsOf(bound, binder)
+  if (draws.length > drawsMax) throw binder.error(bound, `a default draws at most ${drawsMax} numbers`)
+  return draws
 }
 
 /** Throws QueryError for numbers that are drawn for each element of a collection. */

@@ -1,7 +1,4 @@
-/**
- * Builds an index over the rows that exist, in batches, while writes go on. From the moment the index is in the
- * catalog every writer keeps the entries of what it writes, so the build has only to come by each older row once.
- */
+/** Builds an index over existing rows in batches, during concurrent writes. Writers maintain the entries of their own rows, so each older row is read once. */
 
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { catalogVersionKey } from '../bytes/key-space.ts'
@@ -42,24 +39,24 @@ export interface BuildProgress {
   readonly last: Oid | undefined
 }
 
-/** What an index is built from. Throws IndexNotFound for a catalog that does not have the index. */
+/** The rows from which an index is built. Its functions throw IndexNotFound for a catalog without the index. */
 export interface IndexSource {
-  /** Where the rows are that there are now. */
+  /** The ranges that contain the present rows. */
   ranges(snapshot: Snapshot, catalog: Catalog): ReturnType<typeof presentRanges>
-  /** What the rows of one commit take as they are read. */
+  /** The maximum size of the rows of one commit. */
   batchBytes(catalog: Catalog): number
   /** Reads a borrowed row, which may have no entries. */
   reader(catalog: Catalog): (key: Bytes, row: Bytes) => SourceRow | undefined
-  /** That another object has a key of the row; only of indexes that may be unique. */
+  /** The error for a key that another object has; only for indexes that may be unique. */
   duplicate?(catalog: Catalog, key: Bytes, row: Bytes, holder: Oid): AshlarError
 }
 
-/** What the index needs of a row as one snapshot had it. The row is not held: many, however large, go into one commit. */
+/** A row as of one snapshot. Its content is not retained, since a commit covers many rows of any size. */
 export interface SourceRow {
   readonly key: Buffer
-  /** The row begins with this as long as it has these entries. */
+  /** A prefix of the row that changes if its entries do. */
   readonly revision: Buffer
-  /** Without unique keys, they are gone through once: those of a long list are made one by one. */
+  /** Entries without unique keys are iterated once: those of a long list are generated lazily. */
   readonly entries: Iterable<SourceEntry>
 }
 
@@ -69,12 +66,12 @@ export interface SourceEntry {
   readonly isUniqueKey: boolean
 }
 
-/** Rows that one commit is to index, as one snapshot had them. */
+/** The rows of one commit, as of one snapshot. */
 interface SeenRows {
   readonly rows: readonly SourceRow[]
-  /** Of the catalog by which their keys were made. */
+  /** The version of the catalog from which their keys were derived. */
   readonly version: Bytes
-  /** The last row that was read. */
+  /** The key of the last row read. */
   readonly last: Buffer | undefined
   /** There are no further rows in the range. */
   readonly isComplete: boolean
@@ -116,9 +113,8 @@ function laterOf(from: Buffer, last: Oid | undefined): Buffer {
 }
 
 /**
- * The rows that there are now, container by container. Those that are created from now on bring their entries
- * along, so that the build does not run after a class that keeps growing. Those whose writers did not know of the index yet
- * have to be seen, and so nothing of their commits may be under way still.
+ * The rows that exist now, by container. Rows created later come with their entries, so the build does not chase a growing class. Rows of writers
+ * that did not know the index must be included, so none of their commits may still be in progress.
  */
 async function coveredRanges(context: BuildContext, source: IndexSource): ReturnType<typeof presentRanges> {
   await awaitPendingCommits(context.store)
@@ -130,7 +126,7 @@ export function coveredClasses(catalog: Catalog, cls: ClassNumber): Set<ClassNum
   return new Set([cls, ...subclasses.map(({ number }) => number)])
 }
 
-/** A catalog that is older than one of the records, as read skew can show, does not know the shape of that: then it is all read again. */
+/** Under read skew, the catalog can be older than a record and lack its shape: then everything is read again. */
 async function readBatch(context: BuildContext, source: IndexSource, range: KeyRange): Promise<SeenRows> {
   const read = async (snapshot: Snapshot): Promise<SeenRows> => {
     const catalog = await context.catalogAt(snapshot)
@@ -142,9 +138,9 @@ async function readBatch(context: BuildContext, source: IndexSource, range: KeyR
 }
 
 /**
- * One commit for the whole batch, which requires every row, and the catalog, as they were read: else the entry of an old value could
- * be written beside a writer's new one. False when one of them has changed, or a key of a unique index is taken; nothing was
- * written then. Whoever holds the key may have got it after the row was read: each row by itself tells.
+ * Commits the batch on condition that all rows and the catalog are unchanged: otherwise the entry of an old value could be added after a writer's
+ * new one. Returns false, with nothing written, if one has changed or a unique key is taken; its holder may have got the key after the read, so
+ * rows are then retried one by one.
  */
 async function putEntries(context: BuildContext, source: IndexSource, { rows, version }: SeenRows): Promise<boolean> {
   const holders = await holdersOf(context, source, rows)
@@ -156,7 +152,7 @@ async function putEntries(context: BuildContext, source: IndexSource, { rows, ve
   await inSlices(entriesOf(rows), ([row, entry]) => {
     const { key, value, isUniqueKey } = entry
     const holder = holders.get(entry)
-    // Put by a writer, and kept by all writers since.
+    // Added by a writer, and maintained by all writers since.
     if (holder !== undefined && Buffer.compare(holder, value) === 0) return true
     isTaken ||= holder !== undefined
     if (isUniqueKey) {
@@ -188,19 +184,19 @@ function unchanged({ key, revision }: SourceRow): Precondition {
   return revision.length === 0 ? { kind: 'present', key } : { kind: 'revision', key, prefix: revision }
 }
 
-/** Who holds the keys of a unique index; an entry that names its object in its key can be put whether it is there or not. */
+/** Returns the holders of unique keys. An entry with its OID in the key can be put in any case. */
 async function holdersOf(
   { store }: BuildContext,
   { duplicate }: IndexSource,
   rows: readonly SourceRow[],
 ): Promise<ReadonlyMap<SourceEntry, Bytes | undefined>> {
   if (duplicate === undefined) return new Map()
-  const asked = Array.from(entriesOf(rows), ([, entry]) => entry).filter(({ isUniqueKey }) => isUniqueKey)
-  const { values } = await withSnapshot(store, (snapshot) => snapshot.read(asked.map(({ key }) => key)))
-  return new Map(asked.map((entry, i) => [entry, values[i]]))
+  const unique = Array.from(entriesOf(rows), ([, entry]) => entry).filter(({ isUniqueKey }) => isUniqueKey)
+  const { values } = await withSnapshot(store, (snapshot) => snapshot.read(unique.map(({ key }) => key)))
+  return new Map(unique.map((entry, i) => [entry, values[i]]))
 }
 
-/** A writer was there between: each row by itself, as it is now, so that one conflict redoes one row. */
+/** After a conflict, indexes each row separately in its current state, so that another conflict repeats one row only. */
 async function putOneByOne(context: BuildContext, source: IndexSource, seen: readonly SourceRow[]): Promise<void> {
   for (const { key } of seen) {
     await transact(context.store, context.attemptsMax, (transaction) => putOne(context, transaction, source, key))

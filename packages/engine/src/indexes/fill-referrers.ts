@@ -1,7 +1,4 @@
-/**
- * The entries that tell who refers by an attribute whose objects are there already: put as part of the transaction that gives the attribute its
- * index, in which everything that is looked at is required to be as it was read, or built while writes go on.
- */
+/** Creates the referrer entries of an existing attribute: in the transaction that defines its index, or online in batches. */
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { assert } from '../errors.ts'
 import { indexBuildBatchBytes, scanBatchBytes } from '../limits.ts'
@@ -64,7 +61,7 @@ export async function fillReferrers(
   }
 }
 
-/** Builds them while the index is pending. Throws IndexNotFound if it no longer is. */
+/** Builds the entries while the index is pending. Throws IndexNotFound if it no longer is. */
 export function buildReferrers(context: BuildContext, unfilled: UnfilledReferrers): Promise<void> {
   return buildEntries(context, sourceOfReferrers(unfilled), undefined)
 }
@@ -79,7 +76,7 @@ function sourceOfReferrers({ cls, attribute: number, index }: UnfilledReferrers)
       const isOfLinks = existing(catalog).linkStorage !== undefined
       return presentRanges(snapshot, coveredClasses(catalog, cls), isOfLinks ? containerLinksRange : undefined)
     },
-    // A list has many entries.
+    // Each list in a record has many entries.
     batchBytes: (catalog) =>
       existing(catalog).attribute.spec.logicalType === 'list' ? scanBatchBytes : indexBuildBatchBytes,
     reader(catalog) {
@@ -104,7 +101,7 @@ function* entriesWith(keys: Iterable<Buffer>, oid: Oid): Generator<SourceEntry> 
   for (const key of keys) yield { key, value, isUniqueKey: false }
 }
 
-/** A link entry has one entry, for as long as it is what it is. */
+/** A link entry has one referrer entry, until its value changes. */
 function linkReader(attribute: AttributeFormat, linkStorage: LinkStorage): ReturnType<IndexSource['reader']> {
   const { number } = attribute.attribute
   return (key, value) => {
@@ -137,7 +134,7 @@ async function fillLinks(
   const range = linkRange(oid, attribute.attribute.number, kindOfForm[linkStorage])
   const entries = await transaction.readAndRequireRange(range, objectKey(oid))
   await inSlices(entries, (entry) => {
-    // That of a map's key changes in place.
+    // Entries of maps are updated in place.
     if (linkStorage === 'map') transaction.requireRevision(entry.key, entry.value)
     const referrer = referrerOf(attribute, oid, entry)
     if (referrer !== undefined) transaction.put(referrer.key, referrer.value)

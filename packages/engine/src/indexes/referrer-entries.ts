@@ -86,12 +86,12 @@ export function referrersOfList(index: IndexNumber, targets: readonly Oid[], sou
   return keys
 }
 
-/** The same, made one by one. */
+/** Generates the same keys lazily. */
 export function* keysOfList(index: IndexNumber, targets: readonly Oid[], source: Oid): Generator<Buffer> {
   for (const target of new Set(targets)) if (target !== noOid) yield referrerKey(index, target, source)
 }
 
-/** The index of a single reference as an index on it, by which its entries are maintained, built and verified like those of others. */
+/** The definition by which the referrer entries of a single reference are maintained, built and verified like other index entries. */
 export function referrerDefinition({ attribute }: AttributeFormat): IndexDefinition | undefined {
   const { referrers, spec, name, number: key, declaringClass } = attribute
   const number = maintainedReferrers(attribute)

@@ -77,7 +77,11 @@ rule('10.6.18', 'name a sequence that there is, which is kept while they do', as
   expect([unknown.status, unknown.json.type]).toEqual([422, 'InvalidDefinition'])
   expect(unknown.json.message).toContain("there is no sequence 's'")
   await rows('CREATE SEQUENCE s')
-  for (const wrong of ["(IF EVERY x IN [1, 2] SATISFIES NEXT('s') > 0 THEN 1 ELSE 2)", "[1, 2][? NEXT('s') > 1][0]"]) {
+  for (const wrong of [
+    "(IF EVERY x IN [1, 2] SATISFIES NEXT('s') > 0 THEN 1 ELSE 2)",
+    "[1, 2][? NEXT('s') > 1][0]",
+    Array(11).fill("NEXT('s')").join(' + '),
+  ]) {
     expect((await define(wrong)).status, wrong).toBe(422)
   }
   const onUpdate = classOf('Other', { number: { ...b64, onUpdate: { expression: "NEXT('s')" } } })
