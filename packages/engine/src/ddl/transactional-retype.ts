@@ -119,7 +119,7 @@ function classIn(catalog: Catalog, number: ClassNumber): SchemaClass {
 export async function writeRelocated(unit: UnitOfWork, relocated: readonly RelocatedElements[]): Promise<void> {
   await unit.objects.loadAll(relocated.map(({ oid }) => oid))
   for (const { oid, attribute, elements } of relocated) {
-    const state = unit.objects.known(oid)
+    const state = unit.objects.loaded(oid)
     if (state === undefined) throw notThere(oid)
     const format = state.format.attribute(attribute)
     touch(state)
@@ -131,7 +131,7 @@ export async function writeRelocated(unit: UnitOfWork, relocated: readonly Reloc
 
 /** The loaded state of an object; the commit requires it as read. */
 function stateOf(unit: UnitOfWork, oid: Oid): ObjectState {
-  const state = unit.objects.known(oid)
+  const state = unit.objects.loaded(oid)
   if (state === undefined) throw notThere(oid)
   return state
 }
