@@ -182,7 +182,7 @@ export class ChangeFeed {
 function gone(position: string, why: string): AshlarError {
   return new AshlarError(
     'ChangesGone',
-    `The position ${position} ${why}. Read the objects anew, and follow the changes from a position that was told before that.`,
+    `The position ${position} ${why}. Read the objects again, and follow the changes from a position obtained before that.`,
   )
 }
 

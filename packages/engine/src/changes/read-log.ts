@@ -34,7 +34,7 @@ export async function* logParts(
       if (one.number === number && one.part < (within?.part ?? 0)) continue
       const { isContinued } = readLogHeader(one.value)
       if (isContinued && pending.length === 0)
-        throw new AshlarError('MalformedRequest', `'${positionText(after)}' is not a position that was told.`)
+        throw new AshlarError('MalformedRequest', `'${positionText(after)}' is not a position of this change log.`)
       if (!isContinued && pending.length > 0) {
         yield partOf(epoch, pending)
         pending = []

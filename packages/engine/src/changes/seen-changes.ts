@@ -185,13 +185,13 @@ function reasonsOf(access: CatalogAccess, cls: SchemaClass): Reasons {
   const { classes, rules, catalog } = access
   const objects = classes.objects(cls, 'read')
   if (objects === 'none' || !cls.isReferenceable) return none
-  const prefix = `What was changed of ${cls.name} cannot be told to this caller as it was seen then:`
+  const prefix = `Changes of ${cls.name} cannot be reported to this caller as they were visible to it:`
   const isUnfit = (objects === 'all' ? [] : objects).some((rule) => {
     const compiled = rules.compile(rule)
     return compiled !== undefined && (!compiled.isRecordOnly || compiled.isUnsteady)
   })
   const objectReason = isUnfit
-    ? `${prefix} the rule by which it sees these objects asks for other objects or for the time, which are not kept as they were.`
+    ? `${prefix} the rule for these objects depends on other objects or on the time, whose former state is not stored.`
     : undefined
   const visible = classes.attributesOf(cls)
   const attributeReasons = recordFormats(catalog)
@@ -201,7 +201,7 @@ function reasonsOf(access: CatalogAccess, cls: SchemaClass): Reasons {
       const { attribute, linkStorage } = format
       const isRuled = mayHide(attribute.spec, classes, ['ruledReference'])
       if (linkStorage === undefined) {
-        const reason = `${prefix} ${attribute.name} names objects that it sees by a rule, and these are not kept as they were. The parameter attributes chooses others.`
+        const reason = `${prefix} ${attribute.name} refers to objects that are visible by a rule, and their former state is not stored. Select other attributes by the parameter attributes.`
         return isRuled ? [{ format, isLink: false, reason }] : []
       }
       // For a removed pair, only the key is known.

@@ -281,12 +281,10 @@ describe('changes for callers with grants', () => {
         }
       }
       const byPath = policyOf(thing({ rules: { read: 'at.code = 1' } }), place({}))
-      expect(await told(byPath)).toMatch(
-        /^Forbidden: What was changed of Thing .* asks for other objects .* by class\.$/,
-      )
+      expect(await told(byPath)).toMatch(/^Forbidden: Changes of Thing .* depends on other objects .* by class\.$/)
       expect(await told(byPath, 'Place')).toEqual(['created'])
       const byTime = policyOf(thing({ rules: { read: 'NOT IS_NULL($$NOW)' }, hidden: ['any'] }), place({}))
-      expect(await told(byTime, 'Thing')).toMatch(/^Forbidden: .* or for the time/)
+      expect(await told(byTime, 'Thing')).toMatch(/^Forbidden: .* or on the time/)
       const named = policyOf(place({ rules: { read: 'code = 1' } }), thing({}))
       expect(await told(named, 'Thing')).toMatch(/^Forbidden: .* at names objects that it sees by a rule/)
       const box: Grant = { on: { kind: 'class', className: 'Box' }, actions: ['read'] }

@@ -245,9 +245,9 @@ function adviceOnElements(operator: Comparison, one: Bound, other: Bound, { text
   const written = text.slice(path.start, path.end).slice(0, excerptMax)
   const { element } = collection.type
   if (path !== collection || isReference(element) || element.kind === 'embedded') {
-    return `: ${written} ANY (…) asks each element`
+    return `: ${written} ANY (…) tests each element`
   }
-  return operator === 'equal' ? `: v IN ${written} asks whether it has a value` : ''
+  return operator === 'equal' ? `: v IN ${written} tests whether it contains a value` : ''
 }
 
 const excerptMax = 40
