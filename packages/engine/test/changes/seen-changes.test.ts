@@ -286,7 +286,7 @@ describe('changes for callers with grants', () => {
       const byTime = policyOf(thing({ rules: { read: 'NOT IS_NULL($$NOW)' }, hidden: ['any'] }), place({}))
       expect(await told(byTime, 'Thing')).toMatch(/^Forbidden: .* or on the time/)
       const named = policyOf(place({ rules: { read: 'code = 1' } }), thing({}))
-      expect(await told(named, 'Thing')).toMatch(/^Forbidden: .* at names objects that it sees by a rule/)
+      expect(await told(named, 'Thing')).toMatch(/^Forbidden: .* at refers to objects that are visible by a rule/)
       const box: Grant = { on: { kind: 'class', className: 'Box' }, actions: ['read'] }
       const owned = policyOf(place({}), box, thing({ rules: { read: "owner = 'ann'" }, hidden: ['any'] }))
       expect(await told(owned, 'Thing')).toEqual(['created'])
