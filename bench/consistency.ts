@@ -16,7 +16,7 @@ import { removeFolder, type Server, startServer } from '../tools/consistency/ser
 import { anyOf, type FaultName, processesTarget, serversTarget, type Target } from '../tools/consistency/targets.ts'
 import { startPostgres } from '../tools/temporary-postgres.ts'
 
-const program = fileURLToPath(new URL('../packages/server/dist/bin/ashlar.cjs', import.meta.url))
+const program = fileURLToPath(new URL('../packages/cli/dist/bin/ashlar.cjs', import.meta.url))
 const child = fileURLToPath(new URL('../packages/engine/test/store/children/answer-requests.ts', import.meta.url))
 
 interface Options {

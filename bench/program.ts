@@ -6,7 +6,8 @@ import { join, resolve } from 'node:path'
 /** As its package names it. This checkout's is built if its sources have changed; another's is taken as it is. */
 export function programOf(checkout = '.'): string {
   if (resolve(checkout) === process.cwd()) execFileSync(process.execPath, ['tools/set-up.mjs'], { stdio: 'inherit' })
-  const folder = join(checkout, 'packages/server')
+  const folder =
+    ['cli', 'server'].map((name) => join(checkout, 'packages', name)).find((path) => existsSync(path)) ?? checkout
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
     readonly bin: { readonly ashlar: string }
   }

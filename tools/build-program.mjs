@@ -1,5 +1,5 @@
 /**
- * Makes of the server's sources the program `ashlar`: few files, in which what they are made of is inlined. To find, read and compile 900 modules takes
+ * Makes of the sources of all packages the program `ashlar`: few files, in which what they are made of is inlined. To find, read and compile 900 modules takes
  * Node longer than everything else until the first answer. Types are not checked here, so that `npm start` needs no compiler.
  */
 import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -20,24 +20,22 @@ const starters = {
 }
 
 /** Not inlined, but found as any package is: what has native code, reads files of its own, or is used late, rarely or never. */
-const installed = [
-  '@node-rs/argon2',
-  '@zxcvbn-ts/language-common',
-  'fs-native-extensions',
-  'pg-native',
-  '@scalar/*',
-  'bun:ffi',
-]
+const installed = ['fs-native-extensions', 'pg-native', '@scalar/*', 'bun:ffi']
+
+/** The same, of packages that only the server depends on. */
+const installedWithServer = /^(@node-rs\/argon2|@zxcvbn-ts\/language-common)$/
 
 /**
- * What modules expect of Node, in CommonJS: code that is compiled in advance has no other form. The server's package does not name what the engine depends on; the
- * engine is found by its package.json, which is there before it is compiled.
+ * What modules expect of Node, in CommonJS: code that is compiled in advance has no other form. The package of the command line does not name what engine and
+ * server depend on; these are found by their package.json, which is there before they are compiled.
  */
 const banner = `
 const ownUrl = require('node:url').pathToFileURL(__filename).href
 const resolveUrl = (name) => require('node:url').pathToFileURL(require.resolve(name)).href
 const urlOfEngine = () => resolveUrl('@ashlar/engine/package.json')
-const resolveOfEngine = (name) => require('node:module').createRequire(urlOfEngine()).resolve(name)`
+const resolveOfEngine = (name) => require('node:module').createRequire(urlOfEngine()).resolve(name)
+const requireFromServer = () => require('node:module').createRequire(resolveUrl('@ashlar/server/package.json'))
+const urlOfServer = (name) => require('node:url').pathToFileURL(requireFromServer().resolve(name)).href`
 
 /** @type {import('esbuild').BuildOptions} */
 const common = {
@@ -49,7 +47,7 @@ const common = {
   platform: 'node',
   target: 'node20',
   supported: { 'dynamic-import': false },
-  define: { 'import.meta.url': 'ownUrl', 'import.meta.resolve': 'resolveUrl' },
+  define: { 'import.meta.url': 'ownUrl', 'import.meta.resolve': 'urlOfServer' },
   banner: { js: banner },
   external: installed,
   // Function names are kept, and there are source maps beside, for `node --enable-source-maps`.
@@ -63,30 +61,24 @@ const withGlobals = { inject: [fileURLToPath(new URL('program/globals.mjs', impo
 
 /**
  * @param {string} root
- * @param {string} [folder] within `packages/server`, from where what is not inlined is found; what was in it is replaced
+ * @param {string} [folder] within `packages/cli`, from where what is not inlined is found; what was in it is replaced
  */
-export async function buildProgram(root, folder = join(root, 'packages/server/dist/bin')) {
+export async function buildProgram(root, folder = join(root, 'packages/cli/dist/bin')) {
   // Made beside it, since code must never be taken for that of another source.
   const made = `${folder}.${process.pid}`
   rmSync(made, { recursive: true, force: true })
   mkdirSync(made, { recursive: true })
   const inputs = await Promise.all([
-    inline(root, join(made, 'program.cjs'), 'packages/server/src/cli/main.ts', [ofEngine, ofServer]),
+    inline(root, join(made, 'program.cjs'), 'packages/cli/src/main.ts', [ofEngine, ofOtherFiles]),
     inline(root, join(made, 'server.cjs'), serverEntry, [ofEngine], withGlobals),
     inline(
       root,
       join(made, 'client.cjs'),
-      'packages/server/src/cli/client-commands.ts',
-      [ofEngine, ofServer],
+      'packages/cli/src/declaration/client-commands.ts',
+      [ofEngine, ofOtherFiles],
       withGlobals,
     ),
-    inline(
-      root,
-      join(made, 'parquet-thread.cjs'),
-      'packages/server/src/cli/client/import/parquet-thread.ts',
-      [],
-      withGlobals,
-    ),
+    inline(root, join(made, 'parquet-thread.cjs'), 'packages/cli/src/import/parquet-thread.ts', [], withGlobals),
     inline(
       root,
       join(made, 'statement-thread.cjs'),
@@ -95,7 +87,7 @@ export async function buildProgram(root, folder = join(root, 'packages/server/di
       withGlobals,
     ),
   ])
-  const demo = join(root, 'packages/server/demo')
+  const demo = join(root, 'packages/cli/demo')
   cpSync(demo, join(made, 'demo'), { recursive: true })
   const demoNotice = readFileSync(join(demo, 'NOTICE.txt'), 'utf8')
   writeFileSync(join(made, 'NOTICES.txt'), `${noticesOf(root, inputs.flat())}\n${'-'.repeat(80)}\n\n${demoNotice}`)
@@ -113,8 +105,8 @@ export async function buildProgram(root, folder = join(root, 'packages/server/di
 /** Of the server and of the commands on stores: all that loads the engine. */
 const serverEntry = {
   contents:
-    "export * from './packages/server/src/cli/serve-here.ts'\nexport * from './packages/server/src/cli/security/on-machine.ts'\n" +
-    "export * from './packages/server/src/cli/archive/copy-archive.ts'\nexport * from '@ashlar/engine'",
+    "export * from './packages/cli/src/serve/serve-here.ts'\nexport * from './packages/cli/src/security/on-machine.ts'\n" +
+    "export * from './packages/cli/src/stores/archive/copy-archive.ts'\nexport * from '@ashlar/engine'",
   sourcefile: 'server.js',
 }
 
@@ -139,6 +131,11 @@ async function inline(root, outfile, entry, plugins, options) {
       '@ashlar/engine/properties': join(root, 'packages/engine/src/schema/properties/index.ts'),
       '@ashlar/engine/store-address': join(root, 'packages/engine/src/storage/store-address.ts'),
       '@ashlar/engine': join(root, 'packages/engine/src/index.ts'),
+      '@ashlar/server/config-file': join(root, 'packages/server/src/config/config-file.ts'),
+      '@ashlar/server/security': join(root, 'packages/server/src/exports/security.ts'),
+      '@ashlar/server/shared': join(root, 'packages/server/src/exports/shared.ts'),
+      '@ashlar/server/workers': join(root, 'packages/server/src/exports/workers.ts'),
+      '@ashlar/server': join(root, 'packages/server/src/index.ts'),
     },
     outfile,
     plugins: [late, ofPackages, ...plugins],
@@ -187,6 +184,10 @@ const ofEngine = {
 const ofPackages = {
   name: 'of-packages',
   setup({ onResolve, onLoad }) {
+    onResolve({ filter: installedWithServer }, ({ path }) => ({ path, namespace: 'of-server' }))
+    onLoad({ filter: /^/, namespace: 'of-server' }, ({ path }) => ({
+      contents: `module.exports = requireFromServer()('${path}')`,
+    }))
     // Of pino, for logs that are written in threads.
     onResolve({ filter: /^thread-stream$/ }, ({ path }) => ({ path, namespace: 'unused' }))
     onLoad({ filter: /^/, namespace: 'unused' }, () => ({ contents: 'module.exports = {}' }))
@@ -256,13 +257,15 @@ function requireFrom(folder) {
  * What the command line loads when it needs it are the other files: the server, or the commands that talk to one.
  * @type {import('esbuild').Plugin}
  */
-const ofServer = {
-  name: 'of-server',
+const ofOtherFiles = {
+  name: 'of-other-files',
   setup({ onResolve }) {
     onResolve({ filter: /^(@ashlar\/engine|\.\/(serve-here|on-machine|archive\/copy-archive)\.ts)$/ }, ({ kind }) =>
       kind === 'dynamic-import' ? { path: './server.cjs', external: true } : undefined,
     )
-    onResolve({ filter: /^\.\/client-commands\.ts$/ }, () => ({ path: './client.cjs', external: true }))
+    onResolve({ filter: /\/client-commands\.ts$/ }, ({ kind }) =>
+      kind === 'dynamic-import' ? { path: './client.cjs', external: true } : undefined,
+    )
   },
 }
 

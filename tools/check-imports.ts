@@ -67,10 +67,25 @@ const serverLayers: Layers = [
   { name: 'HTTP', modules: ['http'] },
   { name: 'server', modules: ['start-server.ts'] },
   { name: 'workers', modules: ['workers'] },
-  { name: 'command line', modules: ['cli', 'index.ts'], isRoom: true },
+  { name: 'exports', modules: ['exports', 'index.ts'] },
 ]
 
-const layersOf: Readonly<Record<string, Layers>> = { engine: engineLayers, server: serverLayers }
+const cliLayers: Layers = [
+  { name: 'foundation', modules: ['limits.ts', 'errors'] },
+  { name: 'output', modules: ['output'] },
+  { name: 'connection', modules: ['connection'] },
+  { name: 'objects', modules: ['data', 'import'] },
+  { name: 'schema', modules: ['schema', 'administration'], isRoom: true },
+  { name: 'shell', modules: ['shell'] },
+  // What a command is called, and, loaded when it runs, what it does.
+  { name: 'declaration', modules: ['declaration'] },
+  { name: 'stores', modules: ['stores'] },
+  { name: 'machine of a server', modules: ['security', 'serve'] },
+  { name: 'program', modules: ['program'] },
+  { name: 'entry', modules: ['main.ts'] },
+]
+
+const layersOf: Readonly<Record<string, Layers>> = { engine: engineLayers, server: serverLayers, cli: cliLayers }
 
 const storeLayers: Layers = [
   { name: 'interface', modules: [files] },
@@ -133,7 +148,8 @@ const listsOfKinds: readonly string[] = ['clauses.ts', 'statement-kinds.ts']
 const packagesBelow: Readonly<Record<string, readonly string[]>> = {
   engine: [],
   client: [],
-  server: ['client', 'engine'],
+  server: ['engine'],
+  cli: ['client', 'engine', 'server'],
 }
 
 /** Pure modules: what they do is done when they return, so that a schema or a key can be made anywhere. */

@@ -24,25 +24,25 @@ const tests = join(packages, 'engine/test')
 
 /** Within the packages, so that what they depend on is found from there; a folder for each run, by the number of its process. */
 const runsOfChildren = join(packages, 'engine/node_modules/.cache/test-programs')
-const runsOfServer = join(packages, 'server/dist/tests')
+const runsOfProgram = join(packages, 'cli/dist/tests')
 const run = String(process.pid)
 
 /** Every project runs this; what the one above them provides, all of them have. */
 export async function setup(project: TestProject): Promise<void> {
   if (!project.isRootProject()) return
-  for (const runs of [runsOfChildren, runsOfServer]) {
+  for (const runs of [runsOfChildren, runsOfProgram]) {
     mkdirSync(join(runs, run), { recursive: true })
     for (const other of readdirSync(runs))
       if (!isAlive(Number.parseInt(other, 10))) rmSync(join(runs, other), { recursive: true })
   }
-  await Promise.all([buildChildren(join(runsOfChildren, run)), buildProgram(root, join(runsOfServer, run))])
+  await Promise.all([buildChildren(join(runsOfChildren, run)), buildProgram(root, join(runsOfProgram, run))])
   project.provide('children', join(runsOfChildren, run))
-  project.provide('server', join(runsOfServer, run, 'ashlar.cjs'))
+  project.provide('server', join(runsOfProgram, run, 'ashlar.cjs'))
   process.env.ASHLAR_TEST_THREAD_PROGRAM = threadProgram
 }
 
 /** The server's program of a statement thread, which also runs what the engine's does. */
-const threadProgram = join(runsOfServer, run, 'statement-thread.cjs')
+const threadProgram = join(runsOfProgram, run, 'statement-thread.cjs')
 
 /** The program of a statement thread is that of this run, as for the tests themselves. */
 const threadsOfRun: Plugin = {
@@ -75,7 +75,7 @@ async function buildChildren(outdir: string): Promise<void> {
 }
 
 export function teardown(): void {
-  for (const runs of [runsOfChildren, runsOfServer]) rmSync(join(runs, run), { recursive: true, force: true })
+  for (const runs of [runsOfChildren, runsOfProgram]) rmSync(join(runs, run), { recursive: true, force: true })
 }
 
 function isAlive(pid: number): boolean {

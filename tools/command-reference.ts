@@ -1,8 +1,8 @@
 /** The reference of the command line, for docs/command-line.md and the manual page, from the commands as they are declared. */
 import type { Command, Option } from 'commander'
-import { exitCodeMeanings, exitCodes } from '../packages/server/src/cli/exit-codes.ts'
-import { programOf } from '../packages/server/src/cli/program.ts'
-import { machineGroup } from '../packages/server/src/cli/security-commands.ts'
+import { exitCodeMeanings, exitCodes } from '../packages/cli/src/errors/exit-codes.ts'
+import { programOf } from '../packages/cli/src/program/program.ts'
+import { machineGroup } from '../packages/cli/src/security/security-commands.ts'
 import { version } from '../packages/server/src/version.ts'
 
 /** Each command with the words that lead to it; those that only have others below them are left out. */

@@ -47,7 +47,7 @@ const generators: Readonly<Record<string, (current: string, files: ProjectFiles)
       ['commands', commandTable()] as const,
     ].reduce((text, [name, rows]) => withTable(text, name, rows), current),
   'docs/metrics.md': (current) => withTable(current, 'metrics', metricsTable()),
-  'packages/server/man/ashlar.1': manualPage,
+  'packages/cli/man/ashlar.1': manualPage,
 }
 
 /** The files that would change, by path, with what they would be. */

@@ -88,7 +88,7 @@ export function sourceState(root) {
     files.push(join(folder, 'package.json'), join(folder, 'tsconfig.json'))
     files.push(...filesUnder(root, join(folder, 'src')))
   }
-  files.push(...filesUnder(root, 'packages/server/demo'))
+  files.push(...filesUnder(root, 'packages/cli/demo'))
   for (const file of files) {
     const { size, mtimeMs } = statSync(join(root, file))
     hash.update(`${file} ${size} ${mtimeMs}\n`)
@@ -109,7 +109,7 @@ export function isCompiled(root) {
  * @returns {boolean} whether the program `ashlar` is there
  */
 export function isBundled(root) {
-  return existsSync(join(root, 'packages/server/dist/bin/ashlar.cjs'))
+  return existsSync(join(root, 'packages/cli/dist/bin/ashlar.cjs'))
 }
 
 /** @param {string} folder */

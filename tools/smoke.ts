@@ -16,7 +16,7 @@ import { promisify } from 'node:util'
 import { NodeUnavailable, nodeProgram, otherReleases } from './other-nodes.ts'
 
 const execute = promisify(execFile)
-const program = join(import.meta.dirname, '..', 'packages', 'server', 'dist', 'bin', 'ashlar.cjs')
+const program = join(import.meta.dirname, '..', 'packages', 'cli', 'dist', 'bin', 'ashlar.cjs')
 
 /** For one version: far more than it takes, so that what hangs is found. */
 const runMsMax = 50_000

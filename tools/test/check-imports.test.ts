@@ -122,13 +122,16 @@ describe('layers of the server', () => {
 })
 
 describe('direction of the packages', () => {
-  it('lets the server import the engine', () => {
+  it('lets the server import the engine, and the command line everything', () => {
     expect(messages('packages/server/src/http/a.ts', `import '@ashlar/engine'\nimport 'find-my-way'`)).toEqual([])
+    const all = `import '@ashlar/engine'\nimport '@ashlar/server/shared'\nimport '@ashlar/client'`
+    expect(messages('packages/cli/src/serve/serve.ts', all)).toEqual([])
   })
 
   it.each([
     ['engine', '@ashlar/client'],
     ['server', '@ashlar/client'],
+    ['server', '@ashlar/cli'],
     ['engine', '@ashlar/server'],
     ['client', '@ashlar/engine'],
   ])('refuses that %s imports %s', (name, specifier) => {
@@ -154,6 +157,7 @@ describe('direction of the packages', () => {
       ],
     ])
     expect(checkImports(files).findings).toEqual([
+      { file: 'packages/server/package.json', message: 'server may not depend on @ashlar/client' },
       { file: 'packages/client/package.json', message: 'client may not depend on undici' },
       { file: 'packages/engine/package.json', message: 'engine may not depend on @ashlar/client' },
     ])

@@ -12,12 +12,12 @@ let root: string
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'ashlar set-up ü '))
   chmodSync(root, 0o755)
-  for (const folder of ['tools/program', 'packages/server/dist/bin', 'packages/server/demo', 'node_modules/lmdb'])
+  for (const folder of ['tools/program', 'packages/cli/dist/bin', 'packages/cli/demo', 'node_modules/lmdb'])
     mkdirSync(join(root, folder), { recursive: true })
   for (const name of ['set-up.mjs', 'set-up-state.mjs', 'compile-lmdb.mjs'])
     cpSync(join('tools', name), join(root, 'tools', name))
   const empty = ['tsconfig.base.json', 'tools/build-program.mjs', 'tools/keep-code.mjs']
-  for (const name of [...empty, 'packages/server/dist/bin/ashlar.cjs']) writeFileSync(join(root, name), '')
+  for (const name of [...empty, 'packages/cli/dist/bin/ashlar.cjs']) writeFileSync(join(root, name), '')
   writeFileSync(join(root, 'package-lock.json'), '{}')
   const sources = sourceState(root)
   const stamp = { ...packageState(root), sources, program: sources, isForStart: false }

@@ -99,8 +99,6 @@ export const bulkLingerMsMax = 10_000
 export const bulkRepliesBytesMax = 16 * 2 ** 20
 /** Size of the objects in one file of an archive, before compression; the last file may be smaller. */
 export const archivePartBytes = 4 * 2 ** 20
-/** Size of a file in an archive that is read, which is buffered as a whole: an object with very many links makes a long one. */
-export const archiveFileBytesMax = 512 * 2 ** 20
 /** Longest text of a statement in the list of running statements. */
 export const listedTextCharactersMax = 1_000
 /** Limits that 0 disables. Exceptions: without temporary files, statements are refused; the change log then has a size that follows from the data. */
@@ -271,11 +269,5 @@ export const sessionsPerUserMax = 100
 /** Problems reported for a role that does not match the classes. */
 export const roleProblemsMax = 100
 export const tokensPerUserMax = 1_000
-/** Nesting of objects and arrays from which an import infers classes: a server accepts no deeper nesting of embeddable classes. */
-export const inferredDepthMax = 30
-/** Attributes that an import infers, in all classes together. */
-export const inferredAttributesMax = 10_000
-/** Size of the temporary file to which an import copies standard input or a pipe, to read it twice. */
-export const importSpoolBytesMax = 4 * 2 ** 30
 
 export type Limits = ServerLimits & EngineLimits

@@ -6,7 +6,7 @@ import { renamedNote, settings, variableOf, variablePrefix } from './settings.ts
 /** Secrets, which are read only where needed, and a variable for the set-up of a checkout. */
 const otherVariables: readonly string[] = ['ASHLAR_ADMIN_PASSWORD', 'ASHLAR_ADMIN_PASSWORD_FILE', 'ASHLAR_COMPILE_LMDB']
 
-/** Variables of the client commands (`cli/connection.ts`), which may share the environment of a server. */
+/** Variables of the client commands (`packages/cli`), which may share the environment of a server. */
 export const clientVariables = {
   url: 'ASHLAR_URL',
   fd: 'ASHLAR_FD',

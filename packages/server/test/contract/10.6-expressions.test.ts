@@ -1,7 +1,5 @@
 /** Checks, and defaults and updates by expression, over HTTP (contract 10.6). */
 import { describe, expect } from 'vitest'
-import { schemaState } from '../../src/cli/client/schema/schema-state.ts'
-import { schemaFiles } from '../../src/cli/client/schema/schema-text.ts'
 import { classOf, embedded, type FdUnderTest, list, reference } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
 import { useFdPerTest } from './fd-per-test.ts'
@@ -553,35 +551,4 @@ rule(['10.6.8', '10.6.15'], '$$USER is who changes an object, and what names hid
   const shown = (await ask(bob, 'GET', '/v1/schema/Note')).json()
   expect(shown.checks).toEqual([check('known', 'LENGTH(text) < 100')])
   expect(shown.attributes.map((one: { attributeName: string }) => one.attributeName)).toEqual(['text', 'by', 'length'])
-})
-
-rule(['10.6.1', '10.6.8', '10.6.11'], 'a schema file has all expressions', async () => {
-  await fd.define(
-    classOf(
-      'A',
-      {
-        a: 'integer',
-        b: { logicalType: 'integer', default: { expression: 'a + 1' }, onUpdate: { expression: 'b + 1' } },
-        c: { logicalType: 'integer', minimum: 0, title: 'C' },
-        d: { logicalType: 'real', storage: 'b32', computed: { expression: 'a / 2', isStored: true }, title: 'D' },
-        e: { logicalType: 'string', computed: { expression: 'r.e' } },
-        r: reference('B'),
-      },
-      { checks: [check('x', 'a < c', "It's so."), check('y', 'c != 5 OR a IN LIST{1, 2}')] },
-    ),
-    classOf('B', { e: 'string' }),
-  )
-  const read = async () =>
-    (await server.get(fd.at('/v1/schema'))).json.map(({ className, attributes, checks }: Record<string, unknown>) => ({
-      className,
-      attributes,
-      checks,
-    }))
-  const before = await read()
-  const classes = (await server.get(fd.at('/v1/schema'))).json
-  const texts = [...schemaFiles(schemaState(classes, [], []), 'always').values()].join('\n')
-  expect((await query('UPDATE SCHEMA { DROP CLASS A DROP CLASS B }')).status).toBe(200)
-  const reply = await query(texts)
-  expect(reply.status, `${reply.text}\n${texts}`).toBe(200)
-  expect(await read()).toEqual(before)
 })

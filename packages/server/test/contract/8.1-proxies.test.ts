@@ -10,7 +10,7 @@ import { expect, onTestFinished } from 'vitest'
 import { AuditFile } from '../../src/audit/audit-file.ts'
 import { AuditLog } from '../../src/audit/audit-log.ts'
 import type { ProxySettings } from '../../src/config/config.ts'
-import { configFromOptions } from '../../src/config/config-options.ts'
+import { configFromEnvironment } from '../../src/config/config-environment.ts'
 import { readProxies } from '../../src/config/read-value.ts'
 import { signInFailures } from '../../src/limits.ts'
 import { serverPair } from '../certificates.ts'
@@ -325,7 +325,7 @@ rule('8.1.27', 'what is no proxy, or trusts everybody, is refused with the name 
       `--trusted-proxy: '${text}' is not the address of a proxy`,
     )
   }
-  expect(() => configFromOptions({ proxyHeader: 'x-real-ip' })).toThrow(
-    '--proxy-header is x-forwarded-for, forwarded or',
+  expect(() => configFromEnvironment({ ASHLAR_PROXY_HEADER: 'x-real-ip' })).toThrow(
+    'ASHLAR_PROXY_HEADER is x-forwarded-for, forwarded or',
   )
 })

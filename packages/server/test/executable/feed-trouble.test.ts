@@ -10,8 +10,7 @@ import { expect, onTestFinished } from 'vitest'
 import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
 import { rule } from '../contract/rule.ts'
 import { killAll } from '../process-tree.ts'
-import { ashlar } from './command-line.ts'
-import { freePort, type Started, start, temporaryDirectory } from './process.ts'
+import { ashlar, freePort, type Started, start, temporaryDirectory } from './process.ts'
 
 const port = {
   className: 'Port',

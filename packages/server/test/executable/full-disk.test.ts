@@ -9,8 +9,7 @@ import { expect, inject, onTestFinished, test } from 'vitest'
 import { expectProblem } from '../contract/expectations.ts'
 import { rule } from '../contract/rule.ts'
 import { killAll } from '../process-tree.ts'
-import { ashlar } from './command-line.ts'
-import { start, temporaryDirectory } from './process.ts'
+import { ashlar, start, temporaryDirectory } from './process.ts'
 
 /** Files may grow to so many blocks, and the signal that would end the process is ignored. */
 const limitedTo = (blocks: number): string => `trap '' XFSZ; ulimit -f ${blocks}; exec "$0" "$@"`

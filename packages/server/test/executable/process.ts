@@ -6,11 +6,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
 
 /** As it is packed and as `npm start` runs it. */
-export const builtProgram = fileURLToPath(new URL('../../dist/bin/ashlar.cjs', import.meta.url))
+export const builtProgram = fileURLToPath(new URL('../../../cli/dist/bin/ashlar.cjs', import.meta.url))
 
 export interface Started {
   readonly child: ChildProcess
@@ -65,13 +66,13 @@ export function start(
   onTestFinished(() => void child.kill('SIGKILL'))
   let stdout = ''
   let stderr = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text
+  child.stderr.setEncoding('utf8').on('data', (piece: string) => {
+    stderr += piece
   })
   const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, stdout, stderr }))
   const url = new Promise<string>((resolve, reject) => {
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      stdout += text
+    child.stdout.setEncoding('utf8').on('data', (piece: string) => {
+      stdout += piece
       const address = /listening on (\S+)/.exec(stdout)?.[1]
       if (address !== undefined && stdout.endsWith('\n')) resolve(address)
     })
@@ -79,4 +80,32 @@ export function start(
   })
   url.catch(() => undefined)
   return { child, url, ended, output: () => stdout, log: () => stderr }
+}
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface CommandOptions {
+  readonly environment?: Readonly<Record<string, string>>
+  /** Of standard input; without it there is none. */
+  readonly input?: string
+  readonly directory?: string
+}
+
+/** The built program, with ASHLAR_ variables of `environment` only, and no profile file of this machine. */
+export async function ashlar(words: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+  const directory = options.directory ?? temporaryDirectory()
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ASHLAR_'))
+  const environment = { ...Object.fromEntries(inherited), XDG_CONFIG_HOME: directory, ...options.environment }
+  const child = spawn(process.execPath, [inject('server'), ...words], { cwd: directory, env: environment })
+  child.stdin.on('error', () => undefined).end(options.input ?? '')
+  const [stdout, stderr, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number | null>((resolve) => child.once('close', resolve)),
+  ])
+  return { code, stdout, stderr }
 }

@@ -1,0 +1,79 @@
+/** `ashlar changes`: prints changes, one per line, up to the present or continuously. */
+import type { ChangeRecord } from '@ashlar/client'
+import type { CommandContext } from '../connection/command-context.ts'
+import { CommandError, usageError } from '../errors/command-error.ts'
+import { exitCodes } from '../errors/exit-codes.ts'
+import { stringifyExactly } from '../output/exact-json.ts'
+
+interface ChangesOptions {
+  readonly since?: string
+  readonly class?: string
+  readonly attributes?: string
+  readonly where?: string
+  readonly keys?: boolean
+  readonly follow?: boolean
+}
+
+/** Prints the position for continuing, also after Ctrl-C, which ends `--follow`: the file is then complete. Throws CommandError. */
+export async function listChanges(
+  { client, output, signal }: CommandContext,
+  _words: readonly unknown[],
+  { since = 'first', class: className, attributes, where, keys, follow }: ChangesOptions,
+): Promise<void> {
+  if (attributes !== undefined && className === undefined)
+    throw usageError('--attributes needs --class, whose attributes they are.')
+  if (where !== undefined && className === undefined)
+    throw usageError('--where needs --class, of whose objects it is a predicate.')
+  const filter = {
+    since,
+    include: keys === true ? ('keys' as const) : ('values' as const),
+    ...(className !== undefined && { className }),
+    ...(attributes !== undefined && { attributes: attributes.split(',') }),
+    ...(where !== undefined && { where }),
+    signal,
+  }
+  const write = (change: ChangeRecord): Promise<void> =>
+    output.write(`${output.isJson ? stringifyExactly(change) : lineOf(change)}\n`)
+  let position = since
+  let hasPosition = false
+  let isDone = false
+  try {
+    if (follow === true) {
+      const noted = (reached: string): void => {
+        position = reached
+        hasPosition = true
+      }
+      for await (const change of client.followChanges(filter, noted)) await write(change)
+    }
+    for (let isAtEnd = false; !isAtEnd; ) {
+      const page = await client.listChanges({ ...filter, since: position, limit: 1_000 })
+      for (const change of page.changes) await write(change)
+      ;({ position, isAtEnd } = page)
+      hasPosition = true
+    }
+    isDone = true
+  } catch (error) {
+    if (!signal.aborted) throw error
+    if (follow === true) {
+      await output.finish()
+      isDone = true
+    }
+    throw new CommandError(exitCodes.interrupted, 'Stopped.')
+  } finally {
+    // A refused position cannot be used to continue, and a file exists only if it is complete.
+    if (hasPosition && (isDone || output.file === undefined)) output.note(`Continue with --since ${position}`)
+  }
+}
+
+function lineOf({ position, at, change, class: name, oid, attributes, ...rest }: ChangeRecord): string {
+  const { attribute, target } = rest as { readonly attribute?: string; readonly target?: string }
+  const what = attributes?.join(', ') ?? (attribute === undefined ? '' : `${attribute} ${target ?? ''}`.trimEnd())
+  return [
+    position,
+    at,
+    change.padEnd(8),
+    [name, oid, what].filter((part) => part !== undefined && part !== '').join(' '),
+  ]
+    .join('  ')
+    .trimEnd()
+}

@@ -1,0 +1,70 @@
+/** Evaluates a DO text as a schema: the engine executes it on an empty in-memory database. */
+import type { ClassRepresentation } from '@ashlar/client'
+import { CommandError, invalidInput } from '../errors/command-error.ts'
+import { exitCodes } from '../errors/exit-codes.ts'
+import type { SchemaSource } from './schema-files.ts'
+import { isSameSchema, type SchemaState, schemaState } from './schema-state.ts'
+import { type Quoting, schemaText } from './schema-text.ts'
+
+/** Throws CommandError with the place of the fault, and exit code 7. */
+export async function schemaOfSource({ text, placeOf }: SchemaSource): Promise<SchemaState> {
+  const { AshlarError } = await import('@ashlar/engine')
+  try {
+    return await schemaOfText(text)
+  } catch (error) {
+    if (!(error instanceof AshlarError)) throw error
+    const { line, column } = error.extensions as { readonly line?: number; readonly column?: number }
+    if (line === undefined || column === undefined) throw invalidInput(error.message)
+    const message = error.message.replace(/^Line \d+, column \d+: /, '')
+    const { place, line: sourceLine } = placeOf(line)
+    const details = [`  ${sourceLine}`, `  ${sourceLine.slice(0, column - 1).replaceAll(/[^\t]/gu, ' ')}^`]
+    throw invalidInput(`${place}: ${message}`, details)
+  }
+}
+
+/** Disables limits: a server protects its other clients by them, and its schema may be as large as they allow. */
+const unlimited = Number.MAX_SAFE_INTEGER
+const limits = {
+  classAttributesMax: unlimited,
+  indexKeyAttributesMax: unlimited,
+  queryCharactersMax: unlimited,
+  statementTokensMax: unlimited,
+  statementMsMax: unlimited,
+  statementBytesMax: unlimited,
+  statementsBytesMax: unlimited,
+  transactionBytesMax: unlimited,
+  transactionMsMax: unlimited,
+  changeReplyBytesMax: unlimited,
+  commitEntriesMax: unlimited,
+  commitBytesMax: unlimited,
+}
+
+/** Throws AshlarError. */
+async function schemaOfText(text: string): Promise<SchemaState> {
+  const { FederatedDatabase, openStore } = await import('@ashlar/engine')
+  const fd = await FederatedDatabase.open({ alias: 'schema', store: await openStore('memory:'), limits })
+  try {
+    const { chunks } = await fd.query({ text })
+    for await (const _ of chunks) {
+      // Only the resulting schema is needed.
+    }
+    // As a server shows them: values of type json are objects in this process.
+    const classes = JSON.parse(JSON.stringify(await fd.listClasses())) as readonly ClassRepresentation[]
+    return schemaState(classes, await fd.listIndexes(), await fd.listSequences())
+  } finally {
+    await fd.close()
+  }
+}
+
+/** Returns how names must be quoted so that the text creates this schema. Throws CommandError if no text does. */
+export async function quotingOf(schema: SchemaState): Promise<Quoting> {
+  let failure = 'the text makes another schema'
+  for (const quoting of ['asNeeded', 'always'] as const) {
+    try {
+      if (isSameSchema(await schemaOfText(schemaText(schema, quoting)), schema)) return quoting
+    } catch (error) {
+      failure = (error as Error).message
+    }
+  }
+  throw new CommandError(exitCodes.failed, `This schema cannot be written in DO: ${failure.replace(/\.$/, '')}.`)
+}

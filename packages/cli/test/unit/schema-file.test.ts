@@ -1,0 +1,52 @@
+/** A schema as text: what a server reads from it is the schema that it was written from. */
+import { expect } from 'vitest'
+import { classOf, type FdUnderTest, reference } from '../../../server/test/contract/class-of.ts'
+import { useFdPerTest } from '../../../server/test/contract/fd-per-test.ts'
+import { rule } from '../../../server/test/contract/rule.ts'
+import type { ServerUnderTest } from '../../../server/test/contract/server-under-test.ts'
+import { schemaState } from '../../src/schema/schema-state.ts'
+import { schemaFiles } from '../../src/schema/schema-text.ts'
+
+let server: ServerUnderTest
+let fd: FdUnderTest
+useFdPerTest(async (given) => {
+  ;({ server, fd } = given)
+})
+
+rule(['10.6.1', '10.6.8', '10.6.11'], 'a schema file has all expressions', async () => {
+  await fd.define(
+    classOf(
+      'A',
+      {
+        a: 'integer',
+        b: { logicalType: 'integer', default: { expression: 'a + 1' }, onUpdate: { expression: 'b + 1' } },
+        c: { logicalType: 'integer', minimum: 0, title: 'C' },
+        d: { logicalType: 'real', storage: 'b32', computed: { expression: 'a / 2', isStored: true }, title: 'D' },
+        e: { logicalType: 'string', computed: { expression: 'r.e' } },
+        r: reference('B'),
+      },
+      {
+        checks: [
+          { name: 'x', expression: 'a < c', message: "It's so." },
+          { name: 'y', expression: 'c != 5 OR a IN LIST{1, 2}' },
+        ],
+      },
+    ),
+    classOf('B', { e: 'string' }),
+  )
+  const read = async () =>
+    (await server.get(fd.at('/v1/schema'))).json.map(({ className, attributes, checks }: Record<string, unknown>) => ({
+      className,
+      attributes,
+      checks,
+    }))
+  const before = await read()
+  const classes = (await server.get(fd.at('/v1/schema'))).json
+  const texts = [...schemaFiles(schemaState(classes, [], []), 'always').values()].join('\n')
+  expect((await server.post(fd.at('/v1/query'), { query: 'UPDATE SCHEMA { DROP CLASS A DROP CLASS B }' })).status).toBe(
+    200,
+  )
+  const reply = await server.post(fd.at('/v1/query'), { query: texts })
+  expect(reply.status, `${reply.text}\n${texts}`).toBe(200)
+  expect(await read()).toEqual(before)
+})

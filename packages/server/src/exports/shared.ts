@@ -1,0 +1,17 @@
+/** What the command line uses of the server before it starts one: settings, limits, version. Loads neither the engine nor the HTTP server. */
+export { acceptsAnyHost, isLoopback } from '../browsers/host-names.ts'
+export { type Config, ConfigError, type ConfigSource, storesOf } from '../config/config.ts'
+export { clientVariables, configFromEnvironment } from '../config/config-environment.ts'
+export { mergeConfig } from '../config/merge-config.ts'
+export { didYouMean, readDuration, readPort, splitValues, unreadableFile } from '../config/read-value.ts'
+export {
+  defaultText,
+  optionName,
+  renamedNote,
+  renamedOptions,
+  type Setting,
+  settings,
+} from '../config/settings.ts'
+export { defaultServerLimits } from '../limits.ts'
+export { noTokenId, tokenIdOf } from '../security/secrets.ts'
+export { version } from '../version.ts'
