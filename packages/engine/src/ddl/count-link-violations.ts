@@ -1,10 +1,12 @@
-/** Counts the stored objects that have too few or too many elements in collections stored as links (contract 10.5). */
+/** Counts links of stored objects, and the objects that have too few or too many elements in collections stored as links (contract 10.5). */
 import { readAndRequireLinkEntries } from '../links/attribute-links.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { type CheckSource, type ObjectConstraints, selectedConstraints } from '../records/constraints.ts'
 import { type Container, listContainers } from '../records/container-registry.ts'
 import { attributeOfKey, containerLinksRange, kindOfForm, kindOfKey, ownerOfKey } from '../records/link-keys.ts'
 import { containerExtent, oidOfObjectKey } from '../records/object-key.ts'
 import { recordFormats } from '../records/record-formats.ts'
+import type { StoredConstraints } from '../schema/alter-plan.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { type Constraint, compileConstraints } from '../schema/properties/index.ts'
 import type { Snapshot } from '../store/store.ts'
@@ -46,14 +48,13 @@ export async function countLinkViolations(
   for (const cls of catalog.classes) {
     const limits = cls.isReferenceable ? linkLimitsOf(formats.of(cls), attributes) : []
     if (limits.length === 0) continue
-    for (const { database, container } of await listContainers(snapshot, new Set([cls.number]), newContainers)) {
-      const counts = countsByOwner(snapshot, database, container, limits)
-      let next = await counts.next()
-      const extent = containerExtent(database, container)
+    const attributesCounted = limits.map(({ attribute }) => attribute)
+    for (const container of await listContainers(snapshot, new Set([cls.number]), newContainers)) {
+      const counter = new LinkCounter(snapshot, container, attributesCounted)
+      const extent = containerExtent(container.database, container.container)
       for await (const batch of snapshot.scan(extent, oidOfObjectKey, { keysOnly: true })) {
         for (const oid of batch) {
-          while (next.done !== true && compareOids(next.value.owner, oid) < 0) next = await counts.next()
-          const own = next.done !== true && next.value.owner === oid ? next.value.counts : none
+          const own = await counter.countsOf(oid)
           for (const one of limits) addViolated(violations, one, own.get(one.attribute.attribute.number) ?? 0, oid)
         }
       }
@@ -68,14 +69,35 @@ interface LinkCounts {
 
 const none: LinkCounts['counts'] = new Map()
 
+/** Counts the links of the objects of one container. Reads only keys, once. */
+export class LinkCounter {
+  private readonly owners: AsyncGenerator<LinkCounts>
+  private next: IteratorResult<LinkCounts> | undefined
+
+  constructor(
+    snapshot: Snapshot,
+    { database, container }: Pick<Container, 'database' | 'container'>,
+    attributes: readonly AttributeFormat[],
+  ) {
+    this.owners = countsByOwner(snapshot, database, container, attributes)
+  }
+
+  /** Must be called in the order of the objects. Attributes without links have no entry. */
+  async countsOf(oid: Oid): Promise<LinkCounts['counts']> {
+    this.next ??= await this.owners.next()
+    while (this.next.done !== true && compareOids(this.next.value.owner, oid) < 0) this.next = await this.owners.next()
+    return this.next.done !== true && this.next.value.owner === oid ? this.next.value.counts : none
+  }
+}
+
 /** For owners with at least one link. */
 async function* countsByOwner(
   snapshot: Snapshot,
   database: number,
   container: number,
-  limits: readonly LinkLimits[],
+  attributes: readonly AttributeFormat[],
 ): AsyncGenerator<LinkCounts> {
-  const kinds = new Map(limits.map(({ attribute }) => [attribute.attribute.number, kindOf(attribute)]))
+  const kinds = new Map(attributes.map((attribute) => [attribute.attribute.number, kindOf(attribute)]))
   const read = (key: Uint8Array): { owner: Oid; number: AttributeNumber } | undefined => {
     const number = attributeOfKey(key)
     return kinds.get(number) === kindOfKey(key) ? { owner: ownerOfKey(key), number } : undefined
@@ -107,23 +129,34 @@ function addViolated(violations: Violations, limits: LinkLimits, count: number, 
   }
 }
 
-/** The commit requires links with a limited number to be unchanged. */
-export async function requireLimitedLinks(
+/** The commit requires links that the constraints count to be unchanged. */
+export async function requireCountedLinks(
   unit: UnitOfWork,
   oids: readonly Oid[],
-  attributes: ReadonlySet<AttributeNumber>,
+  constraints: StoredConstraints,
+  expressions: CheckSource,
 ): Promise<void> {
-  const limited = new Map<ClassFormat, readonly LinkLimits[]>()
+  const { formats } = unit.objects
+  const constraintsOf = selectedConstraints(constraints, expressions)
+  const counted = new Map<ClassFormat, ReadonlySet<AttributeFormat>>()
   for (const cls of unit.catalog.classes) {
-    const format = cls.isReferenceable ? unit.objects.formats.of(cls) : undefined
-    const limits = format === undefined ? [] : linkLimitsOf(format, attributes)
-    if (format !== undefined && limits.length > 0) limited.set(format, limits)
+    if (!cls.isReferenceable) continue
+    const format = formats.of(cls)
+    const limited = linkLimitsOf(format, constraints.attributes).map(({ attribute }) => attribute)
+    const attributes = new Set([...limited, ...linksCountedBy(constraintsOf(format, formats), format)])
+    if (attributes.size > 0) counted.set(format, attributes)
   }
-  if (limited.size === 0) return
+  if (counted.size === 0) return
   await unit.objects.loadAll(oids)
   for (const oid of oids) {
     const format = unit.objects.loaded(oid)?.format
-    const limits = format === undefined ? undefined : limited.get(format)
-    for (const { attribute } of limits ?? []) await readAndRequireLinkEntries(unit.transaction, oid, attribute)
+    const attributes = format === undefined ? undefined : counted.get(format)
+    for (const attribute of attributes ?? []) await readAndRequireLinkEntries(unit.transaction, oid, attribute)
   }
+}
+
+/** The collections that checks count. */
+export function linksCountedBy(constraints: ObjectConstraints | undefined, format: ClassFormat): AttributeFormat[] {
+  const indexes = constraints?.countedLinks().keys() ?? []
+  return [...indexes].map((index) => format.attributes[index] as AttributeFormat)
 }

@@ -1,5 +1,5 @@
 /** Counts the stored objects that violate constraints (contract 10.5). */
-import { type CheckSource, selectedConstraints, type Violation } from '../records/constraints.ts'
+import { type CheckSource, constraintKey, selectedConstraints, type Violation } from '../records/constraints.ts'
 import { type Container, listContainers } from '../records/container-registry.ts'
 import { containerExtent, oidOfObjectKey } from '../records/object-key.ts'
 import { isLongRecord, recordHeaderBytes, shapeNumberOf } from '../records/record-format.ts'
@@ -10,9 +10,9 @@ import type { Catalog } from '../schema/catalog.ts'
 import type { Bytes, Entry, Snapshot } from '../store/store.ts'
 import { openTimeSlice, stepsPerClockCheck } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
-import type { ClassNumber } from '../types/type-spec.ts'
-import { countLinkViolations } from './count-link-violations.ts'
-import { checkKey, Violations } from './violations.ts'
+import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
+import { countLinkViolations, LinkCounter, linksCountedBy } from './count-link-violations.ts'
+import { Violations } from './violations.ts'
 
 export interface CountOptions {
   readonly expressions: CheckSource
@@ -39,10 +39,13 @@ export async function countViolations(
   const classes = catalog.classes.filter((cls) => {
     return cls.isReferenceable && constraintsOf(formats.of(cls), formats) !== undefined
   })
-  const count = ({ key, value: record }: Entry): void => {
+  const count = ({ key, value: record }: Entry, links: ReadonlyMap<AttributeNumber, number> | undefined): void => {
     const shape = shapeNumberOf(record)
     const format = formats.forShape(shape)
     const { values } = format.readValues(record, recordHeaderBytes, record.length, shape)
+    if (links !== undefined) {
+      for (const { index, attribute } of format.linkAttributes) values[index] = links.get(attribute.number) ?? 0
+    }
     const found = constraintsOf(format, formats)?.violations(values, undefined, undefined) ?? []
     if (found.length > 0) addAll(violations, found, catalog, oidOfObjectKey(key))
   }
@@ -52,10 +55,13 @@ export async function countViolations(
   let objects = 0
   const numbers = new Set<ClassNumber>(classes.map(({ number }) => number))
   const total = onProgress === undefined ? 0 : await countObjects(snapshot, numbers, newContainers)
-  for (const { database, container } of await listContainers(snapshot, numbers, newContainers)) {
-    for await (const batch of snapshot.scan(containerExtent(database, container), copy)) {
+  for (const container of await listContainers(snapshot, numbers, newContainers)) {
+    const format = formats.byNumber(container.classNumber)
+    const counted = linksCountedBy(constraintsOf(format, formats), format)
+    const counter = counted.length === 0 ? undefined : new LinkCounter(snapshot, container, counted)
+    for await (const batch of snapshot.scan(containerExtent(container.database, container.container), copy)) {
       for (const [position, entry] of batch.entries()) {
-        count(entry)
+        count(entry, counter && (await counter.countsOf(oidOfObjectKey(entry.key))))
         const isCheckDue = checks.length > 0 || position % stepsPerClockCheck === 0 || isLongRecord(entry.value)
         const pause = isCheckDue ? slice.yieldIfDue() : undefined
         if (pause !== undefined) await pause
@@ -71,7 +77,7 @@ export async function countViolations(
 function addAll(violations: Violations, found: readonly Violation[], catalog: Catalog, oid: Oid): void {
   const seen = new Set<string>()
   for (const violation of found) {
-    const key = keyOf(violation)
+    const key = constraintKey(violation)
     if (seen.has(key)) continue
     seen.add(key)
     if (violation.check !== undefined) {
@@ -82,9 +88,4 @@ function addAll(violations: Violations, found: readonly Violation[], catalog: Ca
     const { attribute, constraint } = violation
     violations.add(attribute.attribute.declaringClass.name, attribute.attribute, constraint, oid)
   }
-}
-
-function keyOf(violation: Violation): string {
-  if (violation.check !== undefined) return `check ${checkKey(violation.check)}`
-  return `${violation.attribute.attribute.number} ${violation.constraint}`
 }

@@ -4,7 +4,7 @@ import { constraintsToCheck, type TransactionalAlter } from '../schema/alter-pla
 import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
 import { flushObjects } from '../write/flush.ts'
 import { pairObjects } from './build-pairings.ts'
-import { requireLimitedLinks } from './count-link-violations.ts'
+import { requireCountedLinks } from './count-link-violations.ts'
 import { countViolations } from './count-violations.ts'
 import { prepareTypeChanges, type RetypeContext, writeRelocated } from './transactional-retype.ts'
 
@@ -31,6 +31,6 @@ export async function alterInTransaction(own: AlterTransaction, plan: Transactio
   const newContainers = own.containers.cached()
   const { transaction, catalog, expressions } = own
   const checked = constraintsToCheck(plan)
-  await requireLimitedLinks(own.beginUnit(), oids, checked.attributes)
+  await requireCountedLinks(own.beginUnit(), oids, checked, expressions)
   ;(await countViolations(transaction.overlay(), catalog, checked, { expressions, newContainers })).refuse()
 }

@@ -64,10 +64,14 @@ export class Violations {
     if (before.oids.length < oidsMax) before.oids = [...before.oids, oid]
   }
 
+  get all(): readonly ConstraintViolations[] {
+    return [...this.found.values()]
+  }
+
   /** Throws ObjectsViolateConstraint if there are violations. */
   refuse(): void {
-    if (this.found.size === 0) return
-    const violations = [...this.found.values()]
+    const violations = this.all
+    if (violations.length === 0) return
     const descriptions = violations.map(({ className, attributeName, checkName, constraint, objects }) => {
       const of = attributeName === undefined ? '' : ` of attribute ${attributeName}`
       return `${objects} ${objects === 1 ? 'object violates' : 'objects violate'} ${checkName === undefined ? constraint : `check ${checkName}`}${of} of class ${className}`

@@ -22,24 +22,20 @@ import {
 } from '../records/class-format.ts'
 import type { ObjectCheck } from '../records/constraints.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
-import { describeSite, type ExpressionSite, namesIn } from '../schema/class-expressions.ts'
-import {
-  attributesNamed,
-  type BoundExpression,
-  expressionText,
-  isExpression,
-  type SchemaExpression,
-} from '../schema/expression.ts'
+import { attributesUsed, describeSite, type ExpressionSite, namesIn } from '../schema/class-expressions.ts'
+import { type BoundExpression, expressionText, isExpression, type SchemaExpression } from '../schema/expression.ts'
 import { sequenceNamed } from '../schema/sequence-definition.ts'
 import { ValueError } from '../types/logical-type.ts'
+import type { AttributeNumber } from '../types/type-spec.ts'
 import type { ObjectExpressions, ValueExpression } from '../write/object-expressions.ts'
+import { countedLinks, countsReferences } from './counted-links.ts'
 import { expressionParts, type NamedPlace } from './expression-parts.ts'
 import { bindOwnExpression } from './own-expression.ts'
 
 /** Upper bound on the checks of `Work`, which run about once per millisecond. */
 const checksOfWorkMax = 1_000
 
-/** An own expression never reads other objects. */
+/** An own expression never reads other objects. Links that a check counts are counted before it is evaluated. */
 const noObjects: ObjectReader = {
   object: () => unreachable('an own expression follows no reference'),
   objectAt: () => unreachable('an own expression follows no reference'),
@@ -47,7 +43,7 @@ const noObjects: ObjectReader = {
   prefetch: () => undefined,
   links: () => unreachable('an own expression reads no links'),
   endLinks: () => unreachable('an own expression reads no links'),
-  linkCount: () => unreachable('an own expression reads no links'),
+  linkCount: (view, { index }) => view.value(index) as number,
   linkEntries: () => unreachable('an own expression reads no links'),
 }
 
@@ -59,6 +55,8 @@ interface Compiled {
   readonly draws: readonly string[]
   readonly text: string
   readonly type: ValueType
+  readonly countedLinks: ReadonlyMap<AttributeNumber, number>
+  readonly countsReferences: boolean
 }
 
 export class CompiledExpressions implements ObjectExpressions {
@@ -120,7 +118,9 @@ export class CompiledExpressions implements ObjectExpressions {
         owner: cls.number,
         isValidated: isValidated !== false && !isPending,
         message: message ?? `${compiled.text} has to hold`,
-        indexes: namedIndexes(expression, format),
+        indexes: usedIndexes(expression, format),
+        counts: new Map([...compiled.countedLinks].map(([number, max]) => [format.attribute(number).index, max])),
+        isDeferrable: compiled.countsReferences,
         isBrokenBy: (values) => {
           const what = describeSite(cls.name, site)
           return this.valueOf(compiled, objectOf(format, values), null, what, (value) => value) === false
@@ -195,7 +195,16 @@ export class CompiledExpressions implements ObjectExpressions {
     const { bound, binder, slot, draws } = bindOwnExpression(text, site, cls, catalog, expression.isStored === true)
     const compiler = new Compiler(binder.formats)
     const evaluate = compiler.compile(bound)
-    return { evaluate, slot, slots: binder.slots, constants: compiler.constants, type: bound.type, text, draws }
+    const compiled = {
+      evaluate,
+      slot,
+      slots: binder.slots,
+      constants: compiler.constants,
+      type: bound.type,
+      text,
+      draws,
+    }
+    return { ...compiled, countedLinks: countedLinks(bound, slot), countsReferences: countsReferences(bound) }
   }
 
   private evaluationOf(
@@ -220,7 +229,7 @@ function lineageOf(cls: SchemaClass): SchemaClass[] {
   return cls.superClass === null ? [cls] : [...lineageOf(cls.superClass), cls]
 }
 
-/** A view of an object of which only the values are known; computed attributes are evaluated. */
+/** A view of an object of which only the values are known, with the number of links for a collection stored as links; computed attributes are evaluated. */
 class ReadView extends ValuesView {
   private readonly read: (index: number) => unknown
 
@@ -229,23 +238,19 @@ class ReadView extends ValuesView {
     this.read = read
   }
 
+  override get isMissing(): boolean {
+    return false
+  }
+
   override value(index: number): unknown {
     return this.read(index)
   }
 }
 
-/** Indexes of the attributes that the expression names, and dependencies of its computed attributes. */
-function namedIndexes(expression: SchemaExpression, format: ClassFormat): ReadonlySet<number> {
-  const indexes = new Set<number>()
-  const open = [...attributesNamed(expression)]
-  for (let number = open.pop(); number !== undefined; number = open.pop()) {
-    const named = format.find(number)
-    if (named === undefined || indexes.has(named.index)) continue
-    indexes.add(named.index)
-    const computed = named.attribute.properties?.own.computed
-    if (isExpression(computed)) open.push(...attributesNamed(computed))
-  }
-  return indexes
+/** Indexes of the attributes that the expression depends on. */
+function usedIndexes(expression: SchemaExpression, format: ClassFormat): ReadonlySet<number> {
+  const used = attributesUsed(expression, (number) => format.find(number)?.attribute)
+  return new Set([...used].map((number) => format.attribute(number).index))
 }
 
 /** The object in the form that expressions of the class operate on. */

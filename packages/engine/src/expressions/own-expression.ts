@@ -4,7 +4,7 @@ import { expressionTokensMax } from '../query/bind/bind-computed.ts'
 import { bindWhere } from '../query/bind/bind-select.ts'
 import { type Bound, isTimeOrChance, partsOf } from '../query/bind/bound.ts'
 import { assignable } from '../query/bind/coercion.ts'
-import { isRecordOnly } from '../query/bind/record-only.ts'
+import { isRecordOnly, isRecordOnlyItself } from '../query/bind/record-only.ts'
 import { type Binder, contextScope, type Scope } from '../query/bind/scope.ts'
 import type { Expression } from '../query/language/ast.ts'
 import { parsePredicate } from '../query/parse/parse.ts'
@@ -15,6 +15,7 @@ import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { ExpressionSite } from '../schema/class-expressions.ts'
 import { isExpression } from '../schema/expression.ts'
+import { isLinkCount } from './counted-links.ts'
 
 export interface OwnExpression {
   /** The expression follows references, so its value depends on other objects. */
@@ -45,7 +46,7 @@ export function bindOwnExpression(
   const bound = bindAs(site, expression, scope, binder)
   if (binder.nested.length + binder.inner.length > 0) throw binder.error(expression, restriction('a statement'))
   const isFollowing = site.kind === 'computed' && !isStored && isFollowed(bound)
-  refuseOthers(bound, site, isFollowing, binder)
+  refuseOthers(bound, { site, slot, mayFollow: isFollowing }, binder)
   if (!isObjectOnly(site.kind)) refuseEachOther(bound, site, cls, binder)
   return { bound, binder, slot, isFollowing, draws: boundedDraws(bound, binder) }
 }
@@ -80,14 +81,23 @@ function restriction(what: string): string {
   return `the expression is about what the object itself holds, and may not have ${what}`
 }
 
+interface Limits {
+  readonly site: ExpressionSite
+  /** The slot that holds the object. */
+  readonly slot: number
+  readonly mayFollow: boolean
+}
+
 /** Throws QueryError. */
-function refuseOthers(bound: Bound, site: ExpressionSite, mayFollow: boolean, binder: Binder): void {
+function refuseOthers(bound: Bound, limits: Limits, binder: Binder): void {
+  const { site, slot, mayFollow } = limits
+  if (site.kind === 'checks' && isLinkCount(bound, slot)) return
   const what = foreignPart(bound, site)
   if (what !== undefined && !(mayFollow && followedKinds.includes(what))) throw binder.error(bound, restriction(what))
-  for (const part of partsOf(bound)) refuseOthers(part, site, mayFollow, binder)
+  for (const part of partsOf(bound)) refuseOthers(part, limits, binder)
   if (mayFollow) return
   // Rejects expressions that iterate over the elements of a collection of references.
-  if (partsOf(bound).every(isRecordOnly) && !isRecordOnly(bound)) throw binder.error(bound, restriction(referencePath))
+  if (!isRecordOnlyItself(bound)) throw binder.error(bound, restriction(referencePath))
 }
 
 /** Whether the value of the expression may depend on nothing except the object. */

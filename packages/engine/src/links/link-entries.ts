@@ -82,7 +82,7 @@ export function noteReferences(
 function noteChange(unit: UnitOfWork, { oid, attribute }: RelationshipEnd): void {
   unit.recorder?.link(oid)
   const { properties, number } = attribute.attribute
-  if (properties === undefined || !hasLinkConstraints(properties.own)) return
+  if (!attribute.isCounted && (properties === undefined || !hasLinkConstraints(properties.own))) return
   unit.changedLinks ??= new Map()
   const { changedLinks, isDeleting, position } = unit
   const name = `${oid} ${number}`

@@ -119,12 +119,15 @@ async function setTarget(
   setValue(state, attribute, after)
 }
 
+/** `ofCommand`: may be of a superclass. */
 function applyLinks(
   unit: UnitOfWork,
   state: ObjectState,
-  attribute: AttributeFormat,
+  ofCommand: AttributeFormat,
   change: ValueChange,
 ): Promise<void> {
+  // Checks of subclasses may count the links.
+  const attribute = state.format.attribute(ofCommand.attribute.number)
   switch (change.kind) {
     case 'set':
       return attribute.linkStorage === 'map'

@@ -5,6 +5,7 @@ import { PreparedText } from '../bytes/prepared-text.ts'
 import { assert, unreachable } from '../errors.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import type { Shape, ShapeAttribute } from '../schema/class-definition.ts'
+import { attributesOfChecks } from '../schema/class-expressions.ts'
 import { isExpression } from '../schema/expression.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import type { Bytes } from '../store/store.ts'
@@ -49,6 +50,8 @@ export interface AttributeFormat {
   readonly embedded: ClassFormat | undefined
   /** Set if the values are stored as link entries, outside the record. */
   readonly linkStorage: LinkStorage | undefined
+  /** A check of the class counts the links. */
+  readonly isCounted: boolean
   readonly index: number
   /** `,"name":` as in replies. */
   readonly jsonName: PreparedText
@@ -127,7 +130,10 @@ export class ClassFormat {
   constructor(cls: SchemaClass, formats: FormatSource) {
     this.cls = cls
     this.formats = formats
-    this.attributes = cls.attributes.map((attribute, index) => formatAttribute(attribute, index, cls, formats))
+    const checked = attributesOfChecks(cls, formats.catalog)
+    this.attributes = cls.attributes.map((attribute, index) => {
+      return formatAttribute(attribute, index, cls, formats, checked.has(attribute.number))
+    })
     for (const attribute of this.attributes) this.byNumber.set(attribute.attribute.number, attribute)
     this.linkAttributes = this.attributes.filter((attribute) => attribute.linkStorage !== undefined)
     this.linkedReferences = this.attributes.filter(({ attribute: { spec } }) => hasPosition(spec))
@@ -511,13 +517,16 @@ function formatAttribute(
   index: number,
   cls: SchemaClass,
   formats: FormatSource,
+  isChecked = false,
 ): AttributeFormat {
   const codec = codecFor(attribute.spec, formats)
+  const linkStorage = cls.isReferenceable ? linkStorageOf(attribute.spec) : undefined
   return {
     attribute,
     codec,
     embedded: attribute.spec.logicalType === 'object' ? formats.byNumber(attribute.spec.class) : undefined,
-    linkStorage: cls.isReferenceable ? linkStorageOf(attribute.spec) : undefined,
+    linkStorage,
+    isCounted: isChecked && linkStorage !== undefined,
     index,
     jsonName: new PreparedText(`,${JSON.stringify(attribute.outputName)}:`),
     pendingType: pendingTypeFormat(attribute, index, cls, formats),

@@ -17,9 +17,16 @@ export interface ObjectCheck {
   readonly isValidated: boolean
   /** The requirement as a sentence without a full stop. */
   readonly message: string
-  /** The indexes of the attributes that it names. */
+  /** The indexes of the attributes that it depends on. */
   readonly indexes: ReadonlySet<number>
-  /** `values`: of the object, by index. */
+  /**
+   * The collections stored as links whose elements it counts, by index. The value is the number from which on further elements
+   * make no difference.
+   */
+  readonly counts: ReadonlyMap<number, number>
+  /** It counts references, which other steps of a transaction may add. */
+  readonly isDeferrable: boolean
+  /** `values`: of the object, by index; for the collections in `counts`, the number of elements. */
   isBrokenBy(values: readonly unknown[]): boolean
 }
 
@@ -56,9 +63,17 @@ export interface ValueViolation {
   readonly value: unknown
 }
 
+/** Identifies the constraint of an object that is violated. */
+export function constraintKey(violation: Violation): string {
+  const { check } = violation
+  if (check !== undefined) return `check ${check.owner} ${check.name}`
+  return `${violation.attribute.attribute.number} ${violation.constraint}`
+}
+
 /** Whether a later step of the transaction may repair the violation. */
 export function isDeferrable(violation: Violation): boolean {
-  if (violation.check !== undefined || violation.path.length > 1) return false
+  if (violation.check !== undefined) return violation.check.isDeferrable && violation.path.length === 0
+  if (violation.path.length > 1) return false
   const { constraint, attribute } = violation
   return (
     constraint === 'minItems' || (constraint === 'isRequired' && attribute.attribute.spec.logicalType === 'reference')
@@ -83,11 +98,27 @@ export class ObjectConstraints {
   private readonly className: string
   private readonly checks: readonly AttributeChecks[]
   private readonly objectChecks: readonly ObjectCheck[]
+  private readonly countsLinks: boolean
 
   constructor(className: string, checks: readonly AttributeChecks[], objectChecks: readonly ObjectCheck[]) {
     this.className = className
     this.checks = checks
     this.objectChecks = objectChecks
+    this.countsLinks = objectChecks.some(({ counts }) => counts.size > 0)
+  }
+
+  /**
+   * The collections whose elements are counted to check a change, as in `ObjectCheck.counts`. `changed`: the indexes of the
+   * attributes that were set; undefined for all checks.
+   */
+  countedLinks(changed?: ReadonlySet<number>): ReadonlyMap<number, number> {
+    if (!this.countsLinks) return noCounts
+    const counted = new Map<number, number>()
+    for (const check of this.objectChecks) {
+      if (!isConcerned(check, changed)) continue
+      for (const [index, max] of check.counts) counted.set(index, Math.max(counted.get(index) ?? 0, max))
+    }
+    return counted
   }
 
   /** Whether new values satisfy all constraints, without the cost of describing violations. */
@@ -128,12 +159,17 @@ export class ObjectConstraints {
         found.push(violationOf(checks, readOnly, [attribute.attribute.outputName], values[index]))
     }
     for (const check of this.objectChecks) {
-      const isConcerned = changed === undefined || [...check.indexes].some((index) => changed.has(index))
-      if (isConcerned && check.isBrokenBy(values))
+      if (isConcerned(check, before === undefined ? undefined : changed) && check.isBrokenBy(values))
         found.push({ check, root: undefined, className: this.className, path: [] })
     }
     return found
   }
+}
+
+const noCounts: ReadonlyMap<number, number> = new Map()
+
+function isConcerned({ indexes }: ObjectCheck, changed: ReadonlySet<number> | undefined): boolean {
+  return changed === undefined || [...indexes].some((index) => changed.has(index))
 }
 
 const readOnly: Constraint = {
@@ -220,7 +256,7 @@ const validated = new ConstraintCompiler(
   ({ properties }, selection) => {
     return selection === 'present' && properties?.isValidated !== false ? properties : undefined
   },
-  ({ isValidated }) => isValidated,
+  ({ isValidated, counts }) => isValidated && counts.size === 0,
 )
 
 /** The constraints of writes. Undefined if the class and its embedded classes have none. */
@@ -232,7 +268,7 @@ export function constraintsOf(
   return written.of(format, formats, source)
 }
 
-/** The constraints that all stored objects are known to satisfy. */
+/** The constraints that all stored objects are known to satisfy and that depend on the record alone. */
 export function validatedConstraintsOf(
   format: ClassFormat,
   formats: FormatSource,

@@ -202,6 +202,35 @@ function mayChange(expression: SchemaExpression): boolean {
   return 'text' in expression || classesNamed(expression).length > 0
 }
 
+/** The attributes that the expression depends on: those that it names, and those that its computed attributes name. */
+export function attributesUsed(
+  expression: SchemaExpression,
+  attributeOf: (number: AttributeNumber) => Pick<Attribute, 'properties'> | undefined,
+): ReadonlySet<AttributeNumber> {
+  const used = new Set<AttributeNumber>()
+  const open = [...attributesNamed(expression)]
+  for (let number = open.pop(); number !== undefined; number = open.pop()) {
+    const named = attributeOf(number)
+    if (named === undefined || used.has(number)) continue
+    used.add(number)
+    const computed = named.properties?.own.computed
+    if (isExpression(computed)) open.push(...attributesNamed(computed))
+  }
+  return used
+}
+
+/** The attributes on which checks of the class depend, inherited checks and those that are being validated included. */
+export function attributesOfChecks(cls: SchemaClass, catalog: Catalog): ReadonlySet<AttributeNumber> {
+  const used = new Set<AttributeNumber>()
+  for (let at: SchemaClass | null = cls; at !== null; at = at.superClass) {
+    const { properties, pendingChecks = [] } = at.definition
+    for (const { expression } of [...(properties?.checks ?? []), ...pendingChecks]) {
+      for (const number of attributesUsed(expression, (one) => catalog.attribute(one))) used.add(number)
+    }
+  }
+  return used
+}
+
 /** The classes in which its attribute names may resolve. */
 export function usedClasses(cls: SchemaClass, expression: SchemaExpression, catalog: Catalog): readonly SchemaClass[] {
   const used = new Set([cls])

@@ -16,6 +16,7 @@ import { DamagedEntry } from '../store/damaged-entry.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import type { Bytes, Entry, KeyRange, Snapshot } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
+import { problemsOfCountedLinks } from './counted-links.ts'
 import { probeIndexEntry } from './index-probes.ts'
 import { probeLinkEntry } from './link-probes.ts'
 import { probeObject } from './object-probes.ts'
@@ -79,6 +80,11 @@ export async function verifyStore(
   const after = await probeRange(snapshot, context, { from: sequenceRange.to }, none, step)
   const counted = snapshot.entryCount
   const found = before + objects + linkEntries + indexEntries + receipts + log + sequences + after
+  // Links of a damaged store are not counted, as some may be missing.
+  if (problems.length === 0) {
+    for (const problem of await problemsOfCountedLinks(snapshot, context.catalog, checks, signal))
+      tell(context, problem)
+  }
   if (counted !== undefined && counted !== found)
     tell(context, `a scan finds ${found} entries, and the store counts ${counted}: a damaged page hides some`)
   return { objects, linkEntries, indexEntries, problems }

@@ -8,7 +8,7 @@ import { openTimeSlice } from '../store/time-slice.ts'
 import { oidFromBytes } from '../types/oid.ts'
 import { throwAny, violationTo } from './constraint-error.ts'
 import type { ChangedLinks, UnitOfWork } from './unit-of-work.ts'
-import { type ObjectState, touch } from './working-set.ts'
+import { markChanged, type ObjectState, touch } from './working-set.ts'
 
 /**
  * Checks changed collections and new objects. Concurrent changes of a collection with a limited number of elements conflict at
@@ -29,6 +29,7 @@ export async function checkLinks(unit: UnitOfWork): Promise<void> {
   for (const links of changed.values()) {
     const state = objects.loaded(links.oid)
     if (state === undefined) continue
+    if (links.attribute.isCounted) noteCounted(state, links)
     const violations = await violationsOf(unit, state, links)
     try {
       throwAny(state, violations, unit)
@@ -37,6 +38,12 @@ export async function checkLinks(unit: UnitOfWork): Promise<void> {
     }
     await slice.yieldIfDue()
   }
+}
+
+/** The check is evaluated when the object is written. */
+function noteCounted(state: ObjectState, { attribute, position }: ChangedLinks): void {
+  markChanged(state, attribute.index)
+  if (position !== undefined) state.position = Math.max(position, state.position ?? 0)
 }
 
 function placed(error: unknown, position: number | undefined): unknown {

@@ -4,6 +4,7 @@ import {
   constraintsOf,
   isDeferrable,
   type ObjectCheck,
+  type ObjectConstraints,
   type ValueViolation,
   type Violation,
 } from '../records/constraints.ts'
@@ -11,18 +12,34 @@ import type { Catalog } from '../schema/catalog.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { ChangeGuard } from './change-guard.ts'
+import { valuesWithCounts } from './count-links.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import type { ObjectState } from './working-set.ts'
 
 const valueCharactersMax = 200
 
-/** Throws ConstraintViolation, with an entry for each violation of the object that the caller may see. */
-export function checkConstraints(state: ObjectState, unit: UnitOfWork): void {
+/** Throws ConstraintViolation, with an entry for each violation of the object that the caller may see. Synchronous if no links are counted. */
+export function checkConstraints(state: ObjectState, unit: UnitOfWork): Promise<void> | undefined {
   const { objects, expressions, deferred } = unit
   deferred?.noteChanged(state)
   const constraints = constraintsOf(state.format, objects.formats, expressions.all)
-  if (constraints === undefined) return
-  const { before, values, changed, excused } = state
+  if (constraints === undefined) return undefined
+  const counted = constraints.countedLinks(state.before === undefined ? undefined : state.changed)
+  if (counted.size > 0) {
+    return valuesWithCounts(unit, state, counted).then((values) => checkValues(constraints, state, values, unit))
+  }
+  checkValues(constraints, state, state.values, unit)
+  return undefined
+}
+
+/** `values`: as `ObjectCheck.isBrokenBy` expects them. */
+function checkValues(
+  constraints: ObjectConstraints,
+  state: ObjectState,
+  values: readonly unknown[],
+  unit: UnitOfWork,
+): void {
+  const { before, changed, excused } = state
   if (before === undefined && constraints.areSatisfiedBy(values)) return
   const violations = constraints.violations(values, before, changed, excused)
   throwAny(state, violations, unit)
@@ -33,7 +50,7 @@ export function throwAny(state: ObjectState, violations: readonly Violation[], {
   if (violations.length === 0) return
   const present = deferred === undefined ? violations : violations.filter((violation) => !isDeferrable(violation))
   if (present.length > 0) throw violationError(state, present, guard?.catalog)
-  deferred?.note(state)
+  deferred?.note(state, violations)
 }
 
 /** `visible`: the schema as a restricted caller sees it. */

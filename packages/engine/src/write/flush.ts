@@ -43,7 +43,8 @@ async function flushOne(unit: UnitOfWork, state: ObjectState): Promise<void> {
   const { transaction } = unit
   const { key, format, stored, isDeleted } = state
   if (!isChanged(state) && !isDeleted) return
-  if (format.isChecked && !isDeleted) check(unit, state)
+  const checked = format.isChecked && !isDeleted ? check(unit, state) : undefined
+  if (checked !== undefined) await checked
   if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
   const maintained = maintainIndexesOf(transaction, state)
   if (maintained !== undefined) await maintained
@@ -69,7 +70,8 @@ async function flushAll(unit: UnitOfWork): Promise<void> {
     if (!isChanged(state) && !isDeleted) continue
     if (format.isChecked && !isDeleted) {
       try {
-        check(unit, state)
+        const checked = check(unit, state)
+        if (checked !== undefined) await checked
       } catch (error) {
         throw guard === undefined ? error : await violationTo(guard, state, error)
       }
@@ -117,14 +119,16 @@ function put({ transaction }: UnitOfWork, state: ObjectState, record: Buffer): v
   } else transaction.put(state.key, record, state.stored)
 }
 
-/** Throws ValueNotAllowed, ConstraintViolation. */
-function check(unit: UnitOfWork, state: ObjectState): void {
+/** Throws ValueNotAllowed, ConstraintViolation. Synchronous if no links are counted. */
+function check(unit: UnitOfWork, state: ObjectState): Promise<void> | undefined {
   try {
     const { formats } = unit.objects
     if (state.format.hasProperties) evaluateValues(state, unit)
-    if (unit.isUnchecked) return
+    if (unit.isUnchecked) return undefined
     if (state.format.hasPendingType) checkPendingTypes(state.format, state.before, state.values, formats)
-    checkConstraints(state, unit)
+    return checkConstraints(state, unit)?.catch((error: unknown) => {
+      throw withPosition(state, error)
+    })
   } catch (error) {
     throw withPosition(state, error)
   }

@@ -2,6 +2,7 @@
 import { type AshlarError, assert } from '../errors.ts'
 import { defaultEngineLimits, type EngineLimits } from '../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import type { Violation } from '../records/constraints.ts'
 import type { Containers } from '../records/container-registry.ts'
 import { objectKey } from '../records/object-key.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
@@ -32,7 +33,7 @@ export interface ChangedLinks {
 
 /** Receives objects that violate constraints checked at the end of the transaction (`deferred-checks.ts`). */
 export interface DeferredChecks {
-  note(state: ObjectState): void
+  note(state: ObjectState, violations: readonly Violation[]): void
   noteChanged(state: ObjectState): void
 }
 

@@ -82,7 +82,8 @@ export function touch(state: ObjectState): void {
   state.changed ??= new Set()
 }
 
-function markChanged(state: ObjectState, index: number): void {
+/** For a collection stored as links, `index` has no value in the record, which gets a new revision. */
+export function markChanged(state: ObjectState, index: number): void {
   if (state.stored === undefined) return
   state.changed ??= new Set()
   state.changed.add(index)

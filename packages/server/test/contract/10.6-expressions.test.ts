@@ -423,6 +423,8 @@ describe('computed attributes', () => {
       c: { logicalType: 'integer', default: { expression: 'b + 1' } },
     }
     await fd.define(classOf('A', attributes, { checks: [check('small', 'b < 10')] }))
+    // Also where a creation gives the computed value, which is right.
+    expect(broken(await fd.postObject('A', { a: 6, b: 12 }))).toEqual(['checks small'])
     const oid = await fd.create('A', { a: 2 })
     expect(await fd.read(oid)).toMatchObject({ b: 4, c: 5 })
     expect(broken(await fd.putObject(oid, { a: 5 }))).toEqual(['checks small'])

@@ -17,6 +17,11 @@ export function isRecordOnly(bound: Bound): boolean {
 }
 
 function computeIsOfRecord(bound: Bound): boolean {
+  return isRecordOnlyItself(bound) && partsOf(bound).every(isRecordOnly)
+}
+
+/** Whether the expression reads nothing except the record and what its parts read. */
+export function isRecordOnlyItself(bound: Bound): boolean {
   switch (bound.kind) {
     case 'follow':
     case 'isValid':
@@ -25,19 +30,16 @@ function computeIsOfRecord(bound: Bound): boolean {
       return false
     case 'attribute':
       return bound.attribute.linkStorage === undefined
-    case 'shape': {
-      const element = elementOf(bound.object.type)
-      return !isReference(element) && partsOf(bound).every(isRecordOnly)
-    }
+    case 'shape':
+      return !isReference(elementOf(bound.object.type))
     case 'each':
     case 'choose':
     case 'quantifier': {
       const element = elementOf(bound.collection.type)
-      const isFollowed = isReference(element) && !(bound.kind === 'quantifier' && bound.test.kind === 'equal')
-      return !isFollowed && partsOf(bound).every(isRecordOnly)
+      return !isReference(element) || (bound.kind === 'quantifier' && bound.test.kind === 'equal')
     }
     default:
-      return partsOf(bound).every(isRecordOnly)
+      return true
   }
 }
 

@@ -17,7 +17,7 @@ export function compileLinkCount(
   const owner = compileOwner(bound, compiler)
   return (evaluation) => {
     const view = owner(evaluation)
-    return view?.format === undefined ? null : evaluation.reader.linkCount(view, attribute, max?.(evaluation))
+    return view === undefined || view.isMissing ? null : evaluation.reader.linkCount(view, attribute, max?.(evaluation))
   }
 }
 

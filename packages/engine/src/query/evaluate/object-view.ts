@@ -35,6 +35,11 @@ export class ObjectView {
     return this.text
   }
 
+  /** Whether the object does not exist. */
+  get isMissing(): boolean {
+    return this.format === undefined
+  }
+
   /** Approximate memory in bytes beyond the view itself. */
   get bytes(): number {
     return this.record.length
