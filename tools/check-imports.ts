@@ -90,6 +90,7 @@ const layersOf: Readonly<Record<string, Layers>> = { engine: engineLayers, serve
 const storeLayers: Layers = [
   { name: 'interface', modules: [files] },
   { name: 'drivers', modules: ['lmdb', 'memory', 'postgres'] },
+  { name: 'driver on PostgreSQL', modules: ['citus'] },
 ]
 
 const queryLayers: Layers = [

@@ -70,6 +70,8 @@ describe('layers within modules of the engine', () => {
     expect(messages(`${engine}/store/lmdb/a.ts`, `import '../store.ts'`)).toEqual([])
     expect(messages(`${engine}/store/store.ts`, `import './lmdb/a.ts'`)).toHaveLength(1)
     expect(messages(`${engine}/store/postgres/a.ts`, `import '../memory/a.ts'`)).toHaveLength(1)
+    expect(messages(`${engine}/store/citus/a.ts`, `import '../postgres/a.ts'`)).toEqual([])
+    expect(messages(`${engine}/store/postgres/a.ts`, `import '../citus/a.ts'`)).toHaveLength(1)
   })
 
   it('lets operators and kinds of statements know what all of them are, and not each other', () => {

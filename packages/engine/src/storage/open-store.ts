@@ -13,7 +13,7 @@ export interface OpenStoreOptions extends StoreOptions {
 
 /**
  * Loads a driver when its first store is opened, so that no process loads unused ones.
- * Addresses are `lmdb:<directory>`, `postgres://…` and `memory:`; any other throws an `Error` with one sentence for the operator.
+ * Addresses are `lmdb:<directory>`, `postgres://…`, `citus://…` and `memory:`; any other throws an `Error` with one sentence for the operator.
  */
 export async function openStore(address: string, options: OpenStoreOptions = {}): Promise<StoreWithBackup> {
   const problem = addressProblem(address)
@@ -49,6 +49,9 @@ function withConnections(address: string, connections: number): string {
   return `${base}?${search}`
 }
 
+/** A table that Citus has distributed is opened by its driver, whichever scheme the address has. */
 async function openPostgres(address: string, options: OpenStoreOptions): Promise<Store> {
-  return (await import('../store/postgres/postgres-store.ts')).openPostgresStore(address, keyPlacement, options)
+  const { openPostgresStore } = await import('../store/postgres/postgres-store.ts')
+  const store = await openPostgresStore(address, keyPlacement, options)
+  return store ?? (await import('../store/citus/citus-store.ts')).openCitusStore(address, keyPlacement, options)
 }

@@ -1,6 +1,6 @@
 /** Parses store addresses without opening stores. Imports nothing, since processes without stores parse addresses too. */
 
-const supportedAddresses = 'lmdb:<directory>, postgres://<host>/<database> or memory:'
+const supportedAddresses = 'lmdb:<directory>, postgres://<host>/<database>, citus://<coordinator>/<database> or memory:'
 
 /** The directory of a store on this machine, if the address names one. */
 export function storeDirectory(address: string): string | undefined {
@@ -25,6 +25,7 @@ export function addressProblem(address: string): string | undefined {
       return `The store address '${address}' has more than its kind; the address of a store in memory is memory:.`
     case 'postgres':
     case 'postgresql':
+    case 'citus':
       return undefined
     default:
       // The rest could contain a password.

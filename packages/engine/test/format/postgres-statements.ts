@@ -9,6 +9,6 @@ export function postgresStatements(entries: readonly string[]): string {
     const placement = keyPlacement.placementOf(Buffer.from(key, 'hex'))
     return `INSERT INTO SCHEMA.kv VALUES (${placement}, '\\x${key}', '\\x${value}');`
   })
-  const tables = definitions({ schema: 'SCHEMA', hasRoot: false, keys: keyPlacement })
+  const tables = definitions({ schema: 'SCHEMA', keys: keyPlacement })
   return `CREATE SCHEMA SCHEMA;\n${tables};\n${rows.join('\n')}\n`
 }

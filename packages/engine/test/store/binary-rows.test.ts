@@ -19,7 +19,12 @@ function received(bytes: Buffer, lengths: readonly number[]): (Values | Buffer)[
     },
   })
   receiveRowsInBytes({ connection } as unknown as ClientBase)
-  connection.on('dataRow', ({ fields }: { fields: Values }) => got.push(fields.map((one) => one && Buffer.from(one))))
+  connection.on('dataRow', ({ bytes, start }: { bytes: Buffer; start: number }) => {
+    const rows = new RowsInBytes()
+    rows.add(bytes, start)
+    const count = bytes.readUInt16BE(start - 2)
+    got.push(Array.from({ length: count }, (_, column) => rows.bytes(0, column) ?? null))
+  })
   const stream = new EventEmitter()
   connection.attachListeners(stream)
   let at = 0

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
 import { keyPlacement } from '../../src/storage/key-placement.ts'
 import { openStore } from '../../src/storage/open-store.ts'
+import { citusCommitFunction } from '../../src/store/citus/commit-sql.ts'
 import { commitFunction, commitFunctionVersion } from '../../src/store/postgres/commit-function.ts'
 import type { Change, Precondition, Store } from '../../src/store/store.ts'
 import { commitOf, entriesIn, put } from './bytes.ts'
@@ -21,14 +22,15 @@ async function bodyIn(address: string): Promise<string> {
 
 /** As if an earlier or later server had defined it: the same but for what it says of its version. */
 async function putMark(address: string, mark: string): Promise<void> {
-  const tables = { schema: schemaOf(address), hasRoot: false, keys: keyPlacement }
+  const tables = { schema: schemaOf(address), keys: keyPlacement }
   await runSql(address, commitFunction(tables).replace(currentMark, mark))
 }
 
 it('its version is increased whenever its body changes', () => {
-  const text = commitFunction({ schema: 's', hasRoot: false, keys: keyPlacement })
+  const tables = { schema: 's', hasRoot: true, keys: keyPlacement }
+  const text = commitFunction(tables) + citusCommitFunction(tables)
   const digest = createHash('sha256').update(text.replaceAll(/\s+/g, ' ')).digest('hex').slice(0, 16)
-  expect({ version: commitFunctionVersion, digest }).toEqual({ version: 8, digest: '205d2e989798e061' })
+  expect({ version: commitFunctionVersion, digest }).toEqual({ version: 9, digest: 'adfec5cd01775746' })
 })
 
 it.each(['-- of the first version', '-- version 1'])('one of an earlier version is replaced: %s', async (mark) => {

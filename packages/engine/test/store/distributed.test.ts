@@ -28,6 +28,7 @@ describe('distribute=citus', () => {
     await expect(openStore(`${single}&distribute=citus`)).rejects.toThrow(/no extension citus/)
     await (await openStore(single)).close()
     await expect(openStore(`${single}&distribute=citus`)).rejects.toThrow(/is not distributed/)
+    await expect(openStore(single.replace('postgres:', 'citus:'))).rejects.toThrow(/is not distributed/)
     await expect(openStore(`${single}&distribute=maybe`)).rejects.toThrow(/it is no or citus/)
   })
 })

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { catalogVersionKey } from '../../src/bytes/key-space.ts'
 import { openStore } from '../../src/storage/open-store.ts'
-import { ReadBatch } from '../../src/store/postgres/read-batch.ts'
+import { joinKeys, keyRequest } from '../../src/store/postgres/key-requests.ts'
 import type { Bytes, Commit, Precondition, Store } from '../../src/store/store.ts'
 import { bytes, commitOf, present, put, valueIn } from './bytes.ts'
 import { freshAddress } from './postgres-stores.ts'
@@ -69,13 +69,12 @@ it('alone it is rejected too', async () => {
   })
 })
 
-it('what is asked for by something that is no key is rejected before it is among what waits', async () => {
-  const batch = new ReadBatch()
-  await expect(batch.add([undefined as unknown as Bytes])).rejects.toThrow(TypeError)
-  expect(batch.isEmpty).toBe(true)
-  const asked = batch.add([bytes('a'), bytes('b'), bytes('a')])
-  const together = batch.take()
-  expect(together.keys).toEqual([bytes('a'), bytes('b')])
-  together.resolve([bytes('1'), undefined])
-  expect(await asked).toEqual([bytes('1'), undefined, bytes('1')])
+it('a request for something that is no key is rejected before it is joined with others', () => {
+  const answers: unknown[] = []
+  const answer = { resolve: (values: unknown) => answers.push(values), reject: () => undefined }
+  expect(() => keyRequest([undefined as unknown as Bytes], answer)).toThrow(TypeError)
+  const joined = joinKeys([keyRequest([bytes('a'), bytes('b'), bytes('a')], answer)], false)
+  expect(joined.keys).toEqual([bytes('a'), bytes('b')])
+  joined.resolve([bytes('1'), undefined])
+  expect(answers).toEqual([[bytes('1'), undefined, bytes('1')]])
 })

@@ -7,6 +7,7 @@ import { openStore } from '../../src/storage/open-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { CommitCall } from '../../src/store/postgres/commit-call.ts'
 import { commitLocks } from '../../src/store/postgres/commit-locks.ts'
+import { encodeCall, plainLayout } from '../../src/store/postgres/encode-call.ts'
 import type { Change, Commit, Precondition, Store } from '../../src/store/store.ts'
 import { runs } from '../bytes/property-runs.ts'
 import { absent, bytes, commitOf, entriesIn, present, put, remove, revision } from './bytes.ts'
@@ -111,12 +112,13 @@ it('a small commit has one piece, and a large one so many that none of them take
   expect(small.count).toBe(1)
   const call = new CommitCall(keyPlacement)
   call.add(small.result)
-  expect(piecesOf(call.toParameters('together')).count).toBe(1)
+  const layout = plainLayout(keyPlacement)
+  expect(piecesOf(encodeCall(call, layout)).count).toBe(1)
   const locks = piecesOf(commitLocks(commitOf(puts(50_000).reverse(), [version]), keyPlacement, true))
   expect(locks.count).toBeGreaterThan(50)
-  const large = piecesOf(CommitCall.forOne(locks.result, keyPlacement, true))
-  expect(large.count).toBeGreaterThan(40)
-  expect(piecesOf(large.result.toParameters('together')).count).toBeGreaterThan(100)
+  const large = new CommitCall(keyPlacement)
+  expect(piecesOf(large.adding(locks.result)).count).toBeGreaterThan(40)
+  expect(piecesOf(encodeCall(large, layout)).count).toBeGreaterThan(100)
 })
 
 it('a large commit that also deletes does what it does on any other store, beside small ones', async () => {

@@ -1,6 +1,6 @@
 /** A table that is split by placement on one node: what holds for every store, by the statements that Citus gets. */
 import { randomBytes } from 'node:crypto'
-import type { QueryArrayConfig } from 'pg'
+import type { QueryConfig } from 'pg'
 import { describe, expect, inject, it } from 'vitest'
 import { indexRange } from '../../src/indexes/index-key.ts'
 import { containerLinksRange, linkRange } from '../../src/records/link-keys.ts'
@@ -9,9 +9,10 @@ import type { IndexNumber } from '../../src/schema/class-definition.ts'
 import { copyStore } from '../../src/storage/copy-store.ts'
 import { keyPlacement } from '../../src/storage/key-placement.ts'
 import { openStore } from '../../src/storage/open-store.ts'
+import { byPlacement, type KeysOfPlacement, readKeysOfPlacement } from '../../src/store/citus/placed-statements.ts'
+import { tableOf } from '../../src/store/citus/tables.ts'
 import type { Segment } from '../../src/store/key-placement.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
-import { byPlacement, type KeysOfPlacement, readKeysOfPlacement } from '../../src/store/postgres/read-keys.ts'
 import { readPage } from '../../src/store/postgres/read-pages.ts'
 import type { Oid } from '../../src/types/oid.ts'
 import type { AttributeNumber } from '../../src/types/type-spec.ts'
@@ -31,7 +32,7 @@ async function freshAddress(): Promise<string> {
 }
 
 /** How many partitions a statement reads as it is planned with its parameters. */
-async function partitionsRead(address: string, { text, values = [] }: QueryArrayConfig<unknown[]>): Promise<number> {
+async function partitionsRead(address: string, { text, values = [] }: QueryConfig<unknown[]>): Promise<number> {
   const url = new URL(address)
   url.search = ''
   const rows = await runSql(url.href, `EXPLAIN ${text}`, values)
@@ -87,7 +88,12 @@ describe('of a distributed store', () => {
       const [segment, ...others] = keyPlacement.segmentsOf(range) as [Segment]
       expect(others).toEqual([])
       for (const isReverse of [false, true]) {
-        const page = readPage(tables, { segment, isReverse, limit: 10, keysOnly: false })
+        const page = readPage(tableOf(tables, segment.firstPlacement), {
+          segment,
+          isReverse,
+          limit: 10,
+          keysOnly: false,
+        })
         expect(await partitionsRead(address, page)).toBe(1)
       }
     }
@@ -97,6 +103,17 @@ describe('of a distributed store', () => {
       expect(others).toEqual([])
       expect(await partitionsRead(address, readKeysOfPlacement(tables, group.placement, group.keys))).toBe(1)
     }
+  })
+
+  it('is opened by addresses of both schemes, and created by citus://', async () => {
+    const postgres = new URL((await freshAddress()).replace('&distribute=citus', ''))
+    const citus = postgres.href.replace('postgres:', 'citus:')
+    for (const address of [citus, postgres.href, `${postgres.href}&distribute=citus`]) {
+      const store = await openStore(address)
+      expect(store.capabilities).toMatchObject({ isDistributed: true, location: expect.stringMatching(/^postgres:/) })
+      await store.close()
+    }
+    await expect(openStore(`${citus}&distribute=no`)).rejects.toThrow("has distribute='no'; it is citus")
   })
 
   it('a copy goes there and back, byte for byte', async () => {

@@ -9,7 +9,7 @@ import { openStore } from '../../src/storage/open-store.ts'
 import { parsePostgresAddress } from '../../src/store/postgres/address.ts'
 import { AnswerWatch } from '../../src/store/postgres/answer-watch.ts'
 import { Connections } from '../../src/store/postgres/connections.ts'
-import { GroupReads } from '../../src/store/postgres/group-reads.ts'
+import { GroupReads, keysOfAnyPlacement } from '../../src/store/postgres/group-reads.ts'
 import type { Snapshot, Store } from '../../src/store/store.ts'
 import { withLastingSnapshot, withSnapshot } from '../../src/store/with-snapshot.ts'
 import { transact } from '../../src/transaction/transact.ts'
@@ -151,10 +151,12 @@ describe('postgres: of all connections', () => {
 
 describe('postgres: a statement that is not answered', () => {
   /** The first two statements are never answered. */
-  function stuckConnections(answer: unknown): { connections: Connections; asked(): number } {
+  function stuckConnections(): { connections: Connections; asked(): number } {
     let asked = 0
     const client = {
-      query: async () => (++asked <= 2 ? new Promise(() => undefined) : { rows: answer }),
+      query: ({ callback }: { callback(error: null): void }) => {
+        if (++asked > 2) callback(null)
+      },
       release: () => undefined,
     } as unknown as pg.PoolClient
     const address = { location: 'here', patienceMs: forEver, connections: 8 }
@@ -165,8 +167,8 @@ describe('postgres: a statement that is not answered', () => {
   }
 
   it('keeps no others waiting for as long as it is waited for', async () => {
-    const { connections, asked } = stuckConnections([])
-    const group = new GroupReads(connections, { schema: 'ashlar', hasRoot: false, keys: keyPlacement })
+    const { connections, asked } = stuckConnections()
+    const group = new GroupReads(connections, keysOfAnyPlacement({ schema: 'ashlar', keys: keyPlacement }))
     for (const key of ['a', 'b']) {
       void group.read([bytes(key)])
       await expect.poll(asked).toBe(key === 'a' ? 1 : 2)
@@ -175,10 +177,10 @@ describe('postgres: a statement that is not answered', () => {
   })
 
   it('keeps those waiting that come after it no longer than they have patience', async () => {
-    const stuck = { query: () => new Promise(() => undefined), release: () => undefined } as unknown as pg.PoolClient
+    const stuck = { query: () => undefined, release: () => undefined } as unknown as pg.PoolClient
     const address = { location: 'here', patienceMs: 200, connections: 1 }
     const connections = { address, reader: async () => stuck } as unknown as Connections
-    const group = new GroupReads(connections, { schema: 'ashlar', hasRoot: false, keys: keyPlacement })
+    const group = new GroupReads(connections, keysOfAnyPlacement({ schema: 'ashlar', keys: keyPlacement }))
     const all = ['a', 'b', 'c', 'd', 'e', 'f'].map(async (key, i) => {
       for (let turn = 0; turn < i; turn++) await nextTurn()
       return group.read([bytes(key)])

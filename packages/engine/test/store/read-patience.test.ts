@@ -4,7 +4,7 @@ import { afterEach, expect, it, vi } from 'vitest'
 import { AshlarError } from '../../src/errors.ts'
 import { keyPlacement } from '../../src/storage/key-placement.ts'
 import type { Connections } from '../../src/store/postgres/connections.ts'
-import { GroupReads } from '../../src/store/postgres/group-reads.ts'
+import { GroupReads, keysOfAnyPlacement } from '../../src/store/postgres/group-reads.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -16,13 +16,14 @@ it('ends for each read by its own time, whatever it waited behind', async () => 
   /** By each that is under way. */
   const asked: { readonly end: number; fail(): void; give(): void }[] = []
   const unavailable = new AshlarError('StoreUnavailable', 'It is read-only.')
-  const client = { query: async () => ({ rows: [] }), release: () => undefined } as unknown as PoolClient
+  const query = ({ callback }: { callback(error: null): void }): void => callback(null)
+  const client = { query, release: () => undefined } as unknown as PoolClient
   const reader = (_isNested: boolean, end: number): Promise<PoolClient> =>
     new Promise((resolve, reject) => {
       asked.push({ end, fail: () => reject(unavailable), give: () => resolve(client) })
     })
   const connections = { address: { location: 'here', patienceMs: 10_000 }, reader } as unknown as Connections
-  const reads = new GroupReads(connections, { schema: 'ashlar', hasRoot: false, keys: keyPlacement })
+  const reads = new GroupReads(connections, keysOfAnyPlacement({ schema: 'ashlar', keys: keyPlacement }))
   const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
   const read = async (key: string, atMs: number): Promise<{ told: unknown }> => {
     nowMs = atMs

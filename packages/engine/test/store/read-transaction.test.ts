@@ -2,9 +2,8 @@
 import type { PoolClient } from 'pg'
 import { afterEach, expect, it, vi } from 'vitest'
 import { keyPlacement } from '../../src/storage/key-placement.ts'
+import { PlacedTransaction } from '../../src/store/citus/placed-transaction.ts'
 import type { Connections } from '../../src/store/postgres/connections.ts'
-import { ReadTransaction } from '../../src/store/postgres/read-transaction.ts'
-import type { Tables } from '../../src/store/postgres/tables.ts'
 
 const lockingMs = 400
 const key = Buffer.from('k')
@@ -15,8 +14,10 @@ type Answer = (sql: string) => Promise<unknown> | undefined
 function openTransaction(answer: Answer = () => undefined) {
   const seen = { asked: 0, givenBack: 0 }
   const client = {
-    query: (query: string | { readonly text: string }) =>
-      answer(typeof query === 'string' ? query : query.text) ?? Promise.resolve({ rows: [] }),
+    query: (query: string | { callback(error: null): void }) => {
+      if (typeof query === 'string') return answer(query) ?? Promise.resolve({ rows: [] })
+      return query.callback(null)
+    },
     release: () => {
       seen.givenBack++
     },
@@ -29,9 +30,9 @@ function openTransaction(answer: Answer = () => undefined) {
     },
     spareReader: () => undefined,
   }
-  const tables: Tables = { schema: 'ashlar', hasRoot: false, keys: keyPlacement }
-  const kind = { isDistributed: true, tables, lockingMs, prepared: undefined }
-  const transaction = new ReadTransaction(connections as unknown as Connections, kind, false)
+  const tables = { schema: 'ashlar', hasRoot: true, keys: keyPlacement }
+  const kind = { tables, lockingMs, prepared: undefined }
+  const transaction = new PlacedTransaction(connections as unknown as Connections, kind, false)
   transaction.join()
   return { transaction, seen }
 }
@@ -52,20 +53,29 @@ it('that was ended because it took too long does not begin anew for a late read'
   expect(vi.getTimerCount()).toBe(0)
 })
 
-it('that fails before it has the lock sets no timer when the lock comes', async () => {
+it('that does not get the lock sets no timer', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const { transaction, seen } = openTransaction((sql) => {
+    return sql.startsWith('LOCK') ? Promise.reject(new Error('the node is away')) : undefined
+  })
+  await expect(transaction.read([key])).rejects.toThrow('the node is away')
+  transaction.leave(true)
+  await new Promise(setImmediate)
+  expect(seen.givenBack).toBe(1)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+it('that is left before it has the lock ends when its reads are answered, without a timer', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   let lock = (): void => undefined
   const locked = new Promise<unknown>((resolve) => {
     lock = () => resolve({ rows: [] })
   })
-  const { transaction, seen } = openTransaction((sql) => {
-    if (sql.startsWith('LOCK')) return locked
-    return sql.startsWith('SELECT') ? Promise.reject(new Error('the node is away')) : undefined
-  })
-  await expect(transaction.read([key])).rejects.toThrow('the node is away')
-  transaction.leave(true)
+  const { transaction, seen } = openTransaction((sql) => (sql.startsWith('LOCK') ? locked : undefined))
+  const reading = transaction.read([key])
+  transaction.leave()
   lock()
-  await new Promise(setImmediate)
-  expect(seen.givenBack).toBe(1)
+  await reading
+  await vi.waitFor(() => expect(seen.givenBack).toBe(1))
   expect(vi.getTimerCount()).toBe(0)
 })

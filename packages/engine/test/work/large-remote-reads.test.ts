@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
-import { ReadBatch } from '../../src/store/postgres/read-batch.ts'
+import { joinKeys, keyRequest } from '../../src/store/postgres/key-requests.ts'
 import type { Bytes, Store } from '../../src/store/store.ts'
 import { classOf } from '../engine/open-fd.ts'
 import { sometimesLater } from '../store/wrappers/sometimes-later.ts'
@@ -163,12 +163,12 @@ it('who holds a connection and reads a large object does not wait for those who 
 it('many who ask PostgreSQL for a key together get the same bytes where these are shared, else bytes of their own', async () => {
   const key = Buffer.from('key')
   for (const isShared of [true, false]) {
-    const batch = new ReadBatch(isShared)
-    const asked = [batch.add([key]), batch.add([key])]
-    const together = batch.take()
-    expect(together.keys).toEqual([key])
-    together.resolve([Buffer.from('value')])
-    const [[one], [other]] = (await Promise.all(asked)) as [Buffer[], Buffer[]]
+    const answers: (Bytes | undefined)[] = []
+    const answer = { resolve: (values: (Bytes | undefined)[]) => answers.push(...values), reject: () => undefined }
+    const joined = joinKeys([keyRequest([key], answer), keyRequest([key], answer)], isShared)
+    expect(joined.keys).toEqual([key])
+    joined.resolve([Buffer.from('value')])
+    const [one, other] = answers
     expect([one, other]).toEqual([Buffer.from('value'), Buffer.from('value')])
     expect(one === other).toBe(isShared)
   }

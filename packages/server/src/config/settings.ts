@@ -78,7 +78,7 @@ export const settings: readonly Setting[] = [
     field: 'federatedDatabases',
     option: '--fd <alias[=store]>',
     isRepeatable: true,
-    help: 'a federated database to serve; a store is lmdb:<dir>, postgres://<host>/<database> or memory:',
+    help: 'a federated database to serve; a store is lmdb:<dir>, postgres://<host>/<database>, citus://<coordinator>/<database> or memory:',
     default: ['default'],
     read: (value, name) => readTexts(value, name).map(readFdOption),
     readInFile: readFds,

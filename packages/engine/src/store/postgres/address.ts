@@ -1,4 +1,4 @@
-/** Addresses of stores on PostgreSQL: `postgres://…`, with parameters of Ashlar and of the protocol. */
+/** Addresses of stores on PostgreSQL, `postgres://…`, and Citus, `citus://…`, with parameters of Ashlar and of the protocol. */
 import { PlaceRefused } from '../place-refused.ts'
 
 const defaults = {
@@ -59,6 +59,7 @@ export interface PostgresAddress {
   readonly areReadsLocking: boolean
   /** Time limit of a read that blocks commits. */
   readonly lockingMs: number
+  /** Whether a distributed table is asked for, by the scheme or `distribute=citus`. */
   readonly isDistributed: boolean
   /** How long to wait for an unreachable database or a free connection. */
   readonly patienceMs: number
@@ -71,7 +72,7 @@ export interface PostgresAddress {
 export function parsePostgresAddress(address: string): PostgresAddress {
   const parts = partsOf(address)
   const { location } = parts
-  const settings = { ...defaults }
+  const settings = { ...defaults, distribute: parts.isCitus ? 'citus' : defaults.distribute }
   const protocolParameters = new Map<ProtocolParameter, string>()
   for (const [name, value] of parts.parameters) {
     if (name in protocolVariables) protocolParameters.set(name as ProtocolParameter, value)
@@ -80,7 +81,8 @@ export function parsePostgresAddress(address: string): PostgresAddress {
     else if (name === 'statementMs') settings.statementMs = wholeNumber(name, value, 0, 86_400_000, location)
     else if (name === 'reads') settings.reads = oneOf(name, value, ['plain', 'locking'], location)
     else if (name === 'lockingMs') settings.lockingMs = wholeNumber(name, value, 1, 86_400_000, location)
-    else if (name === 'distribute') settings.distribute = oneOf(name, value, ['no', 'citus'], location)
+    else if (name === 'distribute')
+      settings.distribute = oneOf(name, value, parts.isCitus ? ['citus'] : ['no', 'citus'], location)
     else if (name === 'patienceMs') settings.patienceMs = wholeNumber(name, value, 0, 86_400_000, location)
     else
       throw new PlaceRefused(
@@ -114,7 +116,7 @@ export function parsePostgresAddress(address: string): PostgresAddress {
 
 /** A printable address, without user, password and other possible secrets. */
 export function withoutCredentials(address: string): string {
-  if (!/^postgres(ql)?:/.test(address)) return address
+  if (!/^(postgres(ql)?|citus):/.test(address)) return address
   try {
     return partsOf(address).location
   } catch {
@@ -123,6 +125,7 @@ export function withoutCredentials(address: string): string {
 }
 
 interface AddressParts {
+  readonly isCitus: boolean
   readonly servers: readonly ServerAddress[]
   readonly user: string | undefined
   readonly password: string | undefined
@@ -133,15 +136,18 @@ interface AddressParts {
 
 /** `URL` refuses several hosts, so the address is parsed here. */
 function partsOf(address: string): AddressParts {
-  const match = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^/?#]*))?(?:\?([^#]*))?$/.exec(address)
+  const match = /^(citus|postgres(?:ql)?):\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^/?#]*))?(?:\?([^#]*))?$/.exec(address)
   if (match === null) throw unreadable()
-  const [, credentials, hosts = '', database, query] = match
+  const [, scheme, credentials, hosts = '', database, query] = match
+  const isCitus = scheme === 'citus'
   const colon = credentials?.indexOf(':') ?? -1
   return {
+    isCitus,
     servers: serversIn(hosts),
     user: decoded(colon < 0 ? credentials : credentials?.slice(0, colon)),
     password: decoded(colon < 0 ? undefined : credentials?.slice(colon + 1)),
     database: decoded(database),
+    // The same for both schemes, since backups compare it.
     location: `postgres://${hosts}${database === undefined ? '' : `/${database}`}`,
     parameters: new URLSearchParams(query ?? ''),
   }

@@ -3,52 +3,23 @@ import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import pg from 'pg'
 
-/** Type OIDs of PostgreSQL. */
-const type = { bytea: 17, int8: 20, int4: 23, text: 25, int4Array: 1007 } as const
-
-type ReadValue = (bytes: Buffer) => unknown
-
-/** Parsers for queries that request `binary`. */
-const binary: Readonly<Record<number, ReadValue>> = {
-  [type.bytea]: (bytes) => bytes,
-  [type.int8]: (bytes) => Number(bytes.readBigInt64BE()),
-  [type.int4]: (bytes) => bytes.readInt32BE(),
-  [type.text]: textOf,
-}
-
-const text: Readonly<Record<number, ReadValue>> = {
-  // After the prefix \x.
-  [type.bytea]: (bytes) => Buffer.from(textOf(bytes).slice(2), 'hex'),
-  [type.text]: textOf,
-  [type.int4Array]: (bytes) => (bytes.length === 2 ? [] : textOf(bytes).slice(1, -1).split(',').map(Number)),
-}
-
-function textOf(bytes: Buffer): string {
-  return bytes.toString()
-}
-
-function numberOf(bytes: Buffer): number {
-  return Number(textOf(bytes))
-}
-
-/** Values are bytes, text, an integer, or an array of integers. */
-export const valueTypes = {
-  getTypeParser(oid: number, format?: 'text' | 'binary'): ReadValue {
-    if (format !== 'binary') return text[oid] ?? numberOf
-    const read = binary[oid]
-    if (read === undefined) throw new Error(`values of the type ${oid} do not come in bytes`)
-    return read
+/** Of other statements: values are as pg reads them, and all numbers are numbers. */
+export const valueTypes: pg.CustomTypesConfig = {
+  getTypeParser(oid, format) {
+    return oid === pg.types.builtins.INT8 || oid === pg.types.builtins.NUMERIC
+      ? Number
+      : pg.types.getTypeParser(oid, format)
   },
-} as unknown as pg.CustomTypesConfig
+}
 
-/** A statement prepared under its name once per connection; its rows are arrays of values in bytes. */
-export interface PreparedStatement extends pg.QueryArrayConfig<unknown[]> {
+/** A statement prepared under its name once per connection; its values are in binary form. */
+export interface PreparedStatement extends pg.QueryConfig<unknown[]> {
   readonly name: string
   readonly binary: true
 }
 
 export function preparedStatement(name: string, text: string, values: unknown[]): PreparedStatement {
-  return { name, text, values, rowMode: 'array', binary: true }
+  return { name, text, values, binary: true }
 }
 
 /** Rows as received. Values are decoded on access, since keeping decoded values costs more than decoding. */
@@ -70,7 +41,7 @@ export class RowsInBytes {
     this.add(received[row] as Buffer, starts[row] as number)
   }
 
-  /** A view of the received value; undefined for null. */
+  /** A view of the received value, which is never overwritten; undefined for null. */
   bytes(row: number, column: number): Buffer | undefined {
     const received = this.received[row] as Buffer
     const at = this.locate(row, column)
@@ -85,10 +56,6 @@ export class RowsInBytes {
 
   int4(row: number, column: number): number {
     return (this.received[row] as Buffer).readInt32BE(this.locate(row, column) + 4)
-  }
-
-  int8(row: number, column: number): number {
-    return Number((this.received[row] as Buffer).readBigInt64BE(this.locate(row, column) + 4))
   }
 
   copy(row: number, column: number, to: Uint8Array, at: number, bytes: number): void {
@@ -152,7 +119,7 @@ interface Connection extends EventEmitter {
   attachListeners(stream: Pick<EventEmitter, 'on'>): void
 }
 
-/** Makes the client's rows have values in bytes, for `valueTypes`. Must be called before it connects. */
+/** Lets the client receive rows undecoded. Must be called before it connects. */
 export function receiveRowsInBytes(client: pg.ClientBase): void {
   const { connection } = client as unknown as { connection: Connection }
   const attachListeners = connection.attachListeners.bind(connection)
@@ -173,8 +140,6 @@ export function receiveRowsInBytes(client: pg.ClientBase): void {
   }
 }
 
-type Values = (Buffer | null)[]
-
 /** A row in the received buffer; one object per connection, since each row is read before the next arrives. */
 class RowMessage {
   readonly name = 'dataRow'
@@ -182,8 +147,9 @@ class RowMessage {
   /** Offset of the first value. */
   start = 0
 
-  get fields(): Values {
-    return valuesOf(this.bytes, this.start)
+  /** What pg reads, for statements whose values are in text form. */
+  get fields(): (string | null)[] {
+    return textsOf(this.bytes, this.start)
   }
 }
 
@@ -258,19 +224,14 @@ class Messages {
   }
 }
 
-/** Views of the received buffer, which is never overwritten. */
-function valuesOf(bytes: Buffer, start: number): Values {
-  const count = bytes.readUInt16BE(start - countBytes)
-  const values = new Array<Buffer | null>(count)
+function textsOf(bytes: Buffer, start: number): (string | null)[] {
+  const texts = new Array<string | null>(bytes.readUInt16BE(start - countBytes))
   let at = start
-  for (let i = 0; i < count; i++) {
+  for (let i = 0; i < texts.length; i++) {
     const length = bytes.readInt32BE(at)
     at += 4
-    if (length < 0) values[i] = null
-    else {
-      values[i] = bytes.subarray(at, at + length)
-      at += length
-    }
+    texts[i] = length < 0 ? null : bytes.toString('utf8', at, at + length)
+    at += Math.max(0, length)
   }
-  return values
+  return texts
 }

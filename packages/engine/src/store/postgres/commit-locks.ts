@@ -124,14 +124,11 @@ export function isShared(lock: KeyLock): boolean {
   return (lock.wants & ~lockFlags.revision) === 0
 }
 
-/** Required to be absent, without a contradictory requirement: its insertion decides. */
-export function isNew(lock: KeyLock): boolean {
-  return (lock.wants & ~lockFlags.put) === lockFlags.absent && !lock.hasToExist
-}
-
-/** Written regardless of its state, and not required. */
-export function isUnconditional(lock: KeyLock): boolean {
-  return !lock.isRequired && (lock.wants === lockFlags.put || lock.wants === lockFlags.delete)
+/** The strength of the lock that the uses of the row require, as in the commit function. */
+export function lockStrength({ wants }: KeyLock): number {
+  if ((wants & (lockFlags.delete | lockFlags.rangeLock)) !== 0) return 3
+  if ((wants & lockFlags.put) !== 0) return 2
+  return (wants & lockFlags.revision) !== 0 ? 1 : 0
 }
 
 function lockOf(locks: Map<string, KeyLock>, key: Bytes, { placementOf }: KeyPlacement): KeyLock {

@@ -54,7 +54,10 @@ export type CommitParameters = Record<Exclude<ParameterName, 'proof' | 'slot' | 
 
 export const parameterNames = Object.keys(parameterTypes) as readonly ParameterName[]
 
-/** The use of a key, as bits. `mayBeMade`: an absent key is created. `continues`: locked by one statement together with the preceding key. */
+/**
+ * The use of a key, as bits. `continues`: locked by one statement together with the preceding key. `mayBeMade`: on Citus, keys of such a statement that
+ * are absent are created.
+ */
 export const lockFlags = {
   absent: 1,
   revision: 2,
@@ -65,32 +68,25 @@ export const lockFlags = {
   continues: 64,
 } as const
 
-/** The tasks of a call of the function, as bits: each unset bit saves a statement. */
+/** The tasks of a call of the function, as bits: each unset bit saves a statement. Earlier versions have also sent 2, 4, 8, 16 and 2,048. */
 export const procedureFlags = {
   /** The call changes the schema, and excludes all other calls. */
   exclusive: 1,
-  /** All locks have the same strength, and are acquired by one statement. */
-  lockPresent: 2,
-  lockRevision: 4,
-  lockPut: 8,
-  lockDelete: 16,
   put: 32,
   delete: 64,
   /** Some keys are only required to be absent. */
   absentOnly: 128,
   blindPut: 256,
   blindDelete: 512,
-  /** The table is distributed: all keys are among the locked ones, and each row is located by its placement and key alone. */
+  /** The table is distributed and foreign: rows are changed one by one, since others that are in the same placement would be locked too. */
   byRow: 1_024,
-  /** Like byRow, but rows of one placement are changed by one statement. */
-  byPlacement: 2_048,
   /** Transactions prepared by Citus are completed first: if its coordinator was killed, no lock reveals their invisible rows. */
   recover: 4_096,
   /** Some of the puts are appended: their keys contain placeholders, which the function replaces by numbers. */
   append: 8_192,
   /**
-   * There is one commit, and each of its new rows is required to be absent. These preconditions, which follow the sent ones in the order of rows, and
-   * the owners of new and unconditional rows are omitted.
+   * There is one commit of packed rows, and each of its new rows is required to be absent. These preconditions, which follow the sent ones in the order
+   * of rows, and the owners of new and unconditional rows are omitted.
    */
   newAreAbsent: 16_384,
   /** Ranges are required to be unchanged: all other calls are excluded, since they do not declare which ranges they change. */

@@ -121,6 +121,11 @@ export class Connections {
     })
   }
 
+  async isTrue(condition: string, value: string): Promise<boolean> {
+    const { rows } = await this.upkeep(`SELECT (${condition})::int AS is_true`, [value])
+    return (rows[0] as { is_true: number } | undefined)?.is_true === 1
+  }
+
   /** Like `upkeep`, within one transaction. */
   upkeepTransaction(work: (run: (text: string) => Promise<pg.QueryResult>) => Promise<void>): Promise<void> {
     return this.retryingConnect(this.upkeepers, async (client) => {

@@ -176,6 +176,12 @@ function unusable(location: string, error: unknown): string {
   return `The store ${location} cannot be used at present: ${reasonOf(error)}.`
 }
 
+/** The error of a store that cannot be opened. */
+export function startFailure(location: string, error: unknown): Error {
+  if (error instanceof AshlarError) return error
+  return new Error(`The store ${location} cannot be opened: ${reasonOf(error)}.`, { cause: error })
+}
+
 /** The error to throw for a failed statement: an internal one unless the database is the cause. */
 export function toStoreError(location: string, error: unknown): unknown {
   if (error instanceof AshlarError) return error

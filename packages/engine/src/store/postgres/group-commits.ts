@@ -17,8 +17,7 @@ const stalledMs = 5
 const groupedKeysMax = 1_024
 
 interface Waiting {
-  /** A prepared call if the commit is large. */
-  readonly commit: CommitLocks | CommitCall
+  readonly commit: CommitLocks
   /** The commit is large, or took too long together with other commits. */
   readonly isAlone: boolean
   /** Time limit for waiting, by `performance.now()`. */
@@ -52,10 +51,11 @@ export class GroupCommits {
   async commit(commit: Commit): Promise<CommitOutcome> {
     // The lock's holder waits for this commit.
     if (commit.isReservation === true) this.lock?.release()
-    const preparing = runYieldingIfLong(prepare(commit, this.strategy))
+    const { layout, tables } = this.strategy
+    const preparing = runYieldingIfLong(commitLocks(commit, tables.keys, layout.takesPacked))
     const prepared = preparing instanceof Promise ? await preparing : preparing
     const made = commit.lock instanceof PostgresLock ? await this.underLock(commit.lock, prepared) : undefined
-    return made ?? this.sent(prepared)
+    return made ?? this.send(prepared)
   }
 
   /** See `CommitLocking`. */
@@ -66,23 +66,24 @@ export class GroupCommits {
   }
 
   /** Undefined if the commit must be made without the lock. */
-  private async underLock(lock: PostgresLock, commit: CommitLocks | CommitCall): Promise<CommitOutcome | undefined> {
+  private async underLock(lock: PostgresLock, commit: CommitLocks): Promise<CommitOutcome | undefined> {
     const { connections, strategy } = this
     // A change of the schema excludes readers of the lock's table as well.
     if (commit.isExclusive) lock.release()
     const connection = lock.take()
     if (connection === undefined) return undefined
-    const call = commit instanceof CommitCall ? commit : new CommitCall(strategy.tables.keys)
-    if (!(commit instanceof CommitCall)) call.add(commit)
+    const call = new CommitCall(strategy.tables.keys)
+    await runYieldingIfLong(call.adding(commit))
     const outcomes = await commitUnderLock(connections, connection, call, strategy)
     if (outcomes !== undefined) countGroup(this.counts, outcomes)
     return outcomes?.[0]
   }
 
-  private sent(commit: CommitLocks | CommitCall): Promise<CommitOutcome> {
+  private send(commit: CommitLocks): Promise<CommitOutcome> {
+    const isAlone = commit.packed !== undefined || commit.locks.size > groupedKeysMax
     const end = performance.now() + this.connections.address.patienceMs
     return new Promise((resolve, reject) => {
-      this.waiting.push({ commit, isAlone: commit instanceof CommitCall, end, resolve, reject })
+      this.waiting.push({ commit, isAlone, end, resolve, reject })
       // Commits that are ready in the same iteration of the event loop share a call.
       this.gathering ??= setImmediate(() => {
         this.gathering = undefined
@@ -115,6 +116,7 @@ export class GroupCommits {
     if (members.length === 0) return
     this.inFlight++
     try {
+      if (call.size === 0) await runYieldingIfLong(call.adding((members[0] as Waiting).commit))
       const outcomes = await commitTogether(this.connections, call, this.strategy)
       countGroup(this.counts, outcomes)
       for (const [i, member] of members.entries()) member.resolve(outcomes[i] as CommitOutcome)
@@ -128,7 +130,7 @@ export class GroupCommits {
     }
   }
 
-  /** Removes the first waiting commit and those compatible with it from the queue; returns an empty group if none can be sent. */
+  /** Removes the first waiting commit and those compatible with it from the queue; one that has the call to itself is not added to it yet. */
   private gather(): Gathered {
     for (;;) {
       const gathered = this.gatherUntilOneThrows()
@@ -138,18 +140,17 @@ export class GroupCommits {
 
   /** A commit that throws is rejected and leaves the queue. The group, which may contain part of it, is discarded then: undefined. */
   private gatherUntilOneThrows(): Gathered | undefined {
-    const group = new CommitCall(this.strategy.tables.keys)
+    const call = new CommitCall(this.strategy.tables.keys)
+    const [first] = this.waiting
+    if (first?.isAlone === true) {
+      this.waiting = this.waiting.slice(1)
+      return { call, members: [first] }
+    }
     const members: Waiting[] = []
     const left: Waiting[] = []
-    const [first] = this.waiting
-    if (first?.commit instanceof CommitCall) {
-      this.waiting = this.waiting.slice(1)
-      return { call: first.commit, members: [first] }
-    }
     for (const waiting of this.waiting) {
-      const isCandidate = members.length === 0 || (!waiting.isAlone && members[0]?.isAlone === false)
       try {
-        if (isCandidate && !(waiting.commit instanceof CommitCall) && group.add(waiting.commit)) members.push(waiting)
+        if (!waiting.isAlone && call.add(waiting.commit)) members.push(waiting)
         else left.push(waiting)
       } catch (error) {
         this.waiting = this.waiting.filter((one) => one !== waiting)
@@ -158,16 +159,6 @@ export class GroupCommits {
       }
     }
     this.waiting = left
-    return { call: group, members }
+    return { call, members }
   }
-}
-
-/** With yields if the commit is large, so that sorting does not block the event loop. */
-function* prepare(
-  commit: Commit,
-  { hasBulkCommits, tables: { keys } }: CommitStrategy,
-): Generator<undefined, CommitLocks | CommitCall, undefined> {
-  const locks = yield* commitLocks(commit, keys, hasBulkCommits)
-  const isLarge = locks.packed !== undefined || locks.locks.size > groupedKeysMax
-  return isLarge ? yield* CommitCall.forOne(locks, keys, hasBulkCommits) : locks
 }

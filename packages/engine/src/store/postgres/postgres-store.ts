@@ -1,21 +1,30 @@
-/** The store on PostgreSQL, or on a database with the same protocol: shared by any number of processes on any machines. */
-import { AshlarError, assert, unreachable } from '../../errors.ts'
+/** The store on PostgreSQL: shared by any number of processes on any machines. */
+import { assert, unreachable } from '../../errors.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import type { KeyPlacement } from '../key-placement.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
-import type { SnapshotOptions, Store, StoreCapabilities, StoreOptions } from '../store.ts'
+import type {
+  SnapshotOptions,
+  Store,
+  StoreCapabilities,
+  StoreOptions,
+  StoreStats,
+  UnresolvedTransactions,
+} from '../store.ts'
 import { type PostgresAddress, parsePostgresAddress } from './address.ts'
-import { Connections } from './connections.ts'
-import { reasonOf, toStoreError } from './failures.ts'
+import type { CommitStrategy } from './commit.ts'
+import { Connections, type PlanCacheMode } from './connections.ts'
+import { plainLayout } from './encode-call.ts'
+import { startFailure, toStoreError } from './failures.ts'
 import { GroupCommits } from './group-commits.ts'
-import { GroupReads, PlacedReads } from './group-reads.ts'
-import { type Prepared, prepare, prepareToRead } from './prepare.ts'
-import { PreparedTransactions, type Upkeep } from './prepared-transactions.ts'
+import { GroupReads, keysOfAnyPlacement } from './group-reads.ts'
+import { prepare, prepareToRead } from './prepare.ts'
 import { GroupNamingReads } from './read-naming.ts'
-import { ReadTransactions } from './read-transaction.ts'
+import { readTransactions } from './read-transaction.ts'
 import { SettledNumbersReader } from './settled-numbers.ts'
 import { PostgresSnapshot, type ReadStrategies } from './snapshot.ts'
 import { tableStats } from './table-stats.ts'
+import type { Tables } from './tables.ts'
 import { unresolvedTransactions } from './unresolved-transactions.ts'
 
 // The limits of LMDB, so that entries can be moved there.
@@ -24,34 +33,84 @@ const valueBytesMax = 16_777_216
 /** Even without patience, a check needs time for an answer. */
 const checkMsMin = 500
 
-interface OpenPostgresOptions extends StoreOptions {
+export interface OpenPostgresOptions extends StoreOptions {
   readonly isReadOnly?: boolean
 }
 
 /**
- * Opens the store and creates its schema if needed. `keys`: placement of keys. `isReadOnly`: writes nothing, and also opens tables of an earlier
- * version. Throws an `Error` for the operator on failure.
+ * Opens the store and creates its schema if needed; undefined if its table is distributed, or has to be: the driver for Citus opens it then. `keys`:
+ * placement of keys. `isReadOnly`: writes nothing, and also opens tables of an earlier version. Throws an `Error` for the operator on failure.
  */
 export async function openPostgresStore(
   address: string,
   keys: KeyPlacement,
   { isReadOnly = false, warn = () => undefined }: OpenPostgresOptions = {},
-): Promise<Store> {
+): Promise<Store | undefined> {
   const parsed = parsePostgresAddress(address)
-  // Session settings depend on the results, so these connections have no other use.
+  if (parsed.isDistributed) return undefined
+  const tables = { schema: parsed.schema, keys }
+  const prepared = await withFirstConnections(parsed, (first) => {
+    return isReadOnly ? prepareToRead(first) : prepare(first, tables, warn)
+  })
+  if (prepared === 'distributed') return undefined
+  return openTables(parsed, plainParts(tables, prepared.canAppend), isReadOnly)
+}
+
+/** What distinguishes the stores of several drivers on tables of PostgreSQL. */
+export interface StoreParts {
+  readonly tables: Tables
+  readonly planCacheMode: PlanCacheMode
+  readonly capabilities: Pick<StoreCapabilities, 'hasConsistentSnapshots' | 'isDistributed' | 'canAppend'>
+  commits(connections: Connections): CommitStrategy
+  reads(connections: Connections): Omit<ReadStrategies, 'location' | 'patienceMs' | 'tables'>
+  stats(connections: Connections): Promise<StoreStats>
+  unresolvedTransactions(connections: Connections): Promise<UnresolvedTransactions | undefined>
+}
+
+function plainParts(tables: Tables, canAppend: boolean): StoreParts {
+  return {
+    tables,
+    planCacheMode: 'force_generic_plan',
+    capabilities: { hasConsistentSnapshots: true, isDistributed: false, canAppend },
+    commits: () => {
+      // A transaction is on one node, so that any row proves it.
+      const proof = { table: `${tables.schema}.slot`, placement: 0 }
+      return { tables, layout: plainLayout(tables.keys), proofOf: () => proof }
+    },
+    reads: (connections) => {
+      const transactions = readTransactions(connections, tables)
+      return {
+        reads: new GroupReads(connections, keysOfAnyPlacement(tables)),
+        namingReads: new GroupNamingReads(connections, tables),
+        arePagesPlaced: false,
+        blocksCommits: () => false,
+        join: ({ isNested = false }) => transactions.join(isNested, false),
+      }
+    },
+    stats: (connections) => tableStats(connections),
+    unresolvedTransactions: (connections) => unresolvedTransactions(connections),
+  }
+}
+
+/** Session settings depend on what these connections find out, so they have no other use. */
+export async function withFirstConnections<T>(
+  address: PostgresAddress,
+  use: (connections: Connections) => Promise<T>,
+): Promise<T> {
   let first: Connections | undefined
-  let prepared: Prepared
   try {
-    first = new Connections(parsed, 'auto')
-    prepared = await (isReadOnly ? prepareToRead(first, keys) : prepare(first, keys, warn))
+    first = new Connections(address, 'auto')
+    return await use(first)
   } catch (error) {
-    if (error instanceof AshlarError) throw error
-    throw new Error(`The store ${parsed.location} cannot be opened: ${reasonOf(error)}.`, { cause: error })
+    throw startFailure(address.location, error)
   } finally {
     await first?.end()
   }
-  const connections = new Connections(parsed, prepared.isDistributed ? 'auto' : 'force_generic_plan')
-  const store = storeOn(connections, prepared, warn)
+}
+
+/** A store on tables that are prepared. */
+export function openTables(address: PostgresAddress, parts: StoreParts, isReadOnly: boolean): Store {
+  const store = storeOn(new Connections(address, parts.planCacheMode), parts)
   return isReadOnly ? { ...store, commit: refuseCommit } : store
 }
 
@@ -59,26 +118,23 @@ async function refuseCommit(): Promise<never> {
   unreachable('a store that is open for reading only gets no commit')
 }
 
-function storeOn(
-  connections: Connections,
-  { isDistributed, rowsOfCommit, hasBulkCommits, canRecover, tables, canAppend }: Prepared,
-  warn: (message: string) => void,
-): Store {
+function storeOn(connections: Connections, parts: StoreParts): Store {
+  const { tables } = parts
   const { location, patienceMs } = connections.address
-  const upkeep: Upkeep = (text, values) => connections.upkeep(text, values)
-  const prepared = canRecover ? new PreparedTransactions({ upkeep, patienceMs, warn }) : undefined
   const snapshots = trackOpenSnapshots<PostgresSnapshot>()
-  const commits = new GroupCommits(connections, { rows: rowsOfCommit, hasBulkCommits, tables, prepared })
-  const strategies = readStrategies(connections, { isDistributed, tables }, prepared)
-  const settled = new SettledNumbersReader(connections, tables)
+  const commits = new GroupCommits(connections, parts.commits(connections))
+  const strategies = { location, patienceMs, tables, ...parts.reads(connections) }
+  const settled = new SettledNumbersReader(connections)
   const pending = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
 
-  function tracked<T>(work: Promise<T>): Promise<T> {
-    pending.add(work)
-    const done = () => pending.delete(work)
-    work.then(done, done)
-    return work
+  async function tracked<T>(what: string, work: () => Promise<T>): Promise<T> {
+    assert(closing === undefined, `${what} before the store is closed`)
+    const working = work()
+    pending.add(working)
+    const done = () => pending.delete(working)
+    working.then(done, done)
+    return working
   }
   function open(options: SnapshotOptions): PostgresSnapshot {
     assert(closing === undefined, 'a snapshot is asked for before the store is closed')
@@ -87,39 +143,37 @@ function storeOn(
   async function closeAll(): Promise<void> {
     await Promise.allSettled(pending)
     snapshots.releaseAll()
-    prepared?.close()
     await connections.end()
   }
 
   return {
-    capabilities: capabilitiesOf(location, isDistributed, canAppend),
+    capabilities: {
+      kind: 'postgres',
+      location,
+      isDurable: true,
+      hasSynchronousReads: false,
+      keyBytesMax,
+      valueBytesMax,
+      ...parts.capabilities,
+    },
     snapshot: (options = {}) => open(options),
     async commit(commit) {
-      assert(closing === undefined, 'a commit reaches the store before it is closed')
       checkedCommitBytes(commit, { keyBytesMax, valueBytesMax })
-      return tracked(commits.commit(commit))
+      return tracked('a commit reaches the store', () => commits.commit(commit))
     },
-    lockCommits: () => tracked(commits.lockCommits()),
+    lockCommits: () => tracked('a lock is asked for', () => commits.lockCommits()),
     counts: commits.counts,
-    async stats() {
-      assert(closing === undefined, 'statistics are asked for before the store is closed')
-      return tracked(tableStats(connections, tables, isDistributed))
-    },
+    stats: () => tracked('statistics are asked for', () => parts.stats(connections)),
     ...snapshots.storeMethods,
-    ...(canAppend && {
-      settledNumbers: async () => {
-        assert(closing === undefined, 'settled numbers are asked for before the store is closed')
-        return tracked(settled.read())
-      },
+    ...(parts.capabilities.canAppend && {
+      settledNumbers: () => tracked('settled numbers are asked for', () => settled.read()),
     }),
     checkServing: () =>
       answeredInTime(connections.address, () =>
         Promise.all([strategies.reads.read([tables.keys.versionKey]), connections.checkWriter()]),
       ),
-    async unresolvedTransactions() {
-      assert(closing === undefined, 'prepared transactions are asked for before the store is closed')
-      // A user who may not recover them may not query the nodes either.
-      return tracked(unresolvedTransactions(connections, isDistributed && canRecover))
+    unresolvedTransactions: () => {
+      return tracked('prepared transactions are asked for', () => parts.unresolvedTransactions(connections))
     },
     close() {
       closing ??= closeAll()
@@ -139,45 +193,5 @@ async function answeredInTime({ location, patienceMs }: PostgresAddress, check: 
     await Promise.race([check(), late])
   } finally {
     clearTimeout(timer)
-  }
-}
-
-function readStrategies(
-  connections: Connections,
-  { isDistributed, tables }: Pick<Prepared, 'isDistributed' | 'tables'>,
-  prepared: PreparedTransactions | undefined,
-): ReadStrategies {
-  const { location, areReadsLocking, lockingMs, patienceMs } = connections.address
-  const transactions = (locking: number | undefined) => {
-    return new ReadTransactions(connections, { isDistributed, tables, lockingMs: locking, prepared })
-  }
-  return {
-    location,
-    patienceMs,
-    isDistributed,
-    keys: tables.keys,
-    tables,
-    // A statement over several nodes does not show one point in time.
-    reads: isDistributed ? new PlacedReads(connections, tables, prepared) : new GroupReads(connections, tables),
-    namingReads: isDistributed ? undefined : new GroupNamingReads(connections, tables),
-    transactions: transactions(undefined),
-    lockingTransactions: transactions(lockingMs),
-    // These transactions never wait for a client.
-    consistentTransactions: transactions(Number.POSITIVE_INFINITY),
-    areReadsLocking,
-  }
-}
-
-function capabilitiesOf(location: string, isDistributed: boolean, canAppend: boolean): StoreCapabilities {
-  return {
-    kind: 'postgres',
-    location,
-    isDurable: true,
-    hasSynchronousReads: false,
-    hasConsistentSnapshots: !isDistributed,
-    isDistributed,
-    canAppend,
-    keyBytesMax,
-    valueBytesMax,
   }
 }

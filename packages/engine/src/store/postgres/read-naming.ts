@@ -3,13 +3,11 @@
 import type { KeyPlacement } from '../key-placement.ts'
 import type { Bytes, Entry, NamingEntries, RangeRead } from '../store.ts'
 import { openTimeSlice } from '../time-slice.ts'
-import { Attempts } from './attempts.ts'
 import { byteaArray, int4Array } from './binary-array.ts'
 import { type PreparedStatement, preparedStatement, RowsInBytes, rowsInBytes } from './binary-rows.ts'
 import type { Connections } from './connections.ts'
-import { allInUse, failureOf, toStoreError } from './failures.ts'
+import { GroupedStatements, type WaitingRequest } from './grouped-statements.ts'
 import type { PlainPage } from './read-pages.ts'
-import { StatementSlots } from './statement-slots.ts'
 import type { Tables } from './tables.ts'
 
 /** Maximum number of pages in one statement, each of one placement, all in key order or all reversed. */
@@ -18,27 +16,23 @@ const pagesMax = 32
 const entriesMax = 1_024
 /** While statements run, requests gather for the next one; with this many, another is sent concurrently. */
 const pagesForAnother = 16
-const concurrentStatements = 4
+const concurrentMax = 4
 
-/** Removes the first requests, as many as fit one statement. */
-export function takeTogether<A extends { readonly page: NamingPage }>(requests: A[]): A[] {
+/** The first requests, as many as fit one statement, all in the same direction. */
+export function firstNamingRequests<A extends { readonly page: NamingPage }>(waiting: readonly A[]): readonly A[] {
   let entries = 0
-  const beyond = requests.findIndex(({ page }, i) => {
+  const beyond = waiting.findIndex(({ page }, i) => {
     entries += page.limit
-    return i === pagesMax || (i > 0 && entries > entriesMax)
+    return i === pagesMax || page.isReverse !== waiting[0]?.page.isReverse || (i > 0 && entries > entriesMax)
   })
-  return requests.splice(0, beyond < 0 ? requests.length : beyond)
+  return beyond < 0 ? waiting : waiting.slice(0, beyond)
 }
 
 export type NamingPage = PlainPage & { readonly limit: number }
 
-/** Returns rows of the page's position, from 1, key, value, and the named value; if `key` is given, its value is in row 0. */
-export function readNaming(
-  { schema, keys }: Tables,
-  pages: readonly NamingPage[],
-  isReverse: boolean,
-  key?: Bytes,
-): PreparedStatement {
+/** Pages of one direction. Returns rows of the page's position, from 1, key, value, and the named value; if `key` is given, its value is in row 0. */
+export function readNaming({ schema, keys }: Tables, pages: readonly NamingPage[], key?: Bytes): PreparedStatement {
+  const isReverse = pages[0]?.isReverse === true
   const { prefix, bytes, placementOf } = keys.named
   const named = `'\\x${Buffer.from(prefix).toString('hex')}'::bytea || substr(e.value, 1, ${bytes})`
   const values: unknown[] = [
@@ -99,11 +93,11 @@ class EntriesOfPage implements NamingEntries {
 /** The entries of each page, and the value of the additional key. */
 export function namingEntriesFrom(
   { keys }: Tables,
-  pages: number,
-  isReverse: boolean,
+  pages: readonly NamingPage[],
   rows: RowsInBytes,
 ): { readonly entries: NamingEntries[]; readonly keyValue: Bytes | undefined } {
-  const byPage = Array.from({ length: pages }, () => new RowsInBytes())
+  const isReverse = pages[0]?.isReverse === true
+  const byPage = pages.map(() => new RowsInBytes())
   let keyValue: Bytes | undefined
   for (let row = 0; row < rows.count; row++) {
     const position = rows.int4(row, column.position)
@@ -132,104 +126,43 @@ export async function answerSequentially(answers: Iterable<() => void>): Promise
   }
 }
 
-interface Request {
-  readonly page: NamingPage
-  readonly expected: Entry
-  /** When it stops waiting for a connection, by `performance.now()`. */
-  readonly end: number
-  resolve(answer: NamingAnswer): void
-  reject(error: unknown): void
-}
-
 export interface NamingAnswer {
   readonly entries: NamingEntries
   /** The value of the expected key at the same point in time. */
   readonly found: Bytes | undefined
 }
 
+interface NamingRequest extends WaitingRequest {
+  readonly page: NamingPage
+  readonly expected: Entry
+  resolve(answer: NamingAnswer): void
+}
+
 /** Combines concurrent requests for pages into one statement, which shows one point in time without a transaction. */
 export class GroupNamingReads {
-  private readonly connections: Connections
-  private readonly tables: Tables
-  private readonly waiting: { readonly forward: Request[]; readonly reverse: Request[] } = { forward: [], reverse: [] }
-  /** Directions alternate, so that neither starves. */
-  private isReverseNext = false
-  private readonly slots: StatementSlots
-  private gathering: NodeJS.Immediate | undefined
+  private readonly statements: GroupedStatements<NamingRequest>
 
   constructor(connections: Connections, tables: Tables) {
-    this.connections = connections
-    this.tables = tables
-    this.slots = new StatementSlots(connections.address.connections / 2)
+    this.statements = new GroupedStatements(connections, {
+      first: firstNamingRequests,
+      mayAdd: (active, waiting) => active < concurrentMax && waiting >= pagesForAnother,
+      async read(client, requests) {
+        const pages = requests.map(({ page }) => page)
+        const rows = await rowsInBytes(client, readNaming(tables, pages, requests[0]?.expected.key))
+        const { entries, keyValue } = namingEntriesFrom(tables, pages, rows)
+        const answers = requests.map(({ resolve }, i) => {
+          return () => resolve({ entries: entries[i] as NamingEntries, found: keyValue })
+        })
+        return () => answerSequentially(answers)
+      },
+    })
   }
 
   /** `expected`: all requests must expect the same key. Throws StoreUnavailable. */
   read(page: NamingPage, expected: Entry): Promise<NamingAnswer> {
-    // Requests of one event loop turn share a statement.
-    this.gathering ??= setImmediate(() => {
-      this.gathering = undefined
-      this.sendSome()
+    return new Promise((resolve, reject) => {
+      this.statements.add((end) => ({ page, expected, end, resolve, reject }))
     })
-    const requests = page.isReverse ? this.waiting.reverse : this.waiting.forward
-    const end = performance.now() + this.connections.address.patienceMs
-    return new Promise((resolve, reject) => requests.push({ page, expected, end, resolve, reject }))
-  }
-
-  private sendSome(): void {
-    const { forward, reverse } = this.waiting
-    while (
-      this.slots.active === 0 ||
-      (this.slots.active < concurrentStatements && forward.length + reverse.length >= pagesForAnother)
-    ) {
-      const isReverse = reverse.length > 0 && (this.isReverseNext || forward.length === 0)
-      const requests = takeTogether(isReverse ? reverse : forward)
-      if (requests.length === 0) break
-      this.isReverseNext = !isReverse
-      void this.send(requests, isReverse)
-    }
-    if (forward.length + reverse.length === 0) return
-    this.slots.whileWaiting(() => {
-      for (const requests of [forward, reverse]) this.expire(requests)
-      this.sendSome()
-    })
-  }
-
-  /** Requests are in the order of their time limits. */
-  private expire(requests: Request[]): void {
-    const now = performance.now()
-    while (requests[0] !== undefined && requests[0].end <= now)
-      requests.shift()?.reject(allInUse(this.connections.address))
-  }
-
-  private async send(requests: readonly Request[], isReverse: boolean): Promise<void> {
-    let answers: (() => void)[]
-    try {
-      const { entries, keyValue } = await this.slots.run(() => this.readTogether(requests, isReverse))
-      answers = requests.map((one, i) => () => one.resolve({ entries: entries[i] as NamingEntries, found: keyValue }))
-    } catch (error) {
-      answers = requests.map((one) => () => one.reject(error))
-    }
-    this.sendSome()
-    await answerSequentially(answers)
-  }
-
-  private async readTogether(requests: readonly Request[], isReverse: boolean) {
-    const { location, patienceMs } = this.connections.address
-    const attempts = new Attempts(patienceMs)
-    const pages = requests.map(({ page }) => page)
-    for (;;) {
-      let client: Awaited<ReturnType<Connections['reader']>> | undefined
-      try {
-        client = await this.connections.reader(false)
-        const statement = readNaming(this.tables, pages, isReverse, requests[0]?.expected.key)
-        const rows = await rowsInBytes(client, statement)
-        client.release()
-        return namingEntriesFrom(this.tables, pages.length, isReverse, rows)
-      } catch (error) {
-        client?.release(true)
-        if (!(await attempts.another(failureOf(error)))) throw toStoreError(location, error)
-      }
-    }
   }
 }
 

@@ -3,7 +3,6 @@ import type { Segment } from '../key-placement.ts'
 import type { Bytes } from '../store.ts'
 import { byteaArray, int4Array } from './binary-array.ts'
 import { type PreparedStatement, preparedStatement } from './binary-rows.ts'
-import { type Tables, tableOf } from './tables.ts'
 
 export interface Page {
   readonly segment: Segment
@@ -22,17 +21,17 @@ export interface PlainPage extends Page {
 }
 
 /** Other pages need separate statements. */
-export function isPlain({ segment, isReverse, keysOnly, bytesMax, valueBytesMax }: Page): boolean {
+export function isPlain(page: Page): page is PlainPage {
+  const { segment, isReverse, keysOnly, bytesMax, valueBytesMax } = page
   if (bytesMax !== undefined || valueBytesMax !== undefined) return false
   return segment.firstPlacement === segment.lastPlacement && segment.to !== undefined && !isReverse && !keysOnly
 }
 
-/** Returns rows of key and, unless `keysOnly`, value. */
-export function readPage(tables: Tables, page: Page): PreparedStatement {
+/** Returns rows of key and, unless `keysOnly`, value. `table`: the one with the rows of the page, with its schema. */
+export function readPage(table: string, page: Page): PreparedStatement {
   const { segment, isReverse, limit, keysOnly, bytesMax, valueBytesMax } = page
   const { firstPlacement, lastPlacement, from, to } = segment
   const isOne = firstPlacement === lastPlacement
-  const table = tableOf(tables, firstPlacement)
   const placement = isOne ? 'placement = $1 AND $1 = $2' : '(placement, key) >= ($1, $3) AND placement <= $2'
   const direction = isReverse ? 'DESC' : 'ASC'
   const order = `ORDER BY placement ${direction}, key ${direction}`
@@ -63,18 +62,11 @@ export function readPage(tables: Tables, page: Page): PreparedStatement {
   ])
 }
 
-/** Returns the first placement between two that has rows; in reverse, the last. */
-export function readNextPlacement(schema: string, first: number, last: number, isReverse: boolean): PreparedStatement {
-  const order = isReverse ? 'DESC' : 'ASC'
-  const text = `SELECT placement FROM ${schema}.kv WHERE placement >= $1 AND placement <= $2 ORDER BY placement ${order} LIMIT 1`
-  return preparedStatement(`next placement ${order}`, text, [first, last])
-}
-
 const noLimit = 2_147_483_647
 
 /** Returns rows of the page's position, from 1, key and value. */
 export function readPages(schema: string, pages: readonly PlainPage[]): PreparedStatement {
-  const text = `SELECT w.i, e.key, e.value FROM unnest($1::int4[], $2::bytea[], $3::bytea[], $4::int4[]) WITH ORDINALITY AS w(p, f, t, l, i)
+  const text = `SELECT w.i::int4, e.key, e.value FROM unnest($1::int4[], $2::bytea[], $3::bytea[], $4::int4[]) WITH ORDINALITY AS w(p, f, t, l, i)
       CROSS JOIN LATERAL (
         SELECT key, value FROM ${schema}.kv WHERE placement = w.p AND key >= w.f AND key < w.t ORDER BY key LIMIT w.l
       ) AS e ORDER BY w.i, e.key`

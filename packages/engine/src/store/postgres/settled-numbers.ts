@@ -9,7 +9,6 @@ import type { SettledNumbers } from '../store.ts'
 import { lastAssignedNumber, numbersOf } from './commit-function.ts'
 import type { Connections } from './connections.ts'
 import { toStoreError } from './failures.ts'
-import type { Tables } from './tables.ts'
 
 /** Number of checks for commits in progress before the earlier result is returned. */
 const attemptsMax = 8
@@ -25,13 +24,11 @@ interface Pending {
 
 export class SettledNumbersReader {
   private readonly connections: Connections
-  private readonly tables: Tables
   private pending: Pending[] = []
   private settled = 0
 
-  constructor(connections: Connections, tables: Tables) {
+  constructor(connections: Connections) {
     this.connections = connections
-    this.tables = tables
   }
 
   /** Throws StoreUnavailable. */
@@ -56,15 +53,19 @@ export class SettledNumbersReader {
     }
   }
 
+  private get schema(): string {
+    return this.connections.address.schema
+  }
+
   /** Calls that begin later get greater numbers. */
   private async lastAssigned(): Promise<number> {
-    const text = `SELECT ${lastAssignedNumber} AS number FROM ${numbersOf(this.tables)}`
+    const text = `SELECT ${lastAssignedNumber} AS number FROM ${numbersOf(this.schema)}`
     const { rows } = await this.connections.upkeep(text)
     return Number((rows[0] as { number: string }).number)
   }
 
   private async holders(): Promise<Set<string>> {
-    const lock = `'${this.tables.schema}.catalog_lock'::regclass`
+    const lock = `'${this.schema}.catalog_lock'::regclass`
     const database = '(SELECT oid FROM pg_database WHERE datname = current_database())'
     const text = `SELECT virtualtransaction AS holder FROM pg_locks
       WHERE locktype = 'relation' AND relation = ${lock} AND database = ${database} AND granted`

@@ -1,7 +1,7 @@
 /** A snapshot of a store on PostgreSQL: reads the first keys by one statement, everything else in a transaction that begins with the first read. */
-import { AshlarError, assert } from '../../errors.ts'
+import { AshlarError, assert, unreachable } from '../../errors.ts'
 import { largeRecordBytes, scanBatchBytes } from '../../limits.ts'
-import type { KeyPlacement, Segment } from '../key-placement.ts'
+import type { Segment } from '../key-placement.ts'
 import { keyText } from '../key-text.ts'
 import { SnapshotInvalidated } from '../snapshot-invalidated.ts'
 import { SnapshotLost } from '../snapshot-lost.ts'
@@ -23,7 +23,7 @@ import type { KeyReads } from './group-reads.ts'
 import { leftOut } from './read-keys.ts'
 import { type GroupNamingReads, namingPage } from './read-naming.ts'
 import type { Page } from './read-pages.ts'
-import type { PageRows, ReadTransaction, ReadTransactions } from './read-transaction.ts'
+import type { PageRows, SnapshotReads } from './snapshot-reads.ts'
 import type { Tables } from './tables.ts'
 
 const batchEntriesDefault = 1_000
@@ -36,19 +36,16 @@ const nothing = Buffer.alloc(0)
 export interface ReadStrategies {
   readonly location: string
   readonly patienceMs: number
-  readonly isDistributed: boolean
-  readonly keys: KeyPlacement
   readonly tables: Tables
   readonly reads: KeyReads
-  /** Undefined if the table is distributed: entries and the objects they name have different placements. */
+  /** Undefined if entries and the objects they name may be on different nodes. */
   readonly namingReads: GroupNamingReads | undefined
-  readonly transactions: ReadTransactions
-  /** Transactions that block commits while they are open, for a bounded time. */
-  readonly lockingTransactions: ReadTransactions
-  /** Transactions that block commits for as long as they are open. */
-  readonly consistentTransactions: ReadTransactions
-  /** Whether all read-only snapshots block commits. */
-  readonly areReadsLocking: boolean
+  /** Whether each page must have a single placement. */
+  readonly arePagesPlaced: boolean
+  /** Whether the snapshot must block commits to see one point in time. */
+  blocksCommits(options: SnapshotOptions): boolean
+  /** The caller must leave them. `isRetried`: earlier reads of the snapshot have failed. */
+  join(options: SnapshotOptions, isRetried: boolean): SnapshotReads
 }
 
 export class PostgresSnapshot implements Snapshot {
@@ -56,7 +53,7 @@ export class PostgresSnapshot implements Snapshot {
   private readonly strategies: ReadStrategies
   readonly options: SnapshotOptions
   private readonly ended: (snapshot: PostgresSnapshot) => void
-  private transaction: ReadTransaction | undefined
+  private transaction: SnapshotReads | undefined
   /** Set after the first read: the point in time is fixed, and a lost connection cannot be replaced. */
   private isPinned = false
   private isReleased = false
@@ -79,13 +76,13 @@ export class PostgresSnapshot implements Snapshot {
       const { namingReads } = strategies
       this.readNaming = (range, isOnly) => this.readNamingBy(namingReads, range, isOnly)
     }
-    if (this.isLocking()) return
+    if (strategies.blocksCommits(options)) return
     for (const key of options.prefetchKeys ?? []) this.prefetched.set(keyText(key), undefined)
   }
 
   expect(entry: Entry): void {
     // If commits are blocked, the first reads need no validation.
-    if (this.isLocking()) return
+    if (this.strategies.blocksCommits(this.options)) return
     assert(this.options.prefetchKeys === undefined, 'what is expected is not read early')
     this.expected = entry
     this.prefetched.set(keyText(entry.key), entry.value)
@@ -142,7 +139,7 @@ export class PostgresSnapshot implements Snapshot {
     let areShort = true
     const pageOf = (segment: Segment, limit: number, bytesMax: number): Promise<PageRows> => {
       const page = { segment, isReverse: reverse, limit, keysOnly }
-      if (keysOnly || !this.strategies.keys.mayBeLarge(segment)) return this.readPage(page)
+      if (keysOnly || !this.strategies.tables.keys.mayBeLarge(segment)) return this.readPage(page)
       const valueBytesMax = Math.floor(bytesMax / limit)
       return this.readPage({
         ...page,
@@ -212,7 +209,7 @@ export class PostgresSnapshot implements Snapshot {
     assert(page !== undefined, 'a range of entries that name others lies in one placement')
     const { expected } = this
     if (!isOnly || expected === undefined || this.transaction !== undefined || this.hasReadOnly) {
-      return this.run((transaction) => transaction.readNaming(page))
+      return this.run((transaction) => transaction.readNaming?.(page) ?? unreachable('these reads follow names'))
     }
     this.hasReadOnly = true
     const { entries, found } = await reads.read(page, expected)
@@ -257,7 +254,7 @@ export class PostgresSnapshot implements Snapshot {
   }
 
   /** The transaction includes the prefetched values only if they have not changed since. */
-  private async checkEarly(transaction: ReadTransaction): Promise<void> {
+  private async checkEarly(transaction: SnapshotReads): Promise<void> {
     if (this.prefetch === undefined || this.isPrefetchValidated) return
     await this.prefetch
     const early = this.expected === undefined ? (this.options.prefetchKeys ?? []) : [this.expected.key]
@@ -270,33 +267,12 @@ export class PostgresSnapshot implements Snapshot {
     this.isPrefetchValidated = true
   }
 
-  private join(isAlone: boolean): ReadTransaction {
-    const { strategies } = this
-    const { isolation, isNested = false } = this.options
-    if (!this.isLocking()) return strategies.transactions.join(isNested, isAlone)
-    return (isolation === 'consistent' ? strategies.consistentTransactions : strategies.lockingTransactions).join(
-      isNested,
-      isAlone,
-    )
-  }
-
-  /** Whether it shows one point in time of all placements. */
-  private isLocking(): boolean {
-    const { isolation } = this.options
-    return (
-      this.strategies.isDistributed &&
-      (isolation === 'consistent' || (isolation === 'readOnly' && this.strategies.areReadsLocking))
-    )
-  }
-
-  private async run<T>(read: (transaction: ReadTransaction) => Promise<T>): Promise<T> {
+  private async run<T>(read: (transaction: SnapshotReads) => Promise<T>): Promise<T> {
     this.checkOpen()
     if (this.hasReadOnly) throw new SnapshotInvalidated()
     const attempts = new Attempts(this.strategies.patienceMs)
-    // If a node is down, only snapshots that read from it must fail.
-    let isAlone = false
-    for (;;) {
-      this.transaction ??= this.join(isAlone)
+    for (let isRetried = false; ; isRetried = true) {
+      this.transaction ??= this.strategies.join(this.options, isRetried)
       const { transaction } = this
       try {
         const [, answer] = await Promise.all([this.checkEarly(transaction), read(transaction)])
@@ -304,7 +280,6 @@ export class PostgresSnapshot implements Snapshot {
         return answer
       } catch (error) {
         if (error instanceof SnapshotInvalidated) throw error
-        isAlone = this.strategies.isDistributed
         // Another read of this snapshot may have left it already.
         if (this.transaction === transaction && !this.isPinned) {
           transaction.leave(true)
@@ -338,18 +313,20 @@ export class PostgresSnapshot implements Snapshot {
     return entries
   }
 
-  /** The segments of a range, in order. On a distributed table, each has one placement: a page would otherwise read from every node. */
+  /** The segments of a range, in order. If pages are placed, each has one placement: a page would otherwise read from every node. */
   private async *placedSegments(range: KeyRange, isReverse: boolean): AsyncGenerator<Segment> {
-    const segments = this.strategies.keys.segmentsOf(range)
+    const segments = this.strategies.tables.keys.segmentsOf(range)
     for (const segment of isReverse ? segments.toReversed() : segments) {
       let { firstPlacement: first, lastPlacement: last } = segment
-      if (!this.strategies.isDistributed || first === last) {
+      if (!this.strategies.arePagesPlaced || first === last) {
         yield segment
         continue
       }
       while (first <= last) {
         const bounds = [first, last] as const
-        const placement = await this.run((transaction) => transaction.nextPlacement(...bounds, isReverse))
+        const placement = await this.run((transaction) => {
+          return transaction.nextPlacement?.(...bounds, isReverse) ?? unreachable('these reads know placements')
+        })
         if (placement === undefined) break
         yield { ...segment, firstPlacement: placement, lastPlacement: placement }
         if (isReverse) last = placement - 1
@@ -364,7 +341,7 @@ export class PostgresSnapshot implements Snapshot {
 
   /** The rest of a segment after the last key of a page; starts at its placement, so that no row is skipped or repeated. */
   private segmentBeyond(segment: Segment, last: Bytes, isReverse: boolean): Segment {
-    const placement = this.strategies.keys.placementOf(last)
+    const placement = this.strategies.tables.keys.placementOf(last)
     if (isReverse) return { ...segment, to: last, lastPlacement: placement }
     return { ...segment, from: Buffer.concat([last, Buffer.of(0)]), firstPlacement: placement }
   }

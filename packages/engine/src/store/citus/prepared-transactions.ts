@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { QueryResult } from 'pg'
-import { reasonOf } from './failures.ts'
+import { reasonOf } from '../postgres/failures.ts'
 
 /** Interval of recovery for transactions of other processes, such as one killed together with a node. */
 const recoveryIntervalMs = 5_000
@@ -37,9 +37,9 @@ export class PreparedTransactions {
     this.timer.unref()
   }
 
-  /** Whether a commit is known to be only partly visible. */
-  get isUnsettled(): boolean {
-    return this.unsettled.size > 0
+  /** Recovers before a read if a commit is known to be only partly visible. A node that is down fails its own reads only. */
+  async recoverUnsettled(): Promise<void> {
+    if (this.unsettled.size > 0) await this.recover().catch(() => undefined)
   }
 
   /** Completes transactions without a live backend, on all reachable nodes. Concurrent callers share the work. */
