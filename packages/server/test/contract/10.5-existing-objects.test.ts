@@ -91,6 +91,16 @@ describe('fields are changed', () => {
     expectProblem(await constrain('age', { minimum: 21 }), 422, 'InvalidDefinition')
   })
 
+  rule('10.1.7', 'those that no value would satisfy with the present ones are refused', async () => {
+    const message = expectProblem(await constrain('age', { minimum: 151 }), 422, 'InvalidDefinition')
+    expect(message).toContain('Class Person, attribute age: maximum is 150 and minimum is 151: no value satisfies both')
+    const change = { attributesToChange: [{ attributeName: 'age', logicalType: 'real', maximum: -0.5 }] }
+    expectProblem(await alter(change), 422, 'InvalidDefinition')
+    const text = 'UPDATE SCHEMA { ALTER CLASS Person {ALTER tags {Element: {MinLength: 2, MaxLength: 1}}} }'
+    expect(expectProblem(await query(text), 422, 'InvalidDefinition')).toContain('maxLength is 1 and minLength is 2')
+    await done(constrain('age', { minimum: 151, maximum: null }))
+  })
+
   rule('10.5.1', 'own attributes alone, each once, last of all', async () => {
     expectProblem(await constrain('nome', { title: 'a' }), 422, 'UnknownAttribute')
     expectProblem(await constrain('age', { title: 'a' }, '', 'Worker'), 422, 'UnknownAttribute')
