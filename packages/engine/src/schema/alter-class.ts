@@ -18,6 +18,7 @@ import { defineAttribute } from './define-attribute.ts'
 import { classesWithNewShape, nextState, withDefinition } from './define-classes.ts'
 import { changeClassProperties, retypedProperties } from './define-properties.ts'
 import { additionsTo, type ExtentChecks, newKeysOf, noExtentChecks } from './extent-checks.ts'
+import { withHeldChecks } from './held-checks.ts'
 import { checkAttributeName, checkClassName, didYouMean } from './names.ts'
 import type { Pairing } from './pairing.ts'
 import { type NewCheck, newChecksOf } from './pending-checks.ts'
@@ -44,6 +45,8 @@ export interface Alteration {
   /** Only those made online. */
   readonly pairings: readonly Pairing[]
   readonly newChecks: readonly NewCheck[]
+  /** Validated checks whose values the change converts. */
+  readonly heldChecks?: readonly NewCheck[]
   readonly extents: ExtentChecks
   /** New attributes that are unique. */
   readonly newKeys: readonly UniqueKey[]
@@ -56,7 +59,8 @@ export interface Alteration {
 export function alterClass(catalog: Catalog, cls: SchemaClass, command: AlterClass, options: AlterOptions): Alteration {
   const altered = alterWithoutExpressions(catalog, cls, command, options)
   const state = runToEnd(withBoundExpressions(catalog, altered.state, expressionChange(command, options)))
-  return state === altered.state ? altered : { ...altered, state }
+  const isValidating = command.kind === 'renameClass' || command.isValidating
+  return { ...altered, ...withHeldChecks({ ...altered, state }, altered.newChecks, isValidating) }
 }
 
 function expressionChange(command: AlterClass, { expressions: binder }: AlterOptions): ExpressionChange {

@@ -10,6 +10,7 @@ import { withValidation } from './class-validation.ts'
 import type { AlterClass, DefineClasses } from './commands.ts'
 import { defineClassesYielding } from './define-classes.ts'
 import type { ExtentChecks } from './extent-checks.ts'
+import { refuseConcurrentChecks } from './held-checks.ts'
 import type { Pairing } from './pairing.ts'
 import { canBePending, isCheckPending, type NewCheck, pendingChecksIn, withPendingChecks } from './pending-checks.ts'
 import {
@@ -59,6 +60,8 @@ interface PreparedAlter extends AlterEffect {
   readonly typeChanges: readonly Retype[]
   /** Held against stored objects. */
   readonly newChecks: readonly NewCheck[]
+  /** Held against stored objects, whose values the change converts. */
+  readonly heldChecks: readonly NewCheck[]
   /** The catalog with the new types and checks as pending and the replacement indexes under construction. */
   readonly pending: CatalogState
   readonly replacements: readonly IndexNumber[]
@@ -77,9 +80,9 @@ export interface StoredConstraints {
 }
 
 /** As in `next`. */
-export function constraintsToCheck({ typeChanges, newChecks }: PreparedAlter): StoredConstraints {
+export function constraintsToCheck({ typeChanges, newChecks, heldChecks }: PreparedAlter): StoredConstraints {
   const attributes = new Set(typeChanges.flatMap(({ becomes, isChecked }) => (isChecked ? [becomes] : [])))
-  return { attributes, checks: newChecks }
+  return { attributes, checks: [...newChecks, ...heldChecks] }
 }
 
 /** Publish `pending`, check the stored values, build links, replacements and referrer entries, then publish `next`; writers continue meanwhile. */
@@ -136,10 +139,11 @@ export function* planDefinitions(
 
 function planOf(
   catalog: Catalog,
-  { state, retypes, droppedIndexes, pairings, newChecks, extents, newKeys }: Alteration,
+  { state, retypes, droppedIndexes, pairings, newChecks, heldChecks = [], extents, newKeys }: Alteration,
   { classNumbers, isLossAllowed, complete }: Pick<OnlineAlter, 'classNumbers' | 'isLossAllowed' | 'complete'>,
   { sessionNumber, isStep }: AlterContext,
 ): AlterPlan {
+  refuseConcurrentChecks(catalog, state, retypes, [...newChecks, ...heldChecks])
   const typeChanges = typeChangesToPrepare(catalog, { retypes, droppedIndexes })
   const { state: keyed, added: filled } = withIndexesFor(state, newKeys, undefined)
   checkIndexNames(keyed, [])
@@ -162,7 +166,7 @@ function planOf(
   const rebuiltIndexes = indexesToRebuild(catalog, changes)
   const { state: retyping, replacements } = withPendingTypes(catalog, changes, isLossAllowed, sessionNumber)
   const effect = { classNumbers, retypes, droppedIndexes, rebuiltIndexes, extents, filledIndexes }
-  const prepared = { ...effect, typeChanges, newChecks, isLossAllowed, pairings, unfilled }
+  const prepared = { ...effect, typeChanges, newChecks, heldChecks, isLossAllowed, pairings, unfilled }
   const added = replacements.map(({ number }) => number)
   checkIndexNames(retyping, [])
   const isTransaction = isStep || filled.length > 0 || typeChanges.some(isTransactional)

@@ -26,7 +26,7 @@ import { type UniqueKey, withIndexesFor } from './unique-indexes.ts'
 /** The type changes that affect stored values or index entries; the others are complete with the catalog. */
 export function typeChangesToPrepare(catalog: Catalog, alteration: TypeChanges): Retype[] {
   return alteration.retypes.filter((retype) => {
-    if (retype.isChecked || retype.becomesUnique || retype.gainsReferrers) return true
+    if (retype.isChecked || retype.becomesUnique || retype.gainsReferrers || retype.isNamed === true) return true
     if (retype.work.kind !== 'convert') return retype.work.kind !== 'none'
     if (!retype.work.conversion.isLossless) return true
     return indexesToRebuild(catalog, { ...alteration, retypes: [retype] }).length > 0

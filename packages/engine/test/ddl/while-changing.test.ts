@@ -298,3 +298,47 @@ it('a type and constraints of values under it change together', async () => {
     },
   )
 })
+
+const unlikeSeven = [{ name: 'unlike', expression: "CAST(note AS String) != '7'" }]
+
+it('what is written is held against the checks of an attribute as they will mean it', async () => {
+  const oids: string[] = []
+  const prepare = async (fd: FederatedDatabase) => {
+    await fd.alterClass('Note', { classFields: { checks: unlikeSeven } })
+    oids.push(await fd.createObject('Note', { note: '8', title: 'a' }))
+  }
+  await whileChanging(prepare, toWhole, async ({ fd, end }) => {
+    const [oid = ''] = oids
+    // Now it is another text than 7, and afterwards it is the number.
+    expect(await outcome(fd.createObject('Note', { note: '07' }))).toBe('ConstraintViolation')
+    expect(await outcome(fd.updateObject(oid, { note: ' 7' }))).toBe('ConstraintViolation')
+    expect(await outcome(fd.createObject('Note', { note: '7' }))).toBe('ConstraintViolation')
+    expect(await outcome(fd.createObject('Note', { note: '09' }))).toBe('ok')
+    const even = { classFields: { checks: [...unlikeSeven, { name: 'even', expression: "note != '5'" }] } }
+    expect(await outcome(fd.alterClass('Note', even))).toBe('AttributeInUse')
+    expect(await end()).toBe('ok')
+    expect(await checksOf(fd)).toEqual(unlikeSeven)
+    expect(await outcome(fd.createObject('Note', { note: 7 }))).toBe('ConstraintViolation')
+  })
+  oids.length = 0
+  const prepareWrong = async (fd: FederatedDatabase) => {
+    await prepare(fd)
+    await fd.createObject('Note', { note: '07' })
+  }
+  await whileChanging(prepareWrong, toWhole, async ({ fd, end }) => {
+    expect(await end()).toBe('ObjectsViolateConstraint')
+    expect(await outcome(fd.createObject('Note', { note: '07' }))).toBe('ok')
+  })
+})
+
+it('a check that names an attribute is added while its type is not changed, and the reverse', async () => {
+  await whileChanging(
+    async (fd) => void (await fd.createObject('Note', { note: '8' })),
+    { classFields: { checks: unlikeSeven } },
+    async ({ fd, end }) => {
+      expect(await outcome(fd.alterClass('Note', toWhole))).toBe('AttributeInUse')
+      expect(await end()).toBe('ok')
+      expect(await outcome(fd.alterClass('Note', toWhole))).toBe('ok')
+    },
+  )
+})

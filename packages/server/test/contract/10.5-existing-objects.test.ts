@@ -188,6 +188,52 @@ describe('fields are changed', () => {
   })
 })
 
+describe('checks that name an attribute whose type changes', () => {
+  const check = (name: string, expression: string) => ({ classFields: { checks: [{ name, expression }] } })
+  const to = (attributeName: string, logicalType: string) => ({ attributesToChange: [{ attributeName, logicalType }] })
+  const broken = (className: string, checkName: string, ...oids: string[]) => [
+    { className, checkName, constraint: 'checks', objects: oids.length, oids },
+  ]
+
+  rule('10.5.14', 'are held against stored objects with their new values', async () => {
+    // Division of integers truncates.
+    await done(alter(check('half', 'age / 2 != 2.5')))
+    const oid = await fd.create('Person', { age: 5 })
+    const toReal = to('age', 'real')
+    expect(await violations(alter(toReal))).toEqual(broken('Person', 'half', oid))
+    expect(await violations(alter(toReal, '&dryRun=true'))).toEqual(broken('Person', 'half', oid))
+    const step = { method: 'PUT', uri: '/v1/schema/Person', body: toReal }
+    const inBatch = await server.post(fd.at('/v1/transaction'), [step])
+    expect(inBatch.json).toMatchObject({ status: 409, violations: broken('Person', 'half', oid) })
+    expect(await attribute('age')).toMatchObject({ logicalType: 'integer' })
+    await fd.update(oid, { age: 6 })
+    await done(alter(toReal))
+    expect((await fd.putObject(oid, { age: 5 })).status).toBe(422)
+  })
+
+  rule('10.5.14', 'also of other classes, through computed attributes, and where values are lost', async () => {
+    await done(alter(check('zip', 'address.zip / 2 != 2.5')))
+    const doubled = { attributeName: 'doubled', logicalType: 'real', computed: { expression: 'wage * 2' } }
+    await done(alter({ attributesToAdd: [doubled], ...check('paid', 'doubled != 10') }, '', 'Worker'))
+    const person = await fd.create('Person', { address: { zip: 5 } })
+    const worker = await fd.create('Worker', { wage: 5.5 })
+    expect(await violations(alter(to('zip', 'real'), '', 'Address'))).toEqual(broken('Person', 'zip', person))
+    const lossy = () => alter(to('wage', 'integer'), '&allowLoss=true', 'Worker')
+    expect(await violations(lossy())).toEqual(broken('Worker', 'paid', worker))
+    await fd.update(worker, { wage: 6.5 })
+    await done(lossy())
+  })
+
+  rule('10.5.14', 'are left as not validated by validate=false', async () => {
+    await done(alter(check('half', 'age / 2 != 2.5')))
+    await fd.create('Person', { age: 5 })
+    await done(alter(to('age', 'real'), '&validate=false'))
+    expect((await classNamed('Person')).checks).toEqual([
+      { name: 'half', expression: 'age / 2 != 2.5', isValidated: false },
+    ])
+  })
+})
+
 describe('stored objects', () => {
   rule('10.5.5', 'are held against constraints that are not surely looser', async () => {
     const young = await fd.create('Person', { name: 'Ann', age: 10 })
