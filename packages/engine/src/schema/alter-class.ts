@@ -17,7 +17,7 @@ import { declaredAttribute } from './declared-attribute.ts'
 import { defineAttribute } from './define-attribute.ts'
 import { classesWithNewShape, nextState, withDefinition } from './define-classes.ts'
 import { changeClassProperties, retypedProperties } from './define-properties.ts'
-import { additionsTo, type ExtentChecks, newKeysOf, noExtentChecks } from './extent-checks.ts'
+import { additionsTo, type ExtentChecks, newKeysOf, noExtentChecks, refuseChangingParts } from './extent-checks.ts'
 import { withHeldChecks } from './held-checks.ts'
 import { checkAttributeName, checkClassName, didYouMean } from './names.ts'
 import type { Pairing } from './pairing.ts'
@@ -103,6 +103,7 @@ function alterWithoutExpressions(
     checkEdges(builder, one)
   }
   checkEmbedding(builder)
+  refuseChangingParts(builder, draft, staged)
   const shaped = nextState(catalog.state, batch, reshaped)
   const isRedefined = (isRenamed || draft.isRedefined) && !draft.needsNewShape
   const state = isRedefined ? withDefinition(shaped, draft) : shaped
@@ -118,7 +119,7 @@ function alterWithoutExpressions(
     pairings: pairingsOf(builder, changes),
     newChecks: newChecksOf(draft),
     extents: {
-      additions: isValidating ? additionsTo(draft, staged) : [],
+      additions: additionsTo(draft, staged, isValidating),
       abstractClasses: !wasAbstract && draft.properties?.isAbstract === true ? [draft.number] : [],
     },
     newKeys: newKeysOf(draft, staged),

@@ -11,10 +11,10 @@ import type { Attribute, CatalogState, ClassDefinition, Shape, ShapeAttribute } 
 import { type ExpressionBinder, withBoundExpressions } from './class-expressions.ts'
 import type { ClassDescription, DefineClasses } from './commands.ts'
 import { setClassProperties } from './define-properties.ts'
-import { additionsTo, type ExtentChecks, newKeysOf } from './extent-checks.ts'
+import { additionsTo, type ExtentChecks, newKeysOf, refuseChangingParts } from './extent-checks.ts'
+import { InitialValues } from './initial-values.ts'
 import { type Pairing, storedSpec } from './pairing.ts'
 import { type NewCheck, newChecksOf } from './pending-checks.ts'
-import { creationDefault } from './properties/index.ts'
 import { withReferrerIndexes } from './referrer-indexes.ts'
 import { addInverses, pairingsOf, type Retype } from './retype-attribute.ts'
 import {
@@ -92,12 +92,13 @@ export function* defineClassesYielding(
     checkEdges(builder, draft)
   }
   checkEmbedding(builder)
+  for (const [i, draft] of targets.entries()) refuseChangingParts(builder, draft, staged[i] as StagedAttribute[])
   const redefined = targets.filter(({ isRedefined, needsNewShape }) => isRedefined && !needsNewShape)
   const reshapedState = yield* nextStateYielding(catalog.state, batch, reshaped)
   const shaped = redefined.reduce(withDefinition, reshapedState)
   const state = yield* withBoundExpressions(catalog, shaped, { binder, isCascading: false })
   const classNumbers = targets.map(({ number }) => number)
-  const additions = targets.flatMap((draft, i) => additionsTo(draft, staged[i] as StagedAttribute[]))
+  const additions = targets.flatMap((draft, i) => additionsTo(draft, staged[i] as StagedAttribute[], true))
   const extents = { additions, abstractClasses: [] }
   const newChecks = targets.flatMap(newChecksOf)
   const newKeys = targets.flatMap((draft, i) => newKeysOf(draft, staged[i] as StagedAttribute[]))
@@ -125,11 +126,12 @@ function* nextStateYielding(
   const definitions = new Map<ClassNumber, ClassDefinition>()
   const shapes: Shape[] = []
   const shaped = new Map<DraftAttribute, ShapeAttribute>()
+  const initials = new InitialValues(batch, state.shapes)
   for (const [i, draft] of reshaped.entries()) {
     if (i > 0) yield
     const shapeNumber = (draft.existing === undefined ? draft.number : batch.nextNumber++) as ShapeNumber
     definitions.set(draft.number, toDefinition(draft, shapeNumber))
-    shapes.push(toShape(draft, shapeNumber, shaped))
+    shapes.push(toShape(draft, shapeNumber, initials, shaped))
   }
   const kept = state.classes.map((cls) => definitions.get(cls.number) ?? cls)
   const added = reshaped.filter(({ existing }) => existing === undefined)
@@ -180,12 +182,17 @@ function toAttribute({ number, name, spec, properties, referrers, pendingType }:
 }
 
 /** `shaped`: the attributes so far, shared by the shapes of all classes that inherit them. */
-function toShape(draft: ClassDraft, number: ShapeNumber, shaped: Map<DraftAttribute, ShapeAttribute>): Shape {
+function toShape(
+  draft: ClassDraft,
+  number: ShapeNumber,
+  initials: InitialValues,
+  shaped: Map<DraftAttribute, ShapeAttribute>,
+): Shape {
   const attributes = storedAttributes(draft).map((attribute) => {
     let one = shaped.get(attribute)
     if (one === undefined) {
-      const { number, conversion, spec, properties, pendingType } = attribute
-      const initial = creationDefault(spec as TypeSpec, properties)
+      const { number, conversion, spec, pendingType } = attribute
+      const initial = initials.of(draft, attribute)
       one = {
         number,
         spec: storedSpec(spec as TypeSpec, pendingType),

@@ -57,15 +57,17 @@ async function whileChanging(
   prepare: (fd: FederatedDatabase) => Promise<void>,
   change: object,
   use: (changing: Changing) => Promise<void>,
+  className = 'Note',
 ): Promise<void> {
   const store = await openStoreOfRun()
   const fd = await FederatedDatabase.open({ alias: 'writer', store })
   const texts = { logicalType: 'list', elementSpecification: { logicalType: 'string' } }
-  await fd.defineClasses([classOf('Note', { note: 'string', title: 'string', texts })], 'create')
+  const part = classOf('Part', { note: 'string' }, { isReferenceable: false })
+  await fd.defineClasses([classOf('Note', { note: 'string', title: 'string', texts }), part], 'create')
   await prepare(fd)
   const gate = new Gate(store)
   const changer = await FederatedDatabase.open({ alias: 'changer', store: gate })
-  const work = outcome(changer.alterClass('Note', change))
+  const work = outcome(changer.alterClass(className, change))
   await gate.reached
   const end = (): Promise<string> => {
     gate.release()
@@ -341,4 +343,21 @@ it('a check that names an attribute is added while its type is not changed, and 
       expect(await outcome(fd.alterClass('Note', toWhole))).toBe('ok')
     },
   )
+})
+
+it('no class embeds objects of one whose types, constraints or checks are being changed', async () => {
+  const embed = { attributesToAdd: [{ attributeName: 'part', logicalType: 'object', class: 'Part' }] }
+  const checks = { classFields: { checks: [{ name: 'any', expression: "note != ''" }] } }
+  for (const change of [toWhole, longer, checks]) {
+    await whileChanging(
+      async (fd) => void (await fd.createObject('Note', {})),
+      change,
+      async ({ fd, end }) => {
+        expect(await outcome(fd.alterClass('Note', embed))).toBe('AttributeInUse')
+        expect(await end()).toBe('ok')
+        expect(await outcome(fd.alterClass('Note', embed))).toBe(change === checks ? 'ObjectsViolateConstraint' : 'ok')
+      },
+      'Part',
+    )
+  }
 })

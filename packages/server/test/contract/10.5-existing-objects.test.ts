@@ -353,6 +353,44 @@ describe('stored objects', () => {
     await done(add())
   })
 
+  rule(['10.5.6', '10.1.4'], 'by what a new attribute embeds in them, as its class is then', async () => {
+    const oid = await fd.create('Worker', { name: 'Ann' })
+    const office = { attributeName: 'office', logicalType: 'object', class: 'Address' }
+    const add = (parameters = '') => alter({ attributesToAdd: [office] }, parameters, 'Worker')
+    const taken = () => alter({ attributesToDelete: ['office'] }, '', 'Worker')
+    const positive = (expression: string | null) => {
+      const checks = expression === null ? null : [{ name: 'positive', expression }]
+      return done(alter({ classFields: { checks } }, '', 'Address'))
+    }
+    const broken = [{ className: 'Address', checkName: 'positive', constraint: 'checks', objects: 1, oids: [oid] }]
+    await fd.update(oid, { address: { zip: 7 } })
+    await positive('zip > 0')
+    for (const parameters of ['', '&dryRun=true', '&validate=false']) {
+      expect(await violations(add(parameters))).toEqual(broken)
+    }
+    expect(await violations(query('UPDATE SCHEMA {ALTER CLASS Worker {ADD office: Object{Class: Address}}}'))).toEqual(
+      broken,
+    )
+    const { className, attributeName, ...type } = { className: 'Worker', ...office }
+    expect(await violations(fd.putSchema({ className, attributes: [{ attributeName, ...type }] }))).toEqual(broken)
+    // Defaults are those of the time when the attribute is added.
+    await done(constrain('zip', { default: 8 }, '', 'Address'))
+    await done(add())
+    expect(await fd.read(oid)).toMatchObject({ address: { zip: 7 }, office: { zip: 8 } })
+    await done(constrain('zip', { default: 9 }, '', 'Address'))
+    expect(await fd.read(oid)).toMatchObject({ office: { zip: 8 } })
+    await done(taken())
+    await positive(null)
+    await done(constrain('zip', { default: null }, '', 'Address'))
+    await done(add())
+    expect(await fd.read(oid)).toMatchObject({ office: { zip: null } })
+    await done(taken())
+    await done(constrain('zip', { isRequired: true }, '', 'Address'))
+    const needed = { className: 'Address', attributeName: 'zip', constraint: 'isRequired', objects: 1, oids: [oid] }
+    expect(await violations(add())).toEqual([needed])
+    expect(await violations(add('&validate=false'))).toEqual([needed])
+  })
+
   rule(
     '10.5.7',
     'may violate constraints that are not validated, which only what is written is held against',
