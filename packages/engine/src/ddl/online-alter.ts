@@ -9,12 +9,11 @@ import { buildIndexEntries } from '../indexes/build.ts'
 import { readDuplicate } from '../indexes/duplicate-note.ts'
 import { buildReferrers } from '../indexes/fill-referrers.ts'
 import type { Receipt } from '../receipts/receipt.ts'
-import { completedState, concurrentAlter, constraintsToCheck, type OnlineAlter } from '../schema/alter-plan.ts'
+import { completedState, concurrentAlter, constraintsToCheck, type OnlineAlter, partsOf } from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexNumber, ValidationFailure } from '../schema/class-definition.ts'
 import { isRunning, withValidation } from '../schema/class-validation.ts'
-import { isCheckPending } from '../schema/pending-checks.ts'
 import { withoutPending } from '../schema/pending-types.ts'
 import type { Snapshot } from '../store/store.ts'
 import { runYieldingIfLong } from '../store/time-slice.ts'
@@ -160,18 +159,19 @@ async function rolledBack(writer: CatalogWriter, plan: OnlineAlter, error: unkno
   }
 }
 
-/** True if the change was still being prepared, and so was certainly not committed. */
-async function rollback(
-  writer: CatalogWriter,
-  { typeChanges, newChecks: checks, replacements, shownBy }: OnlineAlter,
-  error: unknown,
-): Promise<boolean> {
-  const attributes = typeChanges.map(({ attribute }) => attribute)
+/**
+ * Removes the pending parts of the change, and not those of another process, which may have considered this one dead and begun
+ * the same change. True if all were there, so that the change was certainly not committed.
+ */
+async function rollback(writer: CatalogWriter, plan: OnlineAlter, error: unknown): Promise<boolean> {
+  const { typeChanges, newChecks, replacements, session, shownBy } = plan
   return writer.change(async (catalog) => {
-    const isPending =
-      attributes.every((attribute) => catalog.attribute(attribute)?.becoming !== undefined) &&
-      checks.every((check) => isCheckPending(catalog.state, check))
-    const undone = withoutPending(catalog.state, { attributes, checks, replacements })
+    const parts = partsOf(plan, catalog)
+    const isPending = parts.attributes.size === typeChanges.length && parts.checks.length === newChecks.length
+    // Those of a change that was committed are ready.
+    const unfinished = catalog.state.indexes.filter((one) => one.state === 'building' && one.session === session)
+    const building = unfinished.map(({ number }) => number).filter((number) => replacements.includes(number))
+    const undone = withoutPending(catalog.state, { ...parts, replacements: building })
     const isVisible = shownBy !== undefined && isRunning(catalog.state, shownBy)
     const state = isVisible ? withValidation(undone, shownBy.number, { failure: failureOf(error) }) : undone
     return { state, result: isPending }

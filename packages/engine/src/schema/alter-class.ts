@@ -21,7 +21,7 @@ import { additionsTo, type ExtentChecks, newKeysOf, noExtentChecks, refuseChangi
 import { withHeldChecks } from './held-checks.ts'
 import { checkAttributeName, checkClassName, didYouMean } from './names.ts'
 import type { Pairing } from './pairing.ts'
-import { type NewCheck, newChecksOf } from './pending-checks.ts'
+import { type NewCheck, newChecksOf, type PreparedParts } from './pending-checks.ts'
 import { withReferrerIndexes } from './referrer-indexes.ts'
 import { pairingsOf, type Retype, type RetypeContext, refusePairing, retypeAttribute } from './retype-attribute.ts'
 import { rootClassName, rootClassRefusal } from './root-class.ts'
@@ -30,8 +30,8 @@ import { type UniqueKey, withSettledIndexes } from './unique-indexes.ts'
 
 export interface AlterOptions {
   readonly attributesMax: number
-  /** The types are pending (`withPendingTypes`), and their preparation is complete. */
-  readonly isPrepared?: boolean
+  /** Set if the change has been prepared: its types and checks are pending. */
+  readonly prepared?: PreparedParts | undefined
   /** If missing, expressions are left unbound. */
   readonly expressions?: ExpressionBinder | undefined
 }
@@ -80,21 +80,21 @@ function alterWithoutExpressions(
     const none = { droppedIndexes: [], retypes: [], pairings: [], newChecks: [], newKeys: [] }
     return { state, ...none, extents: noExtentChecks }
   }
-  const { attributesMax, isPrepared = false } = options
+  const { attributesMax, prepared } = options
   const { isValidating } = command
-  const batch = new ClassBatch(catalog, isPrepared)
+  const batch = new ClassBatch(catalog, prepared !== undefined)
   const { builder } = batch
   const draft = builder.get(cls.number)
   const dropped = deleteAttributes(catalog, builder, draft, command)
   const isRenamed = renameAttributes(builder, draft, command.attributesToRename)
   const staged = batch.stageAttributes(draft, command.attributesToAdd, addition, attributesMax)
-  const context = { catalog, batch, isPrepared, isValidating }
+  const context = { catalog, batch, prepared, isValidating }
   const retypes = retypeAttributes(context, draft, command, dropped)
   batch.defineTypes(draft, staged)
   if (!isValidating) leaveUnvalidated(staged)
   const changes = withConstraints(retypes, constrainAttributes(context, draft, command.attributesToConstrain), builder)
   const wasAbstract = draft.properties?.isAbstract === true
-  changeClassProperties({ builder, isPrepared, isValidating }, draft, command)
+  changeClassProperties({ builder, prepared, isValidating }, draft, command)
   const reshaped = classesWithNewShape(builder)
   for (const one of reshaped) checkAttributeCount(one, attributesMax, addition)
   for (const one of builder.all()) {

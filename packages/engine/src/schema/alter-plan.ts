@@ -12,7 +12,14 @@ import { defineClassesYielding } from './define-classes.ts'
 import type { ExtentChecks } from './extent-checks.ts'
 import { refuseConcurrentChecks } from './held-checks.ts'
 import type { Pairing } from './pairing.ts'
-import { canBePending, isCheckPending, type NewCheck, pendingChecksIn, withPendingChecks } from './pending-checks.ts'
+import {
+  canBePending,
+  isCheckPending,
+  type NewCheck,
+  type PreparedParts,
+  pendingChecksIn,
+  withPendingChecks,
+} from './pending-checks.ts'
 import {
   indexesToRebuild,
   swapReplacementIndexes,
@@ -90,8 +97,10 @@ export interface OnlineAlter extends PreparedAlter {
   readonly kind: 'online'
   /** The class shows the progress and the failure of the change, which goes on in the background; see `inBackground`. */
   readonly shownBy?: { readonly number: ClassNumber; readonly session: number }
+  /** The store session of the process that makes the change. */
+  readonly session: number
   /** Recomputes the catalog that completes the change from one in which it is prepared. */
-  readonly complete: (prepared: Catalog) => CatalogState | Generator<undefined, CatalogState>
+  readonly complete: (catalog: Catalog, prepared: PreparedParts) => CatalogState | Generator<undefined, CatalogState>
 }
 
 /** Everything in one transaction: check and rewrite objects, publish `next`, fill the indexes `rebuilt`. */
@@ -110,12 +119,12 @@ export type AlterPlan = ImmediateAlter | OnlineAlter | TransactionalAlter
 export function planAlter(catalog: Catalog, command: AlterClass, context: AlterContext): AlterPlan {
   const { attributesMax, expressions } = context
   const { number } = changedClass(catalog, command.className)
-  const alter = (given: Catalog, isPrepared: boolean): Alteration => {
-    return alterClass(given, changedClass(given, String(number)), command, { attributesMax, isPrepared, expressions })
+  const alter = (given: Catalog, prepared: PreparedParts | undefined): Alteration => {
+    return alterClass(given, changedClass(given, String(number)), command, { attributesMax, prepared, expressions })
   }
   const isLossAllowed = command.kind === 'alterAttributes' && command.isLossAllowed
-  const complete = (prepared: Catalog): CatalogState => alter(prepared, true).state
-  return planOf(catalog, alter(catalog, false), { classNumbers: [number], isLossAllowed, complete }, context)
+  const complete: OnlineAlter['complete'] = (given, prepared) => alter(given, prepared).state
+  return planOf(catalog, alter(catalog, undefined), { classNumbers: [number], isLossAllowed, complete }, context)
 }
 
 /**
@@ -130,9 +139,9 @@ export function* planDefinitions(
   const { attributesMax, expressions } = context
   const { classNumbers, ...defined } = yield* defineClassesYielding(catalog, command, { attributesMax, expressions })
   const { isLossAllowed = false } = command
-  const complete = function* (prepared: Catalog): Generator<undefined, CatalogState> {
-    const options = { attributesMax, expressions, isPrepared: true }
-    return (yield* defineClassesYielding(prepared, command, options)).state
+  const complete = function* (given: Catalog, prepared: PreparedParts): Generator<undefined, CatalogState> {
+    const options = { attributesMax, expressions, prepared }
+    return (yield* defineClassesYielding(given, command, options)).state
   }
   return planOf(catalog, { ...defined, droppedIndexes: [] }, { classNumbers, isLossAllowed, complete }, context)
 }
@@ -180,7 +189,7 @@ function planOf(
   const { index } = pending.counters
   const built = { ...state, indexes: [...state.indexes, ...replacements], counters: { ...state.counters, index } }
   const next = swapReplacementIndexes(built, added)
-  return { kind: 'online', ...prepared, pending, next, replacements: added, complete }
+  return { kind: 'online', ...prepared, pending, next, replacements: added, session: sessionNumber, complete }
 }
 
 function canAllBePending(catalog: Catalog, next: CatalogState, newChecks: readonly NewCheck[]): boolean {
@@ -213,22 +222,35 @@ export function inBackground(plan: OnlineAlter, catalog: Catalog, sessionNumber:
 export function* completedState(plan: OnlineAlter, catalog: Catalog): Generator<undefined, CatalogState> {
   // The shapes of pairings have used the numbers of the planned catalog's shapes.
   if (catalog.state === plan.pending && plan.pairings.length === 0) return plan.next
+  const prepared = partsOf(plan, catalog)
   for (const { attribute, name } of plan.typeChanges) {
     const { becoming } = catalog.attribute(attribute) ?? {}
     // The entries of another index are not complete.
     const index = plan.unfilled.find((one) => one.attribute === attribute)?.index
-    if (becoming === undefined || becoming.referrers !== index) throw concurrentAlter(`Attribute ${name}`)
+    if (!prepared.attributes.has(attribute) || becoming?.referrers !== index) throw concurrentAlter(`Attribute ${name}`)
   }
   for (const check of plan.newChecks) {
-    if (!isCheckPending(catalog.state, check)) throw concurrentAlter(`Check ${check.name}`)
+    if (!prepared.checks.includes(check)) throw concurrentAlter(`Check ${check.name}`)
   }
-  const completed = plan.complete(catalog)
+  const completed = plan.complete(catalog, prepared)
   const computed = Symbol.iterator in completed ? yield* completed : completed
   const state = plan.shownBy === undefined ? computed : withValidation(computed, plan.shownBy.number, undefined)
   const taken = pendingChecksIn(catalog.state).length - pendingChecksIn(state).length
   // Otherwise one of them has come to mean something else, or a check that another request is validating was taken.
   if (plan.newChecks.length > 0 && taken !== plan.newChecks.length) throw concurrentAlter('A check')
   return swapReplacementIndexes(state, plan.replacements)
+}
+
+/**
+ * The pending parts of the change that are still in the catalog: not those that another process has added since, having
+ * considered this one dead.
+ */
+export function partsOf({ typeChanges, newChecks, session }: OnlineAlter, catalog: Catalog): PreparedParts {
+  const attributes = typeChanges.map(({ attribute }) => attribute)
+  return {
+    attributes: new Set(attributes.filter((number) => catalog.attribute(number)?.becoming?.session === session)),
+    checks: newChecks.filter((check) => isCheckPending(catalog.state, check, session)),
+  }
 }
 
 /** The pending type or check was removed because this process was considered dead, or the class was deleted. */

@@ -14,7 +14,7 @@ import { setClassProperties } from './define-properties.ts'
 import { additionsTo, type ExtentChecks, newKeysOf, refuseChangingParts } from './extent-checks.ts'
 import { InitialValues } from './initial-values.ts'
 import { type Pairing, storedSpec } from './pairing.ts'
-import { type NewCheck, newChecksOf } from './pending-checks.ts'
+import { type NewCheck, newChecksOf, type PreparedParts } from './pending-checks.ts'
 import { withReferrerIndexes } from './referrer-indexes.ts'
 import { addInverses, pairingsOf, type Retype } from './retype-attribute.ts'
 import {
@@ -43,8 +43,8 @@ export interface DefinedClasses {
 
 export interface DefineOptions {
   readonly attributesMax: number
-  /** The types are pending (`withPendingTypes`), and their preparation is complete. */
-  readonly isPrepared?: boolean
+  /** Set if the change has been prepared: its types and checks are pending. */
+  readonly prepared?: PreparedParts | undefined
   /** If missing, expressions are left unbound. */
   readonly expressions?: ExpressionBinder | undefined
 }
@@ -62,9 +62,9 @@ export function defineClasses(catalog: Catalog, command: DefineClasses, options:
 export function* defineClassesYielding(
   catalog: Catalog,
   { classes, mode, numbers }: DefineClasses,
-  { attributesMax, isPrepared = false, expressions: binder }: DefineOptions,
+  { attributesMax, prepared, expressions: binder }: DefineOptions,
 ): Generator<undefined, DefinedClasses> {
-  const batch = new ClassBatch(catalog, isPrepared)
+  const batch = new ClassBatch(catalog, prepared !== undefined)
   const { builder } = batch
   const targets = classes.map((description, i) => batch.stageClass(description, [i], mode, numbers?.[i]))
   for (const [i, draft] of targets.entries()) batch.setSuperclass(draft, classes[i] as ClassDescription)
@@ -77,14 +77,14 @@ export function* defineClassesYielding(
     const { attributes } = classes[i] as ClassDescription
     staged.push(batch.stageAttributes(draft, attributes, [i, 'attributes'], attributesMax))
   }
-  const context = { catalog, batch, isPrepared }
+  const context = { catalog, batch, prepared }
   const retypes = targets.flatMap((draft, i) => addInverses(context, draft, staged[i] as StagedAttribute[]))
   const reshaped = classesWithNewShape(builder)
   for (const draft of reshaped) checkAttributeCount(draft, attributesMax)
   for (const [i, draft] of targets.entries()) {
     if (i > 0) yield
     batch.defineTypes(draft, staged[i] as StagedAttribute[])
-    setClassProperties({ builder, isPrepared, isValidating: true }, draft, classes[i] as ClassDescription, [i])
+    setClassProperties({ builder, prepared, isValidating: true }, draft, classes[i] as ClassDescription, [i])
   }
   for (const [i, draft] of targets.entries()) {
     if (i > 0) yield
