@@ -132,7 +132,7 @@ export interface Counts {
   readonly indexBuilds: number
   readonly oldestSnapshotMs: number
   /** Bytes held by requests of the memory pool, which several federated databases may share. */
-  readonly heldBytes: number
+  readonly memoryBytes: number
   readonly statementThreads: number
 }
 
@@ -495,7 +495,7 @@ export class FederatedDatabase extends CallerOperations {
       queries: resources.counts,
       indexBuilds: builds.count,
       oldestSnapshotMs: store.oldestSnapshotMs?.() ?? 0,
-      heldBytes: database.memory.bytes,
+      memoryBytes: database.memory.bytes,
       statementThreads: this.threads?.size ?? 0,
     }
   }

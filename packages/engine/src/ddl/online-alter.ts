@@ -60,8 +60,8 @@ export async function completeOnlineAlter(
 }
 
 /** Undefined unless the class shows the change. */
-function shownProgress({ store, limits }: OpenDatabase, { shownBy }: OnlineAlter): ProgressWriter | undefined {
-  return shownBy && new ProgressWriter(store, limits.transactionAttemptsMax, shownBy.number)
+function shownProgress({ store, limits }: OpenDatabase, { progressClass }: OnlineAlter): ProgressWriter | undefined {
+  return progressClass && new ProgressWriter(store, limits.transactionAttemptsMax, progressClass.number)
 }
 
 /** For reads of all objects of a class. */
@@ -202,7 +202,7 @@ async function rolledBack(writer: CatalogWriter, plan: OnlineAlter, error: unkno
  * the same change. True if all were there, so that the change was certainly not committed.
  */
 async function rollback(writer: CatalogWriter, plan: OnlineAlter, error: unknown): Promise<boolean> {
-  const { typeChanges, newChecks, replacements, session, shownBy } = plan
+  const { typeChanges, newChecks, replacements, session, progressClass } = plan
   return writer.change(async (catalog) => {
     const parts = partsOf(plan, catalog)
     const isPending = parts.attributes.size === typeChanges.length && parts.checks.length === newChecks.length
@@ -210,8 +210,8 @@ async function rollback(writer: CatalogWriter, plan: OnlineAlter, error: unknown
     const unfinished = catalog.state.indexes.filter((one) => one.state === 'building' && one.session === session)
     const building = unfinished.map(({ number }) => number).filter((number) => replacements.includes(number))
     const undone = withoutPending(catalog.state, { ...parts, replacements: building })
-    const isVisible = shownBy !== undefined && isRunning(catalog.state, shownBy)
-    const state = isVisible ? withValidation(undone, shownBy.number, { failure: failureOf(error) }) : undone
+    const isVisible = progressClass !== undefined && isRunning(catalog.state, progressClass)
+    const state = isVisible ? withValidation(undone, progressClass.number, { failure: failureOf(error) }) : undone
     return { state, result: isPending }
   }, true)
 }

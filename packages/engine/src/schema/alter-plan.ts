@@ -96,7 +96,7 @@ export function constraintsToCheck({ typeChanges, newChecks, heldChecks }: Prepa
 export interface OnlineAlter extends PreparedAlter {
   readonly kind: 'online'
   /** The class shows the progress and the failure of the change, which goes on in the background; see `inBackground`. */
-  readonly shownBy?: { readonly number: ClassNumber; readonly session: number }
+  readonly progressClass?: { readonly number: ClassNumber; readonly session: number }
   /** The store session of the process that makes the change. */
   readonly session: number
   /** Recomputes the catalog that completes the change from one in which it is prepared. */
@@ -119,11 +119,11 @@ export type AlterPlan = ImmediateAlter | OnlineAlter | TransactionalAlter
 export function planAlter(catalog: Catalog, command: AlterClass, context: AlterContext): AlterPlan {
   const { attributesMax, expressions } = context
   const { number } = changedClass(catalog, command.className)
-  const alter = (given: Catalog, prepared: PreparedParts | undefined): Alteration => {
-    return alterClass(given, changedClass(given, String(number)), command, { attributesMax, prepared, expressions })
+  const alter = (current: Catalog, prepared: PreparedParts | undefined): Alteration => {
+    return alterClass(current, changedClass(current, String(number)), command, { attributesMax, prepared, expressions })
   }
   const isLossAllowed = command.kind === 'alterAttributes' && command.isLossAllowed
-  const complete: OnlineAlter['complete'] = (given, prepared) => alter(given, prepared).state
+  const complete: OnlineAlter['complete'] = (current, prepared) => alter(current, prepared).state
   return planOf(catalog, alter(catalog, undefined), { classNumbers: [number], isLossAllowed, complete }, context)
 }
 
@@ -139,9 +139,9 @@ export function* planDefinitions(
   const { attributesMax, expressions } = context
   const { classNumbers, ...defined } = yield* defineClassesYielding(catalog, command, { attributesMax, expressions })
   const { isLossAllowed = false } = command
-  const complete = function* (given: Catalog, prepared: PreparedParts): Generator<undefined, CatalogState> {
+  const complete = function* (current: Catalog, prepared: PreparedParts): Generator<undefined, CatalogState> {
     const options = { attributesMax, expressions, prepared }
-    return (yield* defineClassesYielding(given, command, options)).state
+    return (yield* defineClassesYielding(current, command, options)).state
   }
   return planOf(catalog, { ...defined, droppedIndexes: [] }, { classNumbers, isLossAllowed, complete }, context)
 }
@@ -210,8 +210,8 @@ export function inBackground(plan: OnlineAlter, catalog: Catalog, sessionNumber:
   if (definition.validation?.session !== undefined) {
     throw new AshlarError('AttributeInUse', `Class ${name} is being changed in the background by another request.`)
   }
-  const shownBy = { number, session: sessionNumber }
-  return { ...plan, shownBy, pending: withValidation(plan.pending, number, { session: sessionNumber }) }
+  const progressClass = { number, session: sessionNumber }
+  return { ...plan, progressClass, pending: withValidation(plan.pending, number, { session: sessionNumber }) }
 }
 
 /**
@@ -234,10 +234,11 @@ export function* completedState(plan: OnlineAlter, catalog: Catalog): Generator<
   }
   const completed = plan.complete(catalog, prepared)
   const computed = Symbol.iterator in completed ? yield* completed : completed
-  const state = plan.shownBy === undefined ? computed : withValidation(computed, plan.shownBy.number, undefined)
-  const taken = pendingChecksIn(catalog.state).length - pendingChecksIn(state).length
+  const state =
+    plan.progressClass === undefined ? computed : withValidation(computed, plan.progressClass.number, undefined)
+  const removedCount = pendingChecksIn(catalog.state).length - pendingChecksIn(state).length
   // Otherwise one of them has come to mean something else, or a check that another request is validating was taken.
-  if (plan.newChecks.length > 0 && taken !== plan.newChecks.length) throw concurrentAlter('A check')
+  if (plan.newChecks.length > 0 && removedCount !== plan.newChecks.length) throw concurrentAlter('A check')
   return swapReplacementIndexes(state, plan.replacements)
 }
 

@@ -285,7 +285,7 @@ describe('transactions in threads', () => {
     await expect.poll(async () => (await listed()).length).toBe(1)
     sent.destroy()
     await expect.poll(async () => (await listed()).length).toBe(0)
-    await expect.poll(() => federatedDatabases[0]?.counts().heldBytes).toBe(0)
+    await expect.poll(() => federatedDatabases[0]?.counts().memoryBytes).toBe(0)
     expect(await gadgets(app)).toBe(500)
   })
 

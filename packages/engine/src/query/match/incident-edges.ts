@@ -233,7 +233,7 @@ export class IncidentEdges {
   ): Promise<void> | undefined {
     for (let i = first; i < oids.length; i++) {
       if (i > first && i % edgesPerClockCheck === 0 && this.context.isYieldDue) {
-        return this.context.turn().then(() => this.addEach(view, link, oids, steps, i))
+        return this.context.yieldToEventLoop().then(() => this.addEach(view, link, oids, steps, i))
       }
       steps.push(new LinkStep(view, link, oids[i] as Oid, undefined, undefined))
     }
