@@ -33,6 +33,10 @@ export interface ChangeRecord {
   /** Created or changed. */
   readonly indexes?: readonly string[]
   readonly isIndexDeleted?: boolean
+  /** Created or restarted; omitted if there are none. */
+  readonly sequences?: readonly string[]
+  /** Omitted if there are none. */
+  readonly deletedSequences?: readonly string[]
 }
 
 export interface ChangesPage {

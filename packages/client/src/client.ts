@@ -6,6 +6,7 @@ import { type LiveEvent, readEvents } from './live-query.ts'
 import { loadObjects } from './load-objects.ts'
 import type {
   AlterationOptions,
+  BackgroundAlterationOptions,
   BulkLine,
   CallOptions,
   ChangesOptions,
@@ -19,7 +20,7 @@ import type {
 } from './options.ts'
 import { readBytes, readRows } from './rows.ts'
 import { SecurityClient } from './security-client.ts'
-import { type Sending, Transport } from './transport.ts'
+import { pause, type Sending, Transport } from './transport.ts'
 import type {
   Attributes,
   BulkReply,
@@ -39,6 +40,7 @@ import type {
   ObjectCreated,
   ObjectRepresentation,
   Oid,
+  Problem,
   QueryBody,
   QueryParameters,
   ResourceList,
@@ -52,6 +54,10 @@ import type {
   TransactionResult,
   UpdateObjectBody,
 } from './wire.ts'
+
+/** Between two requests for the progress of a change in the background. */
+const progressDelayMsFirst = 100
+const progressDelayMsMax = 2_000
 
 /** Reply of GET /health/ready. */
 export interface Readiness {
@@ -142,6 +148,30 @@ export class AshlarClient {
     options: AlterationOptions = {},
   ): Promise<ClassesDefined> {
     return this.request('PUT', classPath(nameOrNumber), alterationRequest(alteration, options))
+  }
+
+  /**
+   * Like `alterClass`, but no request lasts as long as the change: the server makes it in the background, and is asked for its progress. Resolves when the
+   * change is made. If it fails, throws AshlarRequestError (status 409) with the type and message of the failure. `timeoutMs` limits each request; `signal`
+   * ends the waiting, not the change.
+   */
+  async alterClassInBackground(
+    nameOrNumber: string,
+    alteration: ClassAlteration,
+    { onProgress, ...options }: BackgroundAlterationOptions = {},
+  ): Promise<ClassesDefined> {
+    const sending = { ...alterationRequest(alteration, options), headers: { prefer: 'respond-async' }, key: this.key }
+    const { isRunning, defined } = await this.transport.respond(
+      'PUT',
+      classPath(nameOrNumber),
+      sending,
+      async (reply) => {
+        return { isRunning: reply.status === 202, defined: this.transport.parse(await reply.text()) as ClassesDefined }
+      },
+    )
+    // The change, or another one, may rename the class.
+    if (isRunning) await alterationEnd(this, defined.classNumbers[0] as string, options, onProgress)
+    return defined
   }
 
   /** Returns what `alterClass` would change and lose, without changing anything. */
@@ -458,6 +488,23 @@ function alterationRequest(
   { signal, timeoutMs, ...parameters }: AlterationOptions,
 ): Sending {
   return { body, parameters, signal, timeoutMs }
+}
+
+/** Resolves when the class shows no change in the background. Throws AshlarRequestError with the failure of the change. */
+async function alterationEnd(
+  client: AshlarClient,
+  classNumber: string,
+  { signal, timeoutMs }: CallOptions,
+  onProgress: BackgroundAlterationOptions['onProgress'],
+): Promise<void> {
+  for (let delayMs = progressDelayMsFirst; ; delayMs = Math.min(2 * delayMs, progressDelayMsMax)) {
+    const { validation } = await client.getClass(classNumber, { signal, timeoutMs })
+    if (validation === undefined) return
+    const { progress, failure } = validation
+    if (failure !== undefined) throw new AshlarRequestError(409, failure as Partial<Problem>)
+    if (progress !== undefined) onProgress?.(progress)
+    await pause(delayMs, signal)
+  }
 }
 
 function matchRequest({ ifMatch, ...options }: MatchOptions): Sending {

@@ -1,5 +1,5 @@
 /** Options of a client and of its methods. */
-import type { BulkCreation, BulkOperation, Dialect, IsolationLevel } from './wire.ts'
+import type { BulkCreation, BulkOperation, ClassValidation, Dialect, IsolationLevel } from './wire.ts'
 
 /** Options of every method. */
 export interface CallOptions {
@@ -110,6 +110,11 @@ export interface AlterationOptions extends CallOptions {
   readonly allowLoss?: boolean
   /** false: existing objects may violate new constraints, which then apply to later writes only. */
   readonly validate?: boolean
+}
+
+export interface BackgroundAlterationOptions extends AlterationOptions {
+  /** Called with the number of objects that have been checked or indexed so far. */
+  readonly onProgress?: ((progress: NonNullable<ClassValidation['progress']>) => void) | undefined
 }
 
 export interface QueryOptions extends TransactionOptions {

@@ -256,7 +256,7 @@ function checkTimeout(timeoutMs: number | undefined): void {
 }
 
 /** Throws the reason of the signal when it is aborted. */
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (): void => {
       clearTimeout(timer)

@@ -17,6 +17,7 @@ const calls: Record<string, (client: AshlarClient, options: CallOptions) => Prom
   createClasses: (client, options) => client.createClasses([], options),
   defineClasses: (client, options) => client.defineClasses([], options),
   alterClass: (client, options) => client.alterClass('A', {}, options),
+  alterClassInBackground: (client, options) => client.alterClassInBackground('A', {}, options),
   previewAlteration: (client, options) => client.previewAlteration('A', {}, options),
   deleteClass: (client, options) => client.deleteClass('A', options),
   listNamespaces: (client, options) => client.listNamespaces(options),

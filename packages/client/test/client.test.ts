@@ -36,6 +36,41 @@ describe('AshlarClient', () => {
     expect(sent).toEqual([`Basic ${Buffer.from('änn:p:w').toString('base64')}`])
   })
 
+  it('waits for a change of a class in the background, and throws its failure', async () => {
+    const { baseUrl } = await connect()
+    const sent: string[] = []
+    const client = new AshlarClient({
+      baseUrl,
+      fetch: (url, init) => {
+        const prefer = new Headers(init.headers).get('prefer')
+        sent.push(`${init.method}${prefer === null ? '' : ` ${prefer}`}`)
+        return fetch(url, init)
+      },
+    })
+    await client.createClasses([gadget])
+    for (let size = 0; size < 3; size++) await client.createObject('Shop.Gadget', { name: `g${size}`, size })
+    const constrain = (fields: object) => ({ attributesToConstrain: [{ attributeName: 'size', ...fields }] })
+    const progress: unknown[] = []
+    const onProgress = (one: unknown): void => void progress.push(one)
+    sent.length = 0
+    expect(await client.alterClassInBackground('Shop.Gadget', constrain({ maximum: 2 }), { onProgress })).toEqual({
+      classNumbers: ['1000000'],
+      uris: ['/v1/schema/1000000'],
+    })
+    expect([...new Set(sent)]).toEqual(['PUT respond-async', 'GET'])
+    expect((await client.getClass('Shop.Gadget')).attributes[1]).toMatchObject({ maximum: 2 })
+    for (const one of progress) expect(one).toMatchObject({ objectsTotal: expect.any(Number) })
+    const failed = client.alterClassInBackground('Shop.Gadget', constrain({ maximum: 1 }))
+    await expect(failed).rejects.toMatchObject({
+      status: 409,
+      type: 'ObjectsViolateConstraint',
+      message: expect.stringContaining('1 object violates maximum of attribute size'),
+    })
+    sent.length = 0
+    await client.alterClassInBackground('Shop.Gadget', constrain({ title: 'Size' }))
+    expect(sent).toEqual(['PUT respond-async'])
+  })
+
   it('has a method for every operation', async () => {
     const { baseUrl, server } = await connect({ isShutdownAllowed: true })
     const used = new Set<string>()

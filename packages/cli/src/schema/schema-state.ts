@@ -11,6 +11,8 @@ export interface SchemaClass {
   readonly attributes: readonly AttributeDefinition[]
   /** Properties by field, such as `isAbstract` and `title`; absent ones are missing. */
   readonly properties: Properties
+  /** Attributes, and checks as `check name`, that stored objects may violate. Not part of the schema, and ignored by comparisons. */
+  readonly unvalidated?: ReadonlySet<string>
 }
 
 export type Properties = Readonly<Record<string, unknown>>
@@ -79,6 +81,7 @@ export function schemaState(
             ...properties,
             ...(cls.checks === undefined ? {} : { checks: cls.checks.map(withoutValidation) }),
           },
+          unvalidated: unvalidatedIn(cls),
         }
       }),
     indexes
@@ -89,6 +92,15 @@ export function schemaState(
       }),
     sequences.map(({ name, start, step }) => ({ name, start: String(start), step: String(step) })),
   )
+}
+
+function unvalidatedIn({ attributes, checks = [] }: ClassRepresentation): ReadonlySet<string> {
+  const ofAttributes = attributes.filter(({ isValidated }) => isValidated === false)
+  const ofChecks = checks.filter(({ isValidated }) => isValidated === false)
+  return new Set([
+    ...ofAttributes.map(({ attributeName }) => attributeName),
+    ...ofChecks.map(({ name }) => `check ${name}`),
+  ])
 }
 
 function withoutValidation({ isValidated: _, ...check }: NonNullable<ClassRepresentation['checks']>[number]): object {

@@ -49,7 +49,7 @@ export function schemaFiles(
 }
 
 export function classText(
-  { className, isReferenceable, superClass, attributes, properties }: SchemaClass,
+  { className, isReferenceable, superClass, attributes, properties, unvalidated }: SchemaClass,
   quoting: Quoting,
 ): string[] {
   const above = superClass === null ? '' : ` SUPERCLASS ${pathText(superClass, quoting)}`
@@ -60,7 +60,13 @@ export function classText(
   const head = `CREATE CLASS ${pathText(className, quoting)}${above}${kind}${withProperties}`
   const members = [...attributes.map((attribute) => attributeText(attribute, quoting)), ...checkTexts(properties)]
   if (members.length === 0) return [`${head} {}`]
-  const lines = members.map((member, at) => `  ${member}${at === members.length - 1 ? '' : ','}`)
+  const { checks = [] } = properties as { readonly checks?: readonly { readonly name: string }[] }
+  const names = [...attributes.map(({ attributeName }) => attributeName), ...checks.map(({ name }) => `check ${name}`)]
+  const lines = members.map((member, at) => {
+    // A comment, since whether objects satisfy the schema is not part of it.
+    const note = unvalidated?.has(names[at] as string) === true ? ' // not validated' : ''
+    return `  ${member}${at === members.length - 1 ? '' : ','}${note}`
+  })
   return [`${head} {`, ...lines, '}']
 }
 

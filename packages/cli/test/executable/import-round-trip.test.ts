@@ -264,3 +264,44 @@ test('unemployment.tsv of vega-datasets has numbers', async () => {
   const rates = (parse(text, { delimiter: '\t', from: 2 }) as string[][]).map(([, rate]) => Number(rate))
   expect((await through('in.tsv', text)).map(({ rate }) => rate)).toEqual(rates)
 })
+
+test('every value of an attribute of type json', async () => {
+  const values = [
+    null,
+    '12',
+    12,
+    'true',
+    true,
+    'null',
+    '"x"',
+    'x',
+    '',
+    ' 12 ',
+    '{}',
+    {},
+    { a: '1' },
+    '[1]',
+    [1, '2'],
+    '-0',
+    1.5,
+  ]
+  const directory = temporaryDirectory()
+  const lines = values.map((json, n) => JSON.stringify({ n, json, inner: { json } }))
+  writeFileSync(join(directory, 'values.ndjson'), lines.join('\n'))
+  const inner = 'CREATE CLASS JsonPart EMBEDDABLE { json: Json }'
+  const ofClass = (name: string) => `CREATE CLASS ${name} { n: Integer, json: Json, inner: Object{Class: JsonPart} }`
+  const schema = `UPDATE SCHEMA { ${inner} ${ofClass('JsonFrom')} ${ofClass('JsonTo')} }`
+  const done = async (...words: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await run(words, { directory })
+    expect(code, stderr).toBe(0)
+    return stdout
+  }
+  await done('query', schema)
+  await done('import', 'values.ndjson', '--class', 'JsonFrom')
+  writeFileSync(join(directory, 'values.csv'), await done('export', 'JsonFrom', '--format', 'csv'))
+  await done('import', 'values.csv', '--class', 'JsonTo')
+  const rows = (await done('export', 'JsonTo')).trimEnd().split('\n')
+  const read = rows.map((line) => parseExactly(line) as { n: number; json: unknown; inner: { json: unknown } })
+  expect(read.map(({ json }) => json)).toEqual(values)
+  expect(read.map(({ inner: { json } }) => json)).toEqual(values)
+})

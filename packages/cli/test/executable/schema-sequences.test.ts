@@ -1,4 +1,4 @@
-/** `ashlar schema` with sequences, which belong to no namespace. */
+/** `ashlar schema` with sequences, which belong to no namespace, and constraints that are not validated. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AshlarClient } from '@ashlar/client'
@@ -33,4 +33,30 @@ it('makes, pulls, compares and removes them', async () => {
     code: 7,
     stderr: expect.stringContaining('the sequence s, which is in no namespace'),
   })
+})
+
+it('shows what stored objects may violate as a comment, which is ignored where the text is read', async () => {
+  const directory = temporaryDirectory()
+  const client = new AshlarClient({ baseUrl: server.url, fdAlias: 'default' })
+  const run = (...words: string[]) =>
+    server.run(['schema', ...words], { directory, environment: { ASHLAR_FD: 'default' } })
+  await client.query('UPDATE SCHEMA { CREATE CLASS Note { n: Integer, text: String } }; CREATE Note {n: 1}')
+  const change = {
+    attributesToConstrain: [{ attributeName: 'n', minimum: 2 }],
+    classFields: { checks: [{ name: 'long', expression: 'LENGTH(text) > 2' }] },
+  }
+  await client.alterClass('Note', change, { validate: false })
+  const lines = [
+    '    n: Integer{Minimum: 2}, // not validated',
+    '    text: String,',
+    '    CHECK long: LENGTH(text) > 2 // not validated',
+  ]
+  const { stdout } = await run('pull')
+  expect(stdout).toContain(`${lines.join('\n')}\n`)
+  writeFileSync(join(directory, 'schema.do'), stdout)
+  expect(await run('apply', 'schema.do')).toMatchObject({ stdout: 'The schema is up to date.\n' })
+  await client.query('DELETE Note')
+  await client.runTool('ValidateConstraints')
+  expect(await run('apply', 'schema.do')).toMatchObject({ stdout: 'The schema is up to date.\n' })
+  expect((await run('pull')).stdout).toBe(stdout.replaceAll(' // not validated', ''))
 })

@@ -13,8 +13,8 @@ import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
 import { isSameValue } from '../records/same-value.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import { decodeClass, decodeIndex } from '../schema/catalog-codec.ts'
-import type { ClassDefinition, IndexDefinition } from '../schema/class-definition.ts'
+import { decodeClass, decodeIndex, decodeSequence } from '../schema/catalog-codec.ts'
+import type { ClassDefinition, IndexDefinition, SequenceDefinition } from '../schema/class-definition.ts'
 import type { Bytes } from '../store/store.ts'
 import { type Oid, oidFromBytes } from '../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
@@ -32,13 +32,15 @@ export interface LinkChange {
   readonly key: unknown
 }
 
-/** A change of the catalog: the new definition of a class or index, or the removal of an index. */
+/** A change of the catalog: the new definition of a class or index, the removal of an index, or a sequence that was created, restarted or deleted. */
 export interface CatalogChange {
   readonly class?: ClassDefinition
   /** Of a class that existed; undefined also in logs of earlier builds. */
   readonly earlierClass?: ClassDefinition | undefined
   readonly index?: IndexDefinition
   readonly removedIndex?: number
+  readonly sequence?: SequenceDefinition
+  readonly removedSequence?: SequenceDefinition
 }
 
 /** `changed`: the attributes whose values differ, if there are records before and after. */
@@ -201,8 +203,15 @@ function decodeCatalogPart(key: Bytes, before: Bytes | undefined, after: Bytes |
     const earlierClass = before === undefined ? undefined : decodeClass(before)
     return { of: 'catalog', changes: [{ class: decodeClass(after), earlierClass }] }
   }
+  if (part === catalogPart.sequence) return decodeSequenceChange(before, after)
   if (part !== catalogPart.index) return undefined
   return after === undefined
     ? { of: 'catalog', changes: [{ removedIndex: numberOfCatalogKey(key) }] }
     : { of: 'catalog', changes: [{ index: decodeIndex(after) }] }
+}
+
+/** Undefined for a deletion whose name an earlier build did not log, and for a sequence that its own transaction created and deleted. */
+function decodeSequenceChange(before: Bytes | undefined, after: Bytes | undefined): DecodedChange | undefined {
+  if (after !== undefined) return { of: 'catalog', changes: [{ sequence: decodeSequence(after) }] }
+  return before && { of: 'catalog', changes: [{ removedSequence: decodeSequence(before) }] }
 }

@@ -5,10 +5,13 @@ import type { SchemaClass } from '../schema/catalog.ts'
 import type { Attribute, ClassDefinition } from '../schema/class-definition.ts'
 import type { CatalogChange } from './decode-change.ts'
 
-/** Uses current names. Deletions are omitted, since it is unknown whether the caller knew the class or index. */
+/** Uses current names. Deletions of classes and indexes are omitted, since it is unknown whether the caller knew them. */
 export function seenSchemaChange(change: CatalogChange, access: CatalogAccess): readonly CatalogChange[] {
   const { restricted, catalog } = access
-  const { class: written, earlierClass, index } = change
+  const { class: written, earlierClass, index, sequence, removedSequence } = change
+  if (sequence !== undefined || removedSequence !== undefined) {
+    return restricted.permitsOnDatabase?.('define') === false ? [] : [change]
+  }
   if (written !== undefined) {
     const name = restricted.classByNumber(written.number)?.name
     const cls = catalog.classByNumber(written.number)

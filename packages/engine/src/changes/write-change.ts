@@ -79,7 +79,13 @@ export function schemaChangeJson(head: ChangeHead, parts: readonly CatalogChange
   const deletedClasses = parts.flatMap(({ class: cls }) => (cls?.isDeleted === true ? [cls.name] : []))
   const indexes = parts.flatMap(({ index }) => (index === undefined ? [] : [index.name]))
   const isIndexDeleted = parts.some(({ removedIndex }) => removedIndex !== undefined)
+  const sequences = parts.flatMap(({ sequence }) => (sequence === undefined ? [] : [sequence.name]))
+  const deletedSequences = parts.flatMap(({ removedSequence: removed }) =>
+    removed === undefined ? [] : [removed.name],
+  )
   const json = openedJson(head, { change: 'schema', classes: [...classes], deletedClasses, indexes, isIndexDeleted })
+  if (sequences.length > 0) field(json, 'sequences', sequences)
+  if (deletedSequences.length > 0) field(json, 'deletedSequences', deletedSequences)
   json.ascii('}')
   return json.to.copy()
 }

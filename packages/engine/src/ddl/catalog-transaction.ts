@@ -1,5 +1,6 @@
 /** Changes objects and schema in one transaction, in which each step sees the changes of the previous ones. */
 import { catalogVersionKey } from '../bytes/key-space.ts'
+import { catalogKey } from '../catalog/catalog-keys.ts'
 import { changeCatalog } from '../catalog/change-catalog.ts'
 import { encodeNextNumber, nextNumberKey } from '../catalog/next-number.ts'
 import { AshlarError, assert } from '../errors.ts'
@@ -19,6 +20,7 @@ import {
 } from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
+import { encodeSequence } from '../schema/catalog-codec.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
 import type {
@@ -305,9 +307,13 @@ export class CatalogTransaction {
 
   /** Regardless of the numbers drawn before. Throws SequenceNotFound, InvalidDefinition. */
   restartSequence({ name, next }: RestartSequence): void {
-    const { number } = sequenceNamed(this.catalog, name)
+    const sequence = sequenceNamed(this.catalog, name)
+    const { number } = sequence
     if (next !== undefined) checkNumber(name, 'RESTART', next)
     this.transaction.put(nextNumberKey(number), encodeNextNumber(next))
+    // Unchanged, but readers of the change log cannot distinguish a new next number from one that was drawn.
+    const definition = encodeSequence(sequence)
+    this.transaction.put(catalogKey('sequence', number), definition, definition)
     this.localSequences.add(number)
   }
 

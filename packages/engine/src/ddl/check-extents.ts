@@ -6,10 +6,12 @@ import { type Container, type Containers, listContainers } from '../records/cont
 import { containerExtent, oidOfObjectKey } from '../records/object-key.ts'
 import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
 import { hasObjects, readAndRequireObjects } from '../records/require-objects.ts'
+import type { StoredConstraints } from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { CatalogState } from '../schema/class-definition.ts'
 import type { Addition, ExtentChecks } from '../schema/extent-checks.ts'
+import type { NewCheck } from '../schema/pending-checks.ts'
 import { classesHolding } from '../schema/retype.ts'
 import type { Snapshot } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
@@ -90,23 +92,32 @@ function unmetAdditions(additions: readonly Addition[], next: Catalog, expressio
     const format = formats.byNumber(owner)
     const [limits] = linkLimitsOf(format, new Set([attribute]))
     if (limits !== undefined) return violatedBy(0, limits).length > 0
-    const attributes = withEmbedded(attribute, formats)
-    const constraints = selectedConstraints({ attributes, checks: [] }, expressions)(format, formats)
+    const constraints = selectedConstraints(constraintsOfAddition(attribute, formats), expressions)(format, formats)
     const found = constraints?.violations(format.defaultValues().values, undefined, undefined) ?? []
     return found.some(({ path }) => path[0] === format.attribute(attribute).attribute.outputName)
   })
   return unmet.length === 0 ? undefined : { additions: unmet, formats }
 }
 
-/** The attribute and those of the objects that it embeds from the start. */
-function withEmbedded(attribute: AttributeNumber, formats: RecordFormats): Set<AttributeNumber> {
-  const numbers = new Set([attribute])
-  for (const number of numbers) {
+/** Those of the attribute, and the validated ones of the objects that it embeds from the start. */
+function constraintsOfAddition(attribute: AttributeNumber, formats: RecordFormats): StoredConstraints {
+  const attributes = new Set([attribute])
+  const checks: NewCheck[] = []
+  for (const number of attributes) {
     const spec = formats.catalog.attribute(number)?.spec
     if (spec?.logicalType !== 'object') continue
-    for (const inner of formats.byNumber(spec.class).attributes) numbers.add(inner.attribute.number)
+    const format = formats.byNumber(spec.class)
+    for (const inner of format.attributes) {
+      const isHeld = inner.attribute.properties?.isValidated !== false || inner.embedded !== undefined
+      if (isHeld) attributes.add(inner.attribute.number)
+    }
+    for (let cls: SchemaClass | null = format.cls; cls !== null; cls = cls.superClass) {
+      for (const { name, isValidated } of cls.definition.properties?.checks ?? []) {
+        if (isValidated !== false) checks.push({ owner: cls.number, name })
+      }
+    }
   }
-  return numbers
+  return { attributes, checks }
 }
 
 function holdingAny(catalog: Catalog, additions: readonly Addition[]): Set<ClassNumber> {
@@ -124,9 +135,11 @@ async function refuseUnmet(
   newContainers: readonly Container[],
   expressions: CheckSource,
 ): Promise<void> {
-  const attributes = new Set(additions.flatMap(({ attribute }) => [...withEmbedded(attribute, formats)]))
+  const all = additions.map(({ attribute }) => constraintsOfAddition(attribute, formats))
+  const attributes = new Set(all.flatMap((one) => [...one.attributes]))
+  const checks = all.flatMap((one) => one.checks)
   const options = { expressions, newContainers }
-  ;(await countViolations(snapshot, formats.catalog, { attributes, checks: [] }, options)).refuse()
+  ;(await countViolations(snapshot, formats.catalog, { attributes, checks }, options)).refuse()
 }
 
 async function refuseObjectsOf(

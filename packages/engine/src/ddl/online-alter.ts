@@ -5,16 +5,16 @@
  */
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError, isOutOfReach, withoutEffect } from '../errors.ts'
-import { buildIndexEntries } from '../indexes/build.ts'
+import { type BuildContext, buildIndexEntries, coveredClasses } from '../indexes/build.ts'
 import { readDuplicate } from '../indexes/duplicate-note.ts'
 import { buildReferrers } from '../indexes/fill-referrers.ts'
 import type { Receipt } from '../receipts/receipt.ts'
-import { completedState, concurrentAlter, constraintsToCheck, type OnlineAlter } from '../schema/alter-plan.ts'
+import { countObjects } from '../records/scan-objects.ts'
+import { completedState, concurrentAlter, constraintsToCheck, type OnlineAlter, partsOf } from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexNumber, ValidationFailure } from '../schema/class-definition.ts'
 import { isRunning, withValidation } from '../schema/class-validation.ts'
-import { isCheckPending } from '../schema/pending-checks.ts'
 import { withoutPending } from '../schema/pending-types.ts'
 import type { Snapshot } from '../store/store.ts'
 import { runYieldingIfLong } from '../store/time-slice.ts'
@@ -44,10 +44,12 @@ export async function completeOnlineAlter(
   signal?: CancelSignal,
 ): Promise<readonly ClassNumber[]> {
   try {
+    const progress = shownProgress(database, plan)
     if (!plan.isLossAllowed) await refuseLosses(database, plan)
-    await refuseViolations(database, plan, signal)
+    await refuseViolations(database, plan, progress, signal)
     await buildPairings(database, plan.pairings)
-    await buildIndexes(database, plan, signal)
+    await buildIndexes(database, plan, progress, signal)
+    await progress?.drain()
     await complete(database, writer, plan, receipt)
     return plan.classNumbers
   } catch (error) {
@@ -55,6 +57,11 @@ export async function completeOnlineAlter(
   } finally {
     writer.purgeInBackground()
   }
+}
+
+/** Undefined unless the class shows the change. */
+function shownProgress({ store, limits }: OpenDatabase, { progressClass }: OnlineAlter): ProgressWriter | undefined {
+  return progressClass && new ProgressWriter(store, limits.transactionAttemptsMax, progressClass.number)
 }
 
 /** For reads of all objects of a class. */
@@ -76,20 +83,18 @@ async function refuseLosses({ store, catalogs }: OpenDatabase, { typeChanges, pa
 
 /** Checks objects written before the constraints were published; later writes satisfy them. Throws ObjectsViolateConstraint. */
 async function refuseViolations(
-  { store, catalogs, expressions, limits }: OpenDatabase,
+  { store, catalogs, expressions }: OpenDatabase,
   plan: OnlineAlter,
+  progress: ProgressWriter | undefined,
   signal: CancelSignal | undefined,
 ): Promise<void> {
   const constraints = constraintsToCheck(plan)
   if (constraints.attributes.size === 0 && constraints.checks.length === 0) return
   await awaitPendingCommits(store)
-  const { progressClass } = plan
-  const progress =
-    progressClass === undefined
-      ? undefined
-      : new ProgressWriter(store, limits.transactionAttemptsMax, progressClass.number)
+  let objects = 0
   const onProgress = (done: number, total: number): void => {
     signal?.throwIfAborted()
+    objects = done
     progress?.note(done, total)
   }
   const count = async (snapshot: Snapshot): Promise<Violations> => {
@@ -99,6 +104,7 @@ async function refuseViolations(
     return countViolations(snapshot, next, constraints, options)
   }
   const violations = await withSnapshot(store, count, longReading)
+  progress?.endPart(objects)
   await progress?.drain()
   signal?.throwIfAborted()
   violations.refuse()
@@ -107,17 +113,46 @@ async function refuseViolations(
 /** An index is missing only if another process considered this one dead and rolled back its change. */
 async function buildIndexes(
   database: OpenDatabase,
-  { typeChanges, replacements, unfilled }: OnlineAlter,
+  { typeChanges, pending, replacements, unfilled }: OnlineAlter,
+  progress: ProgressWriter | undefined,
   signal: CancelSignal | undefined,
 ): Promise<void> {
-  const context = buildContext(database)
   try {
-    for (const index of replacements) await buildIndexEntries(context, index, signal)
-    for (const one of unfilled) await buildReferrers(context, one)
+    for (const { number, indexedClass } of pending.indexes) {
+      if (!replacements.includes(number)) continue
+      await inPart(database, progress, indexedClass, (context) => buildIndexEntries(context, number, signal))
+    }
+    for (const one of unfilled) {
+      await inPart(database, progress, one.cls, (context) => buildReferrers(context, one, signal))
+    }
   } catch (error) {
     if (!(error instanceof AshlarError && error.type === 'IndexNotFound')) throw error
     throw concurrentAlter(`Attribute ${typeChanges[0]?.name}`)
   }
+}
+
+/** Builds entries for the objects of a class, and shows how many of them have theirs. */
+async function inPart(
+  database: OpenDatabase,
+  progress: ProgressWriter | undefined,
+  cls: ClassNumber,
+  build: (context: BuildContext) => Promise<void>,
+): Promise<void> {
+  const context = buildContext(database)
+  if (progress === undefined) return build(context)
+  const { store, catalogs } = database
+  const count = async (snapshot: Snapshot): Promise<number> => {
+    return countObjects(snapshot, coveredClasses(await catalogs.at(snapshot), cls))
+  }
+  const total = await withSnapshot(store, count, longReading)
+  let done = 0
+  const onObjects = (objects: number): void => {
+    done += objects
+    // Objects have been created meanwhile.
+    progress.note(Math.min(done, total), total)
+  }
+  await build({ ...context, onObjects })
+  progress.endPart(total)
 }
 
 async function complete(
@@ -162,18 +197,19 @@ async function rolledBack(writer: CatalogWriter, plan: OnlineAlter, error: unkno
   }
 }
 
-/** True if the change was still being prepared, and so was certainly not committed. */
-async function rollback(
-  writer: CatalogWriter,
-  { typeChanges, newChecks: checks, replacements, progressClass }: OnlineAlter,
-  error: unknown,
-): Promise<boolean> {
-  const attributes = typeChanges.map(({ attribute }) => attribute)
+/**
+ * Removes the pending parts of the change, and not those of another process, which may have considered this one dead and begun
+ * the same change. True if all were there, so that the change was certainly not committed.
+ */
+async function rollback(writer: CatalogWriter, plan: OnlineAlter, error: unknown): Promise<boolean> {
+  const { typeChanges, newChecks, replacements, session, progressClass } = plan
   return writer.change(async (catalog) => {
-    const isPending =
-      attributes.every((attribute) => catalog.attribute(attribute)?.becoming !== undefined) &&
-      checks.every((check) => isCheckPending(catalog.state, check))
-    const undone = withoutPending(catalog.state, { attributes, checks, replacements })
+    const parts = partsOf(plan, catalog)
+    const isPending = parts.attributes.size === typeChanges.length && parts.checks.length === newChecks.length
+    // Those of a change that was committed are ready.
+    const unfinished = catalog.state.indexes.filter((one) => one.state === 'building' && one.session === session)
+    const building = unfinished.map(({ number }) => number).filter((number) => replacements.includes(number))
+    const undone = withoutPending(catalog.state, { ...parts, replacements: building })
     const isVisible = progressClass !== undefined && isRunning(catalog.state, progressClass)
     const state = isVisible ? withValidation(undone, progressClass.number, { failure: failureOf(error) }) : undone
     return { state, result: isPending }

@@ -11,6 +11,8 @@ export class ProgressWriter {
   private readonly attemptsMax: number
   private readonly key: Buffer
   private latest: ValidationProgress | undefined
+  /** Of the parts of the change that are complete. */
+  private objectsBefore = 0
   private writing: Promise<void> | undefined
   private failure: { readonly error: unknown } | undefined
 
@@ -20,9 +22,17 @@ export class ProgressWriter {
     this.key = catalogKey('validation', cls)
   }
 
+  /** Counts the objects of the present part of the change. */
   note(objectsDone: number, objectsTotal: number): void {
-    this.latest = { objectsDone, objectsTotal }
+    const { objectsBefore } = this
+    this.latest = { objectsDone: objectsBefore + objectsDone, objectsTotal: objectsBefore + objectsTotal }
     this.writing ??= this.writeAll()
+  }
+
+  /** `objects`: that the completed part has read. Another part reads its objects again. */
+  endPart(objects: number): void {
+    this.note(objects, objects)
+    this.objectsBefore += objects
   }
 
   /** Throws the first error of a commit. */

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { CancelSignal } from '../cancel-signal.ts'
 import type { Attribute, CatalogState, ClassDefinition } from '../schema/class-definition.ts'
+import { keepsMeaning } from '../schema/held-checks.ts'
 import type { NewCheck } from '../schema/pending-checks.ts'
 import { mapAttributes } from '../schema/pending-types.ts'
 import type { Check } from '../schema/properties/checks.ts'
@@ -45,24 +46,32 @@ export async function validateConstraints(
     onProgress?.(seen, total)
   }
   await awaitPendingCommits(store)
-  const count = async (snapshot: Snapshot): Promise<{ unvalidated: Unvalidated; violations: Violations }> => {
+  const count = async (snapshot: Snapshot): Promise<Counted> => {
     const catalog = await catalogs.at(snapshot)
     const unvalidated = unvalidatedIn(catalog.state)
     const { attributes, checks } = unvalidated
     const constraints = { attributes: new Set(attributes.keys()), checks }
     const options = { expressions, onProgress: step }
-    return { unvalidated, violations: await countViolations(snapshot, catalog, constraints, options) }
+    const violations = await countViolations(snapshot, catalog, constraints, options)
+    return { seen: catalog.state, unvalidated, violations }
   }
-  const { unvalidated, violations } = await withSnapshot(store, count, { isolation: 'readOnly', isLong: true })
+  const { seen, unvalidated, violations } = await withSnapshot(store, count, { isolation: 'readOnly', isLong: true })
   const satisfied = {
     attributes: new Map([...unvalidated.attributes].filter(([number]) => !violations.isViolated(number))),
     checks: unvalidated.checks.filter((check) => !violations.isCheckViolated(check)),
   }
   if (satisfied.attributes.size > 0 || satisfied.checks.length > 0) {
-    await writer.change(async ({ state }) => ({ state: withValidated(state, satisfied), result: undefined }))
+    await writer.change(async ({ state }) => ({ state: withValidated(seen, state, satisfied), result: undefined }))
   }
   violations.refuse()
   return { attributes: unvalidated.attributes.size, checks: unvalidated.checks.length, objects }
+}
+
+interface Counted {
+  /** The catalog that defined the constraints. */
+  readonly seen: CatalogState
+  readonly unvalidated: Unvalidated
+  readonly violations: Violations
 }
 
 interface Unvalidated {
@@ -82,17 +91,18 @@ function unvalidatedIn({ classes }: CatalogState): Unvalidated {
   return { attributes: new Map(attributes.map((attribute) => [attribute.number, attribute])), checks }
 }
 
-/** Only for attributes and checks that are unchanged since: others may have been constrained or retyped. */
-function withValidated(state: CatalogState, { attributes, checks }: Unvalidated): CatalogState {
+/** Only for attributes and checks that are unchanged since: others may have been constrained or retyped. `seen`: the state then. */
+function withValidated(seen: CatalogState, state: CatalogState, { attributes, checks }: Unvalidated): CatalogState {
   const withAttributes = mapAttributes(state.classes, (attribute) => {
     const { properties, spec } = attribute
-    const seen = attributes.get(attribute.number)
-    if (seen === undefined || properties === undefined) return attribute
-    if (!isDeepStrictEqual([properties, spec], [seen.properties, seen.spec])) return attribute
+    const before = attributes.get(attribute.number)
+    if (before === undefined || properties === undefined) return attribute
+    if (!isDeepStrictEqual([properties, spec], [before.properties, before.spec])) return attribute
     const { isValidated: _, ...others } = properties
     return { ...attribute, properties: others }
   })
-  const classes = withAttributes.map((cls) => withValidatedChecks(cls, checks))
+  const unchanged = checks.filter(({ expression }) => keepsMeaning(expression, seen, state))
+  const classes = withAttributes.map((cls) => withValidatedChecks(cls, unchanged))
   return classes.every((cls, i) => cls === state.classes[i]) ? state : { ...state, classes }
 }
 

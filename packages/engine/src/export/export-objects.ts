@@ -6,7 +6,7 @@ import { exportedLinksMax, exportRangesMax } from '../limits.ts'
 import { type MemorySource, objectJson, readObject, visibleRange } from '../objects/read.ts'
 import { writeRecordJson } from '../objects/representation.ts'
 import type { QueryWatch, RowChunk, RowChunks } from '../query/query-request.ts'
-import type { ClassFormat } from '../records/class-format.ts'
+import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { listContainers } from '../records/container-registry.ts'
 import { containerExtent, objectKey, oidOfObjectKey } from '../records/object-key.ts'
 import { shapeNumberOf } from '../records/record-format.ts'
@@ -44,6 +44,8 @@ export interface Export {
   readonly columns: readonly string[]
   /** The same for the class and its subclasses, unordered. */
   readonly allColumns: ReadonlySet<string>
+  /** Those of type json, by the name of the class or subclass. */
+  readonly jsonColumns: ReadonlyMap<string, ReadonlySet<string>>
   readonly objects: RowChunks
 }
 
@@ -72,8 +74,11 @@ export async function exportObjects(
         .filter(({ state, attribute }) => state === 'ready' && attribute === undefined)
         .map((index) => representIndex(index, catalog)),
       sequences: catalog.permitsOnDatabase?.('define') === false ? [] : await listSequences(catalog, snapshot),
-      columns: cls === undefined ? [] : columnsOf(formats.of(cls), ''),
-      allColumns: new Set(cls === undefined ? [] : classes.flatMap((one) => columnsOf(formats.of(one), ''))),
+      columns: cls === undefined ? [] : columnsOf(formats.of(cls)),
+      allColumns: new Set(cls === undefined ? [] : classes.flatMap((one) => columnsOf(formats.of(one)))),
+      jsonColumns: new Map(
+        cls === undefined ? [] : classes.map((one) => [one.name, new Set(columnsOf(formats.of(one), isOfJson))]),
+      ),
       objects: releasing(snapshot, reading.chunks(classes, after), late),
     }
   }
@@ -91,10 +96,21 @@ function classNamed(catalog: Catalog, name: string): SchemaClass {
   throw new AshlarError('ClassNotReferenceable', message)
 }
 
-function columnsOf({ attributes }: ClassFormat, prefix: string): string[] {
-  return attributes.flatMap(({ attribute: { outputName }, embedded }) =>
-    embedded === undefined ? [`${prefix}${outputName}`] : columnsOf(embedded, `${prefix}${outputName}.`),
-  )
+function columnsOf({ attributes }: ClassFormat, isWanted = all, prefix = ''): string[] {
+  return attributes.flatMap((attribute) => {
+    const { embedded } = attribute
+    const name = `${prefix}${attribute.attribute.outputName}`
+    if (embedded !== undefined) return columnsOf(embedded, isWanted, `${name}.`)
+    return isWanted(attribute) ? [name] : []
+  })
+}
+
+function all(_attribute: AttributeFormat): boolean {
+  return true
+}
+
+function isOfJson({ attribute: { spec } }: AttributeFormat): boolean {
+  return spec.logicalType === 'json'
 }
 
 async function* releasing(

@@ -21,9 +21,13 @@ import {
   provideComputedValues,
 } from '../records/class-format.ts'
 import type { ObjectCheck } from '../records/constraints.ts'
+import { defaultPending } from '../records/creation-value.ts'
+import { recordFormats } from '../records/record-formats.ts'
+import { mapValues } from '../records/visit-values.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import { attributesUsed, describeSite, type ExpressionSite, namesIn } from '../schema/class-expressions.ts'
 import { type BoundExpression, expressionText, isExpression, type SchemaExpression } from '../schema/expression.ts'
+import { withConvertedTypes } from '../schema/held-checks.ts'
 import { sequenceNamed } from '../schema/sequence-definition.ts'
 import { ValueError } from '../types/logical-type.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
@@ -89,13 +93,39 @@ export class CompiledExpressions implements ObjectExpressions {
     }
   }
 
-  checksOf(format: ClassFormat, { catalog }: FormatSource): readonly ObjectCheck[] {
+  checksOf(format: ClassFormat, formats: FormatSource): readonly ObjectCheck[] {
     let checks = this.checks.get(format)
     if (checks === undefined) {
-      checks = lineageOf(format.cls).flatMap((cls) => this.declaredChecks(cls, format, catalog))
+      checks = this.presentChecks(format, formats)
+      const { catalog } = formats
+      const next = withConvertedTypes(catalog)
+      if (next !== catalog && checks.length > 0)
+        checks = [...checks, ...this.checksToCome(checks, format, formats, next)]
       this.checks.set(format, checks)
     }
     return checks
+  }
+
+  private presentChecks(format: ClassFormat, { catalog }: FormatSource): readonly ObjectCheck[] {
+    return lineageOf(format.cls).flatMap((cls) => this.declaredChecks(cls, format, catalog))
+  }
+
+  /** The same checks over the values that the attributes will have once their types have changed. `next`: the catalog with the new types. */
+  private checksToCome(
+    present: readonly ObjectCheck[],
+    format: ClassFormat,
+    formats: FormatSource,
+    next: Catalog,
+  ): readonly ObjectCheck[] {
+    const nextFormats = recordFormats(next)
+    const nextChecks = this.presentChecks(nextFormats.byNumber(format.cls.number), nextFormats)
+    return nextChecks.map((check, i): ObjectCheck => {
+      const now = present[i] as ObjectCheck
+      const isBrokenBy = (values: readonly unknown[]): boolean => {
+        return !now.isBrokenBy(values) && check.isBrokenBy(convertedValues(format, values, formats))
+      }
+      return { ...check, isValidated: false, isOfPendingTypes: true, isBrokenBy }
+    })
   }
 
   defaultsOf(format: ClassFormat, { catalog }: FormatSource): readonly ValueExpression[] {
@@ -245,6 +275,13 @@ class ReadView extends ValuesView {
   override value(index: number): unknown {
     return this.read(index)
   }
+}
+
+/** The values after the pending changes of types. */
+function convertedValues(format: ClassFormat, values: readonly unknown[], formats: FormatSource): unknown[] {
+  return mapValues(format, values, formats, ({ pendingType }, value) => {
+    return pendingType === undefined || value === null || value === defaultPending ? value : pendingType.convert(value)
+  })
 }
 
 /** Indexes of the attributes that the expression depends on. */

@@ -29,6 +29,8 @@ export interface BuildContext {
   readonly attemptsMax: number
   catalogAt(snapshot: Snapshot): Promise<Catalog>
   readonly progress?: BuildProgress
+  /** Called after each part with the number of objects whose entries it has added. */
+  readonly onObjects?: (objects: number) => void
 }
 
 export interface BuildProgress {
@@ -47,6 +49,8 @@ export interface IndexSource {
   batchBytes(catalog: Catalog): number
   /** Reads a borrowed row, which may have no entries. */
   reader(catalog: Catalog): (key: Bytes, row: Bytes) => SourceRow | undefined
+  /** The object to which the row belongs; the rows of an object follow each other. */
+  objectOf(key: Bytes): Oid
   /** The error for a key that another object has; only for indexes that may be unique. */
   duplicate?(catalog: Catalog, key: Bytes, row: Bytes, holder: Oid): AshlarError
 }
@@ -95,16 +99,37 @@ export async function buildEntries(
   source: IndexSource,
   signal: CancelSignal | undefined,
 ): Promise<void> {
+  let counted: Oid | undefined
   for (const { from, to } of await coveredRanges(context, source)) {
     let next: Buffer | undefined = laterOf(from, context.progress?.last)
     while (next !== undefined) {
       signal?.throwIfAborted()
       const seen: SeenRows = await readBatch(context, source, { from: next, to })
       if (!(await putEntries(context, source, seen))) await putOneByOne(context, source, seen.rows)
+      counted = countObjects(context, source, seen.rows, counted)
       next = seen.last === undefined || seen.isComplete ? undefined : Buffer.concat([seen.last, Buffer.of(0)])
       await nextIteration()
     }
   }
+}
+
+/** `counted`: the last object that was counted. Returns the last one of the rows. */
+function countObjects(
+  { onObjects }: BuildContext,
+  { objectOf }: IndexSource,
+  rows: readonly SourceRow[],
+  counted: Oid | undefined,
+): Oid | undefined {
+  if (onObjects === undefined) return undefined
+  let last = counted
+  let objects = 0
+  for (const { key } of rows) {
+    const oid = objectOf(key)
+    if (oid !== last) objects++
+    last = oid
+  }
+  onObjects(objects)
+  return last
 }
 
 function laterOf(from: Buffer, last: Oid | undefined): Buffer {
@@ -235,6 +260,7 @@ function sourceOfIndex(number: IndexNumber): IndexSource {
       return presentRanges(snapshot, coveredClasses(catalog, existing(catalog, number).indexedClass))
     },
     batchBytes: () => indexBuildBatchBytes,
+    objectOf: oidOfObjectKey,
     reader(catalog) {
       const definition = existing(catalog, number)
       return (key, record) => {

@@ -1,5 +1,6 @@
 /** Creates the referrer entries of an existing attribute: in the transaction that defines its index, or online in batches. */
-import { catalogVersionKey } from '../bytes/key-space.ts'
+import { catalogVersionKey, keySpace } from '../bytes/key-space.ts'
+import type { CancelSignal } from '../cancel-signal.ts'
 import { assert } from '../errors.ts'
 import { indexBuildBatchBytes, scanBatchBytes } from '../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
@@ -61,9 +62,13 @@ export async function fillReferrers(
   }
 }
 
-/** Builds the entries while the index is pending. Throws IndexNotFound if it no longer is. */
-export function buildReferrers(context: BuildContext, unfilled: UnfilledReferrers): Promise<void> {
-  return buildEntries(context, sourceOfReferrers(unfilled), undefined)
+/** Builds the entries while the index is pending. Throws IndexNotFound if it no longer is, and the signal's reason. */
+export function buildReferrers(
+  context: BuildContext,
+  unfilled: UnfilledReferrers,
+  signal: CancelSignal | undefined,
+): Promise<void> {
+  return buildEntries(context, sourceOfReferrers(unfilled), signal)
 }
 
 function sourceOfReferrers({ cls, attribute: number, index }: UnfilledReferrers): IndexSource {
@@ -79,6 +84,7 @@ function sourceOfReferrers({ cls, attribute: number, index }: UnfilledReferrers)
     // Each list in a record has many entries.
     batchBytes: (catalog) =>
       existing(catalog).attribute.spec.logicalType === 'list' ? scanBatchBytes : indexBuildBatchBytes,
+    objectOf: (key) => (key[0] === keySpace.link ? ownerOfKey(key) : oidOfObjectKey(key)),
     reader(catalog) {
       const attribute = existing(catalog)
       const { linkStorage } = attribute

@@ -83,6 +83,9 @@ interface ShapeDecoder {
   readonly absent: readonly AbsentValue[]
 }
 
+/** JSON by attribute number; see `schema/initial-values.ts`. */
+type InitialValues = Readonly<Record<AttributeNumber, unknown>>
+
 interface AbsentValue {
   readonly value: unknown
   readonly json: Buffer
@@ -389,21 +392,38 @@ export class ClassFormat {
     const { catalog } = this.formats
     const { spec } = attribute
     if (spec.logicalType === 'object') {
-      const first = catalog.shapesSince(shape).find((later) => hasAttribute(later, attribute.number))
-      return first === undefined ? codec.defaultValue : this.formats.byNumber(spec.class).defaultsAsOf(first.number)
+      const first = catalog.shapesSince(shape).find((later) => placesIn(later).has(attribute.number))
+      if (first === undefined) return codec.defaultValue
+      const { initial } = first.attributes[placesIn(first).get(attribute.number) as number] as ShapeAttribute
+      return this.formats.byNumber(spec.class).defaultsAsOf(first.number, initial as InitialValues | undefined)
     }
     const types = this.typesSince(shape, attribute.number)
+    return this.initialValue(codec, types, types[0]?.initial)
+  }
+
+  /** `json`: of the earliest of the types; undefined for its default. */
+  private initialValue(codec: Codec, types: readonly ShapeAttribute[], json: unknown): unknown {
     const [earliest] = types
     if (earliest === undefined) return codec.defaultValue
     const first = types.length === 1 ? codec : codecFor(earliest.spec, this.formats)
-    return converted(valueOfJson(first, earliest.initial), types, this.formats)
+    return converted(valueOfJson(first, json), types, this.formats)
   }
 
-  /** The defaults of the class at the time of that shape of another class, converted to the present types. */
-  private defaultsAsOf(shapeNumber: ShapeNumber): unknown[] {
+  /**
+   * The defaults of the class at the time of that shape of another class, converted to the present types. `initials`: take
+   * precedence over the defaults in the shape of this class at that time.
+   */
+  private defaultsAsOf(shapeNumber: ShapeNumber, initials: InitialValues = {}): unknown[] {
     const { catalog } = this.formats
     const shape = catalog.shapesOf(this.cls.number).findLast(({ number }) => number <= shapeNumber) ?? this.cls.shape
-    return this.attributes.map((_attribute, index) => this.defaultSince(shape, index))
+    return this.attributes.map(({ attribute: { number, spec }, codec }, index) => {
+      const initial = initials[number]
+      if (initial === undefined) return this.defaultSince(shape, index)
+      if (spec.logicalType === 'object') {
+        return this.formats.byNumber(spec.class).defaultsAsOf(shapeNumber, initial as InitialValues)
+      }
+      return this.initialValue(codec, this.typesSince(shape, number), initial)
+    })
   }
 
   /**
@@ -419,10 +439,6 @@ export class ClassFormat {
     }
     return types
   }
-}
-
-function hasAttribute(shape: Shape, number: AttributeNumber): boolean {
-  return placesIn(shape).has(number)
 }
 
 const placesOfShapes = new WeakMap<Shape, ReadonlyMap<AttributeNumber, number>>()

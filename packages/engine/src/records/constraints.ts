@@ -15,6 +15,8 @@ export interface ObjectCheck {
   readonly owner: ClassNumber
   /** Stored objects are known to satisfy it. */
   readonly isValidated: boolean
+  /** It is about the values that attributes will have once their types have changed. */
+  readonly isOfPendingTypes?: true
   /** The requirement as a sentence without a full stop. */
   readonly message: string
   /** The indexes of the attributes that it depends on. */
@@ -289,7 +291,8 @@ export function selectedConstraints(
     ({ number, properties }, selection) => {
       return selection === 'present' && attributes.has(number) ? properties : undefined
     },
-    (check) => checks.some(({ owner, name }) => owner === check.owner && name === check.name),
+    (check) =>
+      check.isOfPendingTypes !== true && checks.some(({ owner, name }) => owner === check.owner && name === check.name),
   )
   return (format, formats) => compiler.of(format, formats, source)
 }

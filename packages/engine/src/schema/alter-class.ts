@@ -17,10 +17,11 @@ import { declaredAttribute } from './declared-attribute.ts'
 import { defineAttribute } from './define-attribute.ts'
 import { classesWithNewShape, nextState, withDefinition } from './define-classes.ts'
 import { changeClassProperties, retypedProperties } from './define-properties.ts'
-import { additionsTo, type ExtentChecks, newKeysOf, noExtentChecks } from './extent-checks.ts'
+import { additionsTo, type ExtentChecks, newKeysOf, noExtentChecks, refuseChangingParts } from './extent-checks.ts'
+import { withHeldChecks } from './held-checks.ts'
 import { checkAttributeName, checkClassName, didYouMean } from './names.ts'
 import type { Pairing } from './pairing.ts'
-import { type NewCheck, newChecksOf } from './pending-checks.ts'
+import { type NewCheck, newChecksOf, type PreparedParts } from './pending-checks.ts'
 import { withReferrerIndexes } from './referrer-indexes.ts'
 import { pairingsOf, type Retype, type RetypeContext, refusePairing, retypeAttribute } from './retype-attribute.ts'
 import { rootClassName, rootClassRefusal } from './root-class.ts'
@@ -29,8 +30,8 @@ import { type UniqueKey, withSettledIndexes } from './unique-indexes.ts'
 
 export interface AlterOptions {
   readonly attributesMax: number
-  /** The types are pending (`withPendingTypes`), and their preparation is complete. */
-  readonly isPrepared?: boolean
+  /** Set if the change has been prepared: its types and checks are pending. */
+  readonly prepared?: PreparedParts | undefined
   /** If missing, expressions are left unbound. */
   readonly expressions?: ExpressionBinder | undefined
 }
@@ -44,6 +45,8 @@ export interface Alteration {
   /** Only those made online. */
   readonly pairings: readonly Pairing[]
   readonly newChecks: readonly NewCheck[]
+  /** Validated checks whose values the change converts. */
+  readonly heldChecks?: readonly NewCheck[]
   readonly extents: ExtentChecks
   /** New attributes that are unique. */
   readonly newKeys: readonly UniqueKey[]
@@ -56,7 +59,8 @@ export interface Alteration {
 export function alterClass(catalog: Catalog, cls: SchemaClass, command: AlterClass, options: AlterOptions): Alteration {
   const altered = alterWithoutExpressions(catalog, cls, command, options)
   const state = runToEnd(withBoundExpressions(catalog, altered.state, expressionChange(command, options)))
-  return state === altered.state ? altered : { ...altered, state }
+  const isValidating = command.kind === 'renameClass' || command.isValidating
+  return { ...altered, ...withHeldChecks({ ...altered, state }, altered.newChecks, isValidating) }
 }
 
 function expressionChange(command: AlterClass, { expressions: binder }: AlterOptions): ExpressionChange {
@@ -76,21 +80,21 @@ function alterWithoutExpressions(
     const none = { droppedIndexes: [], retypes: [], pairings: [], newChecks: [], newKeys: [] }
     return { state, ...none, extents: noExtentChecks }
   }
-  const { attributesMax, isPrepared = false } = options
+  const { attributesMax, prepared } = options
   const { isValidating } = command
-  const batch = new ClassBatch(catalog, isPrepared)
+  const batch = new ClassBatch(catalog, prepared !== undefined)
   const { builder } = batch
   const draft = builder.get(cls.number)
   const dropped = deleteAttributes(catalog, builder, draft, command)
   const isRenamed = renameAttributes(builder, draft, command.attributesToRename)
   const staged = batch.stageAttributes(draft, command.attributesToAdd, addition, attributesMax)
-  const context = { catalog, batch, isPrepared, isValidating }
+  const context = { catalog, batch, prepared, isValidating }
   const retypes = retypeAttributes(context, draft, command, dropped)
   batch.defineTypes(draft, staged)
   if (!isValidating) leaveUnvalidated(staged)
   const changes = withConstraints(retypes, constrainAttributes(context, draft, command.attributesToConstrain), builder)
   const wasAbstract = draft.properties?.isAbstract === true
-  changeClassProperties({ builder, isPrepared, isValidating }, draft, command)
+  changeClassProperties({ builder, prepared, isValidating }, draft, command)
   const reshaped = classesWithNewShape(builder)
   for (const one of reshaped) checkAttributeCount(one, attributesMax, addition)
   for (const one of builder.all()) {
@@ -99,6 +103,7 @@ function alterWithoutExpressions(
     checkEdges(builder, one)
   }
   checkEmbedding(builder)
+  refuseChangingParts(builder, draft, staged)
   const shaped = nextState(catalog.state, batch, reshaped)
   const isRedefined = (isRenamed || draft.isRedefined) && !draft.needsNewShape
   const state = isRedefined ? withDefinition(shaped, draft) : shaped
@@ -115,7 +120,7 @@ function alterWithoutExpressions(
     pairings: pairingsOf(builder, changes),
     newChecks: newChecksOf(draft),
     extents: {
-      additions: isValidating ? additionsTo(draft, staged) : [],
+      additions: additionsTo(draft, staged, isValidating),
       abstractClasses: !wasAbstract && draft.properties?.isAbstract === true ? [draft.number] : [],
     },
     newKeys: newKeysOf(draft, staged),

@@ -10,8 +10,16 @@ import { withValidation } from './class-validation.ts'
 import type { AlterClass, DefineClasses } from './commands.ts'
 import { defineClassesYielding } from './define-classes.ts'
 import type { ExtentChecks } from './extent-checks.ts'
+import { refuseConcurrentChecks } from './held-checks.ts'
 import type { Pairing } from './pairing.ts'
-import { canBePending, isCheckPending, type NewCheck, pendingChecksIn, withPendingChecks } from './pending-checks.ts'
+import {
+  canBePending,
+  isCheckPending,
+  type NewCheck,
+  type PreparedParts,
+  pendingChecksIn,
+  withPendingChecks,
+} from './pending-checks.ts'
 import {
   indexesToRebuild,
   swapReplacementIndexes,
@@ -59,6 +67,8 @@ interface PreparedAlter extends AlterEffect {
   readonly typeChanges: readonly Retype[]
   /** Held against stored objects. */
   readonly newChecks: readonly NewCheck[]
+  /** Held against stored objects, whose values the change converts. */
+  readonly heldChecks: readonly NewCheck[]
   /** The catalog with the new types and checks as pending and the replacement indexes under construction. */
   readonly pending: CatalogState
   readonly replacements: readonly IndexNumber[]
@@ -77,9 +87,9 @@ export interface StoredConstraints {
 }
 
 /** As in `next`. */
-export function constraintsToCheck({ typeChanges, newChecks }: PreparedAlter): StoredConstraints {
+export function constraintsToCheck({ typeChanges, newChecks, heldChecks }: PreparedAlter): StoredConstraints {
   const attributes = new Set(typeChanges.flatMap(({ becomes, isChecked }) => (isChecked ? [becomes] : [])))
-  return { attributes, checks: newChecks }
+  return { attributes, checks: [...newChecks, ...heldChecks] }
 }
 
 /** Publish `pending`, check the stored values, build links, replacements and referrer entries, then publish `next`; writers continue meanwhile. */
@@ -87,8 +97,10 @@ export interface OnlineAlter extends PreparedAlter {
   readonly kind: 'online'
   /** The class shows the progress and the failure of the change, which goes on in the background; see `inBackground`. */
   readonly progressClass?: { readonly number: ClassNumber; readonly session: number }
+  /** The store session of the process that makes the change. */
+  readonly session: number
   /** Recomputes the catalog that completes the change from one in which it is prepared. */
-  readonly complete: (prepared: Catalog) => CatalogState | Generator<undefined, CatalogState>
+  readonly complete: (catalog: Catalog, prepared: PreparedParts) => CatalogState | Generator<undefined, CatalogState>
 }
 
 /** Everything in one transaction: check and rewrite objects, publish `next`, fill the indexes `rebuilt`. */
@@ -107,16 +119,12 @@ export type AlterPlan = ImmediateAlter | OnlineAlter | TransactionalAlter
 export function planAlter(catalog: Catalog, command: AlterClass, context: AlterContext): AlterPlan {
   const { attributesMax, expressions } = context
   const { number } = changedClass(catalog, command.className)
-  const alter = (current: Catalog, isPrepared: boolean): Alteration => {
-    return alterClass(current, changedClass(current, String(number)), command, {
-      attributesMax,
-      isPrepared,
-      expressions,
-    })
+  const alter = (current: Catalog, prepared: PreparedParts | undefined): Alteration => {
+    return alterClass(current, changedClass(current, String(number)), command, { attributesMax, prepared, expressions })
   }
   const isLossAllowed = command.kind === 'alterAttributes' && command.isLossAllowed
-  const complete = (prepared: Catalog): CatalogState => alter(prepared, true).state
-  return planOf(catalog, alter(catalog, false), { classNumbers: [number], isLossAllowed, complete }, context)
+  const complete: OnlineAlter['complete'] = (current, prepared) => alter(current, prepared).state
+  return planOf(catalog, alter(catalog, undefined), { classNumbers: [number], isLossAllowed, complete }, context)
 }
 
 /**
@@ -131,19 +139,20 @@ export function* planDefinitions(
   const { attributesMax, expressions } = context
   const { classNumbers, ...defined } = yield* defineClassesYielding(catalog, command, { attributesMax, expressions })
   const { isLossAllowed = false } = command
-  const complete = function* (prepared: Catalog): Generator<undefined, CatalogState> {
-    const options = { attributesMax, expressions, isPrepared: true }
-    return (yield* defineClassesYielding(prepared, command, options)).state
+  const complete = function* (current: Catalog, prepared: PreparedParts): Generator<undefined, CatalogState> {
+    const options = { attributesMax, expressions, prepared }
+    return (yield* defineClassesYielding(current, command, options)).state
   }
   return planOf(catalog, { ...defined, droppedIndexes: [] }, { classNumbers, isLossAllowed, complete }, context)
 }
 
 function planOf(
   catalog: Catalog,
-  { state, retypes, droppedIndexes, pairings, newChecks, extents, newKeys }: Alteration,
+  { state, retypes, droppedIndexes, pairings, newChecks, heldChecks = [], extents, newKeys }: Alteration,
   { classNumbers, isLossAllowed, complete }: Pick<OnlineAlter, 'classNumbers' | 'isLossAllowed' | 'complete'>,
   { sessionNumber, isStep }: AlterContext,
 ): AlterPlan {
+  refuseConcurrentChecks(catalog, state, retypes, [...newChecks, ...heldChecks])
   const typeChanges = typeChangesToPrepare(catalog, { retypes, droppedIndexes })
   const { state: keyed, added: filled } = withIndexesFor(state, newKeys, undefined)
   checkIndexNames(keyed, [])
@@ -166,7 +175,7 @@ function planOf(
   const rebuiltIndexes = indexesToRebuild(catalog, changes)
   const { state: retyping, replacements } = withPendingTypes(catalog, changes, isLossAllowed, sessionNumber)
   const effect = { classNumbers, retypes, droppedIndexes, rebuiltIndexes, extents, filledIndexes }
-  const prepared = { ...effect, typeChanges, newChecks, isLossAllowed, pairings, unfilled }
+  const prepared = { ...effect, typeChanges, newChecks, heldChecks, isLossAllowed, pairings, unfilled }
   const added = replacements.map(({ number }) => number)
   checkIndexNames(retyping, [])
   const isTransaction = isStep || filled.length > 0 || typeChanges.some(isTransactional)
@@ -180,7 +189,7 @@ function planOf(
   const { index } = pending.counters
   const built = { ...state, indexes: [...state.indexes, ...replacements], counters: { ...state.counters, index } }
   const next = swapReplacementIndexes(built, added)
-  return { kind: 'online', ...prepared, pending, next, replacements: added, complete }
+  return { kind: 'online', ...prepared, pending, next, replacements: added, session: sessionNumber, complete }
 }
 
 function canAllBePending(catalog: Catalog, next: CatalogState, newChecks: readonly NewCheck[]): boolean {
@@ -213,16 +222,17 @@ export function inBackground(plan: OnlineAlter, catalog: Catalog, sessionNumber:
 export function* completedState(plan: OnlineAlter, catalog: Catalog): Generator<undefined, CatalogState> {
   // The shapes of pairings have used the numbers of the planned catalog's shapes.
   if (catalog.state === plan.pending && plan.pairings.length === 0) return plan.next
+  const prepared = partsOf(plan, catalog)
   for (const { attribute, name } of plan.typeChanges) {
     const { becoming } = catalog.attribute(attribute) ?? {}
     // The entries of another index are not complete.
     const index = plan.unfilled.find((one) => one.attribute === attribute)?.index
-    if (becoming === undefined || becoming.referrers !== index) throw concurrentAlter(`Attribute ${name}`)
+    if (!prepared.attributes.has(attribute) || becoming?.referrers !== index) throw concurrentAlter(`Attribute ${name}`)
   }
   for (const check of plan.newChecks) {
-    if (!isCheckPending(catalog.state, check)) throw concurrentAlter(`Check ${check.name}`)
+    if (!prepared.checks.includes(check)) throw concurrentAlter(`Check ${check.name}`)
   }
-  const completed = plan.complete(catalog)
+  const completed = plan.complete(catalog, prepared)
   const computed = Symbol.iterator in completed ? yield* completed : completed
   const state =
     plan.progressClass === undefined ? computed : withValidation(computed, plan.progressClass.number, undefined)
@@ -230,6 +240,18 @@ export function* completedState(plan: OnlineAlter, catalog: Catalog): Generator<
   // Otherwise one of them has come to mean something else, or a check that another request is validating was taken.
   if (plan.newChecks.length > 0 && removedCount !== plan.newChecks.length) throw concurrentAlter('A check')
   return swapReplacementIndexes(state, plan.replacements)
+}
+
+/**
+ * The pending parts of the change that are still in the catalog: not those that another process has added since, having
+ * considered this one dead.
+ */
+export function partsOf({ typeChanges, newChecks, session }: OnlineAlter, catalog: Catalog): PreparedParts {
+  const attributes = typeChanges.map(({ attribute }) => attribute)
+  return {
+    attributes: new Set(attributes.filter((number) => catalog.attribute(number)?.becoming?.session === session)),
+    checks: newChecks.filter((check) => isCheckPending(catalog.state, check, session)),
+  }
 }
 
 /** The pending type or check was removed because this process was considered dead, or the class was deleted. */

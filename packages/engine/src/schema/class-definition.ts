@@ -77,7 +77,10 @@ export interface Shape {
 export interface ShapeAttribute {
   readonly number: AttributeNumber
   readonly spec: TypeSpec
-  /** The value in objects of earlier shapes, as JSON; if absent, the default of the type. */
+  /**
+   * The value in objects of earlier shapes, as JSON; if absent, the default of the type. For an embedded object: its values by
+   * attribute number; one that is left out is as in the shape that its class had then.
+   */
   readonly initial?: unknown
   /** Set in the shape created by a change to this type: how values of earlier shapes are converted; if absent, leniently. */
   readonly conversion?: 'strict'

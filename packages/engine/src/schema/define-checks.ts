@@ -4,13 +4,14 @@ import type { PendingCheck } from './class-definition.ts'
 import { commandError } from './command-error.ts'
 import { definitionError } from './define-attribute.ts'
 import { type ExpressionNames, expressionText } from './expression.ts'
+import type { PreparedParts } from './pending-checks.ts'
 import { type Check, checksMax } from './properties/checks.ts'
 import type { ClassDraft, SchemaBuilder } from './schema-builder.ts'
 
 export interface CheckContext {
   readonly builder: SchemaBuilder
-  /** The pending checks are those of this change. */
-  readonly isPrepared: boolean
+  /** The pending parts of this change. */
+  readonly prepared: PreparedParts | undefined
   /** See `AlterSettings`. */
   readonly isValidating: boolean
 }
@@ -33,7 +34,7 @@ export function settledChecks(context: CheckContext, draft: ClassDraft, checks: 
 }
 
 function settledCheck(context: CheckContext, draft: ClassDraft, check: Check): Check {
-  const { builder, isPrepared, isValidating } = context
+  const { builder, prepared, isValidating } = context
   const present = draft.properties?.checks ?? []
   if (present.includes(check)) return check
   const names = namesOf(builder)
@@ -41,7 +42,8 @@ function settledCheck(context: CheckContext, draft: ClassDraft, check: Check): C
   const isSame = (one: Check): boolean => expressionText(one.expression, names) === text
   const { name, message } = check
   const pending = draft.pendingChecks.find((one) => one.name === name)
-  if (isPrepared && pending !== undefined && isSame(pending)) return takePending(draft, pending)
+  const isOwn = prepared?.checks.some((one) => one.owner === draft.number && one.name === name) === true
+  if (isOwn && pending !== undefined && isSame(pending)) return takePending(draft, pending)
   const existing = present.find((one) => one.name === name && isSame(one)) ?? present.find(isSame)
   if (existing !== undefined && existing.name === name && existing.message === message) return existing
   // With another name or message, objects satisfy it as before.

@@ -11,10 +11,10 @@ import type { Attribute, CatalogState, ClassDefinition, Shape, ShapeAttribute } 
 import { type ExpressionBinder, withBoundExpressions } from './class-expressions.ts'
 import type { ClassDescription, DefineClasses } from './commands.ts'
 import { setClassProperties } from './define-properties.ts'
-import { additionsTo, type ExtentChecks, newKeysOf } from './extent-checks.ts'
+import { additionsTo, type ExtentChecks, newKeysOf, refuseChangingParts } from './extent-checks.ts'
+import { InitialValues } from './initial-values.ts'
 import { type Pairing, storedSpec } from './pairing.ts'
-import { type NewCheck, newChecksOf } from './pending-checks.ts'
-import { creationDefault } from './properties/index.ts'
+import { type NewCheck, newChecksOf, type PreparedParts } from './pending-checks.ts'
 import { withReferrerIndexes } from './referrer-indexes.ts'
 import { addInverses, pairingsOf, type Retype } from './retype-attribute.ts'
 import {
@@ -43,8 +43,8 @@ export interface DefinedClasses {
 
 export interface DefineOptions {
   readonly attributesMax: number
-  /** The types are pending (`withPendingTypes`), and their preparation is complete. */
-  readonly isPrepared?: boolean
+  /** Set if the change has been prepared: its types and checks are pending. */
+  readonly prepared?: PreparedParts | undefined
   /** If missing, expressions are left unbound. */
   readonly expressions?: ExpressionBinder | undefined
 }
@@ -62,9 +62,9 @@ export function defineClasses(catalog: Catalog, command: DefineClasses, options:
 export function* defineClassesYielding(
   catalog: Catalog,
   { classes, mode, numbers }: DefineClasses,
-  { attributesMax, isPrepared = false, expressions: binder }: DefineOptions,
+  { attributesMax, prepared, expressions: binder }: DefineOptions,
 ): Generator<undefined, DefinedClasses> {
-  const batch = new ClassBatch(catalog, isPrepared)
+  const batch = new ClassBatch(catalog, prepared !== undefined)
   const { builder } = batch
   const targets = classes.map((description, i) => batch.stageClass(description, [i], mode, numbers?.[i]))
   for (const [i, draft] of targets.entries()) batch.setSuperclass(draft, classes[i] as ClassDescription)
@@ -77,14 +77,14 @@ export function* defineClassesYielding(
     const { attributes } = classes[i] as ClassDescription
     staged.push(batch.stageAttributes(draft, attributes, [i, 'attributes'], attributesMax))
   }
-  const context = { catalog, batch, isPrepared }
+  const context = { catalog, batch, prepared }
   const retypes = targets.flatMap((draft, i) => addInverses(context, draft, staged[i] as StagedAttribute[]))
   const reshaped = classesWithNewShape(builder)
   for (const draft of reshaped) checkAttributeCount(draft, attributesMax)
   for (const [i, draft] of targets.entries()) {
     if (i > 0) yield
     batch.defineTypes(draft, staged[i] as StagedAttribute[])
-    setClassProperties({ builder, isPrepared, isValidating: true }, draft, classes[i] as ClassDescription, [i])
+    setClassProperties({ builder, prepared, isValidating: true }, draft, classes[i] as ClassDescription, [i])
   }
   for (const [i, draft] of targets.entries()) {
     if (i > 0) yield
@@ -92,12 +92,13 @@ export function* defineClassesYielding(
     checkEdges(builder, draft)
   }
   checkEmbedding(builder)
+  for (const [i, draft] of targets.entries()) refuseChangingParts(builder, draft, staged[i] as StagedAttribute[])
   const redefined = targets.filter(({ isRedefined, needsNewShape }) => isRedefined && !needsNewShape)
   const reshapedState = yield* nextStateYielding(catalog.state, batch, reshaped)
   const shaped = redefined.reduce(withDefinition, reshapedState)
   const state = yield* withBoundExpressions(catalog, shaped, { binder, isCascading: false })
   const classNumbers = targets.map(({ number }) => number)
-  const additions = targets.flatMap((draft, i) => additionsTo(draft, staged[i] as StagedAttribute[]))
+  const additions = targets.flatMap((draft, i) => additionsTo(draft, staged[i] as StagedAttribute[], true))
   const extents = { additions, abstractClasses: [] }
   const newChecks = targets.flatMap(newChecksOf)
   const newKeys = targets.flatMap((draft, i) => newKeysOf(draft, staged[i] as StagedAttribute[]))
@@ -125,11 +126,12 @@ function* nextStateYielding(
   const definitions = new Map<ClassNumber, ClassDefinition>()
   const shapes: Shape[] = []
   const shaped = new Map<DraftAttribute, ShapeAttribute>()
+  const initials = new InitialValues(batch, state.shapes)
   for (const [i, draft] of reshaped.entries()) {
     if (i > 0) yield
     const shapeNumber = (draft.existing === undefined ? draft.number : batch.nextNumber++) as ShapeNumber
     definitions.set(draft.number, toDefinition(draft, shapeNumber))
-    shapes.push(toShape(draft, shapeNumber, shaped))
+    shapes.push(toShape(draft, shapeNumber, initials, shaped))
   }
   const existing = state.classes.map((cls) => definitions.get(cls.number) ?? cls)
   const added = reshaped.filter(({ existing }) => existing === undefined)
@@ -180,12 +182,17 @@ function toAttribute({ number, name, spec, properties, referrers, pendingType }:
 }
 
 /** `shaped`: the attributes so far, shared by the shapes of all classes that inherit them. */
-function toShape(draft: ClassDraft, number: ShapeNumber, shaped: Map<DraftAttribute, ShapeAttribute>): Shape {
+function toShape(
+  draft: ClassDraft,
+  number: ShapeNumber,
+  initials: InitialValues,
+  shaped: Map<DraftAttribute, ShapeAttribute>,
+): Shape {
   const attributes = storedAttributes(draft).map((attribute) => {
     let one = shaped.get(attribute)
     if (one === undefined) {
-      const { number, conversion, spec, properties, pendingType } = attribute
-      const initial = creationDefault(spec as TypeSpec, properties)
+      const { number, conversion, spec, pendingType } = attribute
+      const initial = initials.of(draft, attribute)
       one = {
         number,
         spec: storedSpec(spec as TypeSpec, pendingType),

@@ -1,7 +1,7 @@
 /** New checks of existing classes while stored objects are held against them: writers enforce them, readers do not see them. */
 import { isDeepStrictEqual } from 'node:util'
 import { assert } from '../errors.ts'
-import type { ClassNumber } from '../types/type-spec.ts'
+import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import type { CatalogState, ClassDefinition, PendingCheck } from './class-definition.ts'
 import { usedClasses } from './class-expressions.ts'
@@ -12,6 +12,12 @@ import type { ClassDraft } from './schema-builder.ts'
 export interface NewCheck {
   readonly owner: ClassNumber
   readonly name: string
+}
+
+/** What an online change that is about to complete has added to the catalog as pending. */
+export interface PreparedParts {
+  readonly attributes: ReadonlySet<AttributeNumber>
+  readonly checks: readonly NewCheck[]
 }
 
 export function newChecksOf({ number, existing, newChecks }: ClassDraft): NewCheck[] {
@@ -62,9 +68,10 @@ export function pendingChecksIn({ classes }: CatalogState): (NewCheck & Pick<Pen
   })
 }
 
-export function isCheckPending({ classes }: CatalogState, { owner, name }: NewCheck): boolean {
+/** `session`: of the process that adds the check. */
+export function isCheckPending({ classes }: CatalogState, { owner, name }: NewCheck, session: number): boolean {
   const definition = classes.find(({ number }) => number === owner)
-  return definition?.pendingChecks?.some((check) => check.name === name) === true
+  return definition?.pendingChecks?.some((check) => check.name === name && check.session === session) === true
 }
 
 /**

@@ -2,7 +2,6 @@
 import { maxStoredStringLengthDefault } from '../limits.ts'
 import { isTruncatedInKeys } from '../types/truncated-key.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
-import type { Alteration } from './alter-class.ts'
 import { buildCatalog } from './build-catalog.ts'
 import type { Catalog } from './catalog.ts'
 import type {
@@ -16,7 +15,7 @@ import type {
 } from './class-definition.ts'
 import { runningValidations, withAbandonedValidations } from './class-validation.ts'
 import { isPairing, type Pairing } from './pairing.ts'
-import { type NewCheck, pendingChecksIn, withoutPendingChecks } from './pending-checks.ts'
+import { type PreparedParts, pendingChecksIn, withoutPendingChecks } from './pending-checks.ts'
 import { withoutPairings, withPairings } from './pending-pairings.ts'
 import type { UnfilledReferrers } from './referrer-indexes.ts'
 import { keepsKeys } from './retype.ts'
@@ -26,7 +25,7 @@ import { type UniqueKey, withIndexesFor } from './unique-indexes.ts'
 /** The type changes that affect stored values or index entries; the others are complete with the catalog. */
 export function typeChangesToPrepare(catalog: Catalog, alteration: TypeChanges): Retype[] {
   return alteration.retypes.filter((retype) => {
-    if (retype.isChecked || retype.becomesUnique || retype.gainsReferrers) return true
+    if (retype.isChecked || retype.becomesUnique || retype.gainsReferrers || retype.isNamed === true) return true
     if (retype.work.kind !== 'convert') return retype.work.kind !== 'none'
     if (!retype.work.conversion.isLossless) return true
     return indexesToRebuild(catalog, { ...alteration, retypes: [retype] }).length > 0
@@ -34,7 +33,10 @@ export function typeChangesToPrepare(catalog: Catalog, alteration: TypeChanges):
 }
 
 /** The part of an alteration that indexes depend on. */
-export type TypeChanges = Pick<Alteration, 'retypes' | 'droppedIndexes'>
+export interface TypeChanges {
+  readonly retypes: readonly Retype[]
+  readonly droppedIndexes: readonly IndexDefinition[]
+}
 
 /** The indexes whose entries are invalid under the new types, except those that the same request drops. */
 export function indexesToRebuild(catalog: Catalog, { retypes, droppedIndexes }: TypeChanges): IndexDefinition[] {
@@ -156,9 +158,7 @@ function keyAfter(key: KeyAttribute, retypes: readonly Retype[]): KeyAttribute {
 const noVersion = Buffer.alloc(0)
 
 /** What an online change has added to the catalog. */
-export interface PendingParts {
-  readonly attributes: readonly AttributeNumber[]
-  readonly checks: readonly NewCheck[]
+export interface PendingParts extends PreparedParts {
   readonly replacements: readonly IndexNumber[]
 }
 
@@ -166,13 +166,13 @@ export interface PendingParts {
 export function withoutPending(before: CatalogState, { attributes, checks, replacements }: PendingParts): CatalogState {
   const withoutChecks = withoutPendingChecks(before, checks)
   const isPaired = withoutChecks.classes.some((cls) =>
-    cls.attributes.some(({ number, becoming }) => isPairing(becoming) && attributes.includes(number)),
+    cls.attributes.some(({ number, becoming }) => isPairing(becoming) && attributes.has(number)),
   )
-  const state = isPaired ? withoutPairings(buildCatalog(withoutChecks, noVersion), new Set(attributes)) : withoutChecks
+  const state = isPaired ? withoutPairings(buildCatalog(withoutChecks, noVersion), attributes) : withoutChecks
   return {
     ...state,
     classes: mapAttributes(state.classes, (attribute) => {
-      if (attribute.becoming === undefined || !attributes.includes(attribute.number)) return attribute
+      if (attribute.becoming === undefined || !attributes.has(attribute.number)) return attribute
       const { becoming: _, ...settled } = attribute
       return settled
     }),
@@ -216,7 +216,7 @@ export function withoutPendingOf(before: CatalogState, sessionNumbers: ReadonlyS
   const checks = pendingChecksIn(state).filter(({ session }) => sessionNumbers.has(session))
   if (attributes.length === 0 && checks.length === 0 && replacements.length === 0) return state
   return withoutPending(state, {
-    attributes: attributes.map(({ number }) => number),
+    attributes: new Set(attributes.map(({ number }) => number)),
     checks,
     replacements: replacements.map(({ number }) => number),
   })

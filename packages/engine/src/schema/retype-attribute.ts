@@ -10,6 +10,7 @@ import { commandError } from './command-error.ts'
 import { defineAttribute, formatTypeForMessage } from './define-attribute.ts'
 import type { RetypedProperties } from './define-properties.ts'
 import { isPairing, type Pairing } from './pairing.ts'
+import type { PreparedParts } from './pending-checks.ts'
 import { hasConstraints, isSurelyLooser } from './properties/change-properties.ts'
 import type { PropertiesOfAttribute } from './properties/index.ts'
 import { needsReferrers } from './referrer-indexes.ts'
@@ -36,13 +37,15 @@ export interface Retype {
   readonly becomesUnique: boolean
   /** Stored references are entered in a referrer index, which the attribute does not have yet. */
   readonly gainsReferrers: boolean
+  /** Checks that stored objects satisfy name the attribute, and its values become others (`held-checks.ts`). */
+  readonly isNamed?: true
 }
 
 export interface RetypeContext {
   readonly catalog: Catalog
   readonly batch: ClassBatch
-  /** The pending types are those of this change. */
-  readonly isPrepared: boolean
+  /** The pending parts of this change. */
+  readonly prepared: PreparedParts | undefined
   /** See `AlterSettings`; absent: true. */
   readonly isValidating?: boolean
 }
@@ -59,7 +62,7 @@ export function retypeAttribute(
   const { catalog, batch } = context
   const { builder } = batch
   const { name, number } = attribute
-  if (attribute.pendingType !== undefined && !context.isPrepared) throw changingByAnother(draft, name, place)
+  refuseChanging(context, draft, attribute, place)
   const from = attribute.spec as TypeSpec
   if (isDeepStrictEqual(from, to)) return constrainAttribute(context, draft, attribute, properties, place)
   const gained = inverseGained(from, to)
@@ -111,7 +114,7 @@ export function constrainAttribute(
 ): Retype | undefined {
   const { name, number, properties: present } = attribute
   if (isDeepStrictEqual(present, requested) && attribute.pendingType === undefined) return undefined
-  if (attribute.pendingType !== undefined && !context.isPrepared) throw changingByAnother(draft, name, place)
+  refuseChanging(context, draft, attribute, place)
   const spec = attribute.spec as TypeSpec
   const isLooser = isSurelyLooser(spec, present, requested)
   const properties = isLooser ? requested : settledProperties(requested, context)
@@ -167,6 +170,17 @@ export function pairingsOf(builder: SchemaBuilder, retypes: readonly Retype[]): 
 /** Throws AttributeInUse if another request is giving the reference an inverse. */
 export function refusePairing(draft: ClassDraft, attribute: DraftAttribute, place: CommandPlace): void {
   if (isPairing(attribute.pendingType)) throw changingByAnother(draft, attribute.name, place)
+}
+
+/** Throws AttributeInUse if another request is changing the attribute. */
+function refuseChanging(
+  { prepared }: RetypeContext,
+  draft: ClassDraft,
+  { pendingType, number, name }: DraftAttribute,
+  place: CommandPlace,
+): void {
+  if (pendingType !== undefined && prepared?.attributes.has(number) !== true)
+    throw changingByAnother(draft, name, place)
 }
 
 function changingByAnother({ name }: ClassDraft, attribute: string, place: CommandPlace): AshlarError {

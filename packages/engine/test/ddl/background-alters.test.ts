@@ -83,6 +83,42 @@ it('the class shows how far the change has come, and the change once it is made'
   })
 })
 
+it('the class shows the progress of who refers being entered, and of indexes, one after the other', async () => {
+  await withTwo(async ({ fd, gate, other }) => {
+    const refersTo = (attributeName: string, more: object) => ({ attributeName, referencedClass: 'Box', ...more })
+    const many = { logicalType: 'set', elementSpecification: { logicalType: 'reference', referencedClass: 'Box' } }
+    await other.alterClass('Item', {
+      attributesToAdd: [
+        refersTo('box', { logicalType: 'reference' }),
+        { attributeName: 'boxes', ...many, collectionTypeName: 'TreeSetOfReferences' },
+      ],
+    })
+    const [one, two] = [await other.createObject('Box', {}), await other.createObject('Box', {})]
+    await other.createObject('Item', { n: objects, box: one, boxes: [one, two] })
+    const element = { elementSpecification: { onTargetDelete: 'clear' } }
+    const changes = [
+      [{ attributeName: 'box', onTargetDelete: 'clear' }],
+      [{ attributeName: 'boxes', ...element }],
+      [{ attributeName: 'n', minimum: 0, isUnique: true }],
+    ]
+    for (const [i, attributesToConstrain] of changes.entries()) {
+      gate.held = 'completion'
+      expect(await fd.startAlteration('Item', { attributesToConstrain })).toMatchObject({ isRunning: true })
+      // The last change reads all objects twice: for the constraint and for the index.
+      const total = (objects + 1) * (i === 2 ? 2 : 1)
+      await until(async () => {
+        const { validation } = await other.readClass('Item')
+        return validation?.state === 'running' && validation.progress.objectsDone === total
+      })
+      const progress = { objectsDone: total, objectsTotal: total }
+      expect((await other.readClass('Item')).validation).toEqual({ state: 'running', progress })
+      gate.held = 'nothing'
+      await until(async () => (await other.readClass('Item')).validation === undefined)
+    }
+    await other.deleteObject(one)
+  })
+})
+
 it('what is not made online is made at once', async () => {
   await withTwo(async ({ fd }) => {
     const immediate = { classFields: { title: 'An item' } }

@@ -171,11 +171,14 @@ async function constrain(
     isValidating &&
     ((!isSame && !isLooser && !model.all((one) => satisfies(next, one))) ||
       (isNewCheck && !model.all((one) => one !== excluded)))
-  const expected = isRefused ? 'ObjectsViolateConstraint' : 'ok'
+  const isContradiction = ![...(next.enumeration ?? Array.from({ length: 6 }, (_, i) => i))].some((one) =>
+    satisfies(next, one),
+  )
+  const expected = isContradiction ? 'InvalidDefinition' : isRefused ? 'ObjectsViolateConstraint' : 'ok'
   expect(await outcome(fd.previewAlteration('Part', command, settings))).toBe(expected)
   expect(await fd.readClass('Part')).toEqual(before)
   expect(await outcome(isStep ? fd.transaction((step) => alter(step(1)), false) : alter(fd))).toBe(expected)
-  if (isRefused) {
+  if (expected !== 'ok') {
     expect(await fd.readClass('Part')).toEqual(before)
     return
   }

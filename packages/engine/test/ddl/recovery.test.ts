@@ -282,3 +282,34 @@ it('a process that was taken for gone, and comes back, is told so, and leaves no
     },
   )
 })
+
+it('a process that comes back neither undoes nor completes the change that another has begun since', async () => {
+  const limit = { attributesToConstrain: [{ attributeName: 'license', maxLength: 9 }] }
+  const checks = [{ name: 'short', expression: 'LENGTH(license) < 9' }]
+  const change = { ...narrower, ...limit, classFields: { checks } }
+  await withTwo(
+    async (fd, first) => {
+      first.held = 'nothing'
+      await fd.createIndex(index('byYear', 'Car', false, 'year'))
+      first.held = 'entries'
+      return outcome(fd.alterClass('Car', { ...narrower, ...limit }))
+    },
+    async ({ store, first, second, work }) => {
+      first.held = 'everything'
+      await until(async () => (await outcome(second.previewAlteration('Car', narrower))) === 'ok')
+      const view = new HeldUp(store)
+      const third = await FederatedDatabase.open({ alias: 'third', store: view, limits })
+      const again = outcome(third.alterClass('Car', { ...narrower, ...limit }))
+      await until(async () => view.isHoldingEntries)
+      first.held = 'nothing'
+      expect(await work).toBe('AttributeInUse')
+      expect(await outcome(second.createObject('Car', { year: 40_000 }))).toBe('ValueNotAllowed')
+      expect(await outcome(second.createObject('Car', { license: '0123456789' }))).toBe('ConstraintViolation')
+      view.held = 'nothing'
+      expect(await again).toBe('ok')
+      expect(await second.readIndex('byYear')).toMatchObject({ state: 'ready', entryCount: objects })
+      expect(await outcome(second.alterClass('Car', change))).toBe('ok')
+      await third.close()
+    },
+  )
+})

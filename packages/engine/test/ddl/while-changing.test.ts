@@ -57,15 +57,17 @@ async function whileChanging(
   prepare: (fd: FederatedDatabase) => Promise<void>,
   change: object,
   use: (changing: Changing) => Promise<void>,
+  className = 'Note',
 ): Promise<void> {
   const store = await openStoreOfRun()
   const fd = await FederatedDatabase.open({ alias: 'writer', store })
   const texts = { logicalType: 'list', elementSpecification: { logicalType: 'string' } }
-  await fd.defineClasses([classOf('Note', { note: 'string', title: 'string', texts })], 'create')
+  const part = classOf('Part', { note: 'string' }, { isReferenceable: false })
+  await fd.defineClasses([classOf('Note', { note: 'string', title: 'string', texts }), part], 'create')
   await prepare(fd)
   const gate = new Gate(store)
   const changer = await FederatedDatabase.open({ alias: 'changer', store: gate })
-  const work = outcome(changer.alterClass('Note', change))
+  const work = outcome(changer.alterClass(className, change))
   await gate.reached
   const end = (): Promise<string> => {
     gate.release()
@@ -297,4 +299,65 @@ it('a type and constraints of values under it change together', async () => {
       expect(await read(fd, await fd.createObject('Note', {}))).toMatchObject({ note: 5 })
     },
   )
+})
+
+const unlikeSeven = [{ name: 'unlike', expression: "CAST(note AS String) != '7'" }]
+
+it('what is written is held against the checks of an attribute as they will mean it', async () => {
+  const oids: string[] = []
+  const prepare = async (fd: FederatedDatabase) => {
+    await fd.alterClass('Note', { classFields: { checks: unlikeSeven } })
+    oids.push(await fd.createObject('Note', { note: '8', title: 'a' }))
+  }
+  await whileChanging(prepare, toWhole, async ({ fd, end }) => {
+    const [oid = ''] = oids
+    // Now it is another text than 7, and afterwards it is the number.
+    expect(await outcome(fd.createObject('Note', { note: '07' }))).toBe('ConstraintViolation')
+    expect(await outcome(fd.updateObject(oid, { note: ' 7' }))).toBe('ConstraintViolation')
+    expect(await outcome(fd.createObject('Note', { note: '7' }))).toBe('ConstraintViolation')
+    expect(await outcome(fd.createObject('Note', { note: '09' }))).toBe('ok')
+    const even = { classFields: { checks: [...unlikeSeven, { name: 'even', expression: "note != '5'" }] } }
+    expect(await outcome(fd.alterClass('Note', even))).toBe('AttributeInUse')
+    expect(await end()).toBe('ok')
+    expect(await checksOf(fd)).toEqual(unlikeSeven)
+    expect(await outcome(fd.createObject('Note', { note: 7 }))).toBe('ConstraintViolation')
+  })
+  oids.length = 0
+  const prepareWrong = async (fd: FederatedDatabase) => {
+    await prepare(fd)
+    await fd.createObject('Note', { note: '07' })
+  }
+  await whileChanging(prepareWrong, toWhole, async ({ fd, end }) => {
+    expect(await end()).toBe('ObjectsViolateConstraint')
+    expect(await outcome(fd.createObject('Note', { note: '07' }))).toBe('ok')
+  })
+})
+
+it('a check that names an attribute is added while its type is not changed, and the reverse', async () => {
+  await whileChanging(
+    async (fd) => void (await fd.createObject('Note', { note: '8' })),
+    { classFields: { checks: unlikeSeven } },
+    async ({ fd, end }) => {
+      expect(await outcome(fd.alterClass('Note', toWhole))).toBe('AttributeInUse')
+      expect(await end()).toBe('ok')
+      expect(await outcome(fd.alterClass('Note', toWhole))).toBe('ok')
+    },
+  )
+})
+
+it('no class embeds objects of one whose types, constraints or checks are being changed', async () => {
+  const embed = { attributesToAdd: [{ attributeName: 'part', logicalType: 'object', class: 'Part' }] }
+  const checks = { classFields: { checks: [{ name: 'any', expression: "note != ''" }] } }
+  for (const change of [toWhole, longer, checks]) {
+    await whileChanging(
+      async (fd) => void (await fd.createObject('Note', {})),
+      change,
+      async ({ fd, end }) => {
+        expect(await outcome(fd.alterClass('Note', embed))).toBe('AttributeInUse')
+        expect(await end()).toBe('ok')
+        expect(await outcome(fd.alterClass('Note', embed))).toBe(change === checks ? 'ObjectsViolateConstraint' : 'ok')
+      },
+      'Part',
+    )
+  }
 })

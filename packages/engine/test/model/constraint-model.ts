@@ -48,6 +48,22 @@ export function violationsOf(cls: ModelClass, object: ModelObject, before?: Mode
   return [...found].sort()
 }
 
+/** Whether the definition is accepted: its lower bounds leave a value below its upper ones, and its enumeration one that is right. */
+export function isSatisfiable(attribute: ModelAttribute): boolean {
+  const { elementSpecification: element, ...own } = attribute
+  if ((own.minLength ?? 0) > (own.maxLength ?? Number.POSITIVE_INFINITY)) return false
+  if ((own.minItems ?? 0) > (own.maxItems ?? Number.POSITIVE_INFINITY)) return false
+  const values = own.enumeration ?? { integer: smallIntegers, date: somedays }[own.logicalType as string]
+  if (values?.every((value) => [...brokenBy(own, value)].length > 0) === true) return false
+  return element === undefined || isSatisfiable(element)
+}
+
+const smallIntegers = Array.from({ length: 11 }, (_, i) => i - 5)
+/** Bounds of the tests, and the days beside them. */
+const somedays = ['1999-12-31', '2000-01-01', '2024-02-29', '2099-01-01'].flatMap((day) =>
+  [-1, 0, 1].map((days) => new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10)),
+)
+
 /** What a creation holds that gives these attributes. */
 export function created(cls: ModelClass, given: ModelObject): ModelObject {
   return Object.fromEntries(

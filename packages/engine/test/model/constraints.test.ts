@@ -6,7 +6,14 @@ import type { FederatedDatabase } from '../../src/federated-database.ts'
 import { runs } from '../bytes/property-runs.ts'
 import { classOf, read, withFd } from '../engine/open-fd.ts'
 import { rowValues } from '../row-texts.ts'
-import { created, type ModelAttribute, type ModelClass, type ModelObject, violationsOf } from './constraint-model.ts'
+import {
+  created,
+  isSatisfiable,
+  type ModelAttribute,
+  type ModelClass,
+  type ModelObject,
+  violationsOf,
+} from './constraint-model.ts'
 
 const integers = fc.integer({ min: -3, max: 3 })
 const strings = fc.constantFrom('', 'a', 'b', 'ab', '𝄞', '𝄞b', 'abc', ' a')
@@ -53,6 +60,7 @@ const attribute: fc.Arbitrary<ModelAttribute> = fc
     }),
   )
   .map((made) => defined(made) as unknown as ModelAttribute)
+  .filter(isSatisfiable)
   .filter(hasValidDefault)
 
 /** Without fields that are undefined. */

@@ -244,3 +244,27 @@ it('an archive may bring objects that break a check, which are found while the s
   await fd.close()
   expect((await checkStore(address)).problems).toEqual([expect.stringMatching(/Range.*check order/)])
 })
+
+it('embedded objects that an attribute brought, and checks that a change of type left unvalidated', async () => {
+  const fd = await opened()
+  const part = {
+    className: 'Part',
+    isReferenceable: false,
+    attributes: [{ attributeName: 'n', logicalType: 'integer' }],
+    checks: [{ name: 'half', expression: 'n / 2 != 2.5' }],
+  }
+  const whole = { className: 'Whole', isReferenceable: true, attributes: [] }
+  await fd.defineClasses([part, whole], 'create')
+  await fd.createObject('Whole', {})
+  await fd.alterClass('Part', { attributesToConstrain: [{ attributeName: 'n', default: 5, maximum: 9 }] })
+  await fd.alterClass('Whole', { attributesToAdd: [{ attributeName: 'part', logicalType: 'object', class: 'Part' }] })
+  const toReal = { attributesToChange: [{ attributeName: 'n', logicalType: 'real' }] }
+  await fd.alterClass('Part', toReal, { isValidating: false })
+  const { classes, objects } = await shown(fd)
+  expect(objects).toMatchObject([{ part: { n: 5 } }])
+  expect(classes[0]?.checks).toEqual([{ ...part.checks[0], isValidated: false }])
+  await fd.updateObject(objects[0]?.__identifier__ as string, { part: { n: 4 } })
+  await fd.alterClass('Part', { attributesToConstrain: [{ attributeName: 'n', default: 6 }] })
+  await expectSameAgain(fd)
+  await fd.close()
+})

@@ -152,15 +152,17 @@ describe('an online change', () => {
     const planned = online(limited, false, schema)
     const { pending, typeChanges, newChecks, replacements } = planned
     expect(pending.classes[1]).toMatchObject({ pendingChecks: [{ name: 'short', session: 7 }] })
-    const attributes = typeChanges.map(({ attribute }) => attribute)
+    const attributes = new Set(typeChanges.map(({ attribute }) => attribute))
     const { counters: _, ...undone } = withoutPending(pending, { attributes, checks: newChecks, replacements })
     const { counters: _before, ...before } = schema.catalog.state
     expect(undone).toEqual(before)
   })
 
-  it('is refused once its pending types are gone', () => {
+  it('is refused once its pending types are gone, or are those of another process', () => {
     const schema = given()
     const planned = online(toWhole('text'), false, schema)
+    const ofOther = catalogOf(JSON.parse(JSON.stringify(planned.pending).replaceAll('"session":7', '"session":8')))
+    expect(() => runToEnd(completedState(planned, ofOther))).toThrow('was changed by another request')
     expect(() => runToEnd(completedState(planned, loaded(schema.catalog.state)))).toThrow(
       'was changed by another request',
     )

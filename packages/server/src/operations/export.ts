@@ -118,7 +118,9 @@ async function rowsOf(options: ExportOptions, request: FdRequest): Promise<RowCh
   if (options.format !== 'csv') return exported.objects
   if (options.columns !== undefined) requireColumns(options.columns, exported.allColumns, options.class)
   const columns = options.columns ?? [...identity, ...exported.columns]
-  return streamed(csvWithHeader(exported.objects, { columns, isEscaping: options.isEscaping }))
+  return streamed(
+    csvWithHeader(exported.objects, { columns, isEscaping: options.isEscaping, jsonColumns: exported.jsonColumns }),
+  )
 }
 
 const text = Type.String()

@@ -39,6 +39,10 @@ export const ChangeRecord = Type.Object(
     deletedClasses: Type.Optional(Type.Array(Type.String())),
     indexes: Type.Optional(Type.Array(Type.String(), { description: 'Created or changed.' })),
     isIndexDeleted: Type.Optional(Type.Boolean()),
+    sequences: Type.Optional(
+      Type.Array(Type.String(), { description: 'Created or restarted; omitted if there are none.' }),
+    ),
+    deletedSequences: Type.Optional(Type.Array(Type.String(), { description: 'Omitted if there are none.' })),
   },
   { description: 'A change of one object, of one link, or of the schema.' },
 )

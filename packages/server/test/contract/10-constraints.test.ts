@@ -4,7 +4,7 @@ import { classOf, embedded, type FdUnderTest, list } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
 import { useFdPerTest } from './fd-per-test.ts'
 import { rule } from './rule.ts'
-import type { Reply, ServerUnderTest } from './server-under-test.ts'
+import type { Loose, Reply, ServerUnderTest } from './server-under-test.ts'
 
 let server: ServerUnderTest
 let fd: FdUnderTest
@@ -124,6 +124,58 @@ describe('definitions', () => {
     expectProblem(await fd.putSchema(classOf('A', {}, { displayAttribute: 'x' })), 422, 'InvalidDefinition')
     expectProblem(await fd.putSchema(classOf('A', { x: string({ isRequried: true }) })), 400, 'UnknownField')
     expectProblem(await server.get(fd.at('/v1/schema/A')), 404, 'ClassNotFound')
+  })
+
+  rule('10.1.7', 'that no value satisfies together', async () => {
+    const wrong: [Loose, string][] = [
+      [integer({ minimum: 5, maximum: 1 }), 'maximum is 1 and minimum is 5'],
+      [integer({ minimum: 5, exclusiveMaximum: 5 }), 'exclusiveMaximum is 5 and minimum is 5'],
+      [integer({ exclusiveMinimum: 5, maximum: 5 }), 'maximum is 5 and exclusiveMinimum is 5'],
+      [integer({ exclusiveMinimum: 1, exclusiveMaximum: 2 }), 'exclusiveMaximum is 2 and exclusiveMinimum is 1'],
+      [
+        integer({ storage: 'b64', exclusiveMinimum: '9007199254740993', exclusiveMaximum: '9007199254740994' }),
+        'exclusiveMaximum is "9007199254740994" and exclusiveMinimum is "9007199254740993"',
+      ],
+      [{ logicalType: 'real', exclusiveMinimum: 1, exclusiveMaximum: 1 }, 'exclusiveMaximum is 1'],
+      [
+        { logicalType: 'decimal', scale: 2, minimum: '1.50', maximum: '1.49' },
+        'maximum is "1.49" and minimum is "1.50"',
+      ],
+      [
+        { logicalType: 'decimal', scale: 2, exclusiveMinimum: 1, exclusiveMaximum: '1.01' },
+        'exclusiveMaximum is "1.01"',
+      ],
+      [{ logicalType: 'date', minimum: '2024-02-29', maximum: '2024-02-28' }, 'maximum is "2024-02-28"'],
+      [
+        { logicalType: 'date', exclusiveMinimum: '2024-02-28', exclusiveMaximum: '2024-02-29' },
+        'exclusiveMaximum is "2024-02-29" and exclusiveMinimum is "2024-02-28"',
+      ],
+      [string({ minLength: 3, maxLength: 2 }), 'maxLength is 2 and minLength is 3'],
+      [{ logicalType: 'bytes', minLength: 3, maxLength: 2 }, 'maxLength is 2 and minLength is 3'],
+      [{ ...list('string'), minItems: 2, maxItems: 1 }, 'maxItems is 1 and minItems is 2'],
+      [list(integer({ minimum: 2, maximum: 1 })), 'maximum is 1 and minimum is 2'],
+      [string({ enumeration: ['a', 'b'], minLength: 2 }), 'enumeration has no value that satisfies minLength 2'],
+      [
+        string({ enumeration: ['a', { value: 'bb', label: 'B' }], minLength: 2, pattern: 'x' }),
+        'minLength 2 and pattern',
+      ],
+      [integer({ enumeration: [1, 2], exclusiveMinimum: 2 }), 'enumeration has no value'],
+    ]
+    for (const [type, words] of wrong) {
+      const message = expectProblem(await fd.putSchema(classOf('A', { x: type })), 422, 'InvalidDefinition')
+      expect(message, JSON.stringify(type)).toContain('Class A, attribute x')
+      expect(message).toContain(words)
+    }
+    expectProblem(await server.get(fd.at('/v1/schema/A')), 404, 'ClassNotFound')
+    const right = {
+      a: integer({ minimum: 5, maximum: 5 }),
+      b: integer({ exclusiveMinimum: 1, exclusiveMaximum: 3 }),
+      c: { logicalType: 'real', exclusiveMinimum: 1, exclusiveMaximum: 2 },
+      d: string({ minLength: 2, maxLength: 2 }),
+      e: string({ enumeration: ['a', 'bb'], minLength: 2 }),
+      f: { ...list('string'), minItems: 1, maxItems: 1 },
+    }
+    await fd.define(classOf('A', right))
   })
 
   rule('10.1.5', 'listed again agree in what they give', async () => {

@@ -91,6 +91,16 @@ describe('fields are changed', () => {
     expectProblem(await constrain('age', { minimum: 21 }), 422, 'InvalidDefinition')
   })
 
+  rule('10.1.7', 'those that no value would satisfy with the present ones are refused', async () => {
+    const message = expectProblem(await constrain('age', { minimum: 151 }), 422, 'InvalidDefinition')
+    expect(message).toContain('Class Person, attribute age: maximum is 150 and minimum is 151: no value satisfies both')
+    const change = { attributesToChange: [{ attributeName: 'age', logicalType: 'real', maximum: -0.5 }] }
+    expectProblem(await alter(change), 422, 'InvalidDefinition')
+    const text = 'UPDATE SCHEMA { ALTER CLASS Person {ALTER tags {Element: {MinLength: 2, MaxLength: 1}}} }'
+    expect(expectProblem(await query(text), 422, 'InvalidDefinition')).toContain('maxLength is 1 and minLength is 2')
+    await done(constrain('age', { minimum: 151, maximum: null }))
+  })
+
   rule('10.5.1', 'own attributes alone, each once, last of all', async () => {
     expectProblem(await constrain('nome', { title: 'a' }), 422, 'UnknownAttribute')
     expectProblem(await constrain('age', { title: 'a' }, '', 'Worker'), 422, 'UnknownAttribute')
@@ -174,6 +184,52 @@ describe('fields are changed', () => {
     await fd.remove(long)
     expect(await violations(retype('name', 'integer', { minimum: 10, default: null }))).toEqual([
       violated('name', 'minimum', oid),
+    ])
+  })
+})
+
+describe('checks that name an attribute whose type changes', () => {
+  const check = (name: string, expression: string) => ({ classFields: { checks: [{ name, expression }] } })
+  const to = (attributeName: string, logicalType: string) => ({ attributesToChange: [{ attributeName, logicalType }] })
+  const broken = (className: string, checkName: string, ...oids: string[]) => [
+    { className, checkName, constraint: 'checks', objects: oids.length, oids },
+  ]
+
+  rule('10.5.14', 'are held against stored objects with their new values', async () => {
+    // Division of integers truncates.
+    await done(alter(check('half', 'age / 2 != 2.5')))
+    const oid = await fd.create('Person', { age: 5 })
+    const toReal = to('age', 'real')
+    expect(await violations(alter(toReal))).toEqual(broken('Person', 'half', oid))
+    expect(await violations(alter(toReal, '&dryRun=true'))).toEqual(broken('Person', 'half', oid))
+    const step = { method: 'PUT', uri: '/v1/schema/Person', body: toReal }
+    const inBatch = await server.post(fd.at('/v1/transaction'), [step])
+    expect(inBatch.json).toMatchObject({ status: 409, violations: broken('Person', 'half', oid) })
+    expect(await attribute('age')).toMatchObject({ logicalType: 'integer' })
+    await fd.update(oid, { age: 6 })
+    await done(alter(toReal))
+    expect((await fd.putObject(oid, { age: 5 })).status).toBe(422)
+  })
+
+  rule('10.5.14', 'also of other classes, through computed attributes, and where values are lost', async () => {
+    await done(alter(check('zip', 'address.zip / 2 != 2.5')))
+    const doubled = { attributeName: 'doubled', logicalType: 'real', computed: { expression: 'wage * 2' } }
+    await done(alter({ attributesToAdd: [doubled], ...check('paid', 'doubled != 10') }, '', 'Worker'))
+    const person = await fd.create('Person', { address: { zip: 5 } })
+    const worker = await fd.create('Worker', { wage: 5.5 })
+    expect(await violations(alter(to('zip', 'real'), '', 'Address'))).toEqual(broken('Person', 'zip', person))
+    const lossy = () => alter(to('wage', 'integer'), '&allowLoss=true', 'Worker')
+    expect(await violations(lossy())).toEqual(broken('Worker', 'paid', worker))
+    await fd.update(worker, { wage: 6.5 })
+    await done(lossy())
+  })
+
+  rule('10.5.14', 'are left as not validated by validate=false', async () => {
+    await done(alter(check('half', 'age / 2 != 2.5')))
+    await fd.create('Person', { age: 5 })
+    await done(alter(to('age', 'real'), '&validate=false'))
+    expect((await classNamed('Person')).checks).toEqual([
+      { name: 'half', expression: 'age / 2 != 2.5', isValidated: false },
     ])
   })
 })
@@ -295,6 +351,44 @@ describe('stored objects', () => {
     expect(await violations(add())).toEqual([refused])
     await fd.update(oid, { all: [] })
     await done(add())
+  })
+
+  rule(['10.5.6', '10.1.4'], 'by what a new attribute embeds in them, as its class is then', async () => {
+    const oid = await fd.create('Worker', { name: 'Ann' })
+    const office = { attributeName: 'office', logicalType: 'object', class: 'Address' }
+    const add = (parameters = '') => alter({ attributesToAdd: [office] }, parameters, 'Worker')
+    const taken = () => alter({ attributesToDelete: ['office'] }, '', 'Worker')
+    const positive = (expression: string | null) => {
+      const checks = expression === null ? null : [{ name: 'positive', expression }]
+      return done(alter({ classFields: { checks } }, '', 'Address'))
+    }
+    const broken = [{ className: 'Address', checkName: 'positive', constraint: 'checks', objects: 1, oids: [oid] }]
+    await fd.update(oid, { address: { zip: 7 } })
+    await positive('zip > 0')
+    for (const parameters of ['', '&dryRun=true', '&validate=false']) {
+      expect(await violations(add(parameters))).toEqual(broken)
+    }
+    expect(await violations(query('UPDATE SCHEMA {ALTER CLASS Worker {ADD office: Object{Class: Address}}}'))).toEqual(
+      broken,
+    )
+    const { className, attributeName, ...type } = { className: 'Worker', ...office }
+    expect(await violations(fd.putSchema({ className, attributes: [{ attributeName, ...type }] }))).toEqual(broken)
+    // Defaults are those of the time when the attribute is added.
+    await done(constrain('zip', { default: 8 }, '', 'Address'))
+    await done(add())
+    expect(await fd.read(oid)).toMatchObject({ address: { zip: 7 }, office: { zip: 8 } })
+    await done(constrain('zip', { default: 9 }, '', 'Address'))
+    expect(await fd.read(oid)).toMatchObject({ office: { zip: 8 } })
+    await done(taken())
+    await positive(null)
+    await done(constrain('zip', { default: null }, '', 'Address'))
+    await done(add())
+    expect(await fd.read(oid)).toMatchObject({ office: { zip: null } })
+    await done(taken())
+    await done(constrain('zip', { isRequired: true }, '', 'Address'))
+    const needed = { className: 'Address', attributeName: 'zip', constraint: 'isRequired', objects: 1, oids: [oid] }
+    expect(await violations(add())).toEqual([needed])
+    expect(await violations(add('&validate=false'))).toEqual([needed])
   })
 
   rule(

@@ -156,6 +156,32 @@ rule('2.2.27', 'CSV has values of type json as they were given: digits, order of
   expect(queried.text.trimEnd().split('\n').slice(1)).toEqual(rows)
 })
 
+rule('2.2.27', 'CSV has strings of type json in the quotes of JSON, and those of other types without', async () => {
+  await fd.define(
+    classOf('Base', { s: 'string' }),
+    classOf('Texts', { j: 'json' }, { superClass: 'Base' }),
+    classOf('Plain', { j: 'string' }, { superClass: 'Base' }),
+  )
+  for (const text of ['12', 'a b', '']) {
+    await fd.create('Texts', { s: text, j: text })
+    await fd.create('Plain', { s: text, j: text })
+  }
+  await fd.create('Texts', { j: { a: '1' } })
+  const { text } = await get('&class=Base&format=csv&columns=s,j,j.a')
+  expect(text.trimEnd().split('\n').sort()).toEqual(
+    [
+      's,j,j.a',
+      '12,"""12""",',
+      '12,12,',
+      'a b,"""a b""",',
+      'a b,a b,',
+      '"","""""",',
+      '"","",',
+      '"","{""a"":""1""}","""1"""',
+    ].sort(),
+  )
+})
+
 rule('2.2.27', 'texts that a spreadsheet would calculate are escaped where that is asked for', async () => {
   const texts = ['=1+1', '+49 731', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '＝1', "'=1", 'a=1', ' =1', '"=1', '']
   for (const name of texts) await fd.create('Staff', { name, salary: -1.5, tags: ['=1'], home: { city: name } })

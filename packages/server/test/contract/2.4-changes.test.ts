@@ -87,6 +87,31 @@ class Events {
   }
 }
 
+rule(
+  '2.4.2',
+  'sequences are told where they are created, restarted or deleted, and not where they are drawn from',
+  async () => {
+    const position = await positionNow()
+    const statements = [
+      'CREATE SEQUENCE s',
+      "SHOW NEXT('s')",
+      'ALTER SEQUENCE s RESTART 7',
+      'CREATE SEQUENCE t; ALTER SEQUENCE t RESTART 5; DROP SEQUENCE s',
+      'CREATE SEQUENCE u; DROP SEQUENCE u; DROP SEQUENCE t',
+    ]
+    for (const query of statements) expect((await server.post(fd.at('/v1/query'), { query })).status, query).toBe(200)
+    const reply = await changes(`since=${position}`)
+    const head = { position: expect.any(String), at: expect.any(String), change: 'schema' }
+    const nothing = { ...head, classes: [], deletedClasses: [], indexes: [], isIndexDeleted: false }
+    expect(reply.json.changes).toEqual([
+      { ...nothing, sequences: ['s'] },
+      { ...nothing, sequences: ['s'] },
+      { ...nothing, sequences: ['t'], deletedSequences: ['s'] },
+      { ...nothing, deletedSequences: ['t'] },
+    ])
+  },
+)
+
 rule(['2.4.1', '2.4.2'], 'a page tells each change once, in order, with values before and after', async () => {
   const oid = await fd.create('Person', { name: 'Ann', age: 40 })
   await server.send('PUT', fd.at(`/v1/object/${oid}`), { body: { attributes: { age: 41 } } })

@@ -68,6 +68,7 @@ rule(['2.4.7', '9.4.14'], 'callers with grants are told what they see, until the
       if ('change' in data || 'status' in data) return data
     }
   }
+  await send('POST', '/v1/query', { query: 'CREATE SEQUENCE unseen' })
   await send('POST', '/v1/object', { class: 'Other', attributes: { text: 'x' } })
   const { __identifier__: oid } = await send('POST', '/v1/object', { class: 'Note', attributes: { owner: 'eve' } })
   const changes = [{ owner: 'ann', secret: '1' }, { secret: '2' }, { text: 't', secret: '3' }, { owner: 'eve' }]

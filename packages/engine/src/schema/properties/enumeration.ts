@@ -6,7 +6,7 @@ const valuesMax = 1_000
 const listedMax = 8
 
 /** A value, or a value and its label. */
-type Choice = string | number | { readonly value: string | number; readonly label: string }
+export type Choice = string | number | { readonly value: string | number; readonly label: string }
 
 export const enumeration: AttributeProperty = {
   field: 'enumeration',
@@ -57,6 +57,6 @@ function defineChoice(input: unknown, target: PropertyTarget): Choice {
   return { value: defineValue('enumeration', value, target) as string | number, label }
 }
 
-function choiceValue(choice: Choice): string | number {
+export function choiceValue(choice: Choice): string | number {
   return typeof choice === 'object' ? choice.value : choice
 }

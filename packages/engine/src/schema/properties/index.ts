@@ -15,6 +15,7 @@ import {
 } from './attribute-property.ts'
 import { exclusiveMaximum, exclusiveMinimum, maximum, minimum } from './bounds.ts'
 import { allowedWithComputed, computed } from './computed.ts'
+import { refuseContradictions } from './contradictions.ts'
 import { defaultValue } from './default.ts'
 import { onSourceDelete, onTargetDelete } from './deletions.ts'
 import { enumeration } from './enumeration.ts'
@@ -128,6 +129,7 @@ function defineAll(input: PropertiesInput, target: PropertyTarget, present: Attr
     throw invalidProperty(other, 'does not stand beside computed')
   }
   if (defined.default === null && defined.isRequired === true) delete defined.default
+  refuseContradictions(defined, target, constraintsOf(defined, target))
   return defined
 }
 

@@ -13,9 +13,14 @@ export interface CsvForm {
   readonly columns: readonly string[] | undefined
   /** Prefixes texts that a spreadsheet would interpret as a formula with an apostrophe. */
   readonly isEscaping: boolean
+  /** By class: the columns of type json, whose strings are written in the quotes of JSON. If missing, all strings are written without. */
+  readonly jsonColumns?: ReadonlyMap<string, ReadonlySet<string>>
 }
 
-export async function* csvRows(rows: RowChunks, { columns, isEscaping }: CsvForm): AsyncGenerator<RowChunk> {
+export async function* csvRows(
+  rows: RowChunks,
+  { columns, isEscaping, jsonColumns }: CsvForm,
+): AsyncGenerator<RowChunk> {
   const textCell = isEscaping ? escapedCell : plainCell
   const slice = openTimeSlice()
   let header = columns
@@ -25,12 +30,17 @@ export async function* csvRows(rows: RowChunks, { columns, isEscaping }: CsvForm
       header = [...(objects[0]?.fields.keys() ?? [])]
       yield chunkOf([headerOf(header, textCell)])
     }
-    const paths = header.map((column) => ({ column, path: column.split('.') }))
+    const paths = header.map((column) => ({ column, path: column.split('.'), above: withPrefixes(column) }))
     const batchRows = Math.max(1, Math.floor(cellsPerCheck / (paths.length + 1)))
+    const recordOf = (row: JsonText): string => {
+      const json = jsonColumns?.get(classOf(row))
+      const cells = paths.map(({ column, path, above }) => {
+        return cellOf(valueAt(row, column, path), textCell, json !== undefined && above.some((one) => json.has(one)))
+      })
+      return cells.join(',')
+    }
     for (let from = 0; from < objects.length; from += batchRows) {
-      const records = objects
-        .slice(from, from + batchRows)
-        .map((row) => paths.map(({ column, path }) => cellOf(valueAt(row, column, path), textCell)).join(','))
+      const records = objects.slice(from, from + batchRows).map(recordOf)
       yield chunkOf(records)
       await slice.yieldIfDue()
     }
@@ -78,11 +88,23 @@ function valueAt(row: JsonText, column: string, path: readonly string[]): JsonTe
   return value
 }
 
-/** Writes null as an empty cell, an empty string as two quotes, and objects and arrays as their JSON. */
-function cellOf(value: JsonText | undefined, textCell: (text: string) => string): string {
+/** `j.a`, `j`: the column, and what it may be a part of. */
+function withPrefixes(column: string): readonly string[] {
+  const found = [column]
+  for (let at = column.lastIndexOf('.'); at > 0; at = column.lastIndexOf('.', at - 1)) found.push(column.slice(0, at))
+  return found
+}
+
+/** The class of an exported object. */
+function classOf(row: JsonText): string {
+  return charactersOf(row.fields.get('__class__')?.toString() ?? '""')
+}
+
+/** Writes null as an empty cell, an empty string as two quotes, and objects and arrays as their JSON. `isJson`: also strings. */
+function cellOf(value: JsonText | undefined, textCell: (text: string) => string, isJson: boolean): string {
   const text = value === undefined ? 'null' : value.toString()
   if (text === 'null') return ''
-  if (text.startsWith('"')) return textCell(charactersOf(text))
+  if (text.startsWith('"')) return textCell(isJson ? text : charactersOf(text))
   return text.startsWith('{') || text.startsWith('[') ? textCell(text) : text
 }
 
