@@ -65,8 +65,7 @@ async function effectsOfEach(
   for (const statement of statementsOf(text, statementTokensMax)) {
     const isExplained = position++ < (explain?.statementsMax ?? Number.POSITIVE_INFINITY)
     if (isExplained) for (const effect of effectsOf(explainedStatements([statement], explain))) effects.add(effect)
-    const pause = slice.yieldIfDue()
-    if (pause !== undefined) await pause
+    await slice.yieldIfDue()
   }
   return effects
 }

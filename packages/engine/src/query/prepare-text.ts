@@ -71,8 +71,7 @@ export function prepare(
     // Fills the cache of effects in slices: computing all of them in one call could exceed a time slice.
     for (const statement of parsed.statements) {
       effectOf(statement)
-      const pause = slice.yieldIfDue()
-      if (pause !== undefined) await pause
+      await slice.yieldIfDue()
     }
     return withValues(parsed)
   })
@@ -108,8 +107,7 @@ async function addParameters(
     const value = scalarValue(json) ?? (await containerValue(name, parameters, database, slice))
     memory.chargeRequest(valueBytes(value.value))
     state.variables.set(name, value)
-    const pause = slice.yieldIfDue()
-    if (pause !== undefined) await pause
+    await slice.yieldIfDue()
   }
 }
 

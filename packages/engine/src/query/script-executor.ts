@@ -265,8 +265,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     const values: unknown[] = []
     for (const nested of uses.nested) {
       // Each is planned with all its nested statements: a chain of a hundred costs as much as thousands.
-      const pause = this.script.slice.yieldIfDue()
-      if (pause !== undefined) await pause
+      await this.script.slice.yieldIfDue()
       const isValue = nested.source === undefined || this.nestedValues?.has(nested.statement) === true
       values.push(isValue ? (await this.valueOnce(nested.statement)).value : await this.sourceValues(nested))
     }
@@ -439,8 +438,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     // The memory of a restricted user's change would reveal the number of hidden parts.
     const showsMemory = writeTransaction === undefined || resources.database.restriction === undefined
     for (const analyzed of analysis.statements) {
-      const pause = slice.yieldIfDue()
-      if (pause !== undefined) await pause
+      await slice.yieldIfDue()
       yield describeAnalyzed(analyzed, text, detailsOf, showsMemory)
     }
   }

@@ -198,8 +198,7 @@ export class IndexOnlyScan implements ObjectAccess {
         recordPredicate === undefined ? views : await qualified(views, recordPredicate, slot, evaluation, context)
       const rows = await filterRest(scan, decided, views.length)
       if (rows.length > 0) yield rows
-      const pause = context.yieldIfDue()
-      if (pause !== undefined) await pause
+      await context.yieldIfDue()
     }
   }
 

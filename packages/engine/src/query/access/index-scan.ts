@@ -248,11 +248,9 @@ export class IndexScan implements OidAccess {
     }
     for (let at = 0; at < ranges.length; at += keysPerBatch) {
       const keys = ranges.slice(at, at + keysPerBatch).map(({ from }) => from)
-      const found = readIndexOidsOf(context.snapshot, keys)
-      const oids = found instanceof Promise ? await found : found
+      const oids = await readIndexOidsOf(context.snapshot, keys)
       plan.examined += oids.length
-      const pause = context.yieldIfDue()
-      if (pause !== undefined) await pause
+      await context.yieldIfDue()
       if (oids.length > 0) yield oids
     }
   }

@@ -40,8 +40,7 @@ export async function* fetchObjects(
     for (const part of context.reader.parts(oids.length < 2 ? oids : [...new Set(oids)])) {
       const rows = await loadAndFilter(scan, part)
       if (rows.length > 0) yield rows
-      const pause = context.yieldIfDue()
-      if (pause !== undefined) await pause
+      await context.yieldIfDue()
     }
   }
 }

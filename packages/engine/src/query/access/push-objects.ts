@@ -126,8 +126,7 @@ abstract class ObjectPusher {
     }
     if (this.copies.length > 0) await this.takeCopies()
     this.count()
-    const pause = context.yieldIfDue()
-    if (pause !== undefined) await pause
+    await context.yieldIfDue()
   }
 
   private async takeCopies(): Promise<void> {

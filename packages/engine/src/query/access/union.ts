@@ -60,8 +60,7 @@ class Union implements OidAccess {
     let count = 0
     for (const part of this.parts) {
       count += await part.estimate(evaluation, context, max)
-      const pause = context.yieldIfDue()
-      if (pause !== undefined) await pause
+      await context.yieldIfDue()
     }
     return Math.min(count, max)
   }

@@ -168,8 +168,7 @@ export async function* writeRows<R>(
       yield writer.take()
       isSent = true
     }
-    const pause = context.yieldIfDue()
-    if (pause !== undefined) await pause
+    await context.yieldIfDue()
   }
   if (writer.json.to.length > 0) yield writer.take()
   writer.end()
@@ -247,8 +246,8 @@ async function fetchFor<R>(
 
 /** A single value as a row; objects that it refers to are fetched first. */
 export async function rowOf(type: ValueType, value: unknown, context: StatementContext): Promise<RowChunk> {
-  const rows = evaluateRows(context, [value], () => rowBy((json) => writeResult(json, type, value, context)))
-  return (rows instanceof Promise ? await rows : rows)[0] as RowChunk
+  const rows = await evaluateRows(context, [value], () => rowBy((json) => writeResult(json, type, value, context)))
+  return rows[0] as RowChunk
 }
 
 /** A single value that needs no reads. */

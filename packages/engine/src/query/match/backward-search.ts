@@ -176,8 +176,7 @@ export abstract class BackwardSearch {
 
   private async follow(view: ObjectView, distance: number): Promise<readonly Step[]> {
     const steps = await this.edges.at(view, distance)
-    const pause = this.flow.context.yieldIfDue()
-    if (pause !== undefined) await pause
+    await this.flow.context.yieldIfDue()
     return steps
   }
 }

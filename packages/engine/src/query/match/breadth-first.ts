@@ -124,8 +124,7 @@ export class BreadthFirst {
         const steps = found instanceof Promise ? await found : found
         for (const step of steps) {
           this.visit(from, step)
-          const pause = ++visitedEdges % edgesPerClockCheck === 0 ? context.yieldIfDue() : undefined
-          if (pause !== undefined) await pause
+          if (++visitedEdges % edgesPerClockCheck === 0) await context.yieldIfDue()
         }
         from.view = undefined
         if (visitor.reserve !== undefined) yield steps.length + 1

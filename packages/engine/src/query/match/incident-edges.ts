@@ -271,8 +271,7 @@ export class IncidentEdges {
   private async *edgeObjects(oids: readonly Oid[], cls: SchemaClass): AsyncGenerator<EdgeObjectView> {
     const { reader } = this.context
     for (let at = 0; at < oids.length; at += objectsPerBatch) {
-      const pause = this.context.yieldIfDue()
-      if (pause !== undefined) await pause
+      await this.context.yieldIfDue()
       const views = await evaluateRows(this.context, oids.slice(at, at + objectsPerBatch), (oid) => reader.object(oid))
       for (const view of views) {
         if (view.format?.cls.isOrInherits(cls.number) === true) yield view as EdgeObjectView

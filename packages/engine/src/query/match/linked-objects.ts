@@ -161,8 +161,7 @@ export class LinkedObjects {
     const containers = await context.containersOf(withSubclasses(declaringClass).numbers)
     const extents = containers.map(({ database, container }) => containerExtent(database, container))
     for await (const batch of context.scanAll(extents, use)) {
-      const pause = context.yieldIfDue()
-      if (pause !== undefined) await pause
+      await context.yieldIfDue()
       for (const owner of batch) {
         const format = owner.format?.attribute(attribute.number)
         if (format === undefined) continue

@@ -153,8 +153,7 @@ export class PathsInPlace {
   private async settle(progress: 'pause' | 'undecided'): Promise<boolean> {
     const { first, next, flow } = this
     const { evaluation, context } = flow
-    const wait = context.yieldIfDue()
-    if (wait !== undefined) await wait
+    await context.yieldIfDue()
     if (progress === 'pause') return false
     const { conditions } = next[this.at] ?? first
     const [isAllowed] = await evaluateRows(context, [this.row], (row) => {

@@ -69,8 +69,7 @@ export class ReachableObjects {
         const all = linkRange(owner, attribute.number, isSet ? linkKind.target : linkKind.position)
         for (let rest = this.followList(all, isSet); rest !== undefined; rest = this.followList(rest, isSet)) {
           this.note()
-          const pause = context.yieldIfDue()
-          if (pause !== undefined) await pause
+          await context.yieldIfDue()
         }
       }
       if (this.end !== undefined) ends.push(this.end)
@@ -80,8 +79,7 @@ export class ReachableObjects {
       }
       if (number % objectsPerYield > 0) continue
       this.note()
-      const pause = context.yieldIfDue()
-      if (pause !== undefined) await pause
+      await context.yieldIfDue()
     }
     this.note()
     if (ends.length > 0) yield ends

@@ -167,8 +167,7 @@ class Groups<R> implements RowConsumer<R> {
     for (let rest = rows; rest.length > 0; ) {
       const count = await this.addFirst(rest)
       rest = count === rest.length ? [] : rest.slice(count)
-      const pause = this.flow.context.yieldIfDue()
-      if (pause !== undefined) await pause
+      await this.flow.context.yieldIfDue()
     }
   }
 
@@ -200,7 +199,7 @@ class Groups<R> implements RowConsumer<R> {
       for (const operand of operands) hold(operand)
       return { key: groupKey(writers, values), operands }
     }
-    const pending = evaluateWhile(
+    const evaluated = await evaluateWhile(
       context,
       rows,
       () => context.isSpillDue(0, bytes),
@@ -208,7 +207,6 @@ class Groups<R> implements RowConsumer<R> {
       () => undefined,
       keys.length + aggregates.length,
     )
-    const evaluated = pending instanceof Promise ? await pending : pending
     memory.chargeStatement(-bytes)
     for (const [i, { key, operands }] of evaluated.entries()) {
       this.addByKey(key, rows[i] as R, operands, undefined)
@@ -306,8 +304,7 @@ async function groupRowsInMemory<R>(
   }
   for (const { row, accumulators } of groups) {
     rows.push({ row, aggregates: await selectedResults(accumulators, aggregates, evaluation, context) })
-    const pause = context.yieldIfDue()
-    if (pause !== undefined) await pause
+    await context.yieldIfDue()
   }
   return rows
 }

@@ -102,14 +102,12 @@ class Sorter<R> implements RowConsumer<R> {
       if (isKeyed(result)) sorted.drop(result)
     }
     for (let rest = rows; rest.length > 0; ) {
-      const evaluated = evaluateWhile(context, rest, () => sorted.isFull, evaluate, drop, orderBy.length)
-      const accepted = evaluated instanceof Promise ? await evaluated : evaluated
+      const accepted = await evaluateWhile(context, rest, () => sorted.isFull, evaluate, drop, orderBy.length)
       for (const one of accepted) if (isKeyed(one)) sorted.push(one)
       rest = accepted.length === rest.length ? [] : rest.slice(accepted.length)
       await sorted.settle()
     }
-    const pause = context.yieldIfDue()
-    if (pause !== undefined) await pause
+    await context.yieldIfDue()
   }
 }
 

@@ -104,11 +104,9 @@ export async function changeQualifying(
       requireAsSeen(changes, view)
       oids.push(view.oid)
       await change(view, at)
-      const pause = before.yieldIfDue()
-      if (pause !== undefined) await pause
+      await before.yieldIfDue()
     }
-    const pause = before.yieldIfDue()
-    if (pause !== undefined) await pause
+    await before.yieldIfDue()
   }
   await flushObjects(changes.unit)
   const { deletions } = changes.unit
