@@ -11,14 +11,12 @@ import {
   type KeyConditionRange,
   keyConditionRange,
 } from '../../indexes/index-key.ts'
-import { readIndexOidsOf } from '../../indexes/lookup.ts'
 import type { ClassFormat } from '../../records/class-format.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { IndexDefinition, KeyAttribute } from '../../schema/class-definition.ts'
 import { mapAwaitable } from '../../store/awaitable.ts'
-import type { Awaitable, Bytes, KeyRange } from '../../store/store.ts'
+import type { Awaitable } from '../../store/store.ts'
 import { inSlices } from '../../store/time-slice.ts'
-import type { Oid } from '../../types/oid.ts'
 import { isTruncatedInKeys } from '../../types/truncated-key.ts'
 import type { AttributeNumber } from '../../types/type-spec.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
@@ -27,16 +25,10 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { AccessRequest, EntryRange, KeyValue, OidAccess } from './access-path.ts'
-import {
-  type AnsweredByRange,
-  type EntryFilter,
-  type FullPredicate,
-  type MayQualify,
-  planEntryFilter,
-} from './entry-filter.ts'
+import { type AnsweredByRange, type EntryFilter, type FullPredicate, planEntryFilter } from './entry-filter.ts'
 import { keyValueOf } from './key-value.ts'
 import { noKeyValue } from './no-key-value.ts'
-import { EntrySource, type OidSource } from './oid-source.ts'
+import { entryOids, type OidBatches } from './oid-batch.ts'
 import { directConditions, isSamePath, type PathCondition } from './sargable-predicates.ts'
 
 export interface KeyRangeEnd extends KeyValue {
@@ -235,24 +227,11 @@ export class IndexScan implements OidAccess {
     evaluation: EvaluationContext,
     context: StatementContext,
     plan: ExplainNode,
-    batch?: number,
-  ): AsyncGenerator<Oid[]> {
+    size?: number,
+    isReverse = false,
+  ): OidBatches {
     const ranges = await this.ranges(evaluation, context)
-    if (!ranges.every(({ isOneKey }) => isOneKey)) {
-      const mayQualify = this.filter?.forRun(evaluation)
-      for (const [i, range] of ranges.entries()) {
-        if (i % rangesPerClockCheck === rangesPerClockCheck - 1 && context.isYieldDue) await context.turn()
-        yield* entriesOf(range, context, plan, batch, mayQualify)
-      }
-      return
-    }
-    for (let at = 0; at < ranges.length; at += keysPerBatch) {
-      const keys = ranges.slice(at, at + keysPerBatch).map(({ from }) => from)
-      const oids = await readIndexOidsOf(context.snapshot, keys)
-      plan.examined += oids.length
-      await context.yieldIfDue()
-      if (oids.length > 0) yield oids
-    }
+    yield* entryOids([ranges], { isReverse, size, mayQualify: this.filter?.forRun(evaluation) }, context, plan)
   }
 
   /** The only possible key of an entry; undefined if it cannot be determined or does not exist. Throws the errors of expressions. */
@@ -265,18 +244,6 @@ export class IndexScan implements OidAccess {
       values.push(value)
     }
     return exactKey(this.format, values)
-  }
-
-  source(
-    evaluation: EvaluationContext,
-    context: StatementContext,
-    plan: ExplainNode | undefined,
-    isReverse = false,
-  ): Awaitable<OidSource> {
-    const mayQualify = this.filter?.forRun(evaluation)
-    return mapAwaitable(this.ranges(evaluation, context), (ranges) => {
-      return new EntrySource(context.snapshot, ranges, isReverse, mayQualify, plan)
-    })
   }
 
   entryRange(
@@ -460,32 +427,8 @@ function endValue(
   return end && evaluateConstant(end.evaluate, evaluation, context)
 }
 
-const keysPerBatch = 256
-
-/** Ranges that are read or counted between clock checks. */
+/** Ranges that are counted between clock checks. */
 const rangesPerClockCheck = 64
-
-export async function* entriesOf(
-  range: KeyRange,
-  context: StatementContext,
-  plan: ExplainNode,
-  batch?: number,
-  mayQualify?: MayQualify,
-): AsyncGenerator<Oid[]> {
-  const counted =
-    mayQualify &&
-    ((key: Bytes): boolean => {
-      const isPossible = mayQualify(key)
-      if (!isPossible) plan.examined++
-      return isPossible
-    })
-  for await (const oids of context.entries(range, false, batch, counted)) {
-    plan.examined += oids.length
-    context.check()
-    if (oids.length > 0) yield oids
-    else await context.yieldIfDue()
-  }
-}
 
 /** The number of conjuncts expressed by the ends of the range; 0 for conjuncts that the range answers only partly. */
 function rangesAnswered(lower: KeyRangeEnd | undefined, upper: KeyRangeEnd | undefined): number {

@@ -13,12 +13,13 @@ import { type OrderPlan, planOrder } from '../evaluate/sort-key.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
+import { entryBatchSize } from './access-loop.ts'
 import type { AccessPath, EntryRange, ObjectAccess } from './access-path.ts'
 import type { FullPredicate } from './entry-filter.ts'
 import { IndexScan, type KeyEquality, rangeOf } from './index-scan.ts'
 import { keyValueOf } from './key-value.ts'
-import { entryBatchSize, loadInParts, type ObjectScan } from './object-scan.ts'
-import type { OidSource } from './oid-source.ts'
+import { batchesOfObjects, loopOfOids, type NewLoop, type ObjectScan } from './object-loop.ts'
+import { OidBatch, type OidBatches } from './oid-batch.ts'
 import { type Condition, directConditions, isSamePath, type PathCondition, pathOf } from './sargable-predicates.ts'
 import { sortedObjects } from './sorted-objects.ts'
 
@@ -139,15 +140,16 @@ export class OrderedIndexScan implements ObjectAccess {
   }
 
   /** Undefined if strings are cut or only a prefix is in order: the order then depends on the objects' values. */
-  source(
-    evaluation: EvaluationContext,
-    context: StatementContext,
-    plan: ExplainNode | undefined,
-  ): Awaitable<OidSource> | undefined {
-    return this.needsObjects ? undefined : this.index.source(evaluation, context, plan, this.isReverse)
+  loop(scan: ObjectScan, rowLimit: number | undefined): NewLoop | undefined {
+    if (this.needsObjects || (scan.unseen ?? 0) > 0) return undefined
+    const { evaluation, context, source } = scan
+    const size = entryBatchSize(scan.filter, this.conjunctsAnswered, rowLimit)
+    return async (consumer) => {
+      return loopOfOids(scan, consumer, this.index.oids(evaluation, context, source, size, this.isReverse))
+    }
   }
 
-  /** Undefined if `source` is undefined. */
+  /** Undefined if `loop` is undefined. */
   entryRange(evaluation: EvaluationContext, context: StatementContext): Awaitable<EntryRange | 'several'> | undefined {
     return this.needsObjects ? undefined : this.index.entryRange(evaluation, context, this.isReverse)
   }
@@ -182,23 +184,23 @@ export class OrderedIndexScan implements ObjectAccess {
           if (mayQualify?.(entry.key) === false) continue
           const prefix = this.prefixOf(entry)
           if (alike !== undefined && (prefix === undefined || !alike.prefix.equals(prefix))) {
-            yield* sortedObjects(scan, loadInParts(scan, alike.oids), this.order, first)
+            yield* sortedObjects(scan, objectsOf(scan, alike.oids), this.order, first)
             alike = undefined
           }
           if (prefix === undefined) {
             plain.push(entry.oid)
             continue
           }
-          yield* loadInParts(scan, plain)
+          yield* objectsOf(scan, plain)
           plain = []
           alike ??= { prefix, oids: [] }
           alike.oids.push(entry.oid)
         }
         if (presorted !== undefined) context.hold(0, entries.length * oidBytes)
-        yield* loadInParts(scan, plain)
+        yield* objectsOf(scan, plain)
         if (source.examined >= examinedMax) return
       }
-      if (alike !== undefined) yield* sortedObjects(scan, loadInParts(scan, alike.oids), this.order, first)
+      if (alike !== undefined) yield* sortedObjects(scan, objectsOf(scan, alike.oids), this.order, first)
     }
   }
 
@@ -209,6 +211,14 @@ export class OrderedIndexScan implements ObjectAccess {
     const length = isTruncated ? truncatedPrefixLength(format, key) : undefined
     return length === undefined ? undefined : key.subarray(0, length)
   }
+}
+
+/** The qualifying ones of the objects, in their order. */
+function objectsOf(scan: ObjectScan, oids: readonly Oid[]): AsyncGenerator<ObjectView[]> {
+  async function* batches(): OidBatches {
+    if (oids.length > 0) yield OidBatch.of(oids)
+  }
+  return batchesOfObjects(async (consumer) => loopOfOids(scan, consumer, batches()), scan.context)
 }
 
 const oidBytes = 64

@@ -6,14 +6,12 @@ import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
-import { entriesOf } from '../access/index-scan.ts'
 import type { BoundEdge } from '../bind/bind-match.ts'
 import { type EdgeObjects, endsAtEdgeObject, headClass, type ReferenceAttribute } from '../bind/reference-attributes.ts'
 import { needsFetch } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { explainNode } from '../explain/explain-node.ts'
 import type { Edge } from '../values/edge.ts'
 import { type Direction, directionOf, type EdgeEnds } from './edge-ends.ts'
 import { LinkedObjects } from './linked-objects.ts'
@@ -283,7 +281,7 @@ export class IncidentEdges {
   private async byIndex(view: ObjectView, narrowed: NarrowedEdge): Promise<readonly Oid[]> {
     this.linked.ways.add(narrowedText(narrowed))
     const range = await this.narrowed?.rangeOf(narrowed, view.oid)
-    return range === undefined ? [] : this.linked.gathered(entriesOf(range, this.context, explainNode('entries')))
+    return range === undefined ? [] : this.linked.gathered(range)
   }
 
   /** The links in the order in which edges are followed. */

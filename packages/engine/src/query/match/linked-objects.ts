@@ -1,7 +1,6 @@
 /** The objects to which references of an object lead, and the objects that refer to it by an attribute. */
 
 import { indexKeyFormat } from '../../indexes/index-key.ts'
-import { readIndexOids } from '../../indexes/lookup.ts'
 import type { AttributeFormat } from '../../records/class-format.ts'
 import { linkKind, linkRange } from '../../records/link-keys.ts'
 import { containerExtent } from '../../records/object-key.ts'
@@ -13,6 +12,7 @@ import type { Awaitable, KeyRange } from '../../store/store.ts'
 import type { MapPair } from '../../types/map.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
 import type { AttributeNumber, TypeSpec } from '../../types/type-spec.ts'
+import { type EntriesRange, entryOids } from '../access/oid-batch.ts'
 import { referringRange } from '../access/reverse-navigation.ts'
 import { isSamePath } from '../access/sargable-predicates.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
@@ -102,22 +102,22 @@ export class LinkedObjects {
     if (index !== undefined) {
       this.ways.add(`${attribute.name}: index ${index.name}`)
       const format = indexKeyFormat(index, this.context.reader.formats.of(declaringClass))
-      return this.gathered(readIndexOids(this.context.snapshot, referringRange(format, view.oid), false))
+      return this.gathered(referringRange(format, view.oid))
     }
     this.ways.add(`${attribute.name}: scan of ${declaringClass.name}`)
     return (await this.scan(reference)).get(view.oid) ?? []
   }
 
-  /** Collects the batches. The memory is charged while they arrive and then passes to the caller. Throws LimitExceeded and ServerBusy. */
-  async gathered(batches: AsyncIterable<readonly Oid[]>): Promise<readonly Oid[]> {
+  /** The OIDs in the entries. The memory is charged while they arrive and then passes to the caller. Throws LimitExceeded and ServerBusy. */
+  async gathered(range: EntriesRange): Promise<readonly Oid[]> {
     const { memory } = this.context.script
     const oids: Oid[] = []
     let bytes = 0
     try {
-      for await (const batch of batches) {
-        bytes += batch.length * oidBytes
-        memory.chargeStatement(batch.length * oidBytes)
-        for (const oid of batch) oids.push(oid)
+      for await (const batch of entryOids([[range]], {}, this.context, undefined)) {
+        bytes += batch.count * oidBytes
+        memory.chargeStatement(batch.count * oidBytes)
+        for (const oid of batch.oids) oids.push(oid)
       }
     } finally {
       memory.chargeStatement(-bytes)

@@ -70,7 +70,8 @@ export class PathsInPlace {
       for (const view of views) {
         for (let progress = this.begin(view); progress !== 'end'; progress = this.advance()) {
           const isRow = progress === 'row' || (await this.settle(progress))
-          if (isRow && !consumer.consume(this.row)) await consumer.consumeCopies([matchRowKind.copy(this.row)])
+          if (isRow && consumer.consume(this.row) === 'refused')
+            await consumer.consumeCopies([matchRowKind.copy(this.row)])
         }
       }
     }

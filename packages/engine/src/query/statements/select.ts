@@ -5,7 +5,6 @@ import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { type ChosenAccessPath, chooseAccess, isInOrder } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
-import { rowsByTrips } from '../access/rows-by-trips.ts'
 import { type RowsPlan, rowsInPlace } from '../access/rows-in-place.ts'
 import { planObjects, type SourcePlan } from '../access/source-plan.ts'
 import { type UniqueLookup, uniqueLookup } from '../access/unique-lookup.ts'
@@ -282,21 +281,18 @@ async function* closing(chunks: Awaitable<Answer>, context: StatementContext): A
   }
 }
 
-function startedChunks(plan: SelectPlan, start: SelectStart, context: StatementContext): Awaitable<Answer> {
+async function startedChunks(plan: SelectPlan, start: SelectStart, context: StatementContext): Promise<Answer> {
   if (context.probe !== undefined) return explainedChunks(plan, start, context)
-  const inPlace = chunksInPlace(plan, start, context, undefined)
-  if (inPlace instanceof Promise) return inPlace.then((rows) => rows ?? pipelineChunks(plan, start, context))
-  return inPlace ?? pipelineChunks(plan, start, context)
+  return (await chunksInPlace(plan, start, context, undefined)) ?? pipelineChunks(plan, start, context)
 }
 
-function chunksInPlace(
+async function chunksInPlace(
   { rows }: SelectPlan,
   { evaluation, chosen, rowLimit }: SelectStart,
   context: StatementContext,
   explained: LoopCounts | undefined,
-): Awaitable<Answer | undefined> | undefined {
-  const find = context.isRemote ? rowsByTrips : rowsInPlace
-  return rows && find({ plan: rows, evaluation, context, explained }, chosen, rowLimit)
+): Promise<Answer | undefined> {
+  return rows && rowsInPlace({ plan: rows, evaluation, context, explained }, chosen.access, rowLimit)
 }
 
 /** The same with counts and times: the plan shows operators, whether they run separately or fused into one loop. */
@@ -306,8 +302,7 @@ async function* explainedChunks(
   context: StatementContext,
 ): AsyncGenerator<RowChunk> {
   const { kind, pipeline } = await pipelineOf(plan, start, context)
-  const isScan = start.chosen.access === plan.objects.extent
-  const counts = new LoopCounts(pipeline.operator, { isScan, countsEntries: !context.isRemote, reader: context.reader })
+  const counts = new LoopCounts(pipeline.operator)
   async function* chunks(): AsyncGenerator<RowChunk> {
     const inPlace = await chunksInPlace(plan, start, context, counts)
     yield* inPlace ?? writeRows(pipeline.rows, objectWriter(plan.clauses, kind, start.evaluation, context), context)
