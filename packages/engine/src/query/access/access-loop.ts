@@ -27,14 +27,15 @@ export interface ObjectSource {
   readonly push: PushRows<ObjectView> | undefined
 }
 
-export function sourceOf(access: AccessPath, scan: ObjectScan, rowLimit: number | undefined): ObjectSource {
+/** `toSkip`: the number of first rows of which nothing is needed. */
+export function sourceOf(access: AccessPath, scan: ObjectScan, rowLimit: number | undefined, toSkip = 0): ObjectSource {
   const { context } = scan
   const newLoop = loopOf(access, scan, rowLimit)
   if (newLoop === undefined) {
     assert('objects' in access && access.objects !== undefined, 'an access path has a loop, or batches of objects')
     return { rows: access.objects(scan, rowLimit), push: undefined }
   }
-  const rows = batchesOfObjects(newLoop, context, rowLimit)
+  const rows = batchesOfObjects(newLoop, context, rowLimit, toSkip)
   const canPush = context.snapshot.visit !== undefined
   return { rows, push: canPush ? (consumer) => passAll(newLoop, consumer, context) : undefined }
 }

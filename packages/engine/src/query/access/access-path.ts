@@ -1,6 +1,6 @@
 /** Interface of access paths, one file per kind: which conditions it answers, its estimate, execution and EXPLAIN. Chosen at run time. */
 import type { SchemaClass } from '../../schema/catalog.ts'
-import type { Awaitable, KeyRange } from '../../store/store.ts'
+import type { KeyRange } from '../../store/store.ts'
 import type { AttributeNumber } from '../../types/type-spec.ts'
 import type { Bound } from '../bind/bound.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
@@ -43,7 +43,7 @@ export interface OidAccess {
   /** `plan`: receives counts; the result of `describe` where the statement is explained. `size`: of the batches. */
   oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode, size?: number): OidBatches
   /** The entries from which its OIDs are read, if they form at most one range. */
-  entryRange?(evaluation: EvaluationContext, context: StatementContext): Awaitable<EntryRange | 'several'>
+  entryRange?(evaluation: EvaluationContext, context: StatementContext): Promise<EntryRange | 'several'>
 }
 
 export interface ObjectAccess {
@@ -55,7 +55,7 @@ export interface ObjectAccess {
   /** Yields batches of qualifying objects, where there is no loop. */
   objects?(scan: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]>
   /** As in `OidAccess`. */
-  entryRange?(evaluation: EvaluationContext, context: StatementContext): Awaitable<EntryRange | 'several'> | undefined
+  entryRange?(evaluation: EvaluationContext, context: StatementContext): Promise<EntryRange | 'several'> | undefined
 }
 
 /** The node of an input; that of the access itself if the statement is not explained. */

@@ -14,8 +14,6 @@ import {
 import type { ClassFormat } from '../../records/class-format.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { IndexDefinition, KeyAttribute } from '../../schema/class-definition.ts'
-import { mapAwaitable } from '../../store/awaitable.ts'
-import type { Awaitable } from '../../store/store.ts'
 import { inSlices } from '../../store/time-slice.ts'
 import { isTruncatedInKeys } from '../../types/truncated-key.ts'
 import type { AttributeNumber } from '../../types/type-spec.ts'
@@ -246,27 +244,26 @@ export class IndexScan implements OidAccess {
     return exactKey(this.format, values)
   }
 
-  entryRange(
+  async entryRange(
     evaluation: EvaluationContext,
     context: StatementContext,
     isReverse = false,
-  ): Awaitable<EntryRange | 'several'> {
+  ): Promise<EntryRange | 'several'> {
     // The objects of a single range would include objects of entries that the filter rejects.
     if (this.filter !== undefined) return 'several'
-    return mapAwaitable(this.ranges(evaluation, context), ([range, ...others]) => {
-      return range === undefined || others.length > 0 ? 'several' : { ...range, isReverse }
-    })
+    const [range, ...others] = await this.ranges(evaluation, context)
+    return range === undefined || others.length > 0 ? 'several' : { ...range, isReverse }
   }
 
   /** Empty if nothing can match. Computed once per statement, so that the scan starts with the data of the estimate. */
-  ranges(evaluation: EvaluationContext, context: StatementContext): Awaitable<readonly KeyConditionRange[]> {
+  async ranges(evaluation: EvaluationContext, context: StatementContext): Promise<readonly KeyConditionRange[]> {
     const cached = evaluation.constants[this.place]
     if (cached !== undefined) return cached as readonly KeyConditionRange[]
-    const ranges = this.hasOneRange ? this.oneRange(evaluation, context) : this.severalRanges(evaluation, context)
-    return mapAwaitable(ranges, (found) => {
-      evaluation.constants[this.place] = found
-      return found
-    })
+    const ranges = await (this.hasOneRange
+      ? this.oneRange(evaluation, context)
+      : this.severalRanges(evaluation, context))
+    evaluation.constants[this.place] = ranges
+    return ranges
   }
 
   /** An IN has one range per value, in order. */
@@ -303,12 +300,10 @@ export class IndexScan implements OidAccess {
   }
 
   /** Without IN, as in most statements, there is no list of ranges to sort. */
-  private oneRange(evaluation: EvaluationContext, context: StatementContext): Awaitable<KeyConditionRange[]> {
-    return mapAwaitable(evaluateConstants(this.evaluates, evaluation, context), (values) => {
-      const condition = keyConditionOf(this.conditions, values)
-      const range = condition && soundRange(this.format, condition)
-      return range === undefined ? [] : [range]
-    })
+  private async oneRange(evaluation: EvaluationContext, context: StatementContext): Promise<KeyConditionRange[]> {
+    const condition = keyConditionOf(this.conditions, await evaluateConstants(this.evaluates, evaluation, context))
+    const range = condition && soundRange(this.format, condition)
+    return range === undefined ? [] : [range]
   }
 }
 
@@ -419,11 +414,11 @@ function boundOf(end: KeyRangeEnd | undefined, value: unknown): KeyBound | undef
   return value === noKeyValue ? undefined : { value, isInclusive: end.isInclusive }
 }
 
-function endValue(
+async function endValue(
   end: KeyRangeEnd | undefined,
   evaluation: EvaluationContext,
   context: StatementContext,
-): Awaitable<unknown> {
+): Promise<unknown> {
   return end && evaluateConstant(end.evaluate, evaluation, context)
 }
 

@@ -23,7 +23,11 @@ export interface NamedRowsPlan {
   readonly followed: readonly FollowedReference[]
 }
 
+/** Up to this number, skipped objects are read with the rest; beyond, only their entries are. */
+const skippedMax = 256
+
 interface NamedConsumer extends ObjectConsumer {
+  readonly toSkip: number
   /** The number of rows still needed. */
   readonly left: number
   readonly isComplete: boolean
@@ -40,6 +44,7 @@ export async function namedLoop(
   const { evaluation, context } = scan
   // Counted entries have already been read.
   if (context.snapshot.readNaming === undefined || plan.hasOtherObjects || context.entriesCounted > 0) return undefined
+  if (scan.areRows && writer.toSkip > skippedMax) return undefined
   const range = await access.entryRange?.(evaluation, context)
   if (range === undefined || range === 'several') return undefined
   const { objects } = plan

@@ -11,6 +11,7 @@ import { type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { ShapeNumber } from '../../types/type-spec.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
+import { ValuesView } from '../evaluate/values-view.ts'
 import type { RowConsumer } from '../execute/pushed-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
@@ -27,10 +28,8 @@ export interface ObjectScan {
   /** The access path and, if present, the filter. */
   readonly source: ExplainNode
   readonly filterOperator: ExplainNode | undefined
-  /** The number of first rows to skip without reading. */
-  readonly unseen?: number | undefined
-  /** Each OID is a row, so it may be skipped. */
-  readonly areRows?: boolean
+  /** Each OID is a row, so the consumer may skip it unread. */
+  readonly areRows: boolean
 }
 
 export type ObjectConsumer = RowConsumer<ObjectView>
@@ -302,7 +301,7 @@ class OidLoop extends ObjectLoop {
     const { done, value } = await this.batches.next()
     this.isOver = done === true
     this.batch = this.isOver ? undefined : value
-    this.at = this.scan.areRows === true ? (this.consumer.skip?.(value?.count ?? 0) ?? 0) : 0
+    this.at = 0
   }
 
   override async close(): Promise<void> {
@@ -367,10 +366,21 @@ export class ViewsLoop extends ObjectLoop {
 }
 
 /** The loop over the objects of OIDs. */
-export function loopOfOids(scan: ObjectScan, consumer: ObjectConsumer, batches: OidBatches): ObjectLoop {
+export function loopOfOids(scan: ObjectScan, consumer: ObjectConsumer, all: OidBatches): ObjectLoop {
+  const batches = scan.areRows && consumer.skip !== undefined ? unskipped(scan, consumer, all) : all
   return scan.context.snapshot.visit === undefined
     ? new ViewsLoop(scan, consumer, loadedViews(scan, batches))
     : new OidLoop(scan, consumer, batches)
+}
+
+/** The OIDs that the consumer does not skip. */
+async function* unskipped(scan: ObjectScan, consumer: ObjectConsumer, batches: OidBatches): OidBatches {
+  for await (const batch of batches) {
+    const skipped = consumer.skip?.(batch.count) ?? 0
+    batch.dropFirst(skipped)
+    scan.source.returned += skipped
+    yield batch
+  }
 }
 
 /** Reads only few large objects at a time. */
@@ -414,15 +424,27 @@ export async function passAll(newLoop: NewLoop, consumer: ObjectConsumer, contex
 
 const batchRows = 256
 
+const skippedRow = new ValuesView([])
+
 /** Retains the rows of a batch. */
 class BatchOfRows implements ObjectConsumer {
   readonly readsOthers = false
   rows: ObjectView[] = []
   private readonly rowsMax: number
+  private toSkip: number
   private bytes = 0
 
-  constructor(rowsMax: number) {
+  constructor(rowsMax: number, toSkip: number) {
     this.rowsMax = rowsMax
+    this.toSkip = toSkip
+  }
+
+  /** An operator that follows drops the skipped rows. */
+  skip(rows: number): number {
+    const skipped = Math.min(this.toSkip, rows)
+    this.toSkip -= skipped
+    for (let i = 0; i < skipped; i++) this.rows.push(skippedRow)
+    return skipped
   }
 
   get isFull(): boolean {
@@ -448,14 +470,15 @@ class BatchOfRows implements ObjectConsumer {
   }
 }
 
-/** The objects in batches, which own their bytes. */
+/** The objects in batches, which own their bytes. `toSkip`: the number of first rows of which nothing is needed. */
 export async function* batchesOfObjects(
   newLoop: NewLoop,
   context: StatementContext,
   rowLimit = batchRows,
+  toSkip = 0,
 ): AsyncGenerator<ObjectView[]> {
   // Where each read is a round trip, what was read together stays together.
-  const batch = new BatchOfRows(context.isRemote ? Number.POSITIVE_INFINITY : Math.min(batchRows, rowLimit))
+  const batch = new BatchOfRows(context.isRemote ? Number.POSITIVE_INFINITY : Math.min(batchRows, rowLimit), toSkip)
   const loop = await newLoop(batch)
   try {
     for (let progress = loop.step(); ; progress = loop.step()) {

@@ -33,13 +33,13 @@ export function objectRows(
   const filtered = filterOperator(filter, source)
   // Entries include objects hidden from the caller.
   const isPartial = context.script.capabilities.isPartial === true
-  const unseen = !isPartial && areRowsInOrder(plan, access) ? skipped : 0
+  const areRows = !isPartial && areRowsInOrder(plan, access)
   const { entries } = access
-  const scan: ObjectScan = { classes, entries, filter, evaluation, context, source, filterOperator: filtered, unseen }
+  const scan: ObjectScan = { classes, entries, filter, evaluation, context, source, filterOperator: filtered, areRows }
   const usesEntriesOnly = plan.isExistenceOnly && !isPartial && isAnsweredBy(access, plan)
   const { rows, push } = usesEntriesOnly
     ? { rows: unseenObjects(scan, access, rowLimit), push: undefined }
-    : sourceOf(access, scan, rowLimit)
+    : sourceOf(access, scan, rowLimit, skipped)
   const operator = filtered ?? source
   if (considered?.isScanOfMany === true) {
     const hint = plan.hint(rowLimit)

@@ -75,6 +75,11 @@ export class OidBatch {
     }
   }
 
+  dropFirst(count: number): void {
+    this.bytes.copyWithin(0, count * oidLength, this.count * oidLength)
+    this.count -= count
+  }
+
   /** Writes the nth OID into the key of a record. */
   writeKey(nth: number, key: Buffer): void {
     const { bytes } = this

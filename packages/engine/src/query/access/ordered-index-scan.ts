@@ -4,11 +4,10 @@ import { type IndexEntry, readIndexEntries } from '../../indexes/lookup.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { IndexDefinition } from '../../schema/class-definition.ts'
 import type { ClassSet } from '../../schema/class-set.ts'
-import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { BoundAttribute, BoundOrderItem } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
-import { ObjectView } from '../evaluate/object-view.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
 import { type OrderPlan, planOrder } from '../evaluate/sort-key.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
@@ -141,7 +140,7 @@ export class OrderedIndexScan implements ObjectAccess {
 
   /** Undefined if strings are cut or only a prefix is in order: the order then depends on the objects' values. */
   loop(scan: ObjectScan, rowLimit: number | undefined): NewLoop | undefined {
-    if (this.needsObjects || (scan.unseen ?? 0) > 0) return undefined
+    if (this.needsObjects) return undefined
     const { evaluation, context, source } = scan
     const size = entryBatchSize(scan.filter, this.conjunctsAnswered, rowLimit)
     return async (consumer) => {
@@ -150,7 +149,7 @@ export class OrderedIndexScan implements ObjectAccess {
   }
 
   /** Undefined if `loop` is undefined. */
-  entryRange(evaluation: EvaluationContext, context: StatementContext): Awaitable<EntryRange | 'several'> | undefined {
+  entryRange(evaluation: EvaluationContext, context: StatementContext): Promise<EntryRange | 'several'> | undefined {
     return this.needsObjects ? undefined : this.index.entryRange(evaluation, context, this.isReverse)
   }
 
@@ -167,20 +166,13 @@ export class OrderedIndexScan implements ObjectAccess {
     const batch = entryBatchSize(scan.filter, this.conjunctsAnswered, rowLimit)
     const ranges = await this.index.ranges(evaluation, context)
     const mayQualify = this.index.filter?.forRun(evaluation)
-    let unseen = this.needsObjects ? 0 : (baseScan.unseen ?? 0)
-    let left = unseen > 0 ? rowLimit : undefined
     for (const range of this.isReverse ? ranges.toReversed() : ranges) {
       let alike: { prefix: Buffer; oids: Oid[] } | undefined
-      for await (const found of readIndexEntries(context.snapshot, range, this.isReverse, batch)) {
+      for await (const entries of readIndexEntries(context.snapshot, range, this.isReverse, batch)) {
         context.check()
-        const entries = left === undefined ? found : found.slice(0, left)
-        if (left !== undefined) left -= entries.length
         source.examined += entries.length
         let plain: Oid[] = []
-        const passed = entries.slice(0, unseen)
-        unseen -= passed.length
-        if (passed.length > 0) yield passed.map(({ oid }) => new ObjectView(oid, undefined, undefined, noRecord))
-        for (const entry of passed.length === 0 ? entries : entries.slice(passed.length)) {
+        for (const entry of entries) {
           if (mayQualify?.(entry.key) === false) continue
           const prefix = this.prefixOf(entry)
           if (alike !== undefined && (prefix === undefined || !alike.prefix.equals(prefix))) {
@@ -222,4 +214,3 @@ function objectsOf(scan: ObjectScan, oids: readonly Oid[]): AsyncGenerator<Objec
 }
 
 const oidBytes = 64
-const noRecord = Buffer.alloc(0)

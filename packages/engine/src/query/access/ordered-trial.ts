@@ -50,7 +50,7 @@ export class OrderedTrial implements ObjectAccess {
     const { otherwise, ordered } = this
     const { context } = baseScan
     const source = baseScan.source.inputs[0] as ExplainNode
-    const scan = { ...baseScan, source, entries: otherwise.entries }
+    const scan: ObjectScan = { ...baseScan, source, entries: otherwise.entries, areRows: false }
     const { rows, push } = sourceOf(otherwise, scan, undefined)
     yield* sortedObjects(scan, push ?? context.measured(rows, source), ordered.order, rowLimit)
   }

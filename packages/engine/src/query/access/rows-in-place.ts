@@ -32,9 +32,6 @@ export interface RowsRun {
   readonly explained: LoopCounts | undefined
 }
 
-/** Up to this number, skipped objects of a remote store are read with the rest; beyond, only their entries are. */
-const remoteSkippedMax = 256
-
 /** Undefined if the access is not in the requested order. `rowLimit`: rows needed. */
 export async function rowsInPlace(
   run: RowsRun,
@@ -56,7 +53,6 @@ export async function rowsInPlace(
   const toSkip = (await countOf(limits.skip, evaluation, context)) ?? 0
   const toTake = (await countOf(limits.take, evaluation, context)) ?? Number.POSITIVE_INFINITY
   if (toTake === 0) return new RowsAtHand([])
-  if (context.isRemote && scan.areRows === true && toSkip > remoteSkippedMax) return undefined
   const writer = new RowWriter(run, toSkip, toTake)
   const loop = (await namedLoop(plan, access, scan, rowLimit, writer)) ?? (await newLoop(writer))
   return chunksOf(loop, writer, context)
@@ -115,7 +111,7 @@ class RowWriter implements ObjectConsumer {
   private readonly run: RowsRun
   private readonly writer: ChunkWriter
   private readonly writeColumns: WriteColumns | undefined
-  private toSkip: number
+  toSkip: number
   private toTake: number
   /** Rows that need something to be read first. */
   private pending: readonly ObjectView[] = []

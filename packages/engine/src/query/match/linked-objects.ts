@@ -7,8 +7,7 @@ import { containerExtent } from '../../records/object-key.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { IndexDefinition } from '../../schema/class-definition.ts'
 import { withSubclasses } from '../../schema/class-set.ts'
-import { mapAwaitable } from '../../store/awaitable.ts'
-import type { Awaitable, KeyRange } from '../../store/store.ts'
+import type { KeyRange } from '../../store/store.ts'
 import type { MapPair } from '../../types/map.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
 import type { AttributeNumber, TypeSpec } from '../../types/type-spec.ts'
@@ -61,13 +60,13 @@ export class LinkedObjects {
   }
 
   /** The targets of one attribute of the object, without duplicates. */
-  targets(view: ObjectView, attribute: AttributeFormat): Awaitable<readonly Oid[]> {
+  async targets(view: ObjectView, attribute: AttributeFormat): Promise<readonly Oid[]> {
     const { spec } = attribute.attribute
     if (attribute.linkStorage === undefined) return targetsIn(view.value(attribute.index), spec)
     const { reader } = this.context
     const links = this.boundOf(view, attribute)
-    const read = evaluateRows(this.context, [view], (row) => reader.links(row, links))
-    return mapAwaitable(read, ([links]) => targetsIn(links, spec))
+    const [read] = await evaluateRows(this.context, [view], (row) => reader.links(row, links))
+    return targetsIn(read, spec)
   }
 
   /** Requests the list of references of the object, if any; throws `needsFetch` until it is read. */
@@ -88,7 +87,7 @@ export class LinkedObjects {
   }
 
   /** The objects that refer to the object by one attribute, found by the inverse, an index or a scan. */
-  owners(view: ObjectView, reference: ReferenceAttribute): Awaitable<readonly Oid[]> {
+  async owners(view: ObjectView, reference: ReferenceAttribute): Promise<readonly Oid[]> {
     const { attribute, inverse } = reference
     if (inverse === null) return this.ownersFound(view, reference)
     const neighbour = view.format?.attribute(inverse)
