@@ -177,8 +177,8 @@ export class ClassFormat {
 
   /** `name`: as spelled in a command. Returns undefined if there is no such attribute. Throws AmbiguousAttribute. */
   attributeNamed(name: string): AttributeFormat | undefined {
-    const known = this.byName.get(name)
-    if (known !== undefined) return known
+    const cached = this.byName.get(name)
+    if (cached !== undefined) return cached
     const found = this.cls.findAttribute(name)
     if (found === undefined) return undefined
     const attribute = this.attribute(found.number)
@@ -484,8 +484,8 @@ const unreadCodec: Codec = {
 
 /** The class of objects embedded by values of the type, singly or as elements of a list. */
 export function embeddedClassOf(spec: TypeSpec): ClassNumber | undefined {
-  const held = spec.logicalType === 'list' ? spec.element : spec
-  return held.logicalType === 'object' ? held.class : undefined
+  const elementSpec = spec.logicalType === 'list' ? spec.element : spec
+  return elementSpec.logicalType === 'object' ? elementSpec.class : undefined
 }
 
 /** Shared by all objects without positions in lists. */

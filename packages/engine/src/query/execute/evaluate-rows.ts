@@ -15,7 +15,7 @@ export async function evaluateRows<R, T>(
   let at = attempt(batch, positions, 0)
   for (;;) {
     while (at < (positions ?? rows).length) {
-      await context.turn()
+      await context.yieldToEventLoop()
       at = attempt(batch, positions, at)
     }
     if (batch.pending.length === 0) return batch.results

@@ -178,7 +178,7 @@ export async function* writeBatch<T>(
     }
     if (json.to.length >= chunkBytesMin) yield take()
     // Short rows that are slow to compute may never fill a chunk, so time is checked independently of chunks.
-    if (written % rowsPerTimeCheck === 0 && context.isYieldDue) await context.turn()
+    if (written % rowsPerTimeCheck === 0 && context.isYieldDue) await context.yieldToEventLoop()
   }
 }
 

@@ -1,5 +1,5 @@
 /** The edges of one pattern that are incident to an object: its own references, and references to it. */
-import { farSideEdgesMax } from '../../limits.ts'
+import { backwardEdgesMax } from '../../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../../records/class-format.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
@@ -162,9 +162,9 @@ export class IncidentEdges {
 
   /** Counts the edges at the object up to a limit. Yields the cost of counting more than `few`: counting `countedPerEdge` edges costs one. */
   async *countInSteps(view: ObjectView, few: number, countedPerEdge: number): AsyncGenerator<number, number> {
-    for (let max = few; ; max = Math.min(max * countsStep, farSideEdgesMax + 1)) {
+    for (let max = few; ; max = Math.min(max * countsStep, backwardEdgesMax + 1)) {
       const count = await this.count(view, max)
-      if (count < max || max > farSideEdgesMax) return count
+      if (count < max || max > backwardEdgesMax) return count
       yield Math.ceil(count / countedPerEdge)
     }
   }
@@ -198,7 +198,7 @@ export class IncidentEdges {
         continue
       }
       for (let i = 0; i < oids.length; i++) {
-        if (i > 0 && i % edgesPerClockCheck === 0 && this.context.isYieldDue) await this.context.turn()
+        if (i > 0 && i % edgesPerClockCheck === 0 && this.context.isYieldDue) await this.context.yieldToEventLoop()
         steps.push(new LinkStep(view, link, oids[i] as Oid, undefined, undefined))
       }
     }
