@@ -240,8 +240,7 @@ export class PlanCache {
     const statements: Statement[] = []
     for (const statement of statementsOf(text, statementTokensMax)) {
       statements.push(statement)
-      const pause = slice.yieldIfDue()
-      if (pause !== undefined) await pause
+      await slice.yieldIfDue()
     }
     return asWritten(statements)
   }

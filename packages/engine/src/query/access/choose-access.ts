@@ -1,5 +1,4 @@
 /** Chooses the cheapest access path for the current data, counting entries up to a limit. */
-import type { Awaitable } from '../../store/store.ts'
 import { type EvaluationContext, unknownValue } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { Candidate } from '../explain/explain-node.ts'
@@ -59,12 +58,12 @@ interface Choice {
   readonly considered?: Considered
 }
 
-export function chooseAccess(
+export async function chooseAccess(
   plan: SourcePlan,
   evaluation: EvaluationContext,
   context: StatementContext,
   rowLimit: number | undefined,
-): Awaitable<ChosenAccessPath> {
+): Promise<ChosenAccessPath> {
   const choice = { evaluation, context, rowLimit }
   if (context.probe !== undefined) return explainedChoice(plan, choice)
   if (plan.elementAccesses.length > 0) return chooseWithElements(plan, choice)

@@ -153,8 +153,7 @@ export class SkipScan extends IndexScan {
         const beginning = beginningOf(this.format, key, parts)
         at = prefixEnd(beginning.key)
         yield { beginning, end: at }
-        const pause = context.yieldIfDue()
-        if (pause !== undefined) await pause
+        await context.yieldIfDue()
       }
     }
   }

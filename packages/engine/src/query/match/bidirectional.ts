@@ -105,8 +105,7 @@ export class BidirectionalSearch {
     for (const { view } of search.frontier) {
       if (count >= max) return max
       count += await edges.count(view as ObjectView, max - count)
-      const pause = context.yieldIfDue()
-      if (pause !== undefined) await pause
+      await context.yieldIfDue()
     }
     return Math.min(count, max)
   }

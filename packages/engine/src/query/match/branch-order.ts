@@ -92,8 +92,7 @@ async function yieldOf(ends: EdgeEnds, views: readonly ObjectView[], flow: Match
     followed += oids.length
     matching += (await vertexObjects(ends.to, oids, flow)).length
     context.entriesCounted += steps.length
-    const pause = context.yieldIfDue()
-    if (pause !== undefined) await pause
+    await context.yieldIfDue()
   }
   const share = followed === 0 ? 1 : matching / followed
   return all === 0 ? 1 : (all / views.length) * share

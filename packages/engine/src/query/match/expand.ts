@@ -171,8 +171,7 @@ async function* walksOver(
       yield found
       found = []
       foundBytes = 0
-      const pause = context.yieldIfDue()
-      if (pause !== undefined) await pause
+      await context.yieldIfDue()
     }
     const isVisited = visitedOids.has(view.oid) || isBoundEnd(expansion, row, view.oid)
     const isEnd = walk.length >= edge.max || step.place === 'last'

@@ -75,8 +75,7 @@ async function* withItems(
     if (empty === undefined) continue
     for await (const batch of items) {
       yield batch.map((item): MatchRow => ({ ...empty, slots: empty.slots.with(slot, item) }))
-      const pause = context.yieldIfDue()
-      if (pause !== undefined) await pause
+      await context.yieldIfDue()
     }
   }
 }

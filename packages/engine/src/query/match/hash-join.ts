@@ -76,8 +76,7 @@ async function* joined(
         if (qualifying.length > 0) yield qualifying
         if (context.isYieldDue) await context.yieldToEventLoop()
       }
-      const pause = context.yieldIfDue()
-      if (pause !== undefined) await pause
+      await context.yieldIfDue()
     }
   } finally {
     await table?.onDisk?.close()
@@ -141,8 +140,7 @@ async function tableOf(
         if (onDisk === undefined) table.add(key, item)
         else await addItem(onDisk, key, item)
       }
-      const pause = context.yieldIfDue()
-      if (pause !== undefined) await pause
+      await context.yieldIfDue()
     }
     await onDisk?.settle()
     return { inMemory: table.items, onDisk }

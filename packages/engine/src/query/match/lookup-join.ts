@@ -73,8 +73,7 @@ async function* joined(
     }
     if (found.length > 0) yield found
     found = []
-    const pause = flow.context.yieldIfDue()
-    if (pause !== undefined) await pause
+    await flow.context.yieldIfDue()
   }
 }
 

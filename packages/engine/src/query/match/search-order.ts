@@ -97,8 +97,7 @@ async function operatorsOf(
   let searchPlaces: readonly SearchPlace[] = []
   let yields: EdgeYields = new Map()
   while (left.size > 0 || part.vertices.some((position) => !progress.bound.has(position))) {
-    const pause = flow.context.yieldIfDue()
-    if (pause !== undefined) await pause
+    await flow.context.yieldIfDue()
     const next = nextEdge(plan, left, progress, yields)
     if (next === undefined) {
       const unbound = part.vertices.filter((position) => !progress.bound.has(position))

@@ -51,8 +51,7 @@ async function* chosenRows(step: SelectionStep, input: MatchBatches, flow: Match
       enter(candidates, { row, length: lengthOf(step, row) }, pattern)
       if (candidates.length > before) context.hold(1, matchRowKind.bytesOf(row) + key.length)
     }
-    const pause = context.yieldIfDue()
-    if (pause !== undefined) await pause
+    await context.yieldIfDue()
   }
   let rows: MatchRow[] = []
   for (const candidates of groups.values()) {
@@ -60,8 +59,7 @@ async function* chosenRows(step: SelectionStep, input: MatchBatches, flow: Match
     if (rows.length < rowsPerBatch) continue
     yield rows
     rows = []
-    const pause = context.yieldIfDue()
-    if (pause !== undefined) await pause
+    await context.yieldIfDue()
   }
   if (rows.length > 0) yield rows
 }

@@ -65,8 +65,7 @@ export class BufferedValues extends RowsOnDisk {
     try {
       for await (const batch of batches) {
         await buffer.add(batch)
-        const pause = context.yieldIfDue()
-        if (pause !== undefined) await pause
+        await context.yieldIfDue()
       }
       // Merged into one run, so that each of several concurrent readers holds one block only.
       await buffer.onDisk?.mergeAll()

@@ -47,8 +47,7 @@ export async function* distinctRows<R>(
   const overflow = new SortedRows(kind, context, operator, { duplicateKeys: 'first' })
   try {
     for await (const rows of batches) {
-      const evaluated = evaluateRows(context, rows, keyOf, flow.rowParts)
-      const keys = evaluated instanceof Promise ? await evaluated : evaluated
+      const keys = await evaluateRows(context, rows, keyOf, flow.rowParts)
       const distinct: OutputRow<R>[] = []
       for (const [i, key] of keys.entries()) {
         if (seen.has(key)) continue
@@ -63,8 +62,7 @@ export async function* distinctRows<R>(
       }
       await overflow.settle()
       if (distinct.length > 0) yield distinct
-      const pause = context.yieldIfDue()
-      if (pause !== undefined) await pause
+      await context.yieldIfDue()
     }
     if (overflow.count > 0) yield* firstOfEach(overflow, operator, flow)
   } finally {

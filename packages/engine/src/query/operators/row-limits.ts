@@ -1,6 +1,4 @@
 /** Plans for SKIP and TAKE, whose row counts operators and access paths use before the clauses are applied. */
-import { caught, mapAwaitable } from '../../store/awaitable.ts'
-import type { Awaitable } from '../../store/store.ts'
 import type { BoundClauses, BoundLimit } from '../bind/bound.ts'
 import { type Evaluate, type EvaluationContext, unknownValue } from '../evaluate/evaluation-context.ts'
 import { evaluateConstant } from '../execute/evaluate-rows.ts'
@@ -34,24 +32,26 @@ function planLimit(limit: BoundLimit | undefined, { compiler, text }: Planning):
 }
 
 /** Number of leading rows that are needed; undefined where it is not known in advance. Throws QueryError. */
-export function requiredRows(
-  { skip, take }: RowLimits,
+export async function requiredRows(
+  limits: RowLimits,
   evaluation: EvaluationContext,
   context: StatementContext,
-): Awaitable<number | undefined> {
+): Promise<number | undefined> {
+  const { skip, take } = limits
   if (skip?.kind === 'while' || take === undefined || take.kind === 'while') return undefined
-  return unlessUnknown(() => {
-    return mapAwaitable(countOf(skip, evaluation, context), (skipCount = 0) => {
-      return mapAwaitable(countOf(take, evaluation, context), (takeCount = 0) => skipCount + takeCount)
-    })
-  })
+  const skipped = await rowsSkipped(limits, evaluation, context)
+  if (skip !== undefined && skipped === undefined) return undefined
+  const taken = await unlessUnknown(countOf(take, evaluation, context))
+  return taken === undefined ? undefined : (skipped ?? 0) + taken
 }
 
-function unlessUnknown(count: () => Awaitable<number | undefined>): Awaitable<number | undefined> {
-  return caught(count, (error) => {
+async function unlessUnknown(count: Promise<number | undefined>): Promise<number | undefined> {
+  try {
+    return await count
+  } catch (error) {
     if (error !== unknownValue) throw error
     return undefined
-  })
+  }
 }
 
 /** Number of leading rows that are skipped; undefined where it is not known in advance. Throws QueryError. */
@@ -59,19 +59,18 @@ export function rowsSkipped(
   { skip }: RowLimits,
   evaluation: EvaluationContext,
   context: StatementContext,
-): Awaitable<number | undefined> {
-  return unlessUnknown(() => countOf(skip, evaluation, context))
+): Promise<number | undefined> {
+  return unlessUnknown(countOf(skip, evaluation, context))
 }
 
 /** Undefined without the clause, and where it is a predicate. Throws QueryError. */
-export function countOf(
+export async function countOf(
   limit: LimitPlan | undefined,
   evaluation: EvaluationContext,
   context: StatementContext,
-): Awaitable<number | undefined> {
+): Promise<number | undefined> {
   if (limit === undefined || limit.kind === 'while') return undefined
-  return mapAwaitable(evaluateConstant(limit.evaluate, evaluation, context), (value) => {
-    if (value !== null && Number(value) >= 0) return Number(value)
-    throw queryError(evaluation.text, limit.span, `a number of rows is 0 or more, not ${value}`)
-  })
+  const value = await evaluateConstant(limit.evaluate, evaluation, context)
+  if (value !== null && Number(value) >= 0) return Number(value)
+  throw queryError(evaluation.text, limit.span, `a number of rows is 0 or more, not ${value}`)
 }

@@ -69,20 +69,24 @@ class Sorter<R> implements RowConsumer<R> {
     this.refused = new RefusedNumbers(orderBy)
   }
 
-  consume(row: R): boolean {
+  get readsOthers(): boolean {
+    return this.orderBy.some(({ readsOthers }) => readsOthers)
+  }
+
+  consume(row: R): 'taken' | 'refused' {
     const { sorted, orderBy } = this
     const { kind, evaluation } = this.flow
-    if (sorted.isUnsettled) return false
+    if (sorted.isUnsettled) return 'refused'
     kind.enter(evaluation, row)
     let key: Buffer | undefined
     try {
       key = sortKeyBelow(orderBy, evaluation, sorted.worst, this.refused)
     } catch (error) {
       if (error !== needsFetch) throw error
-      return false
+      return 'refused'
     }
     if (key !== undefined) sorted.push(sorted.keyed(key, { row: kind.copy(row), aggregates: noAggregates }))
-    return true
+    return 'taken'
   }
 
   async consumeCopies(rows: readonly R[]): Promise<void> {
@@ -102,14 +106,12 @@ class Sorter<R> implements RowConsumer<R> {
       if (isKeyed(result)) sorted.drop(result)
     }
     for (let rest = rows; rest.length > 0; ) {
-      const evaluated = evaluateWhile(context, rest, () => sorted.isFull, evaluate, drop, orderBy.length)
-      const accepted = evaluated instanceof Promise ? await evaluated : evaluated
+      const accepted = await evaluateWhile(context, rest, () => sorted.isFull, evaluate, drop, orderBy.length)
       for (const one of accepted) if (isKeyed(one)) sorted.push(one)
       rest = accepted.length === rest.length ? [] : rest.slice(accepted.length)
       await sorted.settle()
     }
-    const pause = context.yieldIfDue()
-    if (pause !== undefined) await pause
+    await context.yieldIfDue()
   }
 }
 

@@ -235,8 +235,7 @@ export class SortedRows<R> {
         const batch = await this.nextBatch(merged, last)
         if (batch.length === 0) break
         yield batch
-        const pause = context.yieldIfDue()
-        if (pause !== undefined) await pause
+        await context.yieldIfDue()
       }
     } finally {
       memory.chargeStatement(-blocks)
@@ -342,8 +341,7 @@ export class SortedRows<R> {
       writer.end()
       if (writer.isFull) await writer.flush()
       if ((i & timeCheckMask) !== timeCheckMask) continue
-      const pause = context.yieldIfDue()
-      if (pause !== undefined) await pause
+      await context.yieldIfDue()
     }
   }
 

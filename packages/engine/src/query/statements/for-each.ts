@@ -46,8 +46,7 @@ async function eachElement(statement: ForEachStatement, executor: StatementExecu
       await runBody(statement, row, executor)
       memory.resetStatement(bytesBefore)
       checkRunning(script)
-      const pause = script.slice.yieldIfDue()
-      if (pause !== undefined) await pause
+      await script.slice.yieldIfDue()
     }
   }
   memory.chargeRequest(valueBytes(before?.value) - valueBytes(variables.get(statement.name)?.value))

@@ -69,8 +69,7 @@ async function letValue({ value, isStatement }: LetStatement, executor: Statemen
   const values: unknown[] = []
   for await (const row of rows) {
     context.hold(1, elementBytes + valueBytes(row), 'values')
-    const pause = context.yieldIfDue()
-    if (pause !== undefined) await pause
+    await context.yieldIfDue()
     values.push(row)
   }
   return { type: { kind: 'collection', form: 'list', element: type }, value: values }

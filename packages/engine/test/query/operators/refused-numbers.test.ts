@@ -7,6 +7,7 @@ const plan = (isDescending: boolean): OrderPlan => ({
   write: () => undefined,
   isDescending,
   isAttribute: true,
+  readsOthers: false,
 })
 
 describe('refused numbers', () => {
