@@ -7,7 +7,7 @@ import { numberText } from '../output/texts.ts'
 import type { PeekedFile } from './file-record.ts'
 import { type FileReading, skipsAll } from './infer-from-file.ts'
 import { CountedLosses } from './losses.ts'
-import { RejectsFile } from './rejects-file.ts'
+import { openRejectsFile, type RejectsFile } from './rejects-file.ts'
 import { type Imported, importRecords } from './run-import.ts'
 import type { AttributesOf } from './stored-values.ts'
 import { attributesBy } from './to-attributes.ts'
@@ -45,7 +45,7 @@ async function store(
   const { connection, output } = context
   const { newClasses, skip } = plan
   // Opened before the class is created: otherwise, a failure to open it would leave the class.
-  const rejects = plan.rejects === undefined ? undefined : await RejectsFile.open(plan.rejects)
+  const rejects = plan.rejects === undefined ? undefined : await openRejectsFile(plan.rejects)
   let hasCreated = false
   try {
     if (newClasses.length > 0) {
@@ -73,11 +73,11 @@ async function tryOut(
   losses: CountedLosses,
 ): Promise<void> {
   const { attributes, attributesOf, className, newClasses, skip, upsertOn } = plan
-  const { DryRun, objectLines } = await import('./dry-run.ts')
+  const { dryRun, objectLines } = await import('./dry-run.ts')
   if (newClasses.length > 0)
     await context.client.runTransaction([{ method: 'post', uri: '/v1/schema?dryRun=true', body: newClasses }])
-  const dryRun = new DryRun(className, attributes, attributesOf)
-  const outcome = await imported(context, file, plan, { load: dryRun.load, losses, rejects: undefined })
+  const { objects: samples, load } = dryRun(className, attributes, attributesOf)
+  const outcome = await imported(context, file, plan, { load, losses, rejects: undefined })
   if (outcome.seen < skip) throw skipsAll(skip, outcome.seen)
   if (skip === 0) refuseNothing(outcome, plan.rejects)
   const [described] = newClasses.slice(-1)
@@ -86,14 +86,14 @@ async function tryOut(
   const result = {
     class: described ?? null,
     ...(embedded.length > 0 && { embeddedClasses: embedded }),
-    objects: dryRun.objects,
+    objects: samples,
     created,
     rejected,
   }
   const objects = `${numberText(created)} would be ${upsertOn === undefined ? 'created' : 'created or updated'}`
   await context.output.data(result, () => [
     ...classLines(newClasses),
-    ...objectLines(dryRun.objects),
+    ...objectLines(samples),
     `${objects}, ${numberText(rejected)} rejected.${firstReason === undefined ? '' : ` ${firstReason}`}`,
   ])
 }
