@@ -6,7 +6,7 @@ import type { Output } from '../output/output.ts'
 import { numberText } from '../output/texts.ts'
 import type { PeekedFile } from './file-record.ts'
 import { type FileReading, skipsAll } from './infer-from-file.ts'
-import { CountedLosses } from './losses.ts'
+import { countedLosses, type Losses } from './losses.ts'
 import { openRejectsFile, type RejectsFile } from './rejects-file.ts'
 import { type Imported, importRecords } from './run-import.ts'
 import type { AttributesOf } from './stored-values.ts'
@@ -28,7 +28,7 @@ export interface ImportPlan extends Pick<FileReading, 'className' | 'mapping' | 
 export async function execute(context: CommandContext, file: PeekedFile, plan: ImportPlan): Promise<void> {
   const { output } = context
   for (const note of plan.notes) output.note(note)
-  const losses = new CountedLosses()
+  const losses = countedLosses()
   try {
     await (plan.dryRun === true ? tryOut(context, file, plan, losses) : store(context, file, plan, losses))
   } finally {
@@ -36,12 +36,7 @@ export async function execute(context: CommandContext, file: PeekedFile, plan: I
   }
 }
 
-async function store(
-  context: CommandContext,
-  file: PeekedFile,
-  plan: ImportPlan,
-  losses: CountedLosses,
-): Promise<void> {
+async function store(context: CommandContext, file: PeekedFile, plan: ImportPlan, losses: Losses): Promise<void> {
   const { connection, output } = context
   const { newClasses, skip } = plan
   // Opened before the class is created: otherwise, a failure to open it would leave the class.
@@ -66,12 +61,7 @@ async function store(
   }
 }
 
-async function tryOut(
-  context: CommandContext,
-  file: PeekedFile,
-  plan: ImportPlan,
-  losses: CountedLosses,
-): Promise<void> {
+async function tryOut(context: CommandContext, file: PeekedFile, plan: ImportPlan, losses: Losses): Promise<void> {
   const { attributes, attributesOf, className, newClasses, skip, upsertOn } = plan
   const { dryRun, objectLines } = await import('./dry-run.ts')
   if (newClasses.length > 0)
@@ -108,7 +98,7 @@ async function imported(
     rejects,
   }: {
     readonly load: CommandContext['client']['loadObjects']
-    readonly losses: CountedLosses
+    readonly losses: Losses
     readonly rejects: RejectsFile | undefined
   },
 ): Promise<Imported> {

@@ -5,7 +5,7 @@ import { AshlarClient } from '@ashlar/client'
 import { httpFetch } from '../connection/http-fetch.ts'
 import { printResult } from '../output/print-result.ts'
 import { numberText } from '../output/texts.ts'
-import { CountedLosses } from './losses.ts'
+import { countedLosses } from './losses.ts'
 import { noMapping, readMapping } from './mapping.ts'
 import { openTextRecords } from './records.ts'
 import { openReferences } from './references.ts'
@@ -79,7 +79,7 @@ async function load(
       className,
       toAttributes: attributesBy(mapping, await attributesOf(className), references, {
         attributesOf: () => undefined,
-        losses: new CountedLosses(),
+        losses: countedLosses(),
         isUpdate: false,
       }),
       references,

@@ -1,12 +1,13 @@
 /** Runs commands on users, tokens and roles, through a server or on its machine. */
 
-import { type Config, clientVariables, configFromEnvironment, mergeConfig } from '@ashlar/server/shared'
+import { type Config, clientVariables } from '@ashlar/server/shared'
 import type { ConnectionOptions } from '../connection/connection.ts'
 import { usageError } from '../errors/command-error.ts'
 import { defined } from '../output/defined.ts'
 import { printCommandError } from '../output/failure.ts'
 import type { OutputOptions } from '../output/output.ts'
 import { runCommand } from '../output/run-command.ts'
+import { readConfig } from '../serve/read-config.ts'
 import { inChild } from '../stores/in-child.ts'
 import * as roles from './roles.ts'
 import type { SecurityContext } from './security-work.ts'
@@ -73,13 +74,9 @@ async function byServer(options: Options, work: (context: SecurityContext) => Pr
   })
 }
 
-async function configOf({ data, securityStore, auditLog, config: named }: MachineOptions): Promise<Config> {
+async function configOf({ data, securityStore, auditLog, config }: MachineOptions): Promise<Config> {
   try {
-    const { source: environment } = configFromEnvironment(process.env)
-    const configFile = named ?? environment.config
-    const file =
-      configFile === undefined ? undefined : (await import('@ashlar/server/config-file')).readConfigFile(configFile)
-    return mergeConfig([defined({ data, securityStore, auditLog }), environment, file?.source ?? {}])
+    return (await readConfig(defined({ data, securityStore, auditLog, config }))).config
   } catch (error) {
     throw usageError((error as Error).message)
   }

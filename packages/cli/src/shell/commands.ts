@@ -7,9 +7,9 @@ import type { RowFormat } from '../data/rows.ts'
 import { notFoundError, usageError } from '../errors/command-error.ts'
 import { refuseUnreadable } from '../errors/file-errors.ts'
 import { parseExactly, stringifyExactly } from '../output/exact-json.ts'
-import { printable } from '../output/table.ts'
+import { printable, tableLines } from '../output/table.ts'
 import { quotedPath } from '../output/texts.ts'
-import { classLines, describedClass, table } from './describe.ts'
+import { classLines, describedClass } from './describe.ts'
 import { helpTopics } from './help-topics.ts'
 import { linesOf, runLines } from './run-lines.ts'
 import { orAborted, type Session } from './session.ts'
@@ -193,7 +193,7 @@ async function listIndexes(session: Session, _: string, signal: AbortSignal): Pr
     const keys = keyAttributes.map(({ attributeName }) => attributeName).join(', ')
     return [name, indexedClass, keys, isUnique ? 'yes' : '', state]
   })
-  await session.tell(table(['Index', 'Class', 'Attributes', 'Unique', 'State'], rows, session.target.tableOptions))
+  await session.tell(tableLines(['Index', 'Class', 'Attributes', 'Unique', 'State'], rows, session.target.tableOptions))
 }
 
 /** Returns the input buffer, or the last statement. Throws CommandError if both are empty. */
