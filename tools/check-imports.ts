@@ -80,7 +80,7 @@ const cliLayers: Layers = [
   // What a command is called, and, loaded when it runs, what it does.
   { name: 'declaration', modules: ['declaration'] },
   { name: 'stores', modules: ['stores'] },
-  { name: 'machine of a server', modules: ['security', 'serve'] },
+  { name: 'machine of a server', modules: ['security', 'serve'], isRoom: true },
   { name: 'program', modules: ['program'] },
   { name: 'entry', modules: ['main.ts'] },
 ]

@@ -2,8 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { IndexRecord, IndexRequest } from '@ashlar/client'
 import type { CommandContext } from '../connection/command-context.ts'
-import { CommandError } from '../errors/command-error.ts'
-import { exitCodes } from '../errors/exit-codes.ts'
+import { conflictError, interruptedError } from '../errors/command-error.ts'
 import { Progress } from '../output/progress.ts'
 import { numberText } from '../output/texts.ts'
 
@@ -62,15 +61,12 @@ export async function builtIndex({ client, signal, output }: CommandContext, nam
       const record = await client.getIndex(name)
       if (record.failure !== undefined) {
         await client.deleteIndex(name)
-        throw new CommandError(exitCodes.conflict, `Index ${name} cannot be built: ${record.failure.message}`)
+        throw conflictError(`Index ${name} cannot be built: ${record.failure.message}`)
       }
       if (record.state === 'ready') return record
       progress.update(record.progress?.objectsDone ?? 0, record.progress?.objectsTotal)
       await sleep(pollMs, undefined, { signal }).catch(() => {
-        throw new CommandError(
-          exitCodes.interrupted,
-          `Stopped waiting; index ${name} is built in the background: see ashlar index list.`,
-        )
+        throw interruptedError(`Stopped waiting; index ${name} is built in the background: see ashlar index list.`)
       })
     }
   } finally {

@@ -2,7 +2,7 @@
 import type { ToolRecord } from '@ashlar/client'
 import { didYouMean } from '@ashlar/server/shared'
 import type { CommandContext } from '../connection/command-context.ts'
-import { CommandError, usageError } from '../errors/command-error.ts'
+import { CommandError, notFoundError, usageError } from '../errors/command-error.ts'
 import { exitCodes } from '../errors/exit-codes.ts'
 
 export async function listTools({ client, output }: CommandContext): Promise<void> {
@@ -28,7 +28,7 @@ export async function runTool(
       name,
       tools.map((candidate) => candidate.name),
     )
-    throw new CommandError(exitCodes.notFound, `There is no tool ${name}.${near}`)
+    throw notFoundError(`There is no tool ${name}.${near}`)
   }
   const reply = await client.runTool(tool.name, Object.fromEntries(words.map((word) => flagOf(tool, word))))
   await output.data(reply, () =>

@@ -5,8 +5,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { ReadableStream as WebStream } from 'node:stream/web'
 import { AshlarConnectionError, type Fetch, type FetchInit, type FetchResponse } from '@ashlar/client'
-import { CommandError } from '../errors/command-error.ts'
-import { exitCodes } from '../errors/exit-codes.ts'
+import { type CommandError, unavailableError } from '../errors/command-error.ts'
 
 export interface HttpFetchOptions {
   /** Authorities in PEM, instead of the defaults of Node. */
@@ -103,7 +102,7 @@ function isWebPage({ headers, statusCode = 0 }: IncomingMessage): boolean {
 
 function noAshlar({ statusCode }: IncomingMessage, { origin }: URL): CommandError {
   const what = `${origin} answers with a web page (status ${statusCode}), which an Ashlar server does not do`
-  return new CommandError(exitCodes.unavailable, `${what}: check --url, and any proxy in between.`)
+  return unavailableError(`${what}: check --url, and any proxy in between.`)
 }
 
 /** Errors before the request is sent, for which an immediate retry would not help. */
@@ -112,26 +111,17 @@ const unreachable = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', '
 function failureOf(error: NodeJS.ErrnoException, { origin, protocol, hostname }: URL): Error {
   const { code = '' } = error
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return new CommandError(exitCodes.unavailable, `The host ${hostname} cannot be found: check --url.`)
+    return unavailableError(`The host ${hostname} cannot be found: check --url.`)
   }
   if (unreachable.includes(code)) {
-    return new CommandError(
-      exitCodes.unavailable,
-      `No server answers at ${origin} (${code}): is it running? Check --url.`,
-    )
+    return unavailableError(`No server answers at ${origin} (${code}): is it running? Check --url.`)
   }
   if (protocol === 'https:' && /CERT|SELF_SIGNED|ISSUER|SIGNATURE|ALTNAME/.test(code)) {
     const hint = 'Name the certificate authority with --ca.'
-    return new CommandError(
-      exitCodes.unavailable,
-      `The certificate of ${origin} is not trusted: ${error.message}. ${hint}`,
-    )
+    return unavailableError(`The certificate of ${origin} is not trusted: ${error.message}. ${hint}`)
   }
   if (code === 'EPROTO' || code === 'HPE_INVALID_CONSTANT') {
-    return new CommandError(
-      exitCodes.unavailable,
-      `${origin} does not answer by ${protocol.slice(0, -1).toUpperCase()}: check --url.`,
-    )
+    return unavailableError(`${origin} does not answer by ${protocol.slice(0, -1).toUpperCase()}: check --url.`)
   }
   return new AshlarConnectionError(origin, `The connection to ${origin} was lost: ${error.message}`, { cause: error })
 }

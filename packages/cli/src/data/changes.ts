@@ -1,8 +1,9 @@
 /** `ashlar changes`: prints changes, one per line, up to the present or continuously. */
+
 import type { ChangeRecord } from '@ashlar/client'
 import type { CommandContext } from '../connection/command-context.ts'
-import { CommandError, usageError } from '../errors/command-error.ts'
-import { exitCodes } from '../errors/exit-codes.ts'
+import { interruptedError, usageError } from '../errors/command-error.ts'
+import { defined } from '../output/defined.ts'
 import { stringifyExactly } from '../output/exact-json.ts'
 
 interface ChangesOptions {
@@ -25,11 +26,9 @@ export async function listChanges(
   if (where !== undefined && className === undefined)
     throw usageError('--where needs --class, of whose objects it is a predicate.')
   const filter = {
+    ...defined({ className, attributes: attributes?.split(','), where }),
     since,
     include: keys === true ? ('keys' as const) : ('values' as const),
-    ...(className !== undefined && { className }),
-    ...(attributes !== undefined && { attributes: attributes.split(',') }),
-    ...(where !== undefined && { where }),
     signal,
   }
   const write = (change: ChangeRecord): Promise<void> =>
@@ -58,7 +57,7 @@ export async function listChanges(
       await output.finish()
       isDone = true
     }
-    throw new CommandError(exitCodes.interrupted, 'Stopped.')
+    throw interruptedError('Stopped.')
   } finally {
     // A refused position cannot be used to continue, and a file exists only if it is complete.
     if (hasPosition && (isDone || output.file === undefined)) output.note(`Continue with --since ${position}`)

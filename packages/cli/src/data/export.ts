@@ -1,8 +1,9 @@
 /** `ashlar export`: writes a class, a query result or a whole federated database to a file. */
+
 import type { ExportOptions } from '@ashlar/client'
 import type { CommandContext } from '../connection/command-context.ts'
-import { CommandError, usageError } from '../errors/command-error.ts'
-import { exitCodes } from '../errors/exit-codes.ts'
+import { type CommandError, interruptedError, usageError } from '../errors/command-error.ts'
+import { defined } from '../output/defined.ts'
 import { Progress } from '../output/progress.ts'
 
 interface Options {
@@ -22,7 +23,7 @@ function stoppedExport(file: string | undefined, { class: className, format }: E
     file === undefined
       ? `What was written is not all of it.${proceeds}`
       : `${file} was not written; run the same command again.`
-  return new CommandError(exitCodes.interrupted, `The export was stopped. ${left}`)
+  return interruptedError(`The export was stopped. ${left}`)
 }
 
 /** Refuses contradictory options in the terms of the command; the server refuses the rest. */
@@ -62,15 +63,8 @@ export async function exportData(
     const message = `${isArchive ? 'An archive' : 'CSV'} is not JSON: name a file by --output, or leave out --json.`
     throw usageError(message)
   }
-  const request: ExportOptions = {
-    signal,
-    ...(className !== undefined && { class: className }),
-    ...(query !== undefined && { query }),
-    ...(format !== undefined && { format }),
-    ...(columns !== undefined && { columns: columns.split(',') }),
-    ...(escapeFormulas !== undefined && { escapeFormulas }),
-    ...(after !== undefined && { after }),
-  }
+  const names = columns?.split(',')
+  const request = defined({ signal, class: className, query, format, columns: names, escapeFormulas, after })
   const progress = new Progress({ unit: 'bytes', isQuiet: output.hidesProgress || output.terminal !== undefined })
   let bytes = 0
   try {

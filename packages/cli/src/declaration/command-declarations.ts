@@ -34,42 +34,33 @@ export function addObjectCommands(program: Command): void {
 }
 
 export function addQueryCommand(program: Command): void {
-  addClientCommand(
+  const command = addClientCommand(
     program,
     'query [statements]',
     'Run a query (statements of the query language DO), and stream the rows of the last statement. Without statements, or with -, reads them from standard input.',
     'runQuery',
-  )
-    .option('-f, --file <file>', 'read the query from a file')
-    .option('-p, --param <name=value>', 'value of the parameter $name: name=text or name:=JSON (repeatable)', collect)
-    .addOption(
-      new Option('--format <format>', 'output format of rows; --json is short for json').choices([
-        'table',
-        'json',
-        'ndjson',
-        'csv',
-      ]),
-    )
+  ).option('-f, --file <file>', 'read the query from a file')
+  addRowOptions(command)
     .option('--explain', 'show the query plans without running them')
     .option('--analyze', 'run the query, roll back its changes, and show the plans with row counts and times')
 }
 
 export function addShellCommand(program: Command): void {
-  addClientCommand(
-    program,
-    'shell',
-    'Start an interactive shell for queries, with history, completion and help. If standard input is a pipe, run its statements and stop at the first error.',
-    'runShell',
+  addRowOptions(
+    addClientCommand(
+      program,
+      'shell',
+      'Start an interactive shell for queries, with history, completion and help. If standard input is a pipe, run its statements and stop at the first error.',
+      'runShell',
+    ),
   )
+}
+
+function addRowOptions(command: Command): Command {
+  const format = new Option('--format <format>', 'output format of rows; --json is short for json')
+  return command
     .option('-p, --param <name=value>', 'value of the parameter $name: name=text or name:=JSON (repeatable)', collect)
-    .addOption(
-      new Option('--format <format>', 'output format of rows; --json is short for json').choices([
-        'table',
-        'json',
-        'ndjson',
-        'csv',
-      ]),
-    )
+    .addOption(format.choices(['table', 'json', 'ndjson', 'csv']))
 }
 
 export function addDataCommands(program: Command): void {

@@ -36,3 +36,21 @@ export function usageError(message: string, details: readonly string[] = []): Co
 export function invalidInput(message: string, details: readonly string[] = []): CommandError {
   return new CommandError(exitCodes.invalid, message, details)
 }
+
+export function notFoundError(message: string): CommandError {
+  return new CommandError(exitCodes.notFound, message)
+}
+
+export function conflictError(message: string, details: readonly string[] = []): CommandError {
+  return new CommandError(exitCodes.conflict, message, details)
+}
+
+/** Creates the error for a server that cannot be reached. */
+export function unavailableError(message: string): CommandError {
+  return new CommandError(exitCodes.unavailable, message)
+}
+
+/** Creates the error for a command that was stopped by Ctrl-C. */
+export function interruptedError(message: string, details: readonly string[] = []): CommandError {
+  return new CommandError(exitCodes.interrupted, message, details)
+}

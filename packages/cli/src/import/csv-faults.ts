@@ -1,6 +1,8 @@
 /** Error messages for a CSV file or one of its records. */
+
 import type { CsvError } from 'csv-parse'
 import { type CommandError, invalidInput } from '../errors/command-error.ts'
+import { numberText } from '../output/texts.ts'
 
 /** Describes why a record cannot be read; completes "The record …". */
 export function csvProblem(error: CsvError | undefined, columns: number | undefined): string {
@@ -86,7 +88,7 @@ export function checkHeader(names: readonly string[], hasDelimiter: boolean): vo
   const long = names.find((name) => name.length > nameCharactersMax)
   if (long !== undefined)
     throw looksLikeData(
-      `a column has a name of ${long.length.toLocaleString('en')} characters, '${long.slice(0, excerptCharacters)}…'`,
+      `a column has a name of ${numberText(long.length)} characters, '${long.slice(0, excerptCharacters)}…'`,
     )
   const twice = firstTwice(names)
   if (twice !== undefined) {

@@ -3,35 +3,40 @@ import type { AshlarClient, AttributeDefinition, BulkCreation } from '@ashlar/cl
 import { defaultServerLimits } from '@ashlar/server/shared'
 import { parseExactly, stringifyExactly } from '../output/exact-json.ts'
 import type { AttributesOf } from './stored-values.ts'
-import { type Check, checksOf } from './value-checks.ts'
+import { checksOf } from './value-checks.ts'
 
 type Load = AshlarClient['loadObjects']
 
 const sampleObjects = 3
 
-export class DryRun {
+export interface DryRun {
   /** The first objects, as they would be stored. */
-  readonly objects: Readonly<Record<string, unknown>>[] = []
-  private readonly className: string
-  private readonly attributes: readonly AttributeDefinition[]
-  private readonly checks: ReadonlyMap<string, Check>
-
-  constructor(className: string, attributes: readonly AttributeDefinition[], attributesOf: AttributesOf) {
-    this.className = className
-    this.attributes = attributes
-    this.checks = checksOf(attributes, attributesOf)
-  }
-
+  readonly objects: readonly Readonly<Record<string, unknown>>[]
   /** A replacement for `loadObjects` of a client, without checks that depend on stored objects. */
-  readonly load: Load = (lines, { onError } = {}) => this.checked(lines as AsyncIterable<BulkCreation>, onError)
+  readonly load: Load
+}
 
-  private async *checked(lines: AsyncIterable<BulkCreation>, onError = 'stop'): ReturnType<Load> {
+export function dryRun(
+  className: string,
+  definitions: readonly AttributeDefinition[],
+  attributesOf: AttributesOf,
+): DryRun {
+  const objects: Record<string, unknown>[] = []
+  const checks = checksOf(definitions, attributesOf)
+  const problemOf = (attributes: Readonly<Record<string, unknown>>): string | undefined => {
+    for (const name of Object.keys(attributes)) {
+      const problem = checks.get(name)?.(attributes[name])
+      if (problem !== undefined) return `Class ${className}, attribute ${name}: ${problem}.`
+    }
+    return undefined
+  }
+  async function* checked(lines: AsyncIterable<BulkCreation>, onError = 'stop'): ReturnType<Load> {
     let [line, failed] = [0, 0]
     for await (const creation of lines) {
       const { attributes = {} } = creation
       line++
-      if (this.objects.length < sampleObjects) this.objects.push(asStored(attributes, this.attributes))
-      const message = lineProblem(creation) ?? this.problem(attributes)
+      if (objects.length < sampleObjects) objects.push(asStored(attributes, definitions))
+      const message = lineProblem(creation) ?? problemOf(attributes)
       if (message === undefined) {
         yield { line, __identifier__: '' }
         continue
@@ -42,14 +47,7 @@ export class DryRun {
     }
     yield { summary: { created: line - failed, updated: 0, failed } }
   }
-
-  private problem(attributes: Readonly<Record<string, unknown>>): string | undefined {
-    for (const name of Object.keys(attributes)) {
-      const problem = this.checks.get(name)?.(attributes[name])
-      if (problem !== undefined) return `Class ${this.className}, attribute ${name}: ${problem}.`
-    }
-    return undefined
-  }
+  return { objects, load: (lines, { onError } = {}) => checked(lines as AsyncIterable<BulkCreation>, onError) }
 }
 
 /** Returns the message of the server for a line that is too long. */

@@ -6,8 +6,8 @@ import type { Output } from '../output/output.ts'
 import { numberText } from '../output/texts.ts'
 import type { PeekedFile } from './file-record.ts'
 import { type FileReading, skipsAll } from './infer-from-file.ts'
-import { CountedLosses } from './losses.ts'
-import { RejectsFile } from './rejects-file.ts'
+import { countedLosses, type Losses } from './losses.ts'
+import { openRejectsFile, type RejectsFile } from './rejects-file.ts'
 import { type Imported, importRecords } from './run-import.ts'
 import type { AttributesOf } from './stored-values.ts'
 import { attributesBy } from './to-attributes.ts'
@@ -28,7 +28,7 @@ export interface ImportPlan extends Pick<FileReading, 'className' | 'mapping' | 
 export async function execute(context: CommandContext, file: PeekedFile, plan: ImportPlan): Promise<void> {
   const { output } = context
   for (const note of plan.notes) output.note(note)
-  const losses = new CountedLosses()
+  const losses = countedLosses()
   try {
     await (plan.dryRun === true ? tryOut(context, file, plan, losses) : store(context, file, plan, losses))
   } finally {
@@ -36,16 +36,11 @@ export async function execute(context: CommandContext, file: PeekedFile, plan: I
   }
 }
 
-async function store(
-  context: CommandContext,
-  file: PeekedFile,
-  plan: ImportPlan,
-  losses: CountedLosses,
-): Promise<void> {
+async function store(context: CommandContext, file: PeekedFile, plan: ImportPlan, losses: Losses): Promise<void> {
   const { connection, output } = context
   const { newClasses, skip } = plan
   // Opened before the class is created: otherwise, a failure to open it would leave the class.
-  const rejects = plan.rejects === undefined ? undefined : await RejectsFile.open(plan.rejects)
+  const rejects = plan.rejects === undefined ? undefined : await openRejectsFile(plan.rejects)
   let hasCreated = false
   try {
     if (newClasses.length > 0) {
@@ -66,18 +61,13 @@ async function store(
   }
 }
 
-async function tryOut(
-  context: CommandContext,
-  file: PeekedFile,
-  plan: ImportPlan,
-  losses: CountedLosses,
-): Promise<void> {
+async function tryOut(context: CommandContext, file: PeekedFile, plan: ImportPlan, losses: Losses): Promise<void> {
   const { attributes, attributesOf, className, newClasses, skip, upsertOn } = plan
-  const { DryRun, objectLines } = await import('./dry-run.ts')
+  const { dryRun, objectLines } = await import('./dry-run.ts')
   if (newClasses.length > 0)
     await context.client.runTransaction([{ method: 'post', uri: '/v1/schema?dryRun=true', body: newClasses }])
-  const dryRun = new DryRun(className, attributes, attributesOf)
-  const outcome = await imported(context, file, plan, { load: dryRun.load, losses, rejects: undefined })
+  const { objects: samples, load } = dryRun(className, attributes, attributesOf)
+  const outcome = await imported(context, file, plan, { load, losses, rejects: undefined })
   if (outcome.seen < skip) throw skipsAll(skip, outcome.seen)
   if (skip === 0) refuseNothing(outcome, plan.rejects)
   const [described] = newClasses.slice(-1)
@@ -86,14 +76,14 @@ async function tryOut(
   const result = {
     class: described ?? null,
     ...(embedded.length > 0 && { embeddedClasses: embedded }),
-    objects: dryRun.objects,
+    objects: samples,
     created,
     rejected,
   }
   const objects = `${numberText(created)} would be ${upsertOn === undefined ? 'created' : 'created or updated'}`
   await context.output.data(result, () => [
     ...classLines(newClasses),
-    ...objectLines(dryRun.objects),
+    ...objectLines(samples),
     `${objects}, ${numberText(rejected)} rejected.${firstReason === undefined ? '' : ` ${firstReason}`}`,
   ])
 }
@@ -108,7 +98,7 @@ async function imported(
     rejects,
   }: {
     readonly load: CommandContext['client']['loadObjects']
-    readonly losses: CountedLosses
+    readonly losses: Losses
     readonly rejects: RejectsFile | undefined
   },
 ): Promise<Imported> {

@@ -13,7 +13,7 @@ import { type OpenFile, type PeekedFile, peek } from './file-record.ts'
 import { declaresTypes, inferFromFile } from './infer-from-file.ts'
 import { type Mapping, noMapping, readMapping } from './mapping.ts'
 import { type FileFormat, formatOfName, openTextRecords, type TableForm } from './records.ts'
-import { References } from './references.ts'
+import { openReferences } from './references.ts'
 import { textSource, withRereadable } from './text-source.ts'
 
 interface Options {
@@ -52,7 +52,7 @@ export async function importFile(context: CommandContext, [file]: readonly [stri
   const existing = await classes.attributes(options.class)
   if (options.upsertOn !== undefined) await checkKey(client, options.upsertOn, options.class, existing !== undefined)
   const attributesOf = async (name: string): Promise<AttributeDefinition[]> => (await classes.attributes(name)) ?? []
-  const references = await References.open(client, mapping, attributesOf)
+  const references = await openReferences(client, mapping, attributesOf)
   const plan = { ...options, className: options.class, mapping, references, skip }
   if (existing === undefined) return await importIntoNew(context, file, { format, form }, plan)
   await classes.readEmbedded(existing)
@@ -62,7 +62,7 @@ export async function importFile(context: CommandContext, [file]: readonly [stri
   await execute(context, opened, {
     ...plan,
     attributes: existing,
-    attributesOf: (name) => classes.cached(name),
+    attributesOf: (name) => classes.get(name),
     newClasses: [],
     notes: [],
   })
@@ -173,19 +173,19 @@ function delimiterOf(word: string | undefined): string | undefined {
   throw usageError(`--delimiter is one character, or tab, not ${word}.`)
 }
 
-/** Classes of the server, each read once. */
-class ClassCache {
+/** Attributes of the classes of the server, each of which is read once. */
+class ClassCache extends Map<string, AttributeDefinition[] | undefined> {
   private readonly client: AshlarClient
-  private readonly byName = new Map<string, AttributeDefinition[] | undefined>()
 
   constructor(client: AshlarClient) {
+    super()
     this.client = client
   }
 
   /** Returns attributes including inherited ones; undefined if the class does not exist. */
   async attributes(className: string): Promise<AttributeDefinition[] | undefined> {
-    if (!this.byName.has(className)) this.byName.set(className, await this.read(className))
-    return this.byName.get(className)
+    if (!this.has(className)) this.set(className, await this.read(className))
+    return this.get(className)
   }
 
   private async read(className: string): Promise<AttributeDefinition[] | undefined> {
@@ -198,14 +198,10 @@ class ClassCache {
     }
   }
 
-  cached(className: string): readonly AttributeDefinition[] | undefined {
-    return this.byName.get(className)
-  }
-
   async readEmbedded(attributes: readonly AttributeDefinition[]): Promise<void> {
     for (const { class: own, elementSpecification: element } of attributes) {
       for (const name of [own, element?.class]) {
-        if (typeof name !== 'string' || this.byName.has(name)) continue
+        if (typeof name !== 'string' || this.has(name)) continue
         await this.readEmbedded((await this.attributes(name)) ?? [])
       }
     }

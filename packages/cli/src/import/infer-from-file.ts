@@ -1,9 +1,11 @@
 /** Infers classes from all records of a file. */
+
 import { type CommandError, invalidInput, usageError } from '../errors/command-error.ts'
 import { numberText } from '../output/texts.ts'
 import { RecordProblem } from './column-values.ts'
 import { type Definition, type Fields, type FileRecord, fieldOf, type OpenFile } from './file-record.ts'
 import { type Inferred, inferClasses } from './infer-class.ts'
+import { countedLosses } from './losses.ts'
 import type { Mapping } from './mapping.ts'
 import { ObservedAttributes, type ObservedValues } from './observed-values.ts'
 import type { References } from './references.ts'
@@ -80,7 +82,11 @@ class Scan {
     const check = checkOf?.(definition)
     if (check === undefined) return undefined
     const name = path.join('.')
-    const convert = conversionOf(definition, name, { attributesOf: () => undefined, losses: noLosses, isUpdate: false })
+    const convert = conversionOf(definition, name, {
+      attributesOf: () => undefined,
+      losses: countedLosses(),
+      isUpdate: false,
+    })
     return (value) => {
       const problem = check(convert(value))
       return problem === undefined ? undefined : `Class ${className}, attribute ${name}: ${problem}.`
@@ -149,8 +155,6 @@ function seeMapped(value: unknown, { values, problem }: SeenTarget, line: number
   if (why !== undefined) throw new RecordProblem(why)
   values.see(value, line, isTyped)
 }
-
-const noLosses = { truncated: () => undefined, notFinite: () => undefined }
 
 export function skipsAll(skip: number, count: number): CommandError {
   return usageError(`--skip ${skip} is more than the ${numberText(count)} records of the file.`)

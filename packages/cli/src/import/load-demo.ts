@@ -5,10 +5,10 @@ import { AshlarClient } from '@ashlar/client'
 import { httpFetch } from '../connection/http-fetch.ts'
 import { printResult } from '../output/print-result.ts'
 import { numberText } from '../output/texts.ts'
-import { CountedLosses } from './losses.ts'
+import { countedLosses } from './losses.ts'
 import { noMapping, readMapping } from './mapping.ts'
 import { openTextRecords } from './records.ts'
-import { References } from './references.ts'
+import { openReferences } from './references.ts'
 import { importRecords } from './run-import.ts'
 import { textSource } from './text-source.ts'
 import { attributesBy } from './to-attributes.ts'
@@ -70,7 +70,7 @@ async function load(
   const path = fileURLToPath(new URL(`./demo/${file}`, import.meta.url))
   const mapping = className === 'Airport' ? noMapping : readMapping({ columns: ends })
   const attributesOf = async (name: string) => (await client.getClass(name)).attributes
-  const references = await References.open(client, mapping, attributesOf)
+  const references = await openReferences(client, mapping, attributesOf)
   const source = openTextRecords(textSource(path), 'csv', { columns: undefined, delimiter: undefined, nullText: '' })
   const size = statSync(path).size
   const { created } = await importRecords(
@@ -79,7 +79,7 @@ async function load(
       className,
       toAttributes: attributesBy(mapping, await attributesOf(className), references, {
         attributesOf: () => undefined,
-        losses: new CountedLosses(),
+        losses: countedLosses(),
         isUpdate: false,
       }),
       references,

@@ -1,34 +1,36 @@
 /** Counts values that their types cannot represent, reported once per attribute at the end of the import. */
 import { numberText } from '../output/texts.ts'
-import type { Losses } from './stored-values.ts'
+
+/** `path`: of the attribute. */
+export interface Losses {
+  /** Counts digits of a datetime or time that are not stored. */
+  truncated(path: string, text: string): void
+  /** Counts NaN and infinite numbers, which are stored as null. */
+  notFinite(path: string, value: number): void
+  /** Returns sentences for the user. */
+  notes(): string[]
+}
+
+export function countedLosses(): Losses {
+  const truncations = new Map<string, Loss>()
+  const notNumbers = new Map<string, Loss>()
+  return {
+    truncated: (path, text) => count(truncations, path, text),
+    notFinite: (path, value) => count(notNumbers, path, String(value)),
+    notes: () => [
+      ...[...truncations].map(([path, { count: times, first }]) => {
+        return `Attribute ${path}: ${values(times)} truncated to 100 µs, such as '${first}'; a string keeps all digits ("type" in a mapping).`
+      }),
+      ...[...notNumbers].map(([path, { count: times, first }]) => {
+        return `Attribute ${path}: ${values(times)} stored as null, since ${first} is not a number that can be stored.`
+      }),
+    ],
+  }
+}
 
 interface Loss {
   count: number
   readonly first: string
-}
-
-export class CountedLosses implements Losses {
-  private readonly truncations = new Map<string, Loss>()
-  private readonly notNumbers = new Map<string, Loss>()
-
-  truncated(path: string, text: string): void {
-    count(this.truncations, path, text)
-  }
-
-  notFinite(path: string, value: number): void {
-    count(this.notNumbers, path, String(value))
-  }
-
-  /** Returns sentences for the user. */
-  notes(): string[] {
-    const truncations = [...this.truncations].map(([path, { count: times, first }]) => {
-      return `Attribute ${path}: ${values(times)} truncated to 100 µs, such as '${first}'; a string keeps all digits ("type" in a mapping).`
-    })
-    const notNumbers = [...this.notNumbers].map(([path, { count: times, first }]) => {
-      return `Attribute ${path}: ${values(times)} stored as null, since ${first} is not a number that can be stored.`
-    })
-    return [...truncations, ...notNumbers]
-  }
 }
 
 const pathsMax = 1_000

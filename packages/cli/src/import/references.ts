@@ -1,6 +1,8 @@
 /** Resolves references of imported records to objects by keys in unique indexes. */
+
 import type { AshlarClient, AttributeDefinition, Oid } from '@ashlar/client'
 import { usageError } from '../errors/command-error.ts'
+import { quotedPath } from '../output/texts.ts'
 import { RecordProblem } from './column-values.ts'
 import { type Fields, fieldOf } from './file-record.ts'
 import type { ColumnMapping, Mapping } from './mapping.ts'
@@ -22,41 +24,39 @@ const types: Readonly<Record<string, string>> = {
   bytes: 'Bytes',
 }
 
-export class References {
-  private readonly columns: ReadonlyMap<string, ReferenceColumn>
-
-  private constructor(columns: ReadonlyMap<string, ReferenceColumn>) {
-    this.columns = columns
-  }
-
-  /** Returns undefined if the mapping has no references. `attributesOf`: returns the attributes of a class. */
-  static async open(
-    client: AshlarClient,
-    mapping: Mapping,
-    attributesOf: (className: string) => Promise<readonly AttributeDefinition[]>,
-  ): Promise<References | undefined> {
-    const lookups = new Map<string, KeyLookup>()
-    const columns = new Map<string, ReferenceColumn>()
-    for (const [column, rules] of mapping.columns) {
-      const { reference } = rules
-      if (reference === undefined || rules.attribute === null) continue
-      const lookup = lookups.get(reference.index) ?? (await openLookup(client, reference.index, attributesOf))
-      lookups.set(reference.index, lookup)
-      columns.set(column, { rules, lookup, parts: partsOf(column, rules, lookup) })
-    }
-    return columns.size === 0 ? undefined : new References(columns)
-  }
-
+export interface References {
   /** The classes of the objects that the columns refer to. */
-  classes(): ReadonlyMap<string, string> {
-    return new Map([...this.columns].map(([column, { lookup }]) => [column, lookup.className]))
+  classes(): ReadonlyMap<string, string>
+  /** Looks up the references of a batch of records. Throws AshlarRequestError. */
+  find(records: readonly Fields[]): Promise<void>
+  /** Returns the OID, a list of OIDs if the column has a separator, or null if there is no key. Throws RecordProblem. */
+  of(column: string, record: Fields): Oid | null | readonly (Oid | null)[]
+}
+
+/** Returns undefined if the mapping has no references. `attributesOf`: returns the attributes of a class. */
+export async function openReferences(
+  client: AshlarClient,
+  mapping: Mapping,
+  attributesOf: (className: string) => Promise<readonly AttributeDefinition[]>,
+): Promise<References | undefined> {
+  const lookups = new Map<string, KeyLookup>()
+  const columns = new Map<string, ReferenceColumn>()
+  for (const [column, rules] of mapping.columns) {
+    const { reference } = rules
+    if (reference === undefined || rules.attribute === null) continue
+    const lookup = lookups.get(reference.index) ?? (await openLookup(client, reference.index, attributesOf))
+    lookups.set(reference.index, lookup)
+    columns.set(column, { rules, lookup, parts: partsOf(column, rules, lookup) })
+  }
+  return columns.size === 0 ? undefined : { classes, find, of }
+
+  function classes(): ReadonlyMap<string, string> {
+    return new Map([...columns].map(([column, { lookup }]) => [column, lookup.className]))
   }
 
-  /** Looks up the references of a batch of records. Throws AshlarRequestError. */
-  async find(records: readonly Fields[]): Promise<void> {
-    const lookups = new Set([...this.columns.values()].map(({ lookup }) => lookup))
-    for (const lookup of lookups) lookup.forget()
-    for (const [column, reference] of this.columns) {
+  async function find(records: readonly Fields[]): Promise<void> {
+    for (const lookup of lookups.values()) lookup.forget()
+    for (const [column, reference] of columns) {
       for (const record of records) {
         try {
           for (const key of keysOf(column, reference, record)) if (key !== undefined) reference.lookup.request(key)
@@ -66,14 +66,14 @@ export class References {
         }
       }
     }
-    for (const lookup of lookups) await lookup.find()
+    for (const lookup of lookups.values()) await lookup.find()
   }
 
-  /** Returns the OID, a list of OIDs if the column has a separator, or null if there is no key. Throws RecordProblem. */
-  of(column: string, record: Fields): Oid | null | readonly (Oid | null)[] {
-    const reference = this.columns.get(column) as ReferenceColumn
-    const keys = keysOf(column, reference, record)
-    const oids = keys.map((key) => (key === undefined ? null : oidOf(column, reference, key)))
+  function of(column: string, record: Fields): ReturnType<References['of']> {
+    const keys = keysOf(column, columns.get(column) as ReferenceColumn, record)
+    const oids = keys.map((key) =>
+      key === undefined ? null : oidOf(column, columns.get(column) as ReferenceColumn, key),
+    )
     return keys.isList ? oids : (oids[0] ?? null)
   }
 }
@@ -140,67 +140,57 @@ async function openLookup(
   if (!isUnique)
     throw usageError(`The index ${index} is not unique: a reference by its key could mean several objects.`)
   const logicalTypes = new Map((await attributesOf(indexedClass)).map((one) => [one.attributeName, one.logicalType]))
-  return new KeyLookup(client, index, indexedClass, names, logicalTypes)
+  return lookupOf(client, { index, className: indexedClass, attributes: names }, logicalTypes)
 }
 
-class KeyLookup {
+interface KeyLookup {
   readonly index: string
   readonly className: string
   readonly attributes: readonly string[]
-  private readonly client: AshlarClient
-  private readonly query: string
-  /** OIDs by key as JSON. Missing keys are looked up again, since they may be created meanwhile. */
-  private readonly cached = new Map<string, Oid>()
-  private readonly pending = new Map<string, Key>()
-
-  constructor(
-    client: AshlarClient,
-    index: string,
-    className: string,
-    attributes: readonly string[],
-    logicalTypes: ReadonlyMap<string, string>,
-  ) {
-    this.client = client
-    this.index = index
-    this.className = className
-    this.attributes = attributes
-    const conditions = attributes.map((attribute, i) => {
-      const type = types[logicalTypes.get(attribute) ?? '']
-      const parameter = type === undefined ? `k.p${i}` : `CAST(k.p${i} AS ${type})`
-      return `o.${quoted(attribute)} = ${parameter}`
-    })
-    const from = `$keys AS k, ${quoted(className)} AS o`
-    this.query = `FROM ${from} WHERE ${conditions.join(' AND ')} RETURN k.at AS at, o AS oid`
-  }
-
   /** Clears a full cache. Called only between batches, whose keys must be cached together. */
-  forget(): void {
-    if (this.cached.size > cachedKeysMax) this.cached.clear()
-  }
-
-  request(key: Key): void {
-    const text = JSON.stringify(key)
-    if (!this.cached.has(text)) this.pending.set(text, key)
-  }
-
-  async find(): Promise<void> {
-    const all = [...this.pending]
-    this.pending.clear()
-    for (let from = 0; from < all.length; from += batchKeysMax) {
-      const batch = all.slice(from, from + batchKeysMax)
-      const keys = batch.map(([, key], at) => ({ at, ...Object.fromEntries(key.map((part, i) => [`p${i}`, part])) }))
-      const rows = await this.client.query<{ readonly at: number; readonly oid: Oid }>(this.query, { keys })
-      for (const { at, oid } of rows) this.cached.set((batch[at] as [string, Key])[0], oid)
-    }
-  }
-
-  oidOf(key: Key): Oid | undefined {
-    return this.cached.get(JSON.stringify(key))
-  }
+  forget(): void
+  request(key: Key): void
+  /** Looks up the requested keys. */
+  find(): Promise<void>
+  oidOf(key: Key): Oid | undefined
 }
 
-/** Quotes the name of a class or an attribute; dots separate namespaces and embedded objects. */
-function quoted(name: string): string {
-  const parts = name.split('.').map((part) => `\`${part}\``)
-  return parts.join('.')
+function lookupOf(
+  client: AshlarClient,
+  key: Pick<KeyLookup, 'index' | 'className' | 'attributes'>,
+  logicalTypes: ReadonlyMap<string, string>,
+): KeyLookup {
+  /** OIDs by key as JSON. Missing keys are looked up again, since they may be created meanwhile. */
+  const cached = new Map<string, Oid>()
+  const pending = new Map<string, Key>()
+  const conditions = key.attributes.map((attribute, i) => {
+    const type = types[logicalTypes.get(attribute) ?? '']
+    return `o.${quotedPath(attribute)} = ${type === undefined ? `k.p${i}` : `CAST(k.p${i} AS ${type})`}`
+  })
+  const from = `$keys AS k, ${quotedPath(key.className)} AS o`
+  const query = `FROM ${from} WHERE ${conditions.join(' AND ')} RETURN k.at AS at, o AS oid`
+  return {
+    ...key,
+    forget() {
+      if (cached.size > cachedKeysMax) cached.clear()
+    },
+    request(parts) {
+      const text = JSON.stringify(parts)
+      if (!cached.has(text)) pending.set(text, parts)
+    },
+    async find() {
+      const all = [...pending]
+      pending.clear()
+      for (let from = 0; from < all.length; from += batchKeysMax) {
+        const batch = all.slice(from, from + batchKeysMax)
+        const keys = batch.map(([, parts], at) => ({
+          at,
+          ...Object.fromEntries(parts.map((part, i) => [`p${i}`, part])),
+        }))
+        const rows = await client.query<{ readonly at: number; readonly oid: Oid }>(query, { keys })
+        for (const { at, oid } of rows) cached.set((batch[at] as [string, Key])[0], oid)
+      }
+    },
+    oidOf: (parts) => cached.get(JSON.stringify(parts)),
+  }
 }

@@ -1,7 +1,7 @@
 /** A running import: sends records, tracks their outcomes, and reports how to resume after an interruption. */
 import { type AshlarClient, AshlarConnectionError, AshlarRequestError, type BulkCreation } from '@ashlar/client'
-import { CommandError, invalidInput } from '../errors/command-error.ts'
-import { exitCodeOfStatus, exitCodes } from '../errors/exit-codes.ts'
+import { CommandError, interruptedError, invalidInput, unavailableError } from '../errors/command-error.ts'
+import { exitCodeOfStatus } from '../errors/exit-codes.ts'
 import { Progress } from '../output/progress.ts'
 import { numberText } from '../output/texts.ts'
 import { attributeNameOf } from './column-names.ts'
@@ -233,14 +233,14 @@ class Import {
   /** Adds to an error how to resume the import. */
   private explained(error: unknown): unknown {
     if (error instanceof UnreadableRecord) return this.failure(error.record, error.message)
-    if (this.isInterrupted) return new CommandError(exitCodes.interrupted, `Stopped. ${this.resumeAdvice()}`)
+    if (this.isInterrupted) return interruptedError(`Stopped. ${this.resumeAdvice()}`)
     // If nothing was sent, there is nothing to resume.
     if (this.seen <= this.work.skip) return error
     if (error === this.broken?.error && error instanceof CommandError) {
       return new CommandError(error.exitCode, `${error.message} ${this.resumeAdvice()}`, error.details)
     }
     if (error instanceof AshlarConnectionError) {
-      return new CommandError(exitCodes.unavailable, `${error.message}. ${this.resumeAdvice()}`)
+      return unavailableError(`${error.message}. ${this.resumeAdvice()}`)
     }
     if (error instanceof AshlarRequestError) {
       const { status, type, message } = error

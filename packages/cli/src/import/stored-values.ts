@@ -1,19 +1,13 @@
 /** Converts values of a file for the attributes of a class; a missing value becomes null, unless the class has a default. */
+
 import type { AttributeDefinition } from '@ashlar/client'
 import { stringifyExactly } from '../output/exact-json.ts'
 import { momentOf, plainNumber } from './cell-kinds.ts'
 import { attributeNameOf } from './column-names.ts'
+import type { Losses } from './losses.ts'
 import { parseRecord } from './parse-record.ts'
 
 export type Convert = (value: unknown) => unknown
-
-/** Counts values that their types cannot represent, for the report. */
-export interface Losses {
-  /** Counts digits of a datetime or time that are not stored. `path`: of the attribute. */
-  truncated(path: string, text: string): void
-  /** Counts NaN and infinite numbers, which are stored as null. */
-  notFinite(path: string, value: number): void
-}
 
 /** Returns the attributes of a class, including inherited ones; undefined if the class is not known. */
 export type AttributesOf = (className: string) => readonly AttributeDefinition[] | undefined

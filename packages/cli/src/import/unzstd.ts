@@ -1,8 +1,11 @@
 /** Decompresses zstd (RFC 8878) on Node.js before version 22.15, which has no decoder: block by block, in bounded memory. */
+
 import { createContext, Script } from 'node:vm'
 import { Decompress } from 'fzstd'
 import xxhash from 'xxhash-wasm'
 import { type CommandError, invalidInput } from '../errors/command-error.ts'
+import { numberText } from '../output/texts.ts'
+import { byteReader } from './byte-reader.ts'
 
 const frameMagic = 0xfd2fb528
 const skippableMagic = 0x184d2a50
@@ -15,11 +18,11 @@ const checksumBytes = 4
 
 /** `what`: the name in messages; `msMax`: time limit of a block. Throws CommandError for damaged data, or if it needs a larger window. */
 export async function* unzstd(source: AsyncIterable<Buffer>, what: string, msMax = blockMsMax): AsyncGenerator<Buffer> {
-  const input = new Input(source, what, msMax)
+  const input = inputOf(source, what, msMax)
   while (!(await input.isAtEnd())) {
     const magic = (await input.peek(4)).readUInt32LE()
     if (magic === frameMagic) yield* frame(input)
-    else if ((magic & 0xfffffff0) >>> 0 === skippableMagic) await input.skip((await input.take(8)).readUInt32LE(4))
+    else if ((magic & 0xfffffff0) >>> 0 === skippableMagic) await skip(input, (await input.take(8)).readUInt32LE(4))
     else throw input.damaged('what follows a frame of zstd is none')
   }
 }
@@ -93,7 +96,7 @@ async function readHeader(input: Input): Promise<Header> {
   const windowBytes = isSingle ? (contentBytes ?? 0) : windowBytesOf(header[5] as number)
   if (windowBytes > windowBytesMax)
     throw invalidInput(
-      `${input.what} is compressed with a window of ${Math.ceil(windowBytes / 2 ** 20).toLocaleString('en')} MiB, and up to ${windowBytesMax / 2 ** 20} are read: decompress it first (zstd -d --long=31).`,
+      `${input.what} is compressed with a window of ${numberText(Math.ceil(windowBytes / 2 ** 20))} MiB, and up to ${windowBytesMax / 2 ** 20} are read: decompress it first (zstd -d --long=31).`,
     )
   return { header, contentBytes, hasChecksum: (descriptor & 4) !== 0 }
 }
@@ -116,59 +119,34 @@ function windowBytesOf(descriptor: number): number {
   return base + (base / 8) * (descriptor & 7)
 }
 
-class Input {
+/** The bytes of a file, which throw CommandError if fewer are left than are read. */
+interface Input {
   readonly what: string
   readonly blockMsMax: number
-  private readonly chunks: AsyncIterator<Buffer>
-  private buffered: Buffer = Buffer.alloc(0)
+  isAtEnd(): Promise<boolean>
+  peek(count: number): Promise<Buffer>
+  take(count: number): Promise<Buffer>
+  damaged(why: string): CommandError
+}
 
-  constructor(source: AsyncIterable<Buffer>, what: string, msMax: number) {
-    this.chunks = source[Symbol.asyncIterator]()
-    this.what = what
-    this.blockMsMax = msMax
-  }
-
-  async isAtEnd(): Promise<boolean> {
-    while (this.buffered.length === 0) {
-      const next = await this.chunks.next()
-      if (next.done === true) return true
-      this.buffered = next.value
-    }
-    return false
-  }
-
-  /** Returns the next bytes without consuming them. Throws CommandError if fewer are left. */
-  async peek(count: number): Promise<Buffer> {
-    if (this.buffered.length < count) {
-      const parts = [this.buffered]
-      for (let length = this.buffered.length; length < count; ) {
-        const next = await this.chunks.next()
-        if (next.done === true) throw this.damaged('it ends too early')
-        parts.push(next.value)
-        length += next.value.length
-      }
-      this.buffered = Buffer.concat(parts)
-    }
-    return this.buffered.subarray(0, count)
-  }
-
-  async take(count: number): Promise<Buffer> {
-    const bytes = await this.peek(count)
-    this.buffered = this.buffered.subarray(count)
+function inputOf(source: AsyncIterable<Buffer>, what: string, blockMsMax: number): Input {
+  const reader = byteReader(source)
+  const damaged = (why: string): CommandError => invalidInput(`${what} is damaged or cut off: ${why}.`)
+  const whole = (bytes: Buffer | undefined): Buffer => {
+    if (bytes === undefined) throw damaged('it ends too early')
     return bytes
   }
-
-  async skip(count: number): Promise<void> {
-    let left = count
-    while (left > 0) {
-      if (await this.isAtEnd()) throw this.damaged('it ends too early')
-      const skipped = Math.min(left, this.buffered.length)
-      this.buffered = this.buffered.subarray(skipped)
-      left -= skipped
-    }
+  return {
+    what,
+    blockMsMax,
+    damaged,
+    isAtEnd: async () => (await reader.peek(1)) === undefined,
+    peek: async (count) => whole(await reader.peek(count)),
+    take: async (count) => whole(await reader.take(count)),
   }
+}
 
-  damaged(why: string): CommandError {
-    return invalidInput(`${this.what} is damaged or cut off: ${why}.`)
-  }
+/** Skips a frame without content, which may be longer than memory. */
+async function skip(input: Input, count: number): Promise<void> {
+  for (let left = count; left > 0; left -= blockBytesMax) await input.take(Math.min(left, blockBytesMax))
 }

@@ -1,6 +1,8 @@
 /** Checks whether the server would accept the values of an object, as far as their types determine it. */
+
 import type { AttributeDefinition } from '@ashlar/client'
 import { valueChecker } from '@ashlar/engine'
+import { defined } from '../output/defined.ts'
 import type { AttributesOf } from './stored-values.ts'
 
 /** Returns why a value would be refused, or undefined. */
@@ -33,15 +35,10 @@ export function checkOf(type: Partial<AttributeDefinition>, attributesOf: Attrib
 }
 
 function singleCheck(type: Partial<AttributeDefinition>): Check {
-  const { logicalType = '', encoding, storage, fixedLength, precision, scale } = type
-  return valueChecker({
-    logicalType,
-    ...(encoding !== undefined && { encoding }),
-    ...(storage !== undefined && { storage }),
-    ...(fixedLength !== undefined && { fixedLength: Number(fixedLength) }),
-    ...(precision !== undefined && { precision: Number(precision) }),
-    ...(scale !== undefined && { scale: Number(scale) }),
-  })
+  const { logicalType = '', encoding, storage } = type
+  const digits = (value: unknown): number | undefined => (value === undefined ? undefined : Number(value))
+  const [fixedLength, precision, scale] = [type.fixedLength, type.precision, type.scale].map(digits)
+  return valueChecker(defined({ logicalType, encoding, storage, fixedLength, precision, scale }))
 }
 
 function firstProblem<T>(values: readonly T[], check: (value: T) => string | undefined): string | undefined {

@@ -7,7 +7,7 @@ import { styleText } from 'node:util'
 import { unwritable } from '../errors/file-errors.ts'
 import { stringifyExactly } from './exact-json.ts'
 import { hidesProgress } from './progress.ts'
-import { sizeOf, TableLayout, type TableOptions } from './table.ts'
+import { sizeOf, type TableOptions, tableLines } from './table.ts'
 import { partialName, removeAbandoned } from './write-whole.ts'
 
 export interface OutputOptions {
@@ -91,8 +91,7 @@ export class Output {
   }
 
   table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-    const layout = new TableLayout(head, rows, this.tableOptions)
-    return [layout.headLine(), ...rows.map((row) => layout.line(row))]
+    return tableLines(head, rows, this.tableOptions)
   }
 
   /** Writes a note for people to standard error, unless `--quiet`. */

@@ -1,5 +1,7 @@
 /** Shows the progress of long work on standard error: a bar with rate and time left on a terminal, a line every few seconds elsewhere. */
+
 import type { ResultOptions } from './print-result.ts'
+import { numberText } from './texts.ts'
 
 type ProgressStream = Pick<NodeJS.WriteStream, 'isTTY' | 'write'> & { readonly columns?: number }
 
@@ -79,8 +81,8 @@ export class Progress {
       this.total === undefined || rate === 0 || this.done >= this.total
         ? ''
         : `, ${Math.ceil((this.total - this.done) / rate)} s left`
-    const of = this.total === undefined ? '' : ` of ${this.total.toLocaleString('en')}`
-    this.stream.write(`${this.done.toLocaleString('en')}${of} ${this.options.unit}, ${rateText(rate)}/s${left}\n`)
+    const of = this.total === undefined ? '' : ` of ${numberText(this.total)}`
+    this.stream.write(`${numberText(this.done)}${of} ${this.options.unit}, ${numberText(Math.round(rate))}/s${left}\n`)
   }
 
   private rate(): number {
@@ -101,24 +103,20 @@ const barCells = 40
 
 /** Returns the line for a terminal, without a bar if the total is unknown. */
 export function barText({ done, total, unit, rate }: BarState): string {
-  const [count, speed] = [done.toLocaleString('en'), `${rateText(rate)}/s`]
+  const [count, speed] = [numberText(done), `${numberText(Math.round(rate))}/s`]
   if (total === undefined) return `${count} ${unit} · ${speed}`
   const share = total === 0 ? 1 : Math.min(1, done / total)
   const full = Math.floor(share * barCells)
   const bar = `[${'='.repeat(full)}${'-'.repeat(barCells - full)}] ${Math.floor(share * 100)} %`
   const left = share === 1 || rate === 0 ? '' : ` · ${durationText((total - done) / rate)} left`
-  return `${bar} · ${count} of ${total.toLocaleString('en')} ${unit} · ${speed}${left}`
+  return `${bar} · ${count} of ${numberText(total)} ${unit} · ${speed}${left}`
 }
 
 function durationText(seconds: number): string {
   const total = Math.ceil(seconds)
   if (total < 60) return `${total} s`
   if (total < 3_600) return `${Math.floor(total / 60)} min ${total % 60} s`
-  return `${Math.floor(total / 3_600).toLocaleString('en')} h ${Math.floor((total % 3_600) / 60)} min`
-}
-
-function rateText(rate: number): string {
-  return Math.round(rate).toLocaleString('en')
+  return `${numberText(Math.floor(total / 3_600))} h ${Math.floor((total % 3_600) / 60)} min`
 }
 
 const units: Readonly<Record<string, string>> = {

@@ -1,7 +1,6 @@
 /** Runs a command with its output, Ctrl-C, and the report of its failure. */
 import { setMaxListeners } from 'node:events'
-import { CommandError } from '../errors/command-error.ts'
-import { exitCodes } from '../errors/exit-codes.ts'
+import { CommandError, interruptedError } from '../errors/command-error.ts'
 import { printCommandError } from './failure.ts'
 import { Output, type OutputOptions, ReaderGone } from './output.ts'
 
@@ -32,7 +31,7 @@ export async function runCommand(
   const interrupt = (): void => {
     // A second signal ends the process by default.
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
-    interrupted.abort(new CommandError(exitCodes.interrupted, stoppedMessage))
+    interrupted.abort(interruptedError(stoppedMessage))
   }
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
   // Each request adds a listener.

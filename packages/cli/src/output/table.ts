@@ -59,6 +59,15 @@ export class TableLayout {
   }
 }
 
+export function tableLines(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  options: TableOptions,
+): string[] {
+  const layout = new TableLayout(head, rows, options)
+  return [layout.headLine(), ...rows.map((row) => layout.line(row))]
+}
+
 /** Narrows the widest columns first. */
 function fitted(widest: readonly number[], columns: number): number[] {
   const widths = [...widest]

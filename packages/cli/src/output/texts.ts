@@ -1,7 +1,20 @@
-/** Formats numbers and times for people. */
+/** Formats numbers, times and names for people and for statements. */
 
 export function numberText(value: number): string {
   return value.toLocaleString('en')
+}
+
+/** `2 pages`, `1 entry`. */
+export function countText(count: number, one: string, many = `${one}s`): string {
+  return `${numberText(count)} ${count === 1 ? one : many}`
+}
+
+/** Quotes the name of a class or an attribute, so that keywords can be names; dots separate namespaces and embedded objects. */
+export function quotedPath(path: string): string {
+  return path
+    .split('.')
+    .map((part) => `\`${part}\``)
+    .join('.')
 }
 
 const units = [

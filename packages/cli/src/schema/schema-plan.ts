@@ -1,11 +1,10 @@
 /** Plans the migration of a schema: operations in a feasible order, with their descriptions. */
 import type { AttributeDefinition, ClassDescription, TransactionOperation, TypeDefinition } from '@ashlar/client'
-import { applyRenames, type RenamedSchema, type Renames } from './schema-renames.ts'
+import { qualified, type RenamedSchema } from './schema-renames.ts'
 import {
   changedProperties,
   definitionOf,
   isSameType,
-  namespaceOf,
   type Properties,
   propertiesOf,
   type SchemaClass,
@@ -41,14 +40,13 @@ export interface SchemaPlan {
   readonly hints: readonly string[]
 }
 
-/** `failedIndexes`: indexes whose build has failed. Throws CommandError if a name to be renamed does not exist. */
+/** `renamed`: the current schema with the requested renames. `failedIndexes`: indexes whose build has failed. */
 export function planOf(
   current: SchemaState,
   target: SchemaState,
-  renames: Renames,
+  renamed: RenamedSchema,
   failedIndexes: readonly string[] = [],
 ): SchemaPlan {
-  const renamed = applyRenames(current, renames)
   const from = new Map(renamed.schema.classes.map((cls) => [cls.className, cls]))
   const to = new Map(target.classes.map((cls) => [cls.className, cls]))
   const added = target.classes.filter(({ className }) => !from.has(className))
@@ -198,11 +196,9 @@ function step(text: string, isLoss = false): PlanStep {
 }
 
 function renameClass({ from, to }: { readonly from: string; readonly to: string }): PlanPart {
-  // Without a dot, the class would stay in its namespace.
-  const classRename = namespaceOf(to) === null ? `.${to}` : to
   return {
     steps: [step(`RENAME CLASS ${from} TO ${to}`)],
-    operation: [{ method: 'put', uri: classUri(from), body: { classRename } }],
+    operation: [{ method: 'put', uri: classUri(from), body: { classRename: qualified(to) } }],
   }
 }
 

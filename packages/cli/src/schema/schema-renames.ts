@@ -1,22 +1,27 @@
 /** Applies requested renames to a schema, so that the remaining changes can be derived from it. */
-import type { AttributeDefinition, TypeDefinition } from '@ashlar/client'
 import { usageError } from '../errors/command-error.ts'
-import type { SchemaClass, SchemaIndex, SchemaState } from './schema-state.ts'
+import type { SchemaState } from './schema-state.ts'
+import { type Alteration, alteredSchema } from './scratch-schema.ts'
 
 /** `Fleet.Car=Fleet.Vehicle` for a class, `Fleet.Vehicle.mileage=distance` for an attribute. */
 export type Renames = readonly string[]
 
 export interface RenamedSchema {
   readonly schema: SchemaState
-  readonly classes: readonly { readonly from: string; readonly to: string }[]
+  readonly classes: readonly Pair[]
   /** Attribute renames, by the new class name. */
-  readonly attributes: readonly { readonly className: string; readonly from: string; readonly to: string }[]
+  readonly attributes: readonly (Pair & { readonly className: string })[]
   /** A sentence for each rename that is already done, for example by an interrupted command. */
   readonly done: readonly string[]
 }
 
+interface Pair {
+  readonly from: string
+  readonly to: string
+}
+
 /** Renames classes before attributes, which may be given under either name of their class. Throws CommandError for unknown names. */
-export function applyRenames(schema: SchemaState, renames: Renames): RenamedSchema {
+export async function applyRenames(schema: SchemaState, renames: Renames): Promise<RenamedSchema> {
   const classNames = new Set(schema.classes.map(({ className }) => className))
   const pairs = renames.map(pairOf)
   const classes = pairs.filter(({ from }) => classNames.has(from))
@@ -25,8 +30,7 @@ export function applyRenames(schema: SchemaState, renames: Renames): RenamedSche
   const doneClasses = pairs.filter(isDoneClass)
   const newNames = new Map([...classes, ...doneClasses].map(({ from, to }) => [from, to]))
   const named = (className: string): string => newNames.get(className) ?? className
-  const moved = schema.classes.map((cls) => renamedClass(cls, named))
-  const byName = new Map(moved.map((cls) => [cls.className, cls]))
+  const byName = new Map(schema.classes.map((cls) => [named(cls.className), cls]))
   const done = doneClasses.map(({ from, to }) => `${from} is ${to} already.`)
   const attributes = pairs
     .filter((pair) => !classNames.has(pair.from) && !doneClasses.includes(pair))
@@ -42,26 +46,18 @@ export function applyRenames(schema: SchemaState, renames: Renames): RenamedSche
       done.push(`${from} is ${className}.${to} already.`)
       return []
     })
-  const attributeNamed = (className: string, name: string): string => {
-    return attributes.find((one) => one.className === className && one.from === name)?.to ?? name
-  }
-  return {
-    classes,
-    attributes,
-    done,
-    schema: {
-      classes: moved
-        .map((cls) => withAttributeNames(cls, attributeNamed))
-        .sort((one, other) => (one.className < other.className ? -1 : 1)),
-      indexes: schema.indexes.map((index) => renamedIndex(index, named, byName, attributeNamed)),
-      sequences: schema.sequences,
-    },
-  }
+  const alterations = [
+    ...classes.map(({ from, to }): Alteration => [from, { classRename: qualified(to) }]),
+    ...attributes.map(({ className, from, to }): Alteration => {
+      return [className, { attributesToRename: [{ originalName: from, newName: to }] }]
+    }),
+  ]
+  return { classes, attributes, done, schema: await alteredSchema(schema, alterations) }
 }
 
-interface Pair {
-  readonly from: string
-  readonly to: string
+/** Without a dot, a renamed class would stay in its namespace. */
+export function qualified(className: string): string {
+  return className.includes('.') ? className : `.${className}`
 }
 
 function pairOf(rename: string): Pair {
@@ -69,70 +65,4 @@ function pairOf(rename: string): Pair {
   if (from === '' || to === '' || others.length > 0)
     throw usageError(`${rename} is not a rename, which is written old=new.`)
   return { from, to }
-}
-
-function renamedClass(cls: SchemaClass, named: (className: string) => string): SchemaClass {
-  return {
-    ...cls,
-    className: named(cls.className),
-    superClass: cls.superClass === null ? null : named(cls.superClass),
-    attributes: cls.attributes.map((attribute) => ({ ...attribute, ...renamedType(attribute, named) })),
-  }
-}
-
-function renamedType(type: TypeDefinition, named: (className: string) => string): Partial<TypeDefinition> {
-  return {
-    ...(type.referencedClass !== undefined && { referencedClass: named(type.referencedClass) }),
-    ...(type.edgeClass !== undefined && { edgeClass: named(type.edgeClass) }),
-    ...(type.class !== undefined && { class: named(type.class) }),
-    ...(type.elementSpecification !== undefined && {
-      elementSpecification: { ...type.elementSpecification, ...renamedType(type.elementSpecification, named) },
-    }),
-  }
-}
-
-type AttributeNamed = (className: string, name: string) => string
-
-function withAttributeNames(cls: SchemaClass, attributeNamed: AttributeNamed): SchemaClass {
-  const withInverse = (type: TypeDefinition): Partial<TypeDefinition> => {
-    const { referencedClass = '', inverseAttribute, edgeClass = '', edgeAttribute, elementSpecification } = type
-    return {
-      ...(inverseAttribute !== undefined && { inverseAttribute: attributeNamed(referencedClass, inverseAttribute) }),
-      ...(edgeAttribute !== undefined && { edgeAttribute: attributeNamed(edgeClass, edgeAttribute) }),
-      ...(elementSpecification !== undefined && {
-        elementSpecification: { ...elementSpecification, ...withInverse(elementSpecification) },
-      }),
-    }
-  }
-  return {
-    ...cls,
-    attributes: cls.attributes.map((attribute): AttributeDefinition => {
-      return {
-        ...attribute,
-        ...withInverse(attribute),
-        attributeName: attributeNamed(cls.className, attribute.attributeName),
-      }
-    }),
-  }
-}
-
-/** Renames the first attribute of each key, which may be inherited. */
-function renamedIndex(
-  index: SchemaIndex,
-  named: (className: string) => string,
-  classes: ReadonlyMap<string, SchemaClass>,
-  attributeNamed: AttributeNamed,
-): SchemaIndex {
-  const indexedClass = named(index.indexedClass)
-  const keys = index.keys.map((key) => {
-    const [, first = '', rest = ''] = /^([^.:]*)(.*)$/s.exec(key) ?? []
-    for (let name: string | null = indexedClass; name !== null; ) {
-      const cls = classes.get(name)
-      if (cls?.attributes.some(({ attributeName }) => attributeName === first) === true)
-        return attributeNamed(cls.className, first) + rest
-      name = cls?.superClass ?? null
-    }
-    return key
-  })
-  return { ...index, indexedClass, keys }
 }

@@ -2,8 +2,8 @@
 import { AshlarRequestError, type ClassAlteration, type ClassDescription, type IndexRequest } from '@ashlar/client'
 import { builtIndex } from '../administration/indexes.ts'
 import type { CommandContext } from '../connection/command-context.ts'
-import { CommandError } from '../errors/command-error.ts'
-import { exitCodeOfStatus, exitCodes } from '../errors/exit-codes.ts'
+import { CommandError, interruptedError } from '../errors/command-error.ts'
+import { exitCodeOfStatus } from '../errors/exit-codes.ts'
 import type { PlanPart, SchemaPlan } from './schema-plan.ts'
 import type { SchemaState } from './schema-state.ts'
 
@@ -73,11 +73,7 @@ function stoppedAt(error: unknown, place: string, signal: AbortSignal): unknown 
   if (error instanceof CommandError)
     return new CommandError(error.exitCode, `${place}: ${error.message}`, [resumeAdvice])
   if (signal.aborted)
-    return new CommandError(
-      exitCodes.interrupted,
-      `Stopped at ${place.toLowerCase()}, which was done, or not at all.`,
-      [resumeAdvice],
-    )
+    return interruptedError(`Stopped at ${place.toLowerCase()}, which was done, or not at all.`, [resumeAdvice])
   if (!(error instanceof AshlarRequestError)) return error
   const { status, type, message, valuesLost } = error
   const lost = valuesLost.map(

@@ -2,9 +2,9 @@
 import { type AshlarClient, AshlarRequestError, type IndexRecord, type TransactionOperation } from '@ashlar/client'
 import type { CommandContext } from '../connection/command-context.ts'
 import { executeAtomically } from '../data/execute-atomically.ts'
-import { CommandError, invalidInput, usageError } from '../errors/command-error.ts'
+import { CommandError, conflictError, invalidInput, notFoundError, usageError } from '../errors/command-error.ts'
 import { exitCodes } from '../errors/exit-codes.ts'
-import { numberText } from '../output/texts.ts'
+import { countText } from '../output/texts.ts'
 import { mermaidDiagram, svgDiagram } from './diagram.ts'
 import { differencesOf } from './schema-differences.ts'
 import { readSchemaSource, writeSchemaFiles } from './schema-files.ts'
@@ -116,7 +116,7 @@ export async function checkSchema(
   const current = await currentSchema({ client, output })
   const target = within(await targetSchema(place, current, scope), scope)
   const isSame = isSameSchema(within(current, scope), target)
-  const counts = `${counted(target.classes.length, 'class', 'es')} and ${counted(target.indexes.length, 'index', 'es')}`
+  const counts = `${countText(target.classes.length, 'class', 'classes')} and ${countText(target.indexes.length, 'index', 'indexes')}`
   await output.result({ isSame }, () => (isSame ? [`The schema matches ${place}: ${counts}.`] : []))
   if (!isSame) throw new CommandError(exitCodes.different, `The schema differs from ${place}: see ashlar schema diff.`)
 }
@@ -149,8 +149,7 @@ export async function applySchema(
   refuseLoss(plan, rehearsed, options)
   const { version, steps } = await noted(client, planned, options, allowing(plan.parts))
   if (!(await isReached(context, planned)))
-    throw new CommandError(
-      exitCodes.conflict,
+    throw conflictError(
       `Version ${version} was applied, but the schema was also changed concurrently: see ashlar schema diff.`,
     )
   await output.result({ version, steps }, () => [...planLines(plan, rehearsed), `Applied as version ${version}.`])
@@ -176,7 +175,7 @@ async function isReached(place: Place, { target, scope }: Planned): Promise<bool
 function refuseLoss(plan: SchemaPlan, rehearsed: Rehearsed, { allowLoss }: PlanOptions): void {
   if (allowLoss === true || !isLossy(plan, rehearsed)) return
   const advice = 'Nothing was changed: what is marked ! would be lost. If you mean it, add --allow-loss.'
-  throw new CommandError(exitCodes.conflict, advice, planLines(plan, rehearsed))
+  throw conflictError(advice, planLines(plan, rehearsed))
 }
 
 /** Applies the plan step by step. After an interruption, the same command continues with the remaining steps. */
@@ -197,8 +196,7 @@ async function applyStepwise(
   await applySteps(context, plan, options)
   await waitForIndexes(context, within(target, scope))
   if (!(await isReached(context, planned)))
-    throw new CommandError(
-      exitCodes.conflict,
+    throw conflictError(
       `All steps were applied, but the schema was also changed concurrently: see ashlar schema diff ${place}.`,
     )
   if (plan.steps.length === 0 && (await readSchemaLog(client)).at(-1)?.text === (await text()))
@@ -223,7 +221,7 @@ export async function showSchemaLog(
     return output.data(log, () => output.table(['Version', 'Applied at', 'By', 'Steps', 'Message'], rows))
   }
   const entry = log.find((one) => String(one.version) === version)
-  if (entry === undefined) throw new CommandError(exitCodes.notFound, `There is no version ${version} in the log.`)
+  if (entry === undefined) throw notFoundError(`There is no version ${version} in the log.`)
   await output.data(entry, () => [entry.text.trimEnd()])
 }
 
@@ -249,7 +247,7 @@ interface Planned {
 async function plannedFor(context: Place, place: string, { rename = [], namespace }: PlanOptions): Promise<Planned> {
   const scope = scopeOf(namespace)
   const { schema, failedIndexes } = await currentState(context)
-  const renamed = applyRenames(schema, rename)
+  const renamed = await applyRenames(schema, rename)
   const moved = [
     ...renamed.classes.flatMap(({ from, to }) => [from, to]),
     ...renamed.attributes.map((one) => one.className),
@@ -259,7 +257,7 @@ async function plannedFor(context: Place, place: string, { rename = [], namespac
   const target = await targetSchema(place, renamed.schema, scope)
   const failed = failedIndexes.filter(({ indexedClass }) => scope.has(indexedClass)).map(({ name }) => name)
   const text = async (): Promise<string> => schemaText(within(target, scope), await quotingOf(target))
-  return { plan: planOf(schema, target, rename, failed), target, scope, text }
+  return { plan: planOf(schema, target, renamed, failed), target, scope, text }
 }
 
 /** Returns the schema from the files for the selected namespaces, and the current one for the rest, to which the files may refer. */
@@ -288,8 +286,4 @@ async function targetSchema(place: string, current: SchemaState, scope: SchemaSc
 
 function outsideOf(className: string, { namespaces = [] }: SchemaScope, place: string): string {
   return `${place} names class ${className}, which is not in ${namespaces.join(' or ')}: only these namespaces are to change (--namespace).`
-}
-
-function counted(count: number, noun: string, plural: string): string {
-  return `${numberText(count)} ${noun}${count === 1 ? '' : plural}`
 }

@@ -1,6 +1,6 @@
 /** Evaluates a DO text as a schema: the engine executes it on an empty in-memory database. */
 import type { ClassRepresentation } from '@ashlar/client'
-import { CommandError, invalidInput } from '../errors/command-error.ts'
+import { CommandError, conflictError, invalidInput } from '../errors/command-error.ts'
 import { exitCodes } from '../errors/exit-codes.ts'
 import type { SchemaSource } from './schema-files.ts'
 import { isSameSchema, type SchemaState, schemaState } from './schema-state.ts'
@@ -39,8 +39,23 @@ const limits = {
   commitBytesMax: unlimited,
 }
 
+/** The name of a class, and the body of a request that alters it. */
+export type Alteration = readonly [className: string, body: object]
+
+/** Returns the schema after alterations, which the engine executes. Throws CommandError if it refuses one. */
+export async function alteredSchema(schema: SchemaState, alterations: readonly Alteration[]): Promise<SchemaState> {
+  if (alterations.length === 0) return schema
+  const { AshlarError } = await import('@ashlar/engine')
+  try {
+    return await schemaOfText(schemaText(schema, await quotingOf(schema)), alterations)
+  } catch (error) {
+    if (!(error instanceof AshlarError)) throw error
+    throw error.kind === 'conflict' ? conflictError(error.message) : invalidInput(error.message)
+  }
+}
+
 /** Throws AshlarError. */
-async function schemaOfText(text: string): Promise<SchemaState> {
+async function schemaOfText(text: string, alterations: readonly Alteration[] = []): Promise<SchemaState> {
   const { FederatedDatabase, openStore } = await import('@ashlar/engine')
   const fd = await FederatedDatabase.open({ alias: 'schema', store: await openStore('memory:'), limits })
   try {
@@ -48,6 +63,7 @@ async function schemaOfText(text: string): Promise<SchemaState> {
     for await (const _ of chunks) {
       // Only the resulting schema is needed.
     }
+    for (const [className, body] of alterations) await fd.alterClass(className, body)
     // As a server shows them: values of type json are objects in this process.
     const classes = JSON.parse(JSON.stringify(await fd.listClasses())) as readonly ClassRepresentation[]
     return schemaState(classes, await fd.listIndexes(), await fd.listSequences())

@@ -8,16 +8,16 @@ import { pino } from 'pino'
 
 type AuditConfig = Pick<Config, 'auditLog' | 'auditOnFailure' | 'limits'>
 
-export class CommandAudit {
-  private readonly config: AuditConfig
+/** Logs a change by `work`. `subject`: the changed item, or a function of the result. Throws before `work` if changes require a log that fails. */
+export type Audited = <T>(
+  command: string,
+  subject: string | ((result: T) => string),
+  work: () => Promise<T>,
+) => Promise<T>
 
-  constructor(config: AuditConfig) {
-    this.config = config
-  }
-
-  /** Logs a change. `subject`: the changed item, or a function of the result. Throws before `work` if changes require a log that fails. */
-  async note<T>(command: string, subject: string | ((result: T) => string), work: () => Promise<T>): Promise<T> {
-    const file = await this.opened()
+export function auditedBy(config: AuditConfig): Audited {
+  return async (command, subject, work) => {
+    const file = await openLog(config)
     if (file === undefined) return work()
     const note = (fields: object): void => file.append(JSON.stringify({ ...entryOf(command), ...fields }))
     try {
@@ -32,22 +32,21 @@ export class CommandAudit {
       await file.close()
     }
   }
+}
 
-  /** Returns undefined if there is no audit log, or changes continue without it. */
-  private async opened(): Promise<AuditFile | undefined> {
-    const { auditLog, auditOnFailure, limits } = this.config
-    if (auditLog === undefined) return undefined
-    const { auditFileBytesMax, auditFilesMax } = { ...defaultServerLimits, ...limits }
-    const options = { file: resolve(auditLog), fileBytesMax: auditFileBytesMax, filesMax: auditFilesMax }
-    const file = new AuditFile(options, pino({ base: null }, { write: (line) => void process.stderr.write(line) }))
-    try {
-      await file.start()
-      return file
-    } catch (error) {
-      if (auditOnFailure === 'refuse') throw error
-      process.stderr.write(`ashlar: ${(error as Error).message}\n`)
-      return undefined
-    }
+/** Returns undefined if there is no audit log, or changes continue without it. */
+async function openLog({ auditLog, auditOnFailure, limits }: AuditConfig): Promise<AuditFile | undefined> {
+  if (auditLog === undefined) return undefined
+  const { auditFileBytesMax, auditFilesMax } = { ...defaultServerLimits, ...limits }
+  const options = { file: resolve(auditLog), fileBytesMax: auditFileBytesMax, filesMax: auditFilesMax }
+  const file = new AuditFile(options, pino({ base: null }, { write: (line) => void process.stderr.write(line) }))
+  try {
+    await file.start()
+    return file
+  } catch (error) {
+    if (auditOnFailure === 'refuse') throw error
+    process.stderr.write(`ashlar: ${(error as Error).message}\n`)
+    return undefined
   }
 }
 

@@ -1,17 +1,13 @@
 /** Runs commands on users, tokens and roles, through a server or on its machine. */
-import {
-  type Config,
-  type ConfigSource,
-  clientVariables,
-  configFromEnvironment,
-  mergeConfig,
-} from '@ashlar/server/shared'
+
+import { type Config, clientVariables } from '@ashlar/server/shared'
 import type { ConnectionOptions } from '../connection/connection.ts'
 import { usageError } from '../errors/command-error.ts'
-import { exitCodes } from '../errors/exit-codes.ts'
+import { defined } from '../output/defined.ts'
 import { printCommandError } from '../output/failure.ts'
 import type { OutputOptions } from '../output/output.ts'
 import { runCommand } from '../output/run-command.ts'
+import { readConfig } from '../serve/read-config.ts'
 import { inChild } from '../stores/in-child.ts'
 import * as roles from './roles.ts'
 import type { SecurityContext } from './security-work.ts'
@@ -41,8 +37,7 @@ export async function runSecurityCommand(name: SecurityCommandName, words: unkno
   try {
     if (isByServer(options, process.env)) return await byServer(options, (context) => work(context, words, options))
     const config = await configOf(options)
-    const guarded = { work: 'security', addresses: [config.securityStore], lostExitCode: exitCodes.failed } as const
-    await inChild(guarded, () =>
+    await inChild('security', [config.securityStore], () =>
       runCommand({ ...options, isPrivate: true }, async ({ output }) => {
         const { onMachine } = await import('./on-machine.ts')
         const opened = { mayMake: makers.includes(name), note: (message: string) => output.note(`ashlar: ${message}`) }
@@ -74,26 +69,14 @@ async function byServer(options: Options, work: (context: SecurityContext) => Pr
   const { connect } = await import('../connection/connection.ts')
   await runCommand({ ...options, isPrivate: true }, async ({ output, signal }) => {
     const { url, token, tokenFile, user, ca, profile } = options
-    const connectionOptions = Object.entries({ url, token, tokenFile, user, ca, profile }).filter(
-      ([, value]) => value !== undefined,
-    )
-    const { client } = connect(Object.fromEntries(connectionOptions), process.env, signal)
+    const { client } = connect(defined({ url, token, tokenFile, user, ca, profile }), process.env, signal)
     await work({ security: client.security, output })
   })
 }
 
-async function configOf({ data, securityStore, auditLog, config: named }: MachineOptions): Promise<Config> {
-  const fromOptions: ConfigSource = {
-    ...(data !== undefined && { data }),
-    ...(securityStore !== undefined && { securityStore }),
-    ...(auditLog !== undefined && { auditLog }),
-  }
+async function configOf({ data, securityStore, auditLog, config }: MachineOptions): Promise<Config> {
   try {
-    const { source: environment } = configFromEnvironment(process.env)
-    const configFile = named ?? environment.config
-    const file =
-      configFile === undefined ? undefined : (await import('@ashlar/server/config-file')).readConfigFile(configFile)
-    return mergeConfig([fromOptions, environment, file?.source ?? {}])
+    return (await readConfig(defined({ data, securityStore, auditLog, config }))).config
   } catch (error) {
     throw usageError((error as Error).message)
   }

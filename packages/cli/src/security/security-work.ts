@@ -2,7 +2,7 @@
 import type { AshlarClient } from '@ashlar/client'
 import type { Output } from '../output/output.ts'
 
-/** The part of the client's interface that `MachineSecurity` also implements. */
+/** The part of the client's interface that `on-machine.ts` also implements. */
 export type SecurityWork = Pick<
   AshlarClient['security'],
   | 'listUsers'

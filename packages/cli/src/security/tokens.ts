@@ -1,7 +1,8 @@
 /** `ashlar token`: tokens for programs that use a server with authentication. */
+
 import { noTokenId, tokenIdOf } from '@ashlar/server/shared'
-import { CommandError, usageError } from '../errors/command-error.ts'
-import { exitCodes } from '../errors/exit-codes.ts'
+import { notFoundError, usageError } from '../errors/command-error.ts'
+import { defined } from '../output/defined.ts'
 import type { SecurityContext } from './security-work.ts'
 
 interface TokenOptions {
@@ -20,12 +21,8 @@ export async function createToken(
     const advice = 'add --role reader, or another role, or --owner alice, whose roles it then has.'
     throw usageError(`A token without an owner needs roles of its own: ${advice}`)
   }
-  const created = await security.createToken({
-    name,
-    ...(owner !== undefined && { owner }),
-    ...(role !== undefined && { roles: role }),
-    ...(expires !== undefined && { expiresAt: new Date(expiry(expires, Date.now())).toISOString() }),
-  })
+  const expiresAt = expires === undefined ? undefined : new Date(expiry(expires, Date.now())).toISOString()
+  const created = await security.createToken({ name, ...defined({ owner, roles: role, expiresAt }) })
   for (const problem of created.problems) output.note(`ashlar: ${problem}`)
   const sentence = `Token ${created.id} (${name}) is created. Its text, which is displayed only once:`
   await output.data(created, () => (output.isQuiet ? [created.token] : [sentence, created.token]))
@@ -43,7 +40,7 @@ export async function listTokens({ security, output }: SecurityContext): Promise
 export async function revokeToken({ security, output }: SecurityContext, [text]: readonly [string]): Promise<void> {
   // Also accepts the text of a token, which must not appear in a message.
   const id = tokenIdOf(text)
-  if (id === undefined) throw new CommandError(exitCodes.notFound, noTokenId)
+  if (id === undefined) throw notFoundError(noTokenId)
   await security.revokeToken(id)
   await output.result({ revoked: id }, () => [`Token ${id} is revoked.`])
 }

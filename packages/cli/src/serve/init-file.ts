@@ -2,8 +2,7 @@
 import { createInterface } from 'node:readline/promises'
 import { configFromJson } from '@ashlar/server/config-file'
 import { defaultText, type Setting, settings } from '@ashlar/server/shared'
-import { CommandError, usageError } from '../errors/command-error.ts'
-import { exitCodes } from '../errors/exit-codes.ts'
+import { conflictError, usageError } from '../errors/command-error.ts'
 import { unwritable } from '../errors/file-errors.ts'
 import { printResult } from '../output/print-result.ts'
 import { writeAtomically } from '../output/write-whole.ts'
@@ -36,7 +35,7 @@ export async function writeInitFile(file: string, options: InitOptions): Promise
     writeAtomically(file, text, { isNew: options.force !== true })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST')
-      throw new CommandError(exitCodes.conflict, `${file} already exists; --force overwrites it.`)
+      throw conflictError(`${file} already exists; --force overwrites it.`)
     throw unwritable(file, error)
   }
   printResult({ file }, options, () => [`Wrote ${file}. Start the server by: ashlar serve --config ${file}`])

@@ -1,4 +1,5 @@
 /** `ashlar serve`: runs the server as a process, or several with a supervisor. Only `serve-here.ts` loads the modules for requests. */
+
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
@@ -6,7 +7,6 @@ import {
   type Config,
   ConfigError,
   type ConfigSource,
-  configFromEnvironment,
   defaultServerLimits,
   isLoopback,
   mergeConfig,
@@ -19,6 +19,7 @@ import { usageError } from '../errors/command-error.ts'
 import { addOptions, configFromOptions } from './config-options.ts'
 import { openLog, sharedLogBytes } from './log.ts'
 import { reloadOnSignal, startLine, stopOnSignals } from './process.ts'
+import { readConfig } from './read-config.ts'
 
 export function addServeCommand(program: Command): void {
   const command = program.command('serve', { isDefault: true }).description('Serve federated databases over REST.')
@@ -47,13 +48,8 @@ export async function serveThen(
 
 async function configOf(options: Readonly<Record<string, unknown>>): Promise<Config> {
   refuseOptionsOfNpm(process.env)
-  const fromOptions = optionsConfig(options)
-  const environment = configFromEnvironment(process.env)
-  const configFile = fromOptions.config ?? environment.source.config
-  const file =
-    configFile === undefined ? undefined : (await import('@ashlar/server/config-file')).readConfigFile(configFile)
-  for (const note of [...environment.notes, ...(file?.notes ?? [])]) process.stderr.write(`${note}\n`)
-  const config = mergeConfig([fromOptions, environment.source, file?.source ?? {}])
+  const { config, notes } = await readConfig(optionsConfig(options))
+  for (const note of notes) process.stderr.write(`${note}\n`)
   if (config.hosts === undefined && acceptsAnyHost(config)) process.stderr.write(`ashlar: ${anyHostNote}\n`)
   if (!config.auth && config.insecure && !isLoopback(config.host)) process.stderr.write(`ashlar: ${insecureNote}\n`)
   if (config.auth && config.tlsCert === undefined && !isLoopback(config.host))

@@ -1,14 +1,15 @@
 /** The backslash commands of the shell: names, help and completion follow from this table. */
+
 import { createReadStream } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { didYouMean } from '@ashlar/server/shared'
 import type { RowFormat } from '../data/rows.ts'
-import { CommandError, usageError } from '../errors/command-error.ts'
-import { exitCodes } from '../errors/exit-codes.ts'
+import { notFoundError, usageError } from '../errors/command-error.ts'
 import { refuseUnreadable } from '../errors/file-errors.ts'
 import { parseExactly, stringifyExactly } from '../output/exact-json.ts'
-import { printable } from '../output/table.ts'
-import { classLines, describedClass, table } from './describe.ts'
+import { printable, tableLines } from '../output/table.ts'
+import { quotedPath } from '../output/texts.ts'
+import { classLines, describedClass } from './describe.ts'
 import { helpTopics } from './help-topics.ts'
 import { linesOf, runLines } from './run-lines.ts'
 import { orAborted, type Session } from './session.ts'
@@ -165,7 +166,7 @@ async function describe(session: Session, name: string, signal: AbortSignal): Pr
   const cls = schema.classNamed(name)
   if (cls === undefined) {
     const near = didYouMean(name, schema.classNames)
-    throw new CommandError(exitCodes.notFound, `There is no class ${name}.${near}`)
+    throw notFoundError(`There is no class ${name}.${near}`)
   }
   await session.tell(describedClass(cls, schema, options))
 }
@@ -176,19 +177,12 @@ async function countClasses(session: Session, _: string, signal: AbortSignal): P
   const counts = new Map<string, number>()
   for (const { className, isReferenceable } of schema.classes) {
     if (!isReferenceable) continue
-    const text = `FROM ONLY ${quoted(className)} RETURN COUNT() AS objects`
+    const text = `FROM ONLY ${quotedPath(className)} RETURN COUNT() AS objects`
     for await (const row of session.client.queryStream<{ readonly objects: number }>(text, {}, { signal })) {
       counts.set(className, row.objects)
     }
   }
   await session.tell(classLines(schema, session.target.tableOptions, counts))
-}
-
-function quoted(className: string): string {
-  return className
-    .split('.')
-    .map((part) => `\`${part}\``)
-    .join('.')
 }
 
 async function listIndexes(session: Session, _: string, signal: AbortSignal): Promise<void> {
@@ -199,7 +193,7 @@ async function listIndexes(session: Session, _: string, signal: AbortSignal): Pr
     const keys = keyAttributes.map(({ attributeName }) => attributeName).join(', ')
     return [name, indexedClass, keys, isUnique ? 'yes' : '', state]
   })
-  await session.tell(table(['Index', 'Class', 'Attributes', 'Unique', 'State'], rows, session.target.tableOptions))
+  await session.tell(tableLines(['Index', 'Class', 'Attributes', 'Unique', 'State'], rows, session.target.tableOptions))
 }
 
 /** Returns the input buffer, or the last statement. Throws CommandError if both are empty. */

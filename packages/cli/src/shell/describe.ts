@@ -1,6 +1,6 @@
 /** The output of `\d`: a list of classes, or the details of one class. */
 import type { ClassRepresentation } from '@ashlar/client'
-import { TableLayout, type TableOptions } from '../output/table.ts'
+import { type TableOptions, tableLines } from '../output/table.ts'
 import { numberText } from '../output/texts.ts'
 import { typeOf } from '../schema/schema-state.ts'
 import { typeText } from '../schema/schema-text.ts'
@@ -20,7 +20,7 @@ export function classLines(
     return counts === undefined ? row : [...row, count === undefined ? '' : numberText(count)]
   })
   const head = ['Class', 'Superclass', 'Attributes', '']
-  return table(counts === undefined ? head : [...head, 'Objects'], rows, options)
+  return tableLines(counts === undefined ? head : [...head, 'Objects'], rows, options)
 }
 
 export function describedClass(cls: ClassRepresentation, schema: SchemaView, options: TableOptions): string[] {
@@ -40,7 +40,7 @@ export function describedClass(cls: ClassRepresentation, schema: SchemaView, opt
   const subclasses = schema.subclassesOf(cls).map((subclass) => subclass.className)
   return [
     `${kind} ${className}${superClass === null ? '' : `, superclass ${superClass}`}`,
-    ...(rows.length === 0 ? ['No attributes.'] : table(head, rows, options)),
+    ...(rows.length === 0 ? ['No attributes.'] : tableLines(head, rows, options)),
     ...(subclasses.length === 0 ? [] : [`Subclasses: ${subclasses.join(', ')}`]),
     ...indexLines(cls, schema),
   ]
@@ -58,9 +58,4 @@ function indexLines(cls: ClassRepresentation, schema: SchemaView): string[] {
       return `  ${name} (${keys})${isUnique ? ', unique' : ''}${of}${state === 'ready' ? '' : `, ${state}`}`
     }),
   ]
-}
-
-export function table(head: readonly string[], rows: readonly (readonly string[])[], options: TableOptions): string[] {
-  const layout = new TableLayout(head, rows, options)
-  return [layout.headLine(), ...rows.map((row) => layout.line(row))]
 }

@@ -2,8 +2,7 @@
 import type { AshlarClient } from '@ashlar/client'
 import type { CommandContext } from '../connection/command-context.ts'
 import { type RowFormat, type RowsTarget, writeExpanded, writeRows } from '../data/rows.ts'
-import { CommandError } from '../errors/command-error.ts'
-import { exitCodes } from '../errors/exit-codes.ts'
+import { interruptedError } from '../errors/command-error.ts'
 import { Output } from '../output/output.ts'
 import { printable } from '../output/table.ts'
 import { numberText } from '../output/texts.ts'
@@ -195,7 +194,7 @@ async function* until<T>(
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let stop: () => void = () => undefined
   const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(new CommandError(exitCodes.interrupted, 'Stopped.'))
+    stop = () => reject(interruptedError('Stopped.'))
     if (signal.aborted) stop()
     else signal.addEventListener('abort', stop, { once: true })
   })

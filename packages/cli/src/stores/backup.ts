@@ -1,12 +1,13 @@
 /** `ashlar backup` and `ashlar restore`: backups of stores that servers may be using, verified, and restored into empty stores. */
+
 import type { BackupsCheck, Manifest, RestoreReport } from '@ashlar/engine'
 import { readDuration } from '@ashlar/server/shared'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { addJsonOption } from '../declaration/client-command.ts'
-import { CommandError, invalidInput, usageError } from '../errors/command-error.ts'
-import { exitCodes } from '../errors/exit-codes.ts'
+import { interruptedError, invalidInput, usageError } from '../errors/command-error.ts'
 import { printResult } from '../output/print-result.ts'
 import { withProgress } from '../output/progress.ts'
+import { countText, numberText } from '../output/texts.ts'
 import { inChild } from './in-child.ts'
 import { resumable } from './resumable.ts'
 import { refuseAddresses } from './store-failure.ts'
@@ -54,8 +55,7 @@ export function addBackupCommand(program: Command): void {
     await refuseAddresses([store], throughServer)
     if (isDirectoryOf(path, store))
       throw usageError('A store cannot be backed up into its own directory; name another.')
-    const guarded = { work: 'backup', addresses: [store], lostExitCode: 1 } as const
-    return inChild(guarded, (signal) => backUp(store, path, options, signal))
+    return inChild('backup', [store], (signal) => backUp(store, path, options, signal))
   })
 }
 
@@ -78,14 +78,14 @@ export function addRestoreCommand(program: Command): void {
     )
     .addOption(new Option('-q, --quiet', 'print nothing unless there is a problem'))
   addJsonOption(command).action(async (path: string, store: string | undefined, options: RestoreOptions) => {
-    if (options.check === true) return inChild(guardedRestore([]), (signal) => check(path, options, signal))
+    if (options.check === true) return inChild('restore', [], (signal) => check(path, options, signal))
     if (store === undefined) command.error("error: missing required argument 'store' (not needed with --check)")
     const address = store as string
     await refuseAddresses([address])
     if (isDirectoryOf(path, address))
       throw usageError('A backup cannot be restored into the directory of the backups; name a new or empty directory.')
     refuseForeignFiles(address)
-    return inChild(guardedRestore([address]), (signal) => restore(path, address, options, signal))
+    return inChild('restore', [address], (signal) => restore(path, address, options, signal))
   })
 }
 
@@ -107,10 +107,6 @@ function durationOf(text: string): number {
   }
 }
 
-function guardedRestore(addresses: readonly string[]) {
-  return { work: 'restore', addresses, lostExitCode: 1 } as const
-}
-
 async function backUp(address: string, path: string, options: BackupOptions, signal: AbortSignal): Promise<void> {
   const { backUpStore, openStore } = await import('@ashlar/engine')
   const store = await openStore(address, { isReadOnly: true })
@@ -125,7 +121,7 @@ async function backUp(address: string, path: string, options: BackupOptions, sig
       ...removed.map((name) => `Removed ${name}.`),
     ])
   } catch (error) {
-    if (signal.aborted) throw new CommandError(exitCodes.interrupted, 'The backup was stopped; nothing of it was kept.')
+    if (signal.aborted) throw interruptedError('The backup was stopped; nothing of it was kept.')
     throw error
   } finally {
     await store.close()
@@ -143,8 +139,7 @@ async function restore(path: string, address: string, options: RestoreOptions, s
     )
     printResult(report, options, () => restoreLines(report, target.capabilities.location))
   } catch (error) {
-    if (signal.aborted)
-      throw new CommandError(exitCodes.interrupted, 'The restore was stopped; run the same command again to resume it.')
+    if (signal.aborted) throw interruptedError('The restore was stopped; run the same command again to resume it.')
     throw resumable(error, target.capabilities.location)
   } finally {
     await target.close()
@@ -179,21 +174,15 @@ function backupLine({ name, counts, file }: Manifest): string {
   const { objects, links, indexEntries, commits } = counts
   const content =
     commits === undefined
-      ? `${counted(objects)} objects, ${counted(links)} links, ${counted(indexEntries)} index entries`
-      : commitsText(commits)
-  return `${name}: ${content}, ${counted(file.bytes)} bytes`
+      ? `${numberText(objects)} objects, ${numberText(links)} links, ${numberText(indexEntries)} index entries`
+      : countText(commits, 'commit')
+  return `${name}: ${content}, ${numberText(file.bytes)} bytes`
 }
 
 function restoreLines({ chain, entries, commits, position, isResumed }: RestoreReport, location: string): string[] {
-  const replayed = position === undefined ? '' : `, then ${commitsText(commits)}, up to ${position}`
+  const replayed = position === undefined ? '' : `, then ${countText(commits, 'commit')}, up to ${position}`
   const names = chain.map(({ name }) => name).join(', ')
-  return [`Restored ${names} into ${location}: ${counted(entries)} entries${replayed}${isResumed ? ' (resumed)' : ''}.`]
-}
-
-function commitsText(count: number): string {
-  return `${counted(count)} ${count === 1 ? 'commit' : 'commits'}`
-}
-
-function counted(count: number): string {
-  return count.toLocaleString('en')
+  return [
+    `Restored ${names} into ${location}: ${numberText(entries)} entries${replayed}${isResumed ? ' (resumed)' : ''}.`,
+  ]
 }

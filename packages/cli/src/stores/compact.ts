@@ -1,10 +1,11 @@
 /** `ashlar compact`: returns the free space of a store to the file system, while a server uses the store. */
+
 import type { Command } from 'commander'
 import { addJsonOption } from '../declaration/client-command.ts'
-import { CommandError } from '../errors/command-error.ts'
-import { exitCodes } from '../errors/exit-codes.ts'
+import { interruptedError } from '../errors/command-error.ts'
 import { printResult, type ResultOptions } from '../output/print-result.ts'
 import { withProgress } from '../output/progress.ts'
+import { numberText } from '../output/texts.ts'
 import { inChild } from './in-child.ts'
 import { refuseAddresses } from './store-failure.ts'
 
@@ -14,8 +15,7 @@ export function addCompactCommand(program: Command): void {
     .description('Compact the file of a store, lmdb:<dir>, even while it is being served.')
   addJsonOption(command).action(async (store: string, options: ResultOptions) => {
     await refuseAddresses([store])
-    const guarded = { work: 'compact', addresses: [store], lostExitCode: 1 } as const
-    return inChild(guarded, (signal) => compact(store, options, signal))
+    return inChild('compact', [store], (signal) => compact(store, options, signal))
   })
 }
 
@@ -24,13 +24,13 @@ async function compact(address: string, options: ResultOptions, signal: AbortSig
   try {
     const report = await withProgress(options, (onProgress) => compactStore(address, { signal, onProgress }))
     const { entries, bytesBefore, bytesAfter, aloneMs } = report
-    const sizes = [bytesBefore, bytesAfter].map((bytes) => bytes.toLocaleString('en')).join(' → ')
+    const sizes = [bytesBefore, bytesAfter].map((bytes) => numberText(bytes)).join(' → ')
     const waited = `commits waited for ${Math.ceil(aloneMs)} ms while the file was replaced`
     printResult(report, options, () => [
-      `Compacted ${address}: ${sizes} bytes, ${entries.toLocaleString('en')} entries; ${waited}.`,
+      `Compacted ${address}: ${sizes} bytes, ${numberText(entries)} entries; ${waited}.`,
     ])
   } catch (error) {
     if (!signal.aborted) throw error
-    throw new CommandError(exitCodes.interrupted, 'The compaction was stopped; the store is as it was.')
+    throw interruptedError('The compaction was stopped; the store is as it was.')
   }
 }

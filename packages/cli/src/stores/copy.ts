@@ -1,12 +1,13 @@
 /** `ashlar copy`: moves a federated database between stores. */
+
 import type { CopyReport, Store } from '@ashlar/engine'
 import { storeDirectory } from '@ashlar/engine/store-address'
 import type { Command } from 'commander'
 import { addJsonOption } from '../declaration/client-command.ts'
-import { CommandError, usageError } from '../errors/command-error.ts'
-import { exitCodes } from '../errors/exit-codes.ts'
+import { interruptedError, usageError } from '../errors/command-error.ts'
 import { printResult, type ResultOptions } from '../output/print-result.ts'
 import { withProgress } from '../output/progress.ts'
+import { numberText } from '../output/texts.ts'
 import { inChild } from './in-child.ts'
 import { resumable } from './resumable.ts'
 import { refuseAddresses } from './store-failure.ts'
@@ -23,8 +24,7 @@ export function addCopyCommand(program: Command): void {
     const addresses = archive === undefined ? [from, to] : [to]
     await refuseAddresses(addresses)
     refuseForeignFiles(to)
-    const guarded = { work: 'copy', addresses, lostExitCode: 1 } as const
-    return inChild(guarded, (signal) =>
+    return inChild('copy', addresses, (signal) =>
       archive === undefined ? copy(from, to, options, signal) : copyFromArchive(archive, to, options, signal),
     )
   })
@@ -45,7 +45,7 @@ async function copy(from: string, to: string, options: ResultOptions, signal: Ab
       ])
     } catch (error) {
       if (!signal.aborted) throw resumable(error, target.capabilities.location)
-      throw new CommandError(exitCodes.interrupted, 'The copy was stopped; run the same command again to resume it.')
+      throw interruptedError('The copy was stopped; run the same command again to resume it.')
     } finally {
       await target.close()
     }
@@ -65,18 +65,18 @@ async function copyFromArchive(path: string, to: string, options: ResultOptions,
     const copied = await withProgress(options, (onProgress) => copyArchive(path, to, { signal, onProgress }))
     const { objects, head, report } = copied
     const { entries, checksum, isResumed } = report
-    const content = `${objects.toLocaleString('en')} objects of ${head.exportedAt}, ${entries.toLocaleString('en')} entries`
+    const content = `${numberText(objects)} objects of ${head.exportedAt}, ${numberText(entries)} entries`
     const how = `made anew, compared and verified, SHA-256 ${checksum}${isResumed ? ' (resumed)' : ''}`
     const result = { from: path, exportedAt: head.exportedAt, objects, ...report }
     printResult(result, options, () => [`Copied ${path}: ${content}, ${how}`])
   } catch (error) {
     if (!signal.aborted) throw error
-    throw new CommandError(exitCodes.interrupted, 'The copy was stopped; run the same command again.')
+    throw interruptedError('The copy was stopped; run the same command again.')
   }
 }
 
 function copyLine({ entries, bytes, checksum, isResumed }: CopyReport, source: Store, target: Store): string {
   const places = `${source.capabilities.location} → ${target.capabilities.location}`
-  const size = `${entries.toLocaleString('en')} entries, ${bytes.toLocaleString('en')} bytes`
+  const size = `${numberText(entries)} entries, ${numberText(bytes)} bytes`
   return `Copied ${places}: ${size}, compared, SHA-256 ${checksum}${isResumed ? ' (resumed)' : ''}`
 }

@@ -6,22 +6,21 @@ import { CommandError } from '../errors/command-error.ts'
 import { exitCodes } from '../errors/exit-codes.ts'
 import { storeFailure } from './store-failure.ts'
 
-export interface Guarded {
-  readonly work: Crashed['work']
-  readonly addresses: readonly string[]
-  /** The exit code of this process if the child crashes or is killed. */
-  readonly lostExitCode: number
-}
-
 const interrupt = 'interrupt'
 
 /**
  * Runs in this process if no LMDB store is opened, otherwise in a child process with the same command line. SIGINT and SIGTERM abort the signal. In
- * the child, throws the errors of `run` as a CommandError; in the parent, throws a CommandError if the child has crashed or was killed.
+ * the child, throws the errors of `run` as a CommandError; in the parent, throws a CommandError with `lostExitCode` if the child has crashed or was
+ * killed.
  */
-export async function inChild(guarded: Guarded, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  const stores = lmdbStores(guarded.addresses)
-  if (cluster.isPrimary && stores.length > 0) return watchChild(guarded, stores)
+export async function inChild(
+  work: Crashed['work'],
+  addresses: readonly string[],
+  run: (signal: AbortSignal) => Promise<void>,
+  lostExitCode: number = exitCodes.failed,
+): Promise<void> {
+  const stores = lmdbStores(addresses)
+  if (cluster.isPrimary && stores.length > 0) return watchChild(work, stores, lostExitCode)
   const interrupted = new AbortController()
   const abort = (): void => interrupted.abort()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, abort)
@@ -29,14 +28,14 @@ export async function inChild(guarded: Guarded, run: (signal: AbortSignal) => Pr
   try {
     await run(interrupted.signal)
   } catch (error) {
-    throw await storeFailure(error, guarded.addresses)
+    throw await storeFailure(error, addresses)
   } finally {
     // The channel to the parent would keep the process from ending.
     cluster.worker?.disconnect()
   }
 }
 
-async function watchChild({ work, lostExitCode }: Guarded, stores: readonly string[]): Promise<void> {
+async function watchChild(work: Crashed['work'], stores: readonly string[], lostExitCode: number): Promise<void> {
   let isToStop = false
   let child: Child | undefined
   // On a terminal the child gets the signal as well; a second stop has no effect.

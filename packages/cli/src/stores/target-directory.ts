@@ -1,8 +1,7 @@
 /** Checks whether a directory may become the store that a command fills: a mistyped name must not put a store among other files. */
 import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { storeDirectory } from '@ashlar/engine/store-address'
-import { CommandError } from '../errors/command-error.ts'
-import { exitCodes } from '../errors/exit-codes.ts'
+import { conflictError } from '../errors/command-error.ts'
 
 /** Each of these files indicates a store, whose content the command itself checks. */
 const filesOfStores = ['data.mdb', 'lock.mdb', 'processes', 'backup.unfinished']
@@ -17,8 +16,7 @@ export function refuseForeignFiles(address: string): void {
   if (filesOfStores.some((name) => names.includes(name))) return
   const [foreign] = names.filter((name) => !volumeEntries.includes(name)).sort()
   if (foreign === undefined) return
-  throw new CommandError(
-    exitCodes.conflict,
+  throw conflictError(
     `The directory ${directory} holds files that are not those of a store, such as ${foreign}; name a new or empty directory.`,
   )
 }

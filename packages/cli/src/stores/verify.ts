@@ -1,10 +1,12 @@
 /** `ashlar verify`: checks a store, and reports by its exit code whether it is intact. */
+
 import type { StoreCheck } from '@ashlar/engine'
 import type { Command } from 'commander'
 import { addJsonOption } from '../declaration/client-command.ts'
 import { CommandError } from '../errors/command-error.ts'
 import { printResult, type ResultOptions } from '../output/print-result.ts'
 import { withProgress } from '../output/progress.ts'
+import { countText } from '../output/texts.ts'
 import { inChild } from './in-child.ts'
 import { refuseAddresses } from './store-failure.ts'
 
@@ -21,8 +23,7 @@ export function addVerifyCommand(program: Command): void {
     )
   addJsonOption(command).action(async (store: string, options: ResultOptions) => {
     await refuseAddresses([store])
-    const guarded = { work: 'verify', addresses: [store], lostExitCode: exitCode.isNotChecked } as const
-    return inChild(guarded, (signal) => verify(store, options, signal))
+    return inChild('verify', [store], (signal) => verify(store, options, signal), exitCode.isNotChecked)
   })
 }
 
@@ -46,7 +47,7 @@ function lines(check: StoreCheck, address: string): string[] {
   if (file !== undefined && 'notChecked' in file)
     result.push(`File: not checked, since ${file.notChecked}. ${fileAdvice}`)
   else if (file !== undefined)
-    result.push(`File: ${counted(file.pages, 'page')}, ${counted(file.entries, 'entry', 'entries')}.`)
+    result.push(`File: ${countText(file.pages, 'page')}, ${countText(file.entries, 'entry', 'entries')}.`)
   if (lacksChecksums)
     result.push(
       'Checksums: not checked, since a store of an earlier version has none: values that have changed on the disk cannot be told. ' +
@@ -56,23 +57,19 @@ function lines(check: StoreCheck, address: string): string[] {
   else if (content === undefined) result.push('Content: not checked, since it cannot be read as it was written.')
   else {
     const { objects, linkEntries, indexEntries } = content
-    const links = counted(linkEntries, 'link entry', 'link entries')
+    const links = countText(linkEntries, 'link entry', 'link entries')
     result.push(
-      `Content: ${counted(objects, 'object')}, ${links}, ${counted(indexEntries, 'index entry', 'index entries')}.`,
+      `Content: ${countText(objects, 'object')}, ${links}, ${countText(indexEntries, 'index entry', 'index entries')}.`,
     )
   }
   if (problems.length === 0)
     return [...result, isChecked(check) ? 'No problem found.' : 'No problem found in what was checked.']
   const advice = 'Restore a backup, or copy what can be read; docs/damage.md tells how.'
-  const all = [...result, `${counted(problems.length, 'problem')}:`, ...problems.map((problem) => `- ${problem}`)]
+  const all = [...result, `${countText(problems.length, 'problem')}:`, ...problems.map((problem) => `- ${problem}`)]
   return isUnfinishedCopy && problems.length === 1 ? all : [...all, advice]
 }
 
 /** Returns true if no part of the store was skipped. */
 function isChecked({ file, lacksChecksums }: StoreCheck): boolean {
   return lacksChecksums !== true && !(file !== undefined && 'notChecked' in file)
-}
-
-function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
 }

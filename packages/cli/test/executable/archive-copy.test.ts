@@ -291,7 +291,8 @@ test('killed at any moment, it is run again: nothing is doubled, and half of it 
     expect(content.objects === 0 || content.objects === 3_003).toBe(true)
   }
   const last = await ashlar(words)
-  expect(last.stderr === '' || last.stderr.includes('is not empty')).toBe(true)
+  // A slow copy reports its progress.
+  expect(last.code === 0 || last.stderr.includes('is not empty'), last.stderr).toBe(true)
   expect(contentOf(await archiveIn(`lmdb:${target}`))).toEqual(contentOf(archive))
   // The child of a command that was killed ends a moment later. What it leaves is gone with the next that begins.
   expect((await ashlar(words)).stderr).toMatch(/is not empty/)

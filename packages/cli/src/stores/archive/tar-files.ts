@@ -1,6 +1,7 @@
 /** Reads the files of a tar archive (POSIX ustar) from a stream, each into one buffer. */
 
 import { invalidInput } from '../../errors/command-error.ts'
+import { byteReader } from '../../import/byte-reader.ts'
 
 export interface TarFile {
   readonly name: string
@@ -16,7 +17,7 @@ const magicAt = 257
 
 /** Yields files up to the first block of zeros. Throws CommandError if this is no tar archive, is cut off, or has a file that is too long. */
 export async function* tarFiles(source: AsyncIterable<Buffer>, fileBytesMax: number): AsyncGenerator<TarFile> {
-  const bytes = new Bytes(source)
+  const bytes = byteReader(source)
   for (;;) {
     const header = await bytes.take(blockBytes)
     if (header === undefined || header.every((byte) => byte === 0)) return
@@ -40,28 +41,4 @@ function readHeader(header: Buffer): { readonly name: string; readonly size: num
 
 function octalAt(header: Buffer, at: number): number {
   return Number.parseInt(header.toString('latin1', at, at + 12), 8)
-}
-
-class Bytes {
-  private readonly chunks: AsyncIterator<Buffer>
-  private buffered: Buffer[] = []
-  private bufferedBytes = 0
-
-  constructor(source: AsyncIterable<Buffer>) {
-    this.chunks = source[Symbol.asyncIterator]()
-  }
-
-  /** Returns the next bytes; undefined if fewer are left. */
-  async take(count: number): Promise<Buffer | undefined> {
-    while (this.bufferedBytes < count) {
-      const next = await this.chunks.next()
-      if (next.done === true) return undefined
-      this.buffered.push(next.value)
-      this.bufferedBytes += next.value.length
-    }
-    const all = this.buffered.length === 1 ? (this.buffered[0] as Buffer) : Buffer.concat(this.buffered)
-    this.buffered = [all.subarray(count)]
-    this.bufferedBytes -= count
-    return all.subarray(0, count)
-  }
 }
