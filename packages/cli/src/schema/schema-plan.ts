@@ -249,7 +249,7 @@ function additions(added: readonly SchemaClass[], changes: readonly ClassChange[
   const grown = changes.filter((change) => change.added.length + change.paired.length > 0)
   if (added.length + grown.length === 0) return []
   const body: ClassDescription[] = [
-    ...added.map(({ properties, ...cls }) => ({ ...cls, ...properties })),
+    ...added.map(({ properties, unvalidated: _, ...cls }) => ({ ...cls, ...properties })),
     ...grown.map((change) => ({
       className: change.after.className,
       attributes: [...change.added, ...change.paired],
