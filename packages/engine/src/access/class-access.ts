@@ -25,6 +25,8 @@ export class ClassAccess {
   private readonly visible = new Map<ClassNumber, ReadonlySet<AttributeNumber>>()
   private readonly writable = new Map<string, ReadonlySet<AttributeNumber>>()
   private readonly declaring: ReadonlyMap<AttributeNumber, SchemaClass>
+  /** Attributes whose expressions are being examined. */
+  private readonly examined = new Set<AttributeNumber>()
 
   constructor(catalog: Catalog, grants: readonly Grant[]) {
     this.catalog = catalog
@@ -152,16 +154,24 @@ export class ClassAccess {
   }
 
   /** Values that expressions give would reveal the attributes that these name. */
-  private areExpressionsOfVisible(cls: SchemaClass, { properties }: ClassAttribute): boolean {
+  private areExpressionsOfVisible(cls: SchemaClass, { number, properties }: ClassAttribute): boolean {
     const { computed, default: initial, onUpdate } = properties?.own ?? {}
-    return [computed, initial, onUpdate].every((value) => !isExpression(value) || this.namesOnlyVisible(cls, value))
+    // An expression may name its own attribute.
+    if (this.examined.has(number)) return true
+    this.examined.add(number)
+    try {
+      return [computed, initial, onUpdate].every((value) => !isExpression(value) || this.namesOnlyVisible(cls, value))
+    } finally {
+      this.examined.delete(number)
+    }
   }
 
   /** Whether the caller knows all that the expression of the class names. */
   namesOnlyVisible(cls: SchemaClass, expression: SchemaExpression): boolean {
     return attributesNamed(expression).every((number) => {
-      const own = cls.attributes.find((one) => one.number === number)
-      return own === undefined ? this.isDeclared(number) : this.isVisible(cls, own)
+      const holder = cls.attributes.some((one) => one.number === number) ? cls : this.declaring.get(number)
+      const named = holder?.attributes.find((one) => one.number === number)
+      return holder !== undefined && named !== undefined && this.isVisible(holder, named)
     })
   }
 

@@ -160,9 +160,10 @@ export class CompiledExpressions implements ObjectExpressions {
     const accept = (value: unknown): unknown => acceptedValue(codec, compiled.type, value, catalog)
     return {
       isStored: expression.isStored === true,
-      valueOf: (read) => {
+      valueOf: (object) => {
         try {
-          return this.valueOf(compiled, new ReadView(read), null, what, accept)
+          const source = typeof object === 'function' ? new ReadView(object) : object
+          return this.valueOf(compiled, source, null, what, accept)
         } catch (error) {
           // An expression that fails to evaluate must not make its object unreadable.
           if (error instanceof AshlarError && error.kind !== 'fault') return accept(null)

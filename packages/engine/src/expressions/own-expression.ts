@@ -12,7 +12,7 @@ import { createPredicateBinder } from '../query/plan-cache.ts'
 import { typeOfStatement } from '../query/statements/statement-kinds.ts'
 import { typeOfSpec, type ValueType } from '../query/values/value-type.ts'
 import { recordFormats } from '../records/record-formats.ts'
-import type { Catalog, SchemaClass } from '../schema/catalog.ts'
+import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import type { ExpressionSite } from '../schema/class-expressions.ts'
 import { isExpression } from '../schema/expression.ts'
 
@@ -139,16 +139,20 @@ function foreignPart(bound: Bound, { kind }: ExpressionSite): string | undefined
   }
 }
 
+/** The attribute of the object, or of one that it embeds. */
+function namedBy(bound: Bound, cls: SchemaClass): ClassAttribute | undefined {
+  if (bound.kind === 'attribute') return cls.attributes.find(({ number }) => number === bound.attribute.number)
+  if (bound.kind !== 'field' || bound.object.type.kind !== 'embedded') return undefined
+  return bound.object.type.cls.attributes[bound.index]
+}
+
 /** The order of evaluation of expressions is undefined. An update may refer to the previous value of its attribute. Throws QueryError. */
 function refuseEachOther(bound: Bound, site: ExpressionSite, cls: SchemaClass, binder: Binder): void {
   const { kind } = site
-  if (bound.kind === 'attribute' && kind !== 'checks') {
-    const { number, name } = bound.attribute
-    const named = cls.attributes.find((attribute) => attribute.number === number)
-    const isItself = kind === 'onUpdate' && number === site.attribute?.number
-    if (!isItself && isExpression(named?.properties?.own[kind])) {
-      throw binder.error(bound, `attribute ${name} itself has an expression for its ${kind}`)
-    }
+  const named = kind === 'checks' ? undefined : namedBy(bound, cls)
+  const isItself = kind === 'onUpdate' && named?.number === site.attribute?.number
+  if (kind !== 'checks' && !isItself && isExpression(named?.properties?.own[kind])) {
+    throw binder.error(bound, `attribute ${named?.name} itself has an expression for its ${kind}`)
   }
   for (const part of partsOf(bound)) refuseEachOther(part, site, cls, binder)
 }

@@ -1,6 +1,6 @@
 /** The values of attributes that a creation leaves out (contract 10.2, 10.6). */
 import type { Attribute } from '../schema/class-definition.ts'
-import { isDefaultExpression, sequencesDrawn } from '../schema/expression.ts'
+import { isDefaultExpression, isExpression, sequencesDrawn } from '../schema/expression.ts'
 import { creationDefault } from '../schema/properties/index.ts'
 import type { Codec } from '../types/logical-type.ts'
 
@@ -9,12 +9,16 @@ interface DefaultedAttribute {
   readonly codec: Codec
 }
 
-/** Placeholder for a default by expression, evaluated when the object is written (contract 10.6). */
-export const defaultPending: unique symbol = Symbol('a default by expression')
+/**
+ * Stands for a value that an expression gives (contract 10.6): a default until the object is written, and a computed attribute
+ * that is not stored.
+ */
+export const unevaluated = undefined
 
 /** The value of an attribute that a creation leaves out. */
-export function creationValue({ attribute: { spec, properties }, codec }: DefaultedAttribute): unknown {
-  if (isDefaultExpression(properties?.own.default, spec)) return defaultPending
+export function creationValue({ attribute, codec }: DefaultedAttribute): unknown {
+  const { spec, properties } = attribute
+  if (isDefaultExpression(properties?.own.default, spec) || properties?.own.computed !== undefined) return unevaluated
   return valueOfJson(codec, creationDefault(spec, properties))
 }
 
@@ -22,6 +26,18 @@ export function creationValue({ attribute: { spec, properties }, codec }: Defaul
 export function valueOfJson(codec: Codec, json: unknown): unknown {
   if (json === undefined) return codec.defaultValue
   return json === null ? null : codec.parse(json)
+}
+
+/** Whether its value depends on nothing except the object that has it. */
+export function isComputed({ properties }: Pick<Attribute, 'properties'>): boolean {
+  const computed = properties?.own.computed
+  return isExpression(computed) && !('text' in computed) && computed.isFollowing !== true
+}
+
+/** Whether it is evaluated on every read. */
+export function isUnstored({ properties }: Pick<Attribute, 'properties'>): boolean {
+  const computed = properties?.own.computed
+  return isExpression(computed) && computed.isStored !== true
 }
 
 /** Whether its default draws numbers from sequences. */

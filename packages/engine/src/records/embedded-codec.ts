@@ -8,7 +8,8 @@ import type { Bytes } from '../store/store.ts'
 import { type Codec, ValueError } from '../types/logical-type.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
 import { mergeFields } from './apply-change.ts'
-import type { ClassFormat } from './class-format.ts'
+import { type ClassFormat, isFollowing } from './class-format.ts'
+import { creationValue, unevaluated } from './creation-value.ts'
 import { readEmbeddedChange } from './read-change.ts'
 
 const shapeBytes = 4
@@ -34,14 +35,15 @@ export function embeddedCodec(format: ClassFormat): Codec<readonly unknown[]> {
 function parseEmbedded(format: ClassFormat, json: unknown): readonly unknown[] {
   const change = readEmbeddedChange(format, json)
   return change.kind === 'merge'
-    ? mergeFields(format.defaultValues().values, change.fields)
+    ? mergeFields(format, format.defaultValues().values, change.fields)
     : ((change as { value: unknown }).value as readonly unknown[])
 }
 
 /** Replaces null by the default for attributes whose type is not nullable. */
 function acceptEmbedded(format: ClassFormat, values: readonly unknown[]): readonly unknown[] {
   return format.attributes.map(({ attribute, codec, index }) => {
-    const value = values[index] ?? null
+    const value = values[index]
+    if (value === unevaluated) return creationValue({ attribute, codec })
     if (value === null) return codec.isNullable ? null : codec.defaultValue
     try {
       return codec.accept(value)
@@ -78,8 +80,9 @@ function unreachableLinks(): never {
 }
 
 function embeddedToJson(format: ClassFormat, values: readonly unknown[]): unknown {
-  const entries = format.attributes.map(({ attribute, codec, index }) => {
-    const value = values[index]
+  const shown = format.attributes.filter((attribute) => !isFollowing(attribute))
+  const entries = shown.map(({ attribute, codec, index }) => {
+    const value = format.valueAt(values, index)
     return [attribute.outputName, value === null ? null : codec.toJson(value)]
   })
   return Object.fromEntries(entries)

@@ -37,7 +37,8 @@ function bindSubstitution(
   binder: Binder,
 ): Bound {
   const { onName, catalog } = binder
-  const scope = contextScope(slot, { kind: 'reference', cls: found.declaringClass }, undefined)
+  const { declaringClass: cls } = found
+  const scope = contextScope(slot, { kind: cls.isReferenceable ? 'reference' : 'embedded', cls }, undefined)
   binder.onName = undefined
   if (++binder.computedDepth > computedDepthMax) {
     throw binder.error(
@@ -62,7 +63,7 @@ function bindSubstitution(
 
 const computedDepthMax = 20
 
-/** The same for an attribute of the object that a reference leads to. */
+/** The same for an attribute of the object that a reference leads to, or of an embedded one. */
 export function bindComputedOf(
   object: Bound,
   attribute: BoundAttribute,
@@ -71,7 +72,8 @@ export function bindComputedOf(
 ): Bound | undefined {
   const substitution = substituted(attribute)
   if (substitution === undefined) return undefined
-  if (object.kind === 'self') return bindSubstitution(substitution, object.slot, span, binder)
+  const isInSlot = object.kind === 'self' || (object.kind === 'slot' && object.type.kind === 'embedded')
+  if (isInSlot) return bindSubstitution(substitution, object.slot, span, binder)
   const { start, end } = span
   const slot = binder.newSlot()
   const body = bindSubstitution(substitution, slot, span, binder)
