@@ -7,6 +7,7 @@ import { type MemorySource, objectJson, readObject, visibleRange } from '../obje
 import { writeRecordJson } from '../objects/representation.ts'
 import type { QueryWatch, RowChunk, RowChunks } from '../query/query-request.ts'
 import type { ClassFormat } from '../records/class-format.ts'
+import { isFollowing } from '../records/computed.ts'
 import { listContainers } from '../records/container-registry.ts'
 import { containerExtent, objectKey, oidOfObjectKey } from '../records/object-key.ts'
 import { shapeNumberOf } from '../records/record-format.ts'
@@ -92,9 +93,11 @@ function classNamed(catalog: Catalog, name: string): SchemaClass {
 }
 
 function columnsOf({ attributes }: ClassFormat, prefix: string): string[] {
-  return attributes.flatMap(({ attribute: { outputName }, embedded }) =>
-    embedded === undefined ? [`${prefix}${outputName}`] : columnsOf(embedded, `${prefix}${outputName}.`),
-  )
+  return attributes.flatMap((one) => {
+    if (isFollowing(one.attribute)) return []
+    const name = `${prefix}${one.attribute.outputName}`
+    return one.embedded === undefined ? [name] : columnsOf(one.embedded, `${name}.`)
+  })
 }
 
 async function* releasing(

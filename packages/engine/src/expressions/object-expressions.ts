@@ -158,12 +158,13 @@ export class CompiledExpressions implements ObjectExpressions {
     const compiled = this.compile(expression, site, cls, catalog)
     const what = describeSite(cls.name, site)
     const accept = (value: unknown): unknown => acceptedValue(codec, compiled.type, value, catalog)
+    const evaluation = new Evaluation(compiled, null, new RequestMemory(this.pool, this.limits), this.limits)
     return {
       isStored: expression.isStored === true,
       valueOf: (object) => {
         try {
           const source = typeof object === 'function' ? new ReadView(object) : object
-          return this.valueOf(compiled, source, null, what, accept)
+          return inWords(what, () => accept(evaluation.valueOf(source)))
         } catch (error) {
           // An expression that fails to evaluate must not make its object unreadable.
           if (error instanceof AshlarError && error.kind !== 'fault') return accept(null)
@@ -181,14 +182,8 @@ export class CompiledExpressions implements ObjectExpressions {
     accept: (value: unknown) => unknown,
     numbers?: NumberReader,
   ): unknown {
-    const memory = new RequestMemory(this.pool, this.limits)
-    try {
-      return inWords(what, () =>
-        accept(evaluated(compiled, this.evaluationOf(compiled, user, memory, numbers), object)),
-      )
-    } finally {
-      memory.release()
-    }
+    const evaluation = new Evaluation(compiled, user, new RequestMemory(this.pool, this.limits), this.limits, numbers)
+    return inWords(what, () => accept(evaluation.valueOf(object)))
   }
 
   private compile(expression: BoundExpression, site: ExpressionSite, cls: SchemaClass, catalog: Catalog): Compiled {
@@ -198,19 +193,43 @@ export class CompiledExpressions implements ObjectExpressions {
     const evaluate = compiler.compile(bound)
     return { evaluate, slot, slots: binder.slots, constants: compiler.constants, type: bound.type, text, draws }
   }
+}
 
-  private evaluationOf(
-    { slots, constants, text }: Compiled,
+/** Evaluates an expression on one object after the other. */
+class Evaluation {
+  private readonly compiled: Compiled
+  private readonly memory: RequestMemory
+  private readonly context: EvaluationContext
+  private checks = 0
+
+  constructor(
+    compiled: Compiled,
     user: UserValue,
     memory: RequestMemory,
-    numbers: NumberReader | undefined,
-  ): EvaluationContext {
-    let checks = 0
+    limits: EngineLimits,
+    numbers?: NumberReader,
+  ) {
+    this.compiled = compiled
+    this.memory = memory
+    const { slots, constants, text } = compiled
     const work = new Work(() => {
-      if (++checks > checksOfWorkMax) throw new AshlarError('LimitExceeded', 'The expression takes too long.')
+      if (++this.checks > checksOfWorkMax) throw new AshlarError('LimitExceeded', 'The expression takes too long.')
     })
-    const script = { now: ticksNow(), user, text, memory, limits: this.limits }
-    return plainEvaluationContext(slots, constants, noVariables, { script, work, reader: noObjects, numbers })
+    const script = { now: ticksNow(), user, text, memory, limits }
+    this.context = plainEvaluationContext(slots, constants, noVariables, { script, work, reader: noObjects, numbers })
+  }
+
+  valueOf(object: unknown): unknown {
+    const { compiled, context, memory } = this
+    const { slots } = context
+    this.checks = 0
+    slots[compiled.slot] = object
+    try {
+      return compiled.evaluate(context) ?? null
+    } finally {
+      slots[compiled.slot] = undefined
+      memory.release()
+    }
   }
 }
 
@@ -252,11 +271,6 @@ function namedIndexes(expression: SchemaExpression, format: ClassFormat): Readon
 /** The object in the form that expressions of the class operate on. */
 function objectOf(format: ClassFormat, values: readonly unknown[]): unknown {
   return format.cls.isReferenceable ? new ReadView((index) => format.valueIn(values, index)) : values
-}
-
-function evaluated({ evaluate, slot }: Compiled, evaluation: EvaluationContext, object: unknown): unknown {
-  evaluation.slots[slot] = object
-  return evaluate(evaluation) ?? null
 }
 
 /** Adds the place of the expression to evaluation errors. */

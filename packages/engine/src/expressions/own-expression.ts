@@ -4,7 +4,7 @@ import { expressionTokensMax } from '../query/bind/bind-computed.ts'
 import { bindWhere } from '../query/bind/bind-select.ts'
 import { type Bound, isTimeOrChance, partsOf } from '../query/bind/bound.ts'
 import { assignable } from '../query/bind/coercion.ts'
-import { isRecordOnly } from '../query/bind/record-only.ts'
+import { followsReferences, isRecordOnly } from '../query/bind/record-only.ts'
 import { type Binder, contextScope, type Scope } from '../query/bind/scope.ts'
 import type { Expression } from '../query/language/ast.ts'
 import { parsePredicate } from '../query/parse/parse.ts'
@@ -44,7 +44,7 @@ export function bindOwnExpression(
   const scope: Scope = { ...contextScope(slot, type, undefined), mayDraw: site.kind === 'default' || undefined }
   const bound = bindAs(site, expression, scope, binder)
   if (binder.nested.length + binder.inner.length > 0) throw binder.error(expression, restriction('a statement'))
-  const isFollowing = site.kind === 'computed' && !isStored && isFollowed(bound)
+  const isFollowing = site.kind === 'computed' && !isStored && followsReferences(bound)
   refuseOthers(bound, site, isFollowing, binder)
   if (!isObjectOnly(site.kind)) refuseEachOther(bound, site, cls, binder)
   return { bound, binder, slot, isFollowing, draws: boundedDraws(bound, binder) }
@@ -107,10 +107,6 @@ const referencePath = 'a path over a reference'
 const referenceCollection = 'a collection of references'
 const itself = 'the object as a reference'
 const followedKinds: readonly string[] = [referencePath, referenceCollection, itself]
-
-function isFollowed(bound: Bound): boolean {
-  return !isRecordOnly(bound) || bound.kind === 'self' || partsOf(bound).some(isFollowed)
-}
 
 function foreignPart(bound: Bound, { kind }: ExpressionSite): string | undefined {
   switch (bound.kind) {

@@ -4,10 +4,15 @@ import type { Codec } from '../types/logical-type.ts'
 import type { MapPair } from '../types/map.ts'
 import type { AttributeChange, ValueChange } from './attribute-change.ts'
 import type { AttributeFormat, ClassFormat } from './class-format.ts'
-import { isComputed, isUnstored, unevaluated } from './creation-value.ts'
+import { isComputed, isUnstored } from './computed.ts'
+import { unevaluated } from './creation-value.ts'
 import { encodeValue, isSameValue } from './same-value.ts'
 
-export function applyChange({ codec, attribute, embedded }: AttributeFormat, current: unknown, change: ValueChange): unknown {
+export function applyChange(
+  { codec, attribute, embedded }: AttributeFormat,
+  current: unknown,
+  change: ValueChange,
+): unknown {
   switch (change.kind) {
     case 'set':
       return change.value

@@ -4,8 +4,7 @@ import { JsonWriter } from '../bytes/json-writer.ts'
 import { PreparedText } from '../bytes/prepared-text.ts'
 import { assert, unreachable } from '../errors.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
-import type { Attribute, Shape, ShapeAttribute } from '../schema/class-definition.ts'
-import { isExpression } from '../schema/expression.ts'
+import type { Shape, ShapeAttribute } from '../schema/class-definition.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import type { Bytes } from '../store/store.ts'
 import { conversionFor } from '../types/conversion.ts'
@@ -13,11 +12,13 @@ import { codecFor } from '../types/index.ts'
 import { type LinkStorage, linkStorageOf } from '../types/link-storage.ts'
 import type { Codec, CodecContext } from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
-import { creationValue, drawsNumbers, isComputed, isUnstored, unevaluated, valueOfJson } from './creation-value.ts'
+import { isComputed, isFollowing, isUnstored } from './computed.ts'
+import { creationValue, drawsNumbers, unevaluated, valueOfJson } from './creation-value.ts'
 import { RecordLayout, type Slice } from './record-layout.ts'
 import type { RecordValues } from './record-values.ts'
 import { encodeValue } from './same-value.ts'
 import { converted, type StoredReader, storedReader } from './stored-reader.ts'
+import { layoutCodec } from './unread-codec.ts'
 
 /** Gives access to the formats of other classes and to earlier shapes. */
 export interface FormatSource extends CodecContext {
@@ -109,6 +110,8 @@ export class ClassFormat {
   readonly computedAttributes: readonly AttributeFormat[]
   /** Attributes whose embedded objects have values given by expressions. */
   readonly evaluatedWithin: readonly AttributeFormat[]
+  /** By index, while a computed attribute of one object is evaluated. */
+  private known: Map<number, unknown> | undefined
   /** By index, if the class has computed attributes; otherwise undefined. */
   private readonly computed: (ComputedValue | null)[] | undefined
   readonly isChecked: boolean
@@ -142,7 +145,9 @@ export class ClassFormat {
     })
     this.holdsJson = cls.attributes.some(({ spec }) => holdsJson(spec, formats))
     this.hasPendingType = this.changingAttributes.length > 0
-    this.computedAttributes = this.attributes.filter(({ attribute: { properties } }) => properties?.own.computed !== undefined)
+    this.computedAttributes = this.attributes.filter(
+      ({ attribute: { properties } }) => properties?.own.computed !== undefined,
+    )
     this.evaluatedWithin = this.attributes.filter((one) => this.embeddedIn(one)?.isEvaluated)
     if (this.computedAttributes.length > 0) this.computed = new Array(this.attributes.length)
     const isWithChecks = hasChecks(cls)
@@ -246,21 +251,24 @@ export class ClassFormat {
         result.positions[i] = view.layout.positionOf(bytes, start, view.positionSources[i] as number)
       }
     }
-    return this.cls.isReferenceable ? result : { ...result, values: this.withStoredValues(result.values) }
+    if (this.cls.isReferenceable) return result
+    const values = this.withStoredValues(result.values)
+    return values === result.values ? result : { ...result, values: [...values] }
   }
 
   /** Whether the attribute is evaluated when all others are read, or by name alone. */
   private isReadLate(index: number): boolean {
     const attribute = this.attributes[index] as AttributeFormat
-    return isFollowing(attribute) || (!this.cls.isReferenceable && isComputed(attribute.attribute))
+    return isFollowing(attribute.attribute) || (!this.cls.isReferenceable && isComputed(attribute.attribute))
   }
 
-  /** Evaluates computed attributes that are stored, for an embedded object that was written without them. */
-  private withStoredValues(values: unknown[]): unknown[] {
-    for (const { attribute, index } of this.computedAttributes) {
-      if (values[index] === unevaluated && !isUnstored(attribute)) values[index] = this.valueIn(values, index)
-    }
-    return values
+  /** The values of an embedded object with those of computed attributes that are stored. */
+  withStoredValues(values: readonly unknown[]): readonly unknown[] {
+    if (this.computedAttributes.length === 0) return values
+    const missing = this.computedAttributes.filter(({ attribute, index }) => {
+      return values[index] === unevaluated && !isUnstored(attribute)
+    })
+    return missing.reduce((known, { index }) => known.with(index, this.valueIn(known, index)), values)
   }
 
   readValue(bytes: Bytes, start: number, shapeNumber: ShapeNumber, index: number): unknown {
@@ -310,7 +318,7 @@ export class ClassFormat {
     let values: readonly unknown[] | undefined
     for (let i = 0; i < this.attributes.length; i++) {
       const attribute = this.attributes[i] as AttributeFormat
-      if (isFollowing(attribute)) continue
+      if (isFollowing(attribute.attribute)) continue
       json.prepared(attribute.jsonName)
       if (attribute.linkStorage !== undefined) writeLinks(attribute)
       else if ((view.sources[i] as number) < 0 && this.isReadLate(i)) {
@@ -354,7 +362,22 @@ export class ClassFormat {
   valueIn(values: readonly unknown[], index: number): unknown {
     const computed = this.computedAt(index)
     if (computed === undefined) return values[index] ?? null
-    return computed.valueOf(this.cls.isReferenceable ? (other) => this.valueIn(values, other) : values)
+    const object = this.cls.isReferenceable ? (other: number) => this.valueIn(values, other) : values
+    return this.evaluatedOnce(index, () => computed.valueOf(object))
+  }
+
+  /** Evaluates each attribute that the computed attribute of an object depends on only once, however often it is named. */
+  private evaluatedOnce(index: number, evaluate: () => unknown): unknown {
+    const { known } = this
+    if (known?.has(index) === true) return known.get(index)
+    this.known ??= new Map()
+    try {
+      const value = evaluate()
+      this.known.set(index, value)
+      return value
+    } finally {
+      if (known === undefined) this.known = undefined
+    }
   }
 
   /** The value at an index of an embedded object. */
@@ -370,7 +393,8 @@ export class ClassFormat {
     if (!this.cls.isReferenceable) {
       return this.valueAt(this.readValues(bytes, start, bytes.length, view.shapeNumber).values, index)
     }
-    return computed.valueOf((other) => this.readValue(bytes, start, view.shapeNumber, other))
+    const read = (other: number): unknown => this.readValue(bytes, start, view.shapeNumber, other)
+    return this.evaluatedOnce(index, () => computed.valueOf(read))
   }
 
   private view(shapeNumber: ShapeNumber): ShapeDecoder {
@@ -437,10 +461,12 @@ export class ClassFormat {
   }
 
   /** The defaults of the class at the time of that shape of another class, converted to the present types. */
-  private defaultsAsOf(shapeNumber: ShapeNumber): unknown[] {
+  private defaultsAsOf(shapeNumber: ShapeNumber): readonly unknown[] {
     const { catalog } = this.formats
     const shape = catalog.shapesOf(this.cls.number).findLast(({ number }) => number <= shapeNumber) ?? this.cls.shape
-    const values = this.attributes.map((_, index) => (this.isReadLate(index) ? unevaluated : this.defaultSince(shape, index)))
+    const values = this.attributes.map((_, index) =>
+      this.isReadLate(index) ? unevaluated : this.defaultSince(shape, index),
+    )
     return this.withStoredValues(values)
   }
 
@@ -482,38 +508,11 @@ function placesIn(shape: Shape): ReadonlyMap<AttributeNumber, number> {
 
 const nothing = Buffer.alloc(0)
 
-/** The attribute is only evaluated by name, since its value does not depend on the object alone. */
-export function isFollowing({ attribute: { properties } }: { readonly attribute: Pick<Attribute, 'properties'> }): boolean {
-  const computed = properties?.own.computed
-  return isExpression(computed) && !('text' in computed) && computed.isFollowing === true
-}
-
 /** Whether the class has own or inherited checks. */
 function hasChecks({ definition, superClass }: SchemaClass): boolean {
   const { properties, pendingChecks } = definition
   const hasOwn = properties?.checks !== undefined || pendingChecks !== undefined
   return hasOwn || (superClass !== null && hasChecks(superClass))
-}
-
-/** A codec that only determines the extent of a value that is no longer read. */
-function layoutCodec(spec: TypeSpec, context: CodecContext): Codec {
-  const isEmbedding = spec.logicalType === 'object' || spec.logicalType === 'list'
-  return isEmbedding ? unreadCodec : codecFor(spec, context)
-}
-
-const unread = (): never => {
-  unreachable('a deleted attribute is not read')
-}
-const unreadCodec: Codec = {
-  fixedBytes: undefined,
-  isNullable: false,
-  defaultValue: null,
-  parse: unread,
-  accept: unread,
-  write: unread,
-  read: unread,
-  writeJson: unread,
-  toJson: unread,
 }
 
 /** The class of objects embedded by values of the type, singly or as elements of a list. */

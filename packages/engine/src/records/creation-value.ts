@@ -1,6 +1,6 @@
 /** The values of attributes that a creation leaves out (contract 10.2, 10.6). */
 import type { Attribute } from '../schema/class-definition.ts'
-import { isDefaultExpression, isExpression, sequencesDrawn } from '../schema/expression.ts'
+import { isDefaultExpression, sequencesDrawn } from '../schema/expression.ts'
 import { creationDefault } from '../schema/properties/index.ts'
 import type { Codec } from '../types/logical-type.ts'
 
@@ -26,18 +26,6 @@ export function creationValue({ attribute, codec }: DefaultedAttribute): unknown
 export function valueOfJson(codec: Codec, json: unknown): unknown {
   if (json === undefined) return codec.defaultValue
   return json === null ? null : codec.parse(json)
-}
-
-/** Whether its value depends on nothing except the object that has it. */
-export function isComputed({ properties }: Pick<Attribute, 'properties'>): boolean {
-  const computed = properties?.own.computed
-  return isExpression(computed) && !('text' in computed) && computed.isFollowing !== true
-}
-
-/** Whether it is evaluated on every read. */
-export function isUnstored({ properties }: Pick<Attribute, 'properties'>): boolean {
-  const computed = properties?.own.computed
-  return isExpression(computed) && computed.isStored !== true
 }
 
 /** Whether its default draws numbers from sequences. */

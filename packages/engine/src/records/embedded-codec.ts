@@ -8,7 +8,8 @@ import type { Bytes } from '../store/store.ts'
 import { type Codec, ValueError } from '../types/logical-type.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
 import { mergeFields } from './apply-change.ts'
-import { type ClassFormat, isFollowing } from './class-format.ts'
+import type { ClassFormat } from './class-format.ts'
+import { isFollowing } from './computed.ts'
 import { creationValue, unevaluated } from './creation-value.ts'
 import { readEmbeddedChange } from './read-change.ts'
 
@@ -56,7 +57,7 @@ function acceptEmbedded(format: ClassFormat, values: readonly unknown[]): readon
 
 function writeEmbedded(format: ClassFormat, values: readonly unknown[], to: ByteWriter): void {
   to.writeUint32(format.cls.shape.number)
-  format.layout.encode(to, format.inShapeOrder(values), noPositions)
+  format.layout.encode(to, format.inShapeOrder(format.withStoredValues(values)), noPositions)
 }
 
 function writeEmbeddedJson(format: ClassFormat, bytes: Bytes, start: number, json: JsonWriter): void {
@@ -80,7 +81,7 @@ function unreachableLinks(): never {
 }
 
 function embeddedToJson(format: ClassFormat, values: readonly unknown[]): unknown {
-  const shown = format.attributes.filter((attribute) => !isFollowing(attribute))
+  const shown = format.attributes.filter(({ attribute }) => !isFollowing(attribute))
   const entries = shown.map(({ attribute, codec, index }) => {
     const value = format.valueAt(values, index)
     return [attribute.outputName, value === null ? null : codec.toJson(value)]

@@ -1,7 +1,8 @@
 /** Evaluates expressions for values: defaults of attributes that a creation leaves out, `onUpdate`, and computed attributes (contract 10.6). */
 import { AshlarError, type CommandPlace } from '../errors.ts'
-import { type AttributeFormat, type ClassFormat, isFollowing } from '../records/class-format.ts'
-import { isUnstored, unevaluated } from '../records/creation-value.ts'
+import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { isFollowing, isUnstored } from '../records/computed.ts'
+import { unevaluated } from '../records/creation-value.ts'
 import { encodeValue, isSameValue } from '../records/same-value.ts'
 import { formatForMessage, type Pieces } from '../types/logical-type.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
@@ -103,7 +104,8 @@ function evaluateComputed(
     const isGiven = given[i] !== unevaluated
     const isStored = !isUnstored(attribute.attribute)
     if (!isStored && !isGiven) continue
-    if (isFollowing(attribute)) throw refusal(format, attribute, 'is computed of other objects, and is not given', place)
+    if (isFollowing(attribute.attribute))
+      throw refusal(format, attribute, 'is computed of other objects, and is not given', place)
     const value = format.valueIn(values, index)
     const isSame = isGiven && isSameValue(codec, given[i], value)
     if (isGiven && !isSame && !held.had(attribute, given[i])) {

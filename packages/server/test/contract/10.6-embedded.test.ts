@@ -25,7 +25,11 @@ async function rows(text: string, parameters = {}): Promise<Loose> {
 }
 const alter = (cls: string, body: object, more = '') => server.put(`${fd.at(`/v1/schema/${cls}`)}${more}`, body)
 const of = (cls: string) => ({ logicalType: 'object', class: cls })
-const given = (logicalType: string, expression: string, more = {}) => ({ logicalType, default: { expression }, ...more })
+const given = (logicalType: string, expression: string, more = {}) => ({
+  logicalType,
+  default: { expression },
+  ...more,
+})
 const computed = (logicalType: string, expression: string, isStored = false) => ({
   logicalType,
   computed: { expression, ...(isStored ? { isStored } : {}) },
@@ -84,9 +88,7 @@ describe('defaults', () => {
     })
     const count = 60 + 6 + 2 + 2
     expect((await numbers()).length).toBe(4 + 2 * count)
-    expect(await rows('FROM Order WHERE lines ALL (total = 8.0) RETURN COUNT() AS n')).toEqual([
-      { n: count },
-    ])
+    expect(await rows('FROM Order WHERE lines ALL (total = 8.0) RETURN COUNT() AS n')).toEqual([{ n: count }])
   })
 
   rule('10.6.21', 'are evaluated for elements that a change adds, and not for those that are there', async () => {
@@ -119,7 +121,11 @@ describe('defaults', () => {
     await fd.define(classOf('P', { a: 'integer' }, embedded), classOf('A', { p: of('P'), ps: list(of('P')) }))
     const oid = await fd.create('A', { p: { a: 4 }, ps: [{ a: 5 }] })
     await fd.define(
-      classOf('P', { b: given('integer', 'a + 1', { minimum: 1 }), c: given('guid', 'GUID()', { isRequired: true }) }, embedded),
+      classOf(
+        'P',
+        { b: given('integer', 'a + 1', { minimum: 1 }), c: given('guid', 'GUID()', { isRequired: true }) },
+        embedded,
+      ),
       classOf('A', { q: of('P') }),
     )
     expect(await fd.read(oid)).toMatchObject({ p: { a: 4, b: null, c: null }, ps: [{ b: null }], q: { b: null } })
@@ -181,26 +187,38 @@ describe('computed attributes', () => {
     const other = { street: '', city: 'BB', line: ', BB', key: ', BB!', size: 5, parts: ['', 'BB'] }
     expect(await fd.read(oid)).toMatchObject({ home: shown, others: [shown, other], label: 'ann: S, A', keys: 10 })
     await fd.create('Person', { name: 'bob' })
-    expect(await rows("FROM Person WHERE home.line = 'S, A' RETURN home.line, home.key, home, home.parts[1] AS p")).toEqual([
-      { 'home.line': 'S, A', 'home.key': 'S, A!', home: shown, p: 'A' },
-    ])
+    expect(
+      await rows("FROM Person WHERE home.line = 'S, A' RETURN home.line, home.key, home, home.parts[1] AS p"),
+    ).toEqual([{ 'home.line': 'S, A', 'home.key': 'S, A!', home: shown, p: 'A' }])
     expect(await rows("FROM Person WHERE others ANY (line = ', BB') RETURN name, others.line AS l")).toEqual([
       { name: 'ann', l: ['S, A', ', BB'] },
     ])
     expect(await rows('FROM Person ORDER BY home.line DESC RETURN name')).toEqual([{ name: 'ann' }, { name: 'bob' }])
-    expect(await rows('FROM Person GROUP BY home.line ORDER BY home.line RETURN home.line AS l, COUNT() AS n')).toEqual([
-      { l: ', ', n: 1 },
-      { l: 'S, A', n: 1 },
-    ])
+    expect(await rows('FROM Person GROUP BY home.line ORDER BY home.line RETURN home.line AS l, COUNT() AS n')).toEqual(
+      [
+        { l: ', ', n: 1 },
+        { l: 'S, A', n: 1 },
+      ],
+    )
     expect(await rows("FROM Person WHERE name = 'ann' RETURN others{line, city} AS o, home{*} AS h")).toEqual([
-      { o: [{ line: 'S, A', city: 'A' }, { line: ', BB', city: 'BB' }], h: shown },
+      {
+        o: [
+          { line: 'S, A', city: 'A' },
+          { line: ', BB', city: 'BB' },
+        ],
+        h: shown,
+      },
     ])
     const made = "LET x = Address{street: 'S', city: 'A'}; FROM Person WHERE home = $x RETURN $x AS x, $x.line AS y"
     expect(await rows(made)).toEqual([{ x: shown, y: 'S, A' }])
     await fd.update(oid, { home: { city: 'C' } })
     expect(await fd.read(oid)).toMatchObject({ home: { line: 'S, C', key: 'S, C!' }, label: 'ann: S, C' })
     await rows("UPDATE Person WHERE home.line = 'S, C' SET home.city TO 'D', others[1].street TO 'long'")
-    expect(await fd.read(oid)).toMatchObject({ home: { key: 'S, D!' }, others: [shown, { key: 'long, BB!' }], keys: 14 })
+    expect(await fd.read(oid)).toMatchObject({
+      home: { key: 'S, D!' },
+      others: [shown, { key: 'long, BB!' }],
+      keys: 14,
+    })
   })
 
   rule('10.6.22', 'can be keys where they are stored, also of objects that exist when they are added', async () => {
@@ -310,20 +328,50 @@ describe('computed attributes', () => {
     await fd.create('Order', { name: 'y', before: oid })
     expect(await fd.read(oid)).toMatchObject({ main: lines[0], lines })
     expect((await fd.read(oid)).main).toEqual(lines[0])
-    expect(await rows("FROM Order WHERE main.what = 'pen' RETURN main.what AS w, lines.cost AS c, cost, main")).toEqual([
-      { w: 'pen', c: [2, 10], cost: 14, main: lines[0] },
-    ])
+    expect(await rows("FROM Order WHERE main.what = 'pen' RETURN main.what AS w, lines.cost AS c, cost, main")).toEqual(
+      [{ w: 'pen', c: [2, 10], cost: 14, main: lines[0] }],
+    )
     expect(await rows("FROM Order WHERE lines ANY (what = 'ink') RETURN lines[what = 'ink'].count AS n")).toEqual([
       { n: [2] },
     ])
-    expect(await rows('FROM Order ORDER BY name RETURN before.main.what AS w, before.lines.what AS l')).toEqual([
-      { w: null, l: expect.anything() },
-      { w: 'pen', l: ['pen', 'ink'] },
-    ].map((row, i) => (i === 0 ? { ...row, l: null } : row)))
+    expect(await rows('FROM Order ORDER BY name RETURN before.main.what AS w, before.lines.what AS l')).toEqual(
+      [
+        { w: null, l: expect.anything() },
+        { w: 'pen', l: ['pen', 'ink'] },
+      ].map((row, i) => (i === 0 ? { ...row, l: null } : row)),
+    )
     expectProblem(await fd.putObject(oid, { main: { what: 'pen' } }), 422, 'ValueNotAllowed')
     expectProblem(await fd.postIndex('byWhat', 'Order', false, 'main.what'), 422, 'AttributeNotIndexable')
     const gone = await alter('Product', { attributesToDelete: ['name'] })
     expectProblem(gone, 409, 'AttributeInUse')
+  })
+
+  rule(['10.6.14', '10.6.16'], 'may name each other often, without taking longer each time', async () => {
+    const doubled = (first: string, names: readonly string[]) => {
+      const all = names.map((name, i) => [
+        name,
+        computed(
+          'integer',
+          Array(2)
+            .fill(names[i - 1] ?? first)
+            .join(' + '),
+        ),
+      ])
+      return Object.fromEntries(all) as Record<string, object>
+    }
+    const names = Array.from({ length: 19 }, (_, i) => `c${i}`)
+    const part = classOf('Part', { a: 'integer', ...doubled('a', names) } as never, embedded)
+    await fd.define(part, classOf('A', { a: 'integer', part: of('Part'), ...doubled('a', names) } as never))
+    const shownPart = { a: 1, c0: 2, c18: 2 ** 19 }
+    expect(await fd.read(await fd.create('A', { a: 1, part: { a: 1 } }))).toMatchObject({
+      ...shownPart,
+      part: shownPart,
+    })
+    await fd.define(classOf('B', { a: reference('A'), ...doubled('a.a', names.slice(0, 10)) } as never))
+    await fd.create('B', { a: (await rows('FROM A RETURN $$ID AS id'))[0].id })
+    expect(await rows('FROM B RETURN c9')).toEqual([{ c9: 2 ** 10 }])
+    const tooMany = await fd.putSchema(classOf('C', { a: reference('A'), ...doubled('a.a', names) } as never))
+    expect(expectProblem(tooMany, 422, 'InvalidDefinition')).toContain('more than 50000 characters')
   })
 
   rule(['10.6.6', '10.6.22'], 'follow renames, and hold what they name', async () => {
@@ -384,11 +432,16 @@ rule(['10.6.15', '10.6.21', '10.6.22'], 'what names hidden attributes of an embe
     },
     embedded,
   )
-  const note = classOf('Note', { part: of('Part'), parts: list(of('Part')), twice: computed('integer', 'part.secret') })
+  const note = classOf('Note', {
+    part: of('Part'),
+    parts: list(of('Part')),
+    twice: computed('integer', 'part.secret'),
+    version: { logicalType: 'integer', onUpdate: { expression: 'version + 1' } },
+  })
   expect((await ask(admin, 'PUT', '/v1/schema', [part, note])).statusCode).toBe(201)
   const actions = ['read', 'query', 'create', 'update']
   const grants = [
-    { on: { kind: 'class', className: 'Note' }, actions },
+    { on: { kind: 'class', className: 'Note' }, actions, rules: { read: 'part.length < 9' } },
     { on: { kind: 'class', className: 'Part' }, actions, hidden: ['cost'] },
   ]
   const role = await ask(admin, 'POST', '/v1/security/role', { name: 'clerk', grants })
@@ -398,8 +451,11 @@ rule(['10.6.15', '10.6.21', '10.6.22'], 'what names hidden attributes of an embe
   const made = await ask(ann, 'POST', '/v1/object', { class: 'Note', attributes })
   expect(made.statusCode, made.body).toBe(201)
   const oid = made.json().__identifier__
+  const long = await ask(ann, 'POST', '/v1/object', { class: 'Note', attributes: { part: { text: 'is too long' } } })
+  expect((await ask(bob, 'GET', `/v1/object/${long.json().__identifier__}`)).statusCode).toBe(404)
   const shown = (await ask(bob, 'GET', `/v1/object/${oid}`)).json()
   expect(shown).toEqual({
+    version: 0,
     __class__: 'Note',
     __identifier__: oid,
     part: { text: 'a', by: 'ann', length: 1 },
@@ -415,7 +471,10 @@ rule(['10.6.15', '10.6.21', '10.6.22'], 'what names hidden attributes of an embe
   })
   expect(changed.statusCode, changed.body).toBe(204)
   expect((await ask(bob, 'PUT', `/v1/object/${oid}`, { attributes: { part: { length: 9 } } })).statusCode).toBe(422)
-  const created = await ask(bob, 'POST', '/v1/object', { class: 'Note', attributes: { parts: [{ text: 'c', length: 1 }] } })
+  const created = await ask(bob, 'POST', '/v1/object', {
+    class: 'Note',
+    attributes: { parts: [{ text: 'c', length: 1 }] },
+  })
   expect(created.statusCode, created.body).toBe(201)
   expect((await ask(admin, 'GET', `/v1/object/${oid}`)).json()).toMatchObject({
     part: { text: 'long', cost: 5, secret: 10, stored: 15, first: 6, by: 'ann', length: 4 },
@@ -424,6 +483,7 @@ rule(['10.6.15', '10.6.21', '10.6.22'], 'what names hidden attributes of an embe
       { text: 'new', cost: 0, secret: 0, stored: 0, first: 1, by: 'bob', length: 3 },
     ],
     twice: 10,
+    version: 1,
   })
   expect((await ask(admin, 'GET', `/v1/object/${created.json().__identifier__}`)).json()).toMatchObject({
     part: { by: 'bob', first: 1 },

@@ -1,6 +1,6 @@
 /** Compiles bound expressions to closures, once per plan. Operators on null give null. */
 import { AshlarError } from '../../errors.ts'
-import { isComputed } from '../../records/creation-value.ts'
+import { isComputed } from '../../records/computed.ts'
 import type { RecordFormats } from '../../records/record-formats.ts'
 import type { ClassAttribute } from '../../schema/catalog.ts'
 import { ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'

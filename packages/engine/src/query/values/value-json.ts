@@ -2,7 +2,7 @@
 
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import { unreachable } from '../../errors.ts'
-import { isFollowing } from '../../records/class-format.ts'
+import { isFollowing } from '../../records/computed.ts'
 import { recordFormats } from '../../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
 import { Decimal } from '../../types/decimal-number.ts'
@@ -59,7 +59,7 @@ function embeddedFields(cls: SchemaClass, values: readonly unknown[], catalog: C
   const format = recordFormats(catalog).of(cls)
   return format.attributes.flatMap((attribute) => {
     const { outputName, spec } = attribute.attribute
-    if (isFollowing(attribute)) return []
+    if (isFollowing(attribute.attribute)) return []
     return [[outputName, typeOfSpec(spec, catalog), format.valueAt(values, attribute.index)] as const]
   })
 }
