@@ -143,7 +143,7 @@ export class VisibleValues {
       const oldValue = before[index]
       if (writable.has(attributeNumber))
         values[index] = yield* this.mergeHidden(format, attribute, oldValue, after[index], context)
-      else {
+      else if (after[index] !== unevaluated) {
         const visible = yield* this.visible(spec, oldValue, context.isVisible)
         if (!isSameValue(codec, visible, after[index])) context.refuseReadOnly(attribute, format)
       }

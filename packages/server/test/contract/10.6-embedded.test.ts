@@ -221,6 +221,21 @@ describe('computed attributes', () => {
     })
   })
 
+  rule('10.6.22', 'stand in exports and in changes', async () => {
+    await fd.define(address, person)
+    const since = (await server.get(`${fd.at('/v1/changes')}&since=now`)).json.position
+    const oid = await fd.create('Person', { name: 'ann', home: a, others: [{ street: 'x', city: 'y' }] })
+    const csv = await server.get(`${fd.at('/v1/export')}&class=Person&format=csv&columns=home.line,home.key,label`)
+    expect(csv.text.split('\n').slice(0, 2)).toEqual(['home.line,home.key,label', '"S, A","S, A!","ann: S, A"'])
+    await fd.update(oid, { home: { city: 'B' } })
+    const { changes } = (await server.get(`${fd.at('/v1/changes')}&since=${since}&include=values`)).json
+    expect(changes[1]).toMatchObject({
+      attributes: ['home', 'label'],
+      before: { home: shown, label: 'ann: S, A' },
+      after: { home: { line: 'S, B', key: 'S, B!', size: 5 }, label: 'ann: S, B' },
+    })
+  })
+
   rule('10.6.22', 'can be keys where they are stored, also of objects that exist when they are added', async () => {
     await fd.define(classOf('P', { a: 'integer' }, embedded), classOf('A', { p: of('P') }))
     const oid = await fd.create('A', { p: { a: 4 } })
@@ -232,6 +247,13 @@ describe('computed attributes', () => {
     expect(access).toContain('byC')
     expect(await rows('FROM A WHERE p.c = 6 RETURN p.a AS a')).toEqual([{ a: 4 }])
     expectProblem(await fd.postObject('A', { p: { a: 4 } }), 409, 'UniqueViolation')
+    const headers = { 'content-type': 'application/x-ndjson' }
+    const raw = [{ a: 4 }, { a: 9 }].map((p) => `${JSON.stringify({ class: 'A', attributes: { p } })}\n`).join('')
+    const upserted = await server.send('POST', `${fd.at('/v1/object')}&upsertOn=byC`, { raw, headers })
+    expect(upserted.status, upserted.text).toBe(200)
+    expect(await rows('FROM A ORDER BY p.c RETURN p.c AS c')).toEqual([{ c: 6 }, { c: 11 }])
+    await rows('UPSERT A {p.c: 6, p.a: 4} ON (p.c)')
+    expect(await rows('FROM A RETURN COUNT() AS n')).toEqual([{ n: 2 }])
     await fd.update(oid, { p: { a: 5 } })
     expect(await rows('FROM A WHERE p.c = 7 RETURN p.a AS a')).toEqual([{ a: 5 }])
     expect(await rows('FROM A WHERE p.c = 6 RETURN p.a AS a')).toEqual([])
@@ -259,6 +281,10 @@ describe('computed attributes', () => {
     }
     expectProblem(await query("UPDATE Person SET home.line TO 'x'"), 422, 'ValueNotAllowed')
     expectProblem(await query("CREATE Person {others: LIST{Address{line: 'x'}}}"), 422, 'ValueNotAllowed')
+    await fd.update(oid, { others: { action: 'remove', elements: [{ line: ', ' }] } })
+    await fd.update(oid, { others: { action: 'add', elements: [{ city: 'Y' }, {}] } })
+    await rows("UPDATE Person REMOVE Address{city: 'Y'} FROM others")
+    expect((await fd.read(oid)).others).toMatchObject([{ line: ', X' }, { line: ', ' }])
     await rows("UPDATE Person ADD home TO others SET home TO Address{city: 'Z', line: ', Z'}")
     expect(await fd.read(oid)).toMatchObject({ home: { line: ', Z' }, others: [{ line: ', X' }, {}, { line: 'S, B' }] })
   })
